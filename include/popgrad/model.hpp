@@ -1,0 +1,56 @@
+#pragma once
+/// What a model offers to the commands: its rungs, parameters and observables by name.
+///
+/// A new theory is a new folder with an instance, rungs and statements, and one `Model` that is
+/// listed in src/models.cpp.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/parameters.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad {
+
+enum class RungKind { flow, descent, random, closed_form };
+
+struct RungInfo {
+  std::string name;
+  RungKind kind = RungKind::flow;
+  std::string summary;      ///< one line: the law of motion and what it assumes
+  std::string cost;         ///< per step, and memory
+  std::string columns;      ///< observables, as in the CSV header
+  std::string default_end;  ///< `--t1` (flows) or `--steps` (descent, random) when not given
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string paper() const = 0;
+  [[nodiscard]] virtual std::vector<RungInfo> rungs() const = 0;
+  [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const = 0;
+
+  /// The rung at these parameters. Throws InputError.
+  [[nodiscard]] virtual AnyRung<double> rung(std::string_view name, const Parameters& p,
+                                             std::uint64_t seed) const = 0;
+  /// The same in many digits; InputError if the rung has no such form.
+  [[nodiscard]] virtual AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
+                                                     std::uint64_t seed) const = 0;
+  /// The rung over symbols, at sizes small enough to read; its `initial` is the symbolic state.
+  [[nodiscard]] virtual AnyRung<Expression> symbolic_rung(std::string_view name,
+                                                          const Parameters& p) const = 0;
+};
+
+/// All models, in the order of `popgrad list`.
+std::span<const std::unique_ptr<Model>> models();
+/// Throws InputError with the nearest name.
+const Model& find_model(std::string_view name);
+RungInfo find_rung(const Model& model, std::string_view name);
+
+}  // namespace popgrad

@@ -1,0 +1,72 @@
+#pragma once
+/// Named parameters of an instance, from flags, a TOML file and an instance file, checked by name.
+///
+/// Numbers are kept as the text they were given in, so `0.05` is exactly 1/20 for rationals and
+/// right to the last digit with `--digits 50`.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/scalar.hpp"
+#include "popgrad/vector.hpp"
+
+namespace popgrad {
+
+using Json = nlohmann::ordered_json;
+
+/// What a model says of one of its parameters; makes the help text and the check of names.
+struct ParameterInfo {
+  std::string name;           ///< flag `--name`, key in files
+  std::string kind;           ///< number | count | choice | switch | vector | matrix
+  std::string default_value;  ///< as text; empty: none
+  std::string help;           ///< meaning, unit, allowed range
+  std::vector<std::string> choices;  ///< for a choice
+  std::vector<std::string> rungs;    ///< that read it; empty: all of the model
+  bool flag = true;           ///< can be given on the command line (vectors: files only, if false)
+};
+
+/// Parses JSON keeping each number's own text (as a string value). Throws InputError with line and
+/// column, for a truncated file, a duplicate key, or NaN.
+Json parse_json_keeping_digits(std::string_view text, std::string_view file_name);
+
+class Parameters {
+ public:
+  Parameters() = default;
+  /// `values`: an object whose numbers are text (see parse_json_keeping_digits).
+  explicit Parameters(std::string model, Json values);
+
+  [[nodiscard]] bool has(std::string_view name) const;
+  void set(std::string_view name, Json value);
+  void set_default(std::string_view name, Json value);
+  [[nodiscard]] const Json& json() const { return values_; }
+  [[nodiscard]] const std::string& model() const { return model_; }
+
+  /// Throws InputError with a suggestion if a name is not among `known`.
+  void check_names(std::span<const ParameterInfo> known, std::string_view rung) const;
+
+  /// A finite number; InputError if it is none or outside [low, high] (text of the allowed range in
+  /// `rule`, e.g. "must be > 0").
+  template <class T>
+  [[nodiscard]] T number(std::string_view name, std::string_view fallback) const;
+  /// Whole number in [low, high].
+  [[nodiscard]] long count(std::string_view name, long fallback, long low, long high) const;
+  [[nodiscard]] bool flag(std::string_view name, bool fallback) const;
+  /// One of `allowed`; InputError with a suggestion otherwise.
+  [[nodiscard]] std::string choice(std::string_view name, std::string_view fallback,
+                                   std::span<const std::string> allowed) const;
+  /// A list of numbers (n), or a single number as a list of one.
+  template <class T>
+  [[nodiscard]] Vector<T> vector(std::string_view name) const;
+  /// A list of lists of equal length, rows x columns; a flat list gives one row.
+  template <class T>
+  [[nodiscard]] Matrix<T> matrix(std::string_view name) const;
+
+ private:
+  std::string model_;
+  Json values_ = Json::object();
+};
+
+}  // namespace popgrad

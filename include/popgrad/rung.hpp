@@ -1,0 +1,118 @@
+#pragma once
+/// A rung of the reduction ladder: a law of motion with named observables.
+///
+/// A `Flow` can be integrated; a `Walk` is a flow that can also draw its field at random, one
+/// minibatch at a time. One class serves gradient flow, gradient descent and SGD: descent is the
+/// Euler rule on `rhs` with the learning rate as step, SGD the same rule on `sample_rhs`.
+
+#include <concepts>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/random.hpp"
+#include "popgrad/scalar.hpp"
+#include "popgrad/scalar/dual.hpp"
+#include "popgrad/vector.hpp"
+
+namespace popgrad {
+
+/// x' = rhs(x, t) on vectors of `dimension()` numbers, with observables in the order of `columns()`.
+/// A rung may keep scratch space, so it is copied for every thread; `rhs` allocates nothing.
+template <class F>
+concept Flow = requires(const F flow, const Vector<typename F::Scalar>& x,
+                        Vector<typename F::Scalar>& dx, const typename F::Scalar& t,
+                        std::span<typename F::Scalar> row) {
+  { flow.dimension() } -> std::convertible_to<Index>;
+  { flow.initial() } -> std::convertible_to<Vector<typename F::Scalar>>;
+  { flow.columns() } -> std::convertible_to<std::vector<std::string>>;
+  { flow.state_names() } -> std::convertible_to<std::vector<std::string>>;
+  flow.rhs(x, dx, t);
+  flow.observe(x, t, row);
+};
+
+/// A flow whose field is the mean of `sample_rhs` over the draws of a stream.
+template <class F>
+concept Walk =
+    Flow<F> && requires(const F walk, const Vector<typename F::Scalar>& x,
+                        Vector<typename F::Scalar>& dx, Stream& stream, Index batch) {
+      walk.sample_rhs(x, dx, stream, batch);
+    };
+
+/// What to look for along a trajectory.
+enum class EventKind {
+  crossing,      ///< `value` passes 0
+  minimum,       ///< an observable has a minimum: `value` is its rate of change, passing 0 upwards
+  maximum,       ///< the same downwards
+};
+
+template <class T>
+struct EventFinder {
+  std::string name;    ///< as in output: `entropy-minimum`
+  std::string column;  ///< the observable or component it concerns
+  EventKind kind = EventKind::crossing;
+  std::function<T(const Vector<T>&, const T&)> value;   ///< the function whose zero is sought
+  std::function<T(const Vector<T>&, const T&)> report;  ///< the number to print at the event
+};
+
+/// A rung with its type forgotten: what solvers, commands and reports need of it.
+template <class T>
+struct AnyRung {
+  Index dimension = 0;
+  Vector<T> initial;
+  std::vector<std::string> columns;
+  std::vector<std::string> state_names;
+  std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;  ///< empty for a closed form
+  std::function<void(const Vector<T>&, const T&, std::span<T>)> observe;
+  /// d rhs_i / d x_j, exact by dual numbers, O(dimension) evaluations; may be empty.
+  std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
+  /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
+  std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
+  /// State at time t without integration; empty unless the rung is a closed form.
+  std::function<Vector<T>(const T&)> state_at;
+  std::vector<EventFinder<T>> events;
+  /// An independent copy for another thread.
+  std::function<AnyRung<T>()> clone;
+};
+
+/// Forgets the type of a flow. `Flow::cast<U>()`, where present, gives the same rung over another
+/// scalar; dual numbers over it make the Jacobian.
+template <Flow F>
+AnyRung<typename F::Scalar> forget_type(F flow) {
+  using T = typename F::Scalar;
+  AnyRung<T> any;
+  any.dimension = flow.dimension();
+  any.initial = flow.initial();
+  any.columns = flow.columns();
+  any.state_names = flow.state_names();
+  any.rhs = [flow](const Vector<T>& x, Vector<T>& dx, const T& t) { flow.rhs(x, dx, t); };
+  any.observe = [flow](const Vector<T>& x, const T& t, std::span<T> row) {
+    flow.observe(x, t, row);
+  };
+  if constexpr (requires { flow.template cast<Dual<T>>(); } && Ordered<T>) {
+    any.jacobian = [dual = flow.template cast<Dual<T>>()](const Vector<T>& x, Matrix<T>& jacobian,
+                                                          const T& t) {
+      const Index n = x.size();
+      Vector<Dual<T>> point = x.template cast<Dual<T>>();
+      Vector<Dual<T>> image(n);
+      jacobian.resize(n, n);
+      for (Index j = 0; j < n; ++j) {
+        point[j].slope = T(1);
+        dual.rhs(point, image, Dual<T>(t));
+        point[j].slope = T(0);
+        for (Index i = 0; i < n; ++i) jacobian(i, j) = image[i].slope;
+      }
+    };
+  }
+  if constexpr (Walk<F>) {
+    any.sample_rhs = [flow](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
+      flow.sample_rhs(x, dx, stream, batch);
+    };
+  }
+  if constexpr (requires { flow.events(); }) any.events = flow.events();
+  any.clone = [flow] { return forget_type(flow); };
+  return any;
+}
+
+}  // namespace popgrad

@@ -1,0 +1,37 @@
+#pragma once
+/// Discrete rungs: gradient descent and SGD, single runs and ensembles over seeds.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "popgrad/rung.hpp"
+#include "popgrad/trajectory.hpp"
+
+namespace popgrad {
+
+struct WalkRequest {
+  double step_size = 0;                   ///< learning rate eta > 0; clock t = eta * step
+  std::uint64_t steps = 0;                ///< after the start
+  std::vector<std::uint64_t> save_steps;  ///< ascending, within [0, steps]
+  Index batch = 0;                        ///< draws a step; 0: the expectation (gradient descent)
+  std::uint64_t seed = 0;
+  std::uint32_t first_run = 0;            ///< runs are numbered first_run .. first_run + runs - 1
+  std::uint32_t runs = 1;
+  int jobs = 0;                           ///< threads; 0: all cores. The result does not depend on it
+  bool keep_states = false;
+  std::uint64_t start_step = 0;           ///< to go on from a checkpoint
+  /// Called now and then with the fraction done; returns true to stop (Ending::interrupted).
+  std::function<bool(double)> on_progress;
+};
+
+/// Runs x <- x + eta rhs(x) or x + eta sample_rhs(x): one trajectory a run, in order of run number.
+/// Events are located between steps by linear interpolation of the event function.
+/// Cost: runs * steps evaluations; memory runs * save points * columns.
+std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
+                                     const WalkRequest& request);
+
+/// `count` >= 2 save steps spread evenly over 0..steps, ends included (rounded, no repeats).
+std::vector<std::uint64_t> evenly_spread_steps(std::uint64_t steps, std::size_t count);
+
+}  // namespace popgrad
