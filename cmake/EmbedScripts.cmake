@@ -1,0 +1,12 @@
+# Makes a C++ source that holds each script as a string, so that an installed binary has its plots.
+function(embed_scripts output)
+  set(body "#include \"report/plot_scripts.hpp\"\n\nnamespace popgrad {\n\nstd::string_view plot_script(std::string_view name) {\n")
+  foreach(script ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
+    get_filename_component(name ${script} NAME_WE)
+    file(READ ${script} text)
+    string(APPEND body "  if (name == \"${name}\") return R\"__gp(${text})__gp\";\n")
+  endforeach()
+  string(APPEND body "  return {};\n}\n\n}  // namespace popgrad\n")
+  file(CONFIGURE OUTPUT ${output} CONTENT "@body@" @ONLY)
+endfunction()

@@ -1,0 +1,21 @@
+# Libraries, all of them Debian 12 packages; ./run lists the package names.
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(Boost 1.74 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(OpenMP REQUIRED)
+find_package(libzip REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+pkg_check_modules(GINAC REQUIRED ginac)
+add_library(popgrad_ginac INTERFACE)
+target_link_libraries(popgrad_ginac INTERFACE ${GINAC_LIBRARIES})
+
+# GMP, MPFR and MPFI: number types behind Boost.Multiprecision.
+add_library(popgrad_mp INTERFACE)
+target_link_libraries(popgrad_mp INTERFACE mpfi mpfr gmp)
+
+find_library(CSV_LIBRARY csv REQUIRED)
+add_library(popgrad_csv INTERFACE)
+target_link_libraries(popgrad_csv INTERFACE ${CSV_LIBRARY})

@@ -1,0 +1,15 @@
+# Warnings are errors in our own code; library headers come in as system headers.
+add_library(popgrad_warnings INTERFACE)
+target_compile_options(popgrad_warnings INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Werror
+  # GCC 12 reports these inside Boost and Eigen templates at -O2 and above, without a fault in them.
+  -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+  -Wno-restrict)
+if(POPGRAD_NATIVE)
+  add_compile_options(-march=native)
+endif()
+if(POPGRAD_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
+                      -fno-omit-frame-pointer -O1 -g)
+  add_link_options(-fsanitize=address,undefined)
+endif()
