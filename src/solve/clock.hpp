@@ -1,0 +1,29 @@
+#pragma once
+/// The two clocks of a solve.
+///
+/// Near a blow-up at t* the solution is a steep function of t but a gentle one of
+///     ds = (1 + |f|_max) dt,   dx/ds = f / (1 + |f|_max),   dt/ds = 1 / (1 + |f|_max):
+/// components grow at most linearly in s while t tends to t* and is found as a component, without
+/// the cancellation in t* - t that stops any stepping in t itself.
+
+#include "solve/algebra.hpp"
+#include "solve/stepper.hpp"
+
+namespace popgrad::solving {
+
+/// The field in the arc clock, on (x, t) of dimension n + 1; one evaluation of the rung each.
+template <class T>
+Field<T> in_arc_clock(const Field<T>& field, Index n) {
+  Field<T> arc;
+  arc.rhs = [rhs = field.rhs, n, x = Vector<T>(n), slope = Vector<T>(n)](
+                const Vector<T>& y, Vector<T>& dy, const T& /*s*/) mutable {
+    x = y.head(n);
+    rhs(x, slope, y[n]);
+    const T speed = T(1) + norm_inf(slope);
+    dy.head(n) = slope / speed;
+    dy[n] = T(1) / speed;
+  };
+  return arc;
+}
+
+}  // namespace popgrad::solving

@@ -1,0 +1,465 @@
+#pragma once
+/// The loop around the steppers: save points, events, blow-up, changes of method, budgets.
+
+#include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "popgrad/solve.hpp"
+#include "solve/algebra.hpp"
+#include "solve/clock.hpp"
+#include "solve/stepper.hpp"
+
+namespace popgrad::solving {
+
+/// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5.
+inline constexpr Index largest_stiff_dimension = 400;
+/// Interior points of a step at which events are looked for, so that a pair of close crossings is
+/// missed only if it lies within a quarter of an accepted step; skipped for very large states.
+inline constexpr int event_probes = 3;
+inline constexpr Index largest_probed_dimension = 10'000;
+
+template <class T>
+class Solver {
+ public:
+  Solver(const AnyRung<T>& rung, const SolveRequest<T>& request)
+      : rung_(rung), request_(request), n_(rung.dimension) {
+    field_.rhs = [this](const Vector<T>& x, Vector<T>& dx, const T& t) {
+      ++result_.outcome.evaluations;
+      rung_.rhs(x, dx, t);
+    };
+    field_.jacobian = rung.jacobian;
+    result_.columns = rung.columns;
+    event_signs_.resize(request.find_events ? rung.events.size() : 0);
+    event_known_.resize(event_signs_.size(), 0);
+  }
+
+  Trajectory<T> run(const Vector<T>& initial) {
+    begin(initial);
+    while (!finished_) {
+      if (result_.outcome.steps_taken + result_.outcome.steps_rejected >= request_.step_budget) {
+        finish(Ending::budget_exhausted);
+        break;
+      }
+      if (!take_step()) continue;
+      record_step();
+      if (!finished_) choose_method();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // ---- one solution, whatever the clock ---------------------------------------------------------
+  [[nodiscard]] T time_of(const Vector<T>& y, const T& clock) const {
+    return in_arc_ ? y[n_] : clock;
+  }
+  void split(const Vector<T>& y) {
+    if (in_arc_) {
+      x_now_ = y.head(n_);
+    } else {
+      x_now_ = y;
+    }
+  }
+  // The state at time t inside the last step.
+  void state_at(const T& t) {
+    if (!in_arc_) {
+      stepper_->at(t, x_now_);
+      return;
+    }
+    const T s = arc_length_at(t);
+    stepper_->at(s, y_now_);
+    split(y_now_);
+  }
+  // Solves t(s) = t on the last step; t increases with s.
+  T arc_length_at(const T& t) {
+    T low = stepper_->t_old();
+    T high = stepper_->t();
+    const auto excess = [&](const T& s) {
+      stepper_->at(s, y_now_);
+      return T(y_now_[n_] - t);
+    };
+    const T at_low = stepper_->x_old()[n_] - t;
+    const T at_high = stepper_->x()[n_] - t;
+    if (!(at_low < T(0))) return low;
+    if (!(at_high > T(0))) return high;
+    return root(excess, low, high, at_low, at_high);
+  }
+
+  // A bracketed zero, to the spacing of numbers there (or 100 evaluations).
+  template <class Function>
+  T root(const Function& f, const T& a, const T& b, const T& fa, const T& fb) const {
+    const T spacing = T(4) * machine_epsilon<T>();
+    const auto close = [&](const T& low, const T& high) {
+      using std::abs;
+      return abs(high - low) <= spacing * std::max(T(abs(low)), T(abs(high)));
+    };
+    std::uintmax_t evaluations = 100;
+    const auto bracket = boost::math::tools::toms748_solve(f, a, b, fa, fb, close, evaluations);
+    return (bracket.first + bracket.second) / T(2);
+  }
+
+  // ---- start ------------------------------------------------------------------------------------
+  void begin(const Vector<T>& initial) {
+    t_ = request_.start;
+    x_now_ = initial;
+    next_save_ = 0;
+    start_method(request_.method == Method::automatic ? first_method() : request_.method, initial,
+                 t_, T(0));
+    if (!all_finite(stepper_->slope()) || !all_finite(initial)) {
+      last_good(initial, t_);
+      finish(Ending::not_a_number);
+      return;
+    }
+    while (next_save_ < request_.save_at.size() && !(t_ < request_.save_at[next_save_])) save(t_);
+    for (std::size_t k = 0; k < event_signs_.size(); ++k) {
+      remember_sign(k, rung_.events[k].value(initial, t_));
+    }
+    if (!(t_ < request_.end)) {
+      last_good(initial, t_);
+      finish(Ending::reached_end);
+    }
+  }
+
+  [[nodiscard]] static Method first_method() {
+    return std::is_same_v<T, double> ? Method::dopri5 : Method::bulirsch_stoer;
+  }
+
+  // `step` 0: guess one from the size of the state and of its slope.
+  void start_method(Method method, const Vector<T>& y, const T& clock, T step) {
+    method_ = method;
+    const Field<T>& field = in_arc_ ? arc_field_ : field_;
+    const Tolerances<T> tolerances{request_.relative_tolerance, request_.absolute_tolerance};
+    if (method == Method::bulirsch_stoer) {
+      stepper_ = make_bulirsch_stoer(field, tolerances);
+    } else if (method == Method::dopri5) {
+      stepper_ = make_dopri5(field, tolerances);
+    } else {
+      if constexpr (std::is_same_v<T, double>) {
+        stepper_ = make_rosenbrock4(field, tolerances);
+      }
+    }
+    if (!(step > T(0))) {
+      Vector<T> slope(y.size());
+      field.rhs(y, slope, clock);
+      // A hundredth of the time in which the state would change by its own size (Hairer, Norsett,
+      // Wanner, Solving ODEs I, II.4); the controller takes over from there.
+      const T speed = norm_inf(slope);
+      const T span = in_arc_ ? T(1) : T(request_.end - request_.start);
+      step = span / T(100);
+      const T scale = T(1) + norm_inf(y);
+      if (speed > T(0) && speed * step > scale / T(100)) step = scale / speed / T(100);
+    }
+    stepper_->start(y, clock, step);
+    stiff_votes_ = 0;
+  }
+
+  // ---- one step -----------------------------------------------------------------------------------
+  bool take_step() {
+    const T largest = in_arc_ ? solving::infinity<T>() : T(request_.end - stepper_->t());
+    const T before = stepper_->t();
+    bool accepted = stepper_->try_step(largest);
+    if (accepted && !(all_finite(stepper_->x()) && all_finite(stepper_->slope()))) {
+      last_good(in_arc_ ? Vector<T>(stepper_->x_old().head(n_)) : stepper_->x_old(),
+                time_of(stepper_->x_old(), stepper_->t_old()));
+      finish(Ending::not_a_number);
+      return false;
+    }
+    if (accepted) {
+      ++result_.outcome.steps_taken;
+      return true;
+    }
+    ++result_.outcome.steps_rejected;
+    using std::abs;
+    // The minimum step is relative to the spacing of numbers at the clock's reading.
+    const T spacing = machine_epsilon<T>() * abs(before);
+    if (!(stepper_->next_step() > spacing) || !(before + stepper_->next_step() > before)) {
+      last_good(in_arc_ ? Vector<T>(stepper_->x().head(n_)) : stepper_->x(),
+                time_of(stepper_->x(), before));
+      finish(all_finite(stepper_->slope()) ? Ending::step_underflow : Ending::not_a_number);
+    }
+    return false;
+  }
+
+  void record_step() {
+    const T t_old = t_;
+    t_ = time_of(stepper_->x(), stepper_->t());
+    // The last step is cut to end there; rounding of t + h must not leave a remainder.
+    using std::abs;
+    const T spacing = T(4) * machine_epsilon<T>() * abs(request_.end);
+    if (!in_arc_ && abs(t_ - request_.end) <= spacing) {
+      t_ = request_.end;
+      stepper_->snap_time(t_);
+    }
+    const T until = t_ < request_.end ? t_ : request_.end;
+    find_events(t_old, until);
+    while (next_save_ < request_.save_at.size() && !(until < request_.save_at[next_save_])) {
+      const T at = request_.save_at[next_save_];
+      if (at == t_) {
+        split(stepper_->x());
+      } else {
+        state_at(at);
+      }
+      save(at);
+    }
+    if (!(t_ < request_.end)) {
+      if (t_ == request_.end) {
+        split(stepper_->x());
+      } else {
+        state_at(request_.end);
+      }
+      last_good(x_now_, request_.end);
+      finish(Ending::reached_end);
+      return;
+    }
+    if (in_arc_ && blew_up()) return;
+    if (request_.on_progress && ++since_progress_ >= 256) {
+      since_progress_ = 0;
+      if (request_.on_progress(to_double(t_))) {
+        split(stepper_->x());
+        last_good(x_now_, t_);
+        finish(Ending::interrupted);
+      }
+    }
+  }
+
+  void save(const T& at) {
+    std::vector<T> row(rung_.columns.size());
+    rung_.observe(x_now_, at, row);
+    result_.t.push_back(at);
+    result_.rows.push_back(std::move(row));
+    if (request_.keep_states) result_.states.push_back(x_now_);
+    ++next_save_;
+  }
+
+  // ---- events -------------------------------------------------------------------------------------
+  void remember_sign(std::size_t k, const T& value) {
+    if (value == T(0) || value != value) return;
+    event_signs_[k] = value > T(0) ? 1 : -1;
+    event_known_[k] = 1;
+  }
+
+  void find_events(const T& from, const T& to) {
+    if (event_signs_.empty()) return;
+    const int probes = n_ <= largest_probed_dimension ? event_probes : 0;
+    T left = from;
+    for (int probe = 1; probe <= probes + 1; ++probe) {
+      const T right = probe == probes + 1 ? to : T(from + (to - from) * T(probe) / T(probes + 1));
+      for (std::size_t k = 0; k < event_signs_.size(); ++k) find_event(k, left, right);
+      left = right;
+    }
+    std::stable_sort(result_.events.begin(), result_.events.end(),
+                     [](const Event<T>& a, const Event<T>& b) { return a.t < b.t; });
+  }
+
+  void find_event(std::size_t k, const T& left, const T& right) {
+    const EventFinder<T>& finder = rung_.events[k];
+    const auto value_at = [&](const T& t) {
+      state_at(t);
+      return finder.value(x_now_, t);
+    };
+    const T after = value_at(right);
+    if (after != after) return;
+    const int sign_before = event_signs_[k];
+    const bool known = event_known_[k] != 0;
+    remember_sign(k, after);
+    if (!known || sign_before == event_signs_[k]) return;
+    if (finder.kind == EventKind::minimum && sign_before > 0) return;
+    if (finder.kind == EventKind::maximum && sign_before < 0) return;
+    const T before = value_at(left);
+    const bool bracketed = (before < T(0) && after > T(0)) || (before > T(0) && after < T(0));
+    // Rounding at the seam of two intervals can hide the bracket: the zero is then at the seam.
+    const T where = bracketed ? root(value_at, left, right, before, after) : left;
+    state_at(where);
+    result_.events.push_back({finder.name, where, finder.column, finder.report(x_now_, where)});
+  }
+
+  // ---- blow-up ------------------------------------------------------------------------------------
+  // In the arc clock d ln|f| / dt = (1 + |f|) d ln|f| / ds; its inverse estimates t* - t up to a
+  // factor near 1 (exactly for x' = x^2 up to 2; tends to 1 for exponential fields).
+  bool blew_up() {
+    using std::log;
+    // In the arc clock dt/ds = 1 / (1 + |f|).
+    const T pace = stepper_->slope()[n_];
+    const T pace_old = stepper_->slope_old()[n_];
+    const T growth = log(pace_old / pace) / (stepper_->t() - stepper_->t_old());
+    falling_ = growth > T(0) ? 0 : falling_ + 1;
+    if (!(growth > T(0))) return false;
+    const T remaining = pace / growth;
+    using std::abs;
+    const T resolved = std::max(T(machine_epsilon<T>() * abs(t_)),
+                                T(request_.relative_tolerance * abs(t_) / T(1000)));
+    if (!(remaining < resolved)) return false;
+    split(stepper_->x());
+    Index component = 0;
+    x_now_.cwiseAbs().maxCoeff(&component);
+    const T where = t_ + remaining;
+    result_.events.push_back({"blow-up", where, rung_.state_names[static_cast<std::size_t>(component)],
+                              x_now_[component] > T(0) ? solving::infinity<T>()
+                                                       : T(-solving::infinity<T>())});
+    last_good(x_now_, t_);
+    finish(Ending::blew_up);
+    return true;
+  }
+
+  // Changes to the arc clock when the largest slope points outwards and would run away long before
+  // the end, and back when it falls again.
+  void choose_clock() {
+    if (!request_.find_blow_up) return;
+    if (in_arc_) {
+      if (falling_ < 3) return;
+      note("back to the clock t");
+      split(stepper_->x());
+      in_arc_ = false;
+      growing_ = 0;
+      start_method(method_, x_now_, t_, T(0));
+      return;
+    }
+    Index component = 0;
+    const T speed = stepper_->slope().cwiseAbs().maxCoeff(&component);
+    const T speed_old = norm_inf(stepper_->slope_old());
+    const bool outward = stepper_->slope()[component] * stepper_->x()[component] > T(0);
+    using std::log;
+    bool runs_away = false;
+    if (outward && speed > speed_old && speed_old > T(0)) {
+      const T remaining_time =
+          (stepper_->t() - stepper_->t_old()) / log(speed / speed_old);
+      const T left = request_.end - stepper_->t();
+      runs_away = remaining_time * T(20) < left &&
+                  speed * left > T(100) * (T(1) + norm_inf(stepper_->x()));
+    }
+    growing_ = runs_away ? growing_ + 1 : 0;
+    if (growing_ < 3) return;
+    note("arc-length clock");
+    Vector<T> y(n_ + 1);
+    y.head(n_) = stepper_->x();
+    y[n_] = stepper_->t();
+    in_arc_ = true;
+    falling_ = 0;
+    if (!arc_field_.rhs) arc_field_ = in_arc_clock(field_, n_);
+    start_method(method_ == Method::rosenbrock4 ? first_method() : method_, y, T(0), T(0));
+  }
+
+  // ---- changes of method --------------------------------------------------------------------------
+  // `auto`: one step of a nonlinear power iteration every 8 steps estimates the spectral radius rho
+  // of the Jacobian. dopri5 is limited by stability when h rho stays near its bound of 3.3 on the
+  // negative axis; rosenbrock4 hands back when h rho < 1 would do.
+  void choose_method() {
+    choose_clock();
+    if (in_arc_ || request_.method != Method::automatic || !field_.jacobian ||
+        n_ > largest_stiff_dimension || !std::is_same_v<T, double>) {
+      return;
+    }
+    if (++since_estimate_ < 8) return;
+    since_estimate_ = 0;
+    const T step = stepper_->t() - stepper_->t_old();
+    const T product = step * spectral_radius();
+    const bool vote = method_ == Method::dopri5 ? product > T(5) / T(2) : product < T(1);
+    stiff_votes_ = vote ? stiff_votes_ + 1 : 0;
+    if (stiff_votes_ < 3) return;
+    const Method other = method_ == Method::dopri5 ? Method::rosenbrock4 : Method::dopri5;
+    note(name_of(other));
+    const Vector<T> x = stepper_->x();
+    start_method(other, x, stepper_->t(), step);
+  }
+
+  T spectral_radius() {
+    using std::sqrt;
+    if (direction_.size() != n_) {
+      // Any start that no eigenvector is orthogonal to by construction.
+      direction_.resize(n_);
+      for (Index i = 0; i < n_; ++i) direction_[i] = T(1) / T(1 + i % 7);
+    }
+    const T size = norm_inf(direction_);
+    const T small = sqrt(machine_epsilon<T>()) * (T(1) + norm_inf(stepper_->x()));
+    image_.resize(n_);
+    const Vector<T> moved = stepper_->x() + direction_ * (small / size);
+    field_.rhs(moved, image_, stepper_->t());
+    image_ = (image_ - stepper_->slope()) / small;
+    const T radius = norm_inf(image_);
+    if (radius > T(0)) direction_ = image_;
+    return radius;
+  }
+
+  // ---- end ------------------------------------------------------------------------------------------
+  void note(const std::string& what) {
+    result_.outcome.notes.push_back(what + " from t = " + popgrad::to_text(to_double(t_)));
+  }
+  void last_good(const Vector<T>& x, const T& t) {
+    result_.last_state = x;
+    result_.outcome.t_reached = to_double(t);
+  }
+  void finish(Ending ending) {
+    result_.outcome.ending = ending;
+    finished_ = true;
+  }
+  static bool all_finite(const Vector<T>& x) {
+    const T size = norm_inf(x);
+    return size < solving::infinity<T>();
+  }
+
+  const AnyRung<T>& rung_;
+  const SolveRequest<T>& request_;
+  Index n_;
+  Field<T> field_, arc_field_;
+  std::unique_ptr<Stepper<T>> stepper_;
+  Method method_ = Method::dopri5;
+  Trajectory<T> result_;
+  T t_{};
+  Vector<T> x_now_, y_now_, direction_, image_;
+  std::size_t next_save_ = 0;
+  std::vector<int> event_signs_;
+  std::vector<char> event_known_;
+  bool in_arc_ = false;
+  bool finished_ = false;
+  int growing_ = 0;
+  int falling_ = 0;
+  int stiff_votes_ = 0;
+  int since_estimate_ = 0;
+  int since_progress_ = 0;
+};
+
+template <class T>
+void check(const AnyRung<T>& rung, const Vector<T>& initial, const SolveRequest<T>& request) {
+  if (!rung.rhs) throw std::invalid_argument("solve: this rung is a closed form and has no rhs");
+  if (initial.size() != rung.dimension) {
+    throw std::invalid_argument("solve: the initial state has the wrong dimension");
+  }
+  if (!(request.relative_tolerance > T(0)) || !(request.absolute_tolerance > T(0))) {
+    throw std::invalid_argument("solve: tolerances must be > 0");
+  }
+  if (request.end < request.start) throw std::invalid_argument("solve: the end is before the start");
+  for (std::size_t i = 0; i < request.save_at.size(); ++i) {
+    if (request.save_at[i] < request.start || request.end < request.save_at[i] ||
+        (i > 0 && request.save_at[i] < request.save_at[i - 1])) {
+      throw std::invalid_argument("solve: save points must ascend within [start, end]");
+    }
+  }
+}
+
+}  // namespace popgrad::solving
+
+namespace popgrad {
+
+template <class T>
+Trajectory<T> solve(const AnyRung<T>& rung, const Vector<T>& initial,
+                    const SolveRequest<T>& request) {
+  solving::check(rung, initial, request);
+  return solving::Solver<T>(rung, request).run(initial);
+}
+
+template <class T>
+std::vector<T> equally_spaced(const T& start, const T& end, std::size_t count) {
+  if (count < 2) throw std::invalid_argument("equally_spaced: at least two points");
+  std::vector<T> times(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    times[k] = start + (end - start) * T(static_cast<long>(k)) / T(static_cast<long>(count - 1));
+  }
+  times.front() = start;
+  times.back() = end;
+  return times;
+}
+
+}  // namespace popgrad
