@@ -1,48 +1,45 @@
-#include <boost/numeric/odeint/stepper/rosenbrock4.hpp>
-#include <boost/numeric/odeint/stepper/rosenbrock4_controller.hpp>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "solve/rosenbrock4_core.hpp"
 #include "solve/stepper.hpp"
 
 namespace popgrad::solving {
 namespace {
 
-namespace odeint = boost::numeric::odeint;
-using UblasVector = boost::numeric::ublas::vector<double>;
-using UblasMatrix = boost::numeric::ublas::matrix<double>;
-
-void copy(const Vector<double>& from, UblasVector& to) {
-  to.resize(static_cast<std::size_t>(from.size()), false);
-  std::copy(from.begin(), from.end(), to.begin());
-}
-
-void copy(const UblasVector& from, Vector<double>& to) {
-  to.resize(static_cast<Index>(from.size()));
-  std::copy(from.begin(), from.end(), to.begin());
-}
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 class Rosenbrock4 final : public Stepper<double> {
-  using Plain = odeint::rosenbrock4<double>;
-  using Controlled = odeint::rosenbrock4_controller<Plain>;
-
  public:
   Rosenbrock4(Field<double> field, const Tolerances<double>& tolerances)
-      : field_(std::move(field)),
-        tolerances_(tolerances),
-        controlled_(std::in_place, tolerances.absolute, tolerances.relative) {}
+      : field_(std::move(field)), tolerances_(tolerances) {}
 
   void start(const Vector<double>& x, const double& t, const double& step) override {
     x_ = x;
     x_old_ = x;
+    next_ = x;
     slope_.resize(x.size());
     field_.rhs(x_, slope_, t);
     slope_old_ = slope_;
     t_ = t;
     t_old_ = t;
     step_ = step;
-    controlled_.emplace(tolerances_.absolute, tolerances_.relative);
+    const Index n = x.size();
+    core_.emplace(
+        static_cast<std::size_t>(n),
+        [this, n](const double* at, double* dx, double now) {
+          point_ = Eigen::Map<const Vector<double>>(at, n);
+          image_.resize(n);
+          field_.rhs(point_, image_, now);
+          Eigen::Map<Vector<double>>(dx, n) = image_;
+        },
+        [this, n](const double* at, double* jacobian, double now) {
+          point_ = Eigen::Map<const Vector<double>>(at, n);
+          field_.jacobian(point_, matrix_, now);
+          Eigen::Map<RowMajor>(jacobian, n, n) = matrix_;
+        },
+        tolerances_.absolute, tolerances_.relative);
   }
 
   bool try_step(const double& largest) override {
@@ -50,10 +47,8 @@ class Rosenbrock4 final : public Stepper<double> {
     const bool cut = largest < step_;
     const double tried = cut ? largest : step_;
     double step = tried;
-    copy(x_, from_);
     const bool accepted =
-        controlled_->try_step(system(), from_, t, to_, step) == odeint::success &&
-        std::all_of(to_.begin(), to_.end(), [](double value) { return std::isfinite(value); });
+        core_->try_step(x_.data(), t, next_.data(), step) && next_.allFinite();
     if (!accepted) {
       // A step into NaN has no error estimate to go by: halve.
       step_ = step < tried ? step : tried / 2;
@@ -63,7 +58,7 @@ class Rosenbrock4 final : public Stepper<double> {
     x_old_ = x_;
     slope_old_ = slope_;
     t_old_ = t_;
-    copy(to_, x_);
+    x_ = next_;
     t_ = t;
     field_.rhs(x_, slope_, t_);
     return true;
@@ -71,10 +66,8 @@ class Rosenbrock4 final : public Stepper<double> {
 
   // A shorter step of the same method: its error is below that of the accepted one.
   void at(const double& t, Vector<double>& x) override {
-    Plain shorter;
-    copy(x_old_, from_);
-    shorter.do_step(system(), from_, t_old_, to_, t - t_old_);
-    copy(to_, x);
+    x.resize(x_.size());
+    core_->plain_step(x_old_.data(), t_old_, x.data(), t - t_old_);
   }
 
   [[nodiscard]] const Vector<double>& x() const override { return x_; }
@@ -83,41 +76,11 @@ class Rosenbrock4 final : public Stepper<double> {
   [[nodiscard]] const Vector<double>& slope_old() const override { return slope_old_; }
 
  private:
-  struct Right {
-    Rosenbrock4* self;
-    void operator()(const UblasVector& x, UblasVector& dx, double t) const {
-      copy(x, self->point_);
-      self->field_.rhs(self->point_, self->image_, t);
-      copy(self->image_, dx);
-    }
-  };
-  struct Derivative {
-    Rosenbrock4* self;
-    void operator()(const UblasVector& x, UblasMatrix& jacobian, const double& t,
-                    UblasVector& dfdt) const {
-      copy(x, self->point_);
-      self->field_.jacobian(self->point_, self->matrix_, t);
-      const Index n = self->matrix_.rows();
-      for (Index i = 0; i < n; ++i) {
-        for (Index j = 0; j < n; ++j) {
-          jacobian(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) = self->matrix_(i, j);
-        }
-      }
-      // Every rung is autonomous; a field with its own time would put df/dt here.
-      std::fill(dfdt.begin(), dfdt.end(), 0.0);
-    }
-  };
-  std::pair<Right, Derivative> system() {
-    image_.resize(x_.size());
-    return {Right{this}, Derivative{this}};
-  }
-
   Field<double> field_;
   Tolerances<double> tolerances_;
-  std::optional<Controlled> controlled_;
-  Vector<double> x_, x_old_, slope_, slope_old_, point_, image_;
+  std::optional<Rosenbrock4Core> core_;
+  Vector<double> x_, x_old_, next_, slope_, slope_old_, point_, image_;
   Matrix<double> matrix_;
-  UblasVector from_, to_;
 };
 
 }  // namespace

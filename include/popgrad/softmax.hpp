@@ -1,0 +1,78 @@
+#pragma once
+/// Softmax, entropy and the few statistics of vectors that observables are made of.
+
+#include <cmath>
+
+#include "popgrad/scalar.hpp"
+#include "popgrad/vector.hpp"
+
+namespace popgrad {
+
+/// exp(x - max x) for ordered scalars (no overflow); exp(x) for the others.
+template <Transcendental T>
+void shifted_exponentials(const Vector<T>& x, Vector<T>& out) {
+  using std::exp;
+  T shift(0);
+  if constexpr (Ordered<T>) {
+    shift = x[0];
+    for (Index i = 1; i < x.size(); ++i) {
+      if (shift < x[i]) shift = x[i];
+    }
+  }
+  out.resize(x.size());
+  for (Index i = 0; i < x.size(); ++i) out[i] = exp(T(x[i] - shift));
+}
+
+/// exp(x_i) / sum_j exp(x_j).
+template <Transcendental T>
+Vector<T> softmax(const Vector<T>& x) {
+  Vector<T> weights;
+  shifted_exponentials(x, weights);
+  const T total = weights.sum();
+  return weights / total;
+}
+
+/// -sum_i p_i ln p_i of p = softmax(x), natural logarithm, without forming ln of a small p_i:
+///   H = ln sum_j e^{x_j - m} - sum_i p_i (x_i - m).
+template <Transcendental T>
+T softmax_entropy(const Vector<T>& x) {
+  using std::log;
+  T shift(0);
+  if constexpr (Ordered<T>) {
+    shift = x[0];
+    for (Index i = 1; i < x.size(); ++i) {
+      if (shift < x[i]) shift = x[i];
+    }
+  }
+  Vector<T> weights;
+  shifted_exponentials(x, weights);
+  T total(0);
+  T moment(0);
+  for (Index i = 0; i < x.size(); ++i) {
+    total = total + weights[i];
+    moment = moment + weights[i] * (x[i] - shift);
+  }
+  return log(total) - moment / total;
+}
+
+/// Pearson correlation of two vectors (n >= 2); 0/0 where one of them is constant.
+template <class T>
+T correlation(const Vector<T>& x, const Vector<T>& y) {
+  using std::sqrt;
+  const T n(static_cast<long>(x.size()));
+  const T mean_x = x.sum() / n;
+  const T mean_y = y.sum() / n;
+  T xx(0);
+  T yy(0);
+  T xy(0);
+  for (Index i = 0; i < x.size(); ++i) {
+    const T dx = x[i] - mean_x;
+    const T dy = y[i] - mean_y;
+    xx = xx + dx * dx;
+    yy = yy + dy * dy;
+    xy = xy + dx * dy;
+  }
+  return xy / sqrt(T(xx * yy));
+}
+
+}  // namespace popgrad
