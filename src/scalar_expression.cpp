@@ -23,7 +23,7 @@ GiNaC::ex gaussian_error_number(const GiNaC::ex& x) {
   if (GiNaC::is_a<GiNaC::numeric>(x)) {
     return GiNaC::numeric(std::erf(GiNaC::ex_to<GiNaC::numeric>(x).to_double()));
   }
-  return popgrad::erf(x);
+  return ScalarAbilities<Expression>::erf(x);
 }
 
 unsigned gaussian_error_serial() {
@@ -38,16 +38,17 @@ unsigned gaussian_error_serial() {
 
 }  // namespace
 
-Expression erf(const Expression& x) { return GiNaC::function(gaussian_error_serial(), x); }
+Expression ScalarAbilities<Expression>::erf(const Expression& x) { return GiNaC::function(gaussian_error_serial(), x); }
 
-Truth less(const Expression& a, const Expression& b) {
+Truth ScalarAbilities<Expression>::less(const Expression& a, const Expression& b) {
   const GiNaC::ex difference = (a - b).evalf();
   if (!GiNaC::is_a<GiNaC::numeric>(difference)) return Truth::undecided;
   return GiNaC::ex_to<GiNaC::numeric>(difference).is_negative() ? Truth::yes : Truth::no;
 }
 
-Expression where_positive(const Expression& x, const Expression& if_positive,
-                          const Expression& otherwise) {
+Expression ScalarAbilities<Expression>::where_positive(const Expression& x,
+                                                       const Expression& if_positive,
+                                                       const Expression& otherwise) {
   switch (less(0, x)) {
     case Truth::yes:
       return if_positive;

@@ -38,13 +38,14 @@ Interval make_interval(std::string_view low, std::string_view high) {
   return result;
 }
 
-Truth less(const Interval& a, const Interval& b) {
+Truth ScalarAbilities<Interval>::less(const Interval& a, const Interval& b) {
   if (mpfr_less_p(&raw(a)->right, &raw(b)->left) != 0) return Truth::yes;
   if (mpfr_greaterequal_p(&raw(a)->left, &raw(b)->right) != 0) return Truth::no;
   return Truth::undecided;
 }
 
-Interval where_positive(const Interval& x, const Interval& if_positive, const Interval& otherwise) {
+Interval ScalarAbilities<Interval>::where_positive(const Interval& x, const Interval& if_positive,
+                                                   const Interval& otherwise) {
   switch (less(Interval(0), x)) {
     case Truth::yes:
       return if_positive;
@@ -58,7 +59,7 @@ Interval where_positive(const Interval& x, const Interval& if_positive, const In
   return hull;
 }
 
-Interval erf(const Interval& x) {
+Interval ScalarAbilities<Interval>::erf(const Interval& x) {
   // erf increases, so its ends are the images of the ends, rounded outwards.
   Interval result;
   mpfr_erf(&raw(result)->left, &raw(x)->left, MPFR_RNDD);

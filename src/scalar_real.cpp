@@ -26,6 +26,12 @@ Real from_text<Real>(std::string_view text) {
   return Real(std::string(text));
 }
 
+Real ScalarAbilities<Real>::erf(const Real& x) {
+  Real result;
+  mpfr_erf(result.backend().data(), x.backend().data(), MPFR_RNDN);
+  return result;
+}
+
 Real Constant<Real>::pi() { return boost::math::constants::pi<Real>(); }
 
 template <>

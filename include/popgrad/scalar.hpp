@@ -33,6 +33,7 @@ struct ScalarAbilities<double> {
   static constexpr bool has_exp = true;
   static constexpr bool ordered = true;
   static constexpr bool encloses = false;
+  static double erf(double x) { return std::erf(x); }
 };
 
 template <class T>
@@ -42,16 +43,30 @@ concept Transcendental = Scalar<T> && ScalarAbilities<T>::has_exp;
 template <class T>
 concept Ordered = Scalar<T> && ScalarAbilities<T>::ordered;
 
-/// Is a < b? Decided for ordered scalars; the others overload it.
-template <Ordered T>
+/// Is a < b? Decided for ordered scalars; the others say what they know.
+template <Scalar T>
 Truth less(const T& a, const T& b) {
-  return a < b ? Truth::yes : Truth::no;
+  if constexpr (Ordered<T>) {
+    return a < b ? Truth::yes : Truth::no;
+  } else {
+    return ScalarAbilities<T>::less(a, b);
+  }
 }
 
 /// x > 0 ? if_positive : otherwise; the convex hull of both, or a step function, where undecided.
-template <Ordered T>
+template <Scalar T>
 T where_positive(const T& x, const T& if_positive, const T& otherwise) {
-  return x > T(0) ? if_positive : otherwise;
+  if constexpr (Ordered<T>) {
+    return x > T(0) ? if_positive : otherwise;
+  } else {
+    return ScalarAbilities<T>::where_positive(x, if_positive, otherwise);
+  }
+}
+
+/// (2 / sqrt pi) int_0^x exp(-s^2) ds.
+template <Transcendental T>
+T error_function(const T& x) {
+  return ScalarAbilities<T>::erf(x);
 }
 
 /// The one way from any scalar down to double (nearest, midpoint for an interval).
@@ -82,8 +97,8 @@ T pi() {
 /// The standard normal distribution function; the Gaussian closed forms and GELU use it.
 template <Transcendental T>
 T gaussian_cdf(const T& x) {
-  using std::erf, std::sqrt;
-  return (T(1) + erf(x / sqrt(T(2)))) / T(2);
+  using std::sqrt;
+  return (T(1) + error_function(T(x / sqrt(T(2))))) / T(2);
 }
 
 /// The standard normal density.

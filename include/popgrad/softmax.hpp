@@ -59,7 +59,7 @@ T softmax_entropy(const Vector<T>& x) {
 template <class T>
 T correlation(const Vector<T>& x, const Vector<T>& y) {
   using std::sqrt;
-  const T n(static_cast<long>(x.size()));
+  const T n(static_cast<int>(x.size()));
   const T mean_x = x.sum() / n;
   const T mean_y = y.sum() / n;
   T xx(0);

@@ -65,14 +65,16 @@ struct Dual {
     return {r, T(a.slope / (T(2) * r))};
   }
   friend Dual abs(const Dual& a) { return a.value < T(0) ? -a : a; }
-  friend Dual erf(const Dual& a) {
-    using std::erf, std::exp, std::sqrt;
-    return {T(erf(a.value)), T(T(2) / sqrt(pi<T>()) * exp(-a.value * a.value) * a.slope)};
-  }
 };
 
 template <class T>
-struct ScalarAbilities<Dual<T>> : ScalarAbilities<T> {};
+struct ScalarAbilities<Dual<T>> : ScalarAbilities<T> {
+  static Dual<T> erf(const Dual<T>& a) {
+    using std::exp, std::sqrt;
+    const T slope = T(2) / sqrt(pi<T>()) * exp(T(-a.value * a.value));
+    return {error_function(a.value), T(slope * a.slope)};
+  }
+};
 
 /// A Dual goes down by its value.
 template <class T>

@@ -22,15 +22,14 @@ struct ScalarAbilities<Expression> {
   static constexpr bool has_exp = true;
   static constexpr bool ordered = false;
   static constexpr bool encloses = false;
+  /// Yes or no for numbers, undecided for anything with a symbol in it.
+  static Truth less(const Expression& a, const Expression& b);
+  /// With GiNaC's step function where the sign of x is not known.
+  static Expression where_positive(const Expression& x, const Expression& if_positive,
+                                   const Expression& otherwise);
+  /// A GiNaC function of its own, with its derivative.
+  static Expression erf(const Expression& x);
 };
-
-/// Yes or no for numbers, undecided for anything with a symbol in it.
-Truth less(const Expression& a, const Expression& b);
-/// With GiNaC's step function where the sign of x is not known.
-Expression where_positive(const Expression& x, const Expression& if_positive,
-                          const Expression& otherwise);
-/// The error function, a GiNaC function of its own with its derivative.
-Expression erf(const Expression& x);
 
 /// Value of an expression without free symbols. Throws std::invalid_argument if some are left.
 double to_double(const Expression& x);
@@ -43,11 +42,6 @@ struct Constant<Expression> {
 };
 
 }  // namespace popgrad
-
-namespace GiNaC {
-/// Found by the formulas' unqualified call.
-inline ex erf(const ex& x) { return popgrad::erf(x); }
-}  // namespace GiNaC
 
 namespace Eigen {
 template <>

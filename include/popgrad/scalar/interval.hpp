@@ -22,14 +22,14 @@ struct ScalarAbilities<Interval> {
   static constexpr bool has_exp = true;
   static constexpr bool ordered = false;
   static constexpr bool encloses = true;
+  static Truth less(const Interval& a, const Interval& b);
+  static Interval where_positive(const Interval& x, const Interval& if_positive,
+                                 const Interval& otherwise);
+  static Interval erf(const Interval& x);
 };
 
 /// [low, high] as decimal or p/q text, rounded outwards. Throws std::invalid_argument if low > high.
 Interval make_interval(std::string_view low, std::string_view high);
-
-Truth less(const Interval& a, const Interval& b);
-Interval where_positive(const Interval& x, const Interval& if_positive, const Interval& otherwise);
-Interval erf(const Interval& x);
 
 /// Midpoint, rounded to double.
 double to_double(const Interval& x);

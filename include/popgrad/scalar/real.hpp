@@ -24,6 +24,7 @@ struct ScalarAbilities<Real> {
   static constexpr bool has_exp = true;
   static constexpr bool ordered = true;
   static constexpr bool encloses = false;
+  static Real erf(const Real& x);
 };
 
 /// Sets the decimal digits of every Real made while it lives; restores the former number after.
@@ -53,3 +54,22 @@ template <>
 Real machine_epsilon<Real>();
 
 }  // namespace popgrad
+
+namespace Eigen {
+/// Boost's own traits lack infinity() and quiet_NaN(), which Eigen's eigenvalue solver calls.
+template <>
+struct NumTraits<popgrad::Real> : GenericNumTraits<popgrad::Real> {
+  static popgrad::Real epsilon() { return popgrad::machine_epsilon<popgrad::Real>(); }
+  static popgrad::Real dummy_precision() { return popgrad::Real(1000) * epsilon(); }
+  static int digits10() { return static_cast<int>(popgrad::digits()); }
+  enum {
+    IsComplex = 0,
+    IsInteger = 0,
+    IsSigned = 1,
+    RequireInitialization = 1,
+    ReadCost = 10,
+    AddCost = 100,
+    MulCost = 100
+  };
+};
+}  // namespace Eigen

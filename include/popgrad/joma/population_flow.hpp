@@ -1,0 +1,83 @@
+#pragma once
+/// Rungs `flow`, `gd`, `sgd`: the joint training of hidden weights and attention on classes.
+///
+///   w_k' = E[g_k phi'(w_k'f) f],   z' = E[(db/dz)' U_C' g_f],   f = U_C b(x, z) + u_q
+/// with g = O'(e_y - softmax(O phi(W'f))), the gradient of the mean log-likelihood.
+/// Shapes  state (v, z): v = [U_C, u_q]'W, (M_C + 1) x K by columns (M_C x K without residual),
+///         then z (M_C). Rows of W outside the span of the embeddings never move.
+/// Units   t = learning rate * steps.
+/// Domain  temperature > 0; columns of X and the class law are distributions.
+/// Cost    O(M_C K + C K) a class and evaluation as matrix products; memory O((M_C + C) (K + C)).
+/// Source  arXiv 2310.00535, Section 3, Eqn 2; paper symbol -> name: V -> weights, z -> logits.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/joma/instance.hpp"
+#include "popgrad/random.hpp"
+#include "popgrad/rung.hpp"
+
+namespace popgrad::joma {
+
+template <Transcendental T>
+class PopulationFlow final {
+ public:
+  using Scalar = T;
+  explicit PopulationFlow(ClassInstance<T> instance);
+
+  [[nodiscard]] Index dimension() const;
+  [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] std::vector<std::string> state_names() const;
+
+  /// The expectation over classes; allocates nothing after the first call.
+  void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
+  /// The mean over `batch` >= 1 sampled classes, each with x its law or the frequencies of
+  /// `length` sampled tokens. Cost O(C M_C K) for laws, O(batch (length + M_C K)) for sampled tokens.
+  void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
+  /// normalised_correlation, stable_rank, loss.
+  void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+  [[nodiscard]] std::vector<EventFinder<T>> events() const;
+
+  /// Mean cross entropy at a state, in nats.
+  [[nodiscard]] T loss(const Vector<T>& x) const;
+  /// Expected gradient before attention, Delta = E[g phi' x'] (M_C x K): constant under
+  /// Assumption 1, audited here.
+  [[nodiscard]] Matrix<T> mean_gradient(const Vector<T>& x) const;
+  /// E[b] (M_C).
+  [[nodiscard]] Vector<T> mean_attention(const Vector<T>& x) const;
+  /// Defect of E[b q] = b_bar E[q], q = sum_k g_k phi' v_k'b: |E[b q] - b_bar E[q]| / |E[b q]|.
+  [[nodiscard]] T factorisation_defect(const Vector<T>& x) const;
+  /// z and its prediction from v by the invariant, both from the start (softmax: b_bar := E[x]).
+  [[nodiscard]] Vector<T> logits(const Vector<T>& x) const { return x.tail(instance_.tokens()); }
+  [[nodiscard]] Vector<T> predicted(const Vector<T>& x) const;
+
+  [[nodiscard]] const ClassInstance<T>& instance() const { return instance_; }
+  template <class U>
+  [[nodiscard]] PopulationFlow<U> cast() const {
+    return PopulationFlow<U>(instance_.template cast<U>());
+  }
+
+ private:
+  using ConstBlock = Eigen::Map<const Matrix<T>>;
+  using Block = Eigen::Map<Matrix<T>>;
+  [[nodiscard]] ConstBlock weights(const Vector<T>& x) const;
+  template <class Columns, class Labels>
+  void field(const Columns& columns, const Labels& label, const Vector<T>& weight,
+             const Vector<T>& x, Vector<T>& dx) const;
+  template <class Columns, class Labels>
+  void back_propagate(const Columns& columns, const Labels& label, const Vector<T>& x) const;
+
+  ClassInstance<T> instance_;
+  Vector<T> mean_law_;                ///< E[x]
+  Vector<T> invariant_at_start_;
+  std::vector<double> cumulative_classes_;
+  std::vector<std::vector<double>> cumulative_tokens_;
+  // Scratch of one evaluation; a rung is copied for every thread.
+  mutable JointWorkspace<T> work_;
+  mutable Matrix<T> active_, logits_, error_, pulled_;
+};
+
+}  // namespace popgrad::joma

@@ -1,0 +1,264 @@
+#include "popgrad/joma/population_flow.hpp"
+
+#include <type_traits>
+
+#include "joma/rung_parts.hpp"
+#include "popgrad/joma/invariant.hpp"
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad::joma {
+namespace {
+
+/// Sample s belongs to class s: the full batch.
+struct OwnClass {
+  Index operator[](Index sample) const { return sample; }
+};
+
+std::vector<double> cumulative(const Vector<double>& law) {
+  std::vector<double> sums(static_cast<std::size_t>(law.size()));
+  double sum = 0;
+  for (Index i = 0; i < law.size(); ++i) {
+    sum += law[i];
+    sums[static_cast<std::size_t>(i)] = sum;
+  }
+  return sums;
+}
+
+}  // namespace
+
+template <Transcendental T>
+PopulationFlow<T>::PopulationFlow(ClassInstance<T> instance) : instance_(std::move(instance)) {
+  mean_law_ = instance_.token_law * instance_.class_law;
+  const Vector<T> start = initial();
+  invariant_at_start_ =
+      invariant<T>(instance_.attention, weights(start).topRows(instance_.tokens()),
+                   instance_.logits, instance_.temperature, mean_law_);
+  if constexpr (std::is_same_v<T, double>) {
+    cumulative_classes_ = cumulative(instance_.class_law);
+    for (Index c = 0; c < instance_.classes(); ++c) {
+      cumulative_tokens_.push_back(cumulative(instance_.token_law.col(c)));
+    }
+  }
+}
+
+template <Transcendental T>
+Index PopulationFlow<T>::dimension() const {
+  return instance_.weights.size() + instance_.tokens();
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::initial() const {
+  Vector<T> x(dimension());
+  x.head(instance_.weights.size()) = instance_.weights.reshaped();
+  x.tail(instance_.tokens()) = instance_.logits;
+  return x;
+}
+
+template <Transcendental T>
+std::vector<std::string> PopulationFlow<T>::columns() const {
+  return {"attention_entropy", "invariant_residual", "invariant_residual_relative",
+          "normalised_correlation", "stable_rank", "loss"};
+}
+
+template <Transcendental T>
+std::vector<std::string> PopulationFlow<T>::state_names() const {
+  std::vector<std::string> names;
+  add_weight_names(instance_.tokens(), instance_.units(), instance_.features.residual, names);
+  add_logit_names(instance_.tokens(), names);
+  return names;
+}
+
+template <Transcendental T>
+typename PopulationFlow<T>::ConstBlock PopulationFlow<T>::weights(const Vector<T>& x) const {
+  return {x.data(), instance_.weights.rows(), instance_.weights.cols()};
+}
+
+// Leaves g_k phi' of every sample in pulled_ (K x S) and the class logits in logits_ (C x S).
+template <Transcendental T>
+template <class Columns, class Labels>
+void PopulationFlow<T>::back_propagate(const Columns& columns, const Labels& label,
+                                       const Vector<T>& x) const {
+  using std::exp;
+  hidden_preactivations(instance_.attention, instance_.features, instance_.temperature, weights(x),
+                        Vector<T>(logits(x)), columns, work_);
+  const Activation phi = instance_.phi;
+  const bool decoded = instance_.decoder.size() > 0;
+  if (phi == Activation::linear) {
+    active_ = work_.hidden;
+  } else {
+    active_ = work_.hidden.unaryExpr([phi](const T& h) { return activate(phi, h); });
+  }
+  if (decoded) {
+    logits_.noalias() = instance_.decoder * active_;
+  } else {
+    logits_ = active_;
+  }
+  error_ = logits_;
+  for (Index s = 0; s < columns.cols(); ++s) {
+    if constexpr (Ordered<T>) {
+      const T shift = error_.col(s).maxCoeff();
+      error_.col(s).array() -= shift;
+    }
+    if constexpr (std::is_same_v<T, double>) {
+      error_.col(s) = error_.col(s).array().exp();
+    } else {
+      for (Index c = 0; c < error_.rows(); ++c) error_(c, s) = exp(T(error_(c, s)));
+    }
+    const T total = error_.col(s).sum();
+    error_.col(s) /= T(-total);
+    error_(label[s], s) += T(1);
+  }
+  if (decoded) {
+    pulled_.noalias() = instance_.decoder.transpose() * error_;
+  } else {
+    pulled_ = error_;
+  }
+  if (phi != Activation::linear) {
+    for (Index s = 0; s < pulled_.cols(); ++s) {
+      for (Index k = 0; k < pulled_.rows(); ++k) {
+        pulled_(k, s) = pulled_(k, s) * activation_slope(phi, T(work_.hidden(k, s)));
+      }
+    }
+  }
+}
+
+template <Transcendental T>
+template <class Columns, class Labels>
+void PopulationFlow<T>::field(const Columns& columns, const Labels& label, const Vector<T>& weight,
+                              const Vector<T>& x, Vector<T>& dx) const {
+  back_propagate(columns, label, x);
+  Block dv(dx.data(), instance_.weights.rows(), instance_.weights.cols());
+  auto dz = dx.tail(instance_.tokens());
+  joint_direction(instance_.attention, instance_.features, instance_.temperature, weights(x),
+                  columns, pulled_, weight, work_, dv, dz);
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  field(instance_.token_law, OwnClass{}, instance_.class_law, x, dx);
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                   Index batch) const {
+  const T share = T(1) / T(static_cast<int>(batch));
+  if (instance_.length == 0) {
+    // Equal samples are counted, not repeated: the cost does not depend on the batch.
+    Vector<T> weight = Vector<T>::Constant(instance_.classes(), T(0));
+    for (Index i = 0; i < batch; ++i) weight[stream.category(cumulative_classes_)] += share;
+    field(instance_.token_law, OwnClass{}, weight, x, dx);
+    return;
+  }
+  Matrix<T> columns = Matrix<T>::Constant(instance_.tokens(), batch, T(0));
+  std::vector<Index> label(static_cast<std::size_t>(batch));
+  const T frequency = T(1) / T(static_cast<int>(instance_.length));
+  for (Index i = 0; i < batch; ++i) {
+    const std::uint32_t c = stream.category(cumulative_classes_);
+    label[static_cast<std::size_t>(i)] = c;
+    for (Index token = 0; token < instance_.length; ++token) {
+      columns(stream.category(cumulative_tokens_[c]), i) += frequency;
+    }
+  }
+  const auto label_of = [&label](Index s) { return label[static_cast<std::size_t>(s)]; };
+  struct Labels {
+    const decltype(label_of)& of;
+    Index operator[](Index s) const { return of(s); }
+  };
+  field(columns, Labels{label_of}, Vector<T>::Constant(batch, share), x, dx);
+}
+
+template <Transcendental T>
+T PopulationFlow<T>::loss(const Vector<T>& x) const {
+  using std::exp, std::log;
+  back_propagate(instance_.token_law, OwnClass{}, x);
+  T sum(0);
+  for (Index s = 0; s < logits_.cols(); ++s) {
+    T shift(0);
+    if constexpr (Ordered<T>) shift = logits_.col(s).maxCoeff();
+    T total(0);
+    for (Index c = 0; c < logits_.rows(); ++c) total = total + exp(T(logits_(c, s) - shift));
+    sum = sum + instance_.class_law[s] * (log(total) + shift - logits_(s, s));
+  }
+  return sum;
+}
+
+template <Transcendental T>
+Matrix<T> PopulationFlow<T>::mean_gradient(const Vector<T>& x) const {
+  back_propagate(instance_.token_law, OwnClass{}, x);
+  return instance_.token_law * instance_.class_law.asDiagonal() * pulled_.transpose();
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::mean_attention(const Vector<T>& x) const {
+  back_propagate(instance_.token_law, OwnClass{}, x);
+  return work_.b * instance_.class_law;
+}
+
+template <Transcendental T>
+T PopulationFlow<T>::factorisation_defect(const Vector<T>& x) const {
+  back_propagate(instance_.token_law, OwnClass{}, x);
+  // q_s = sum_k g_k phi' v_k'b of every sample.
+  const Matrix<T> images = weights(x).topRows(instance_.tokens()).transpose() * work_.b;
+  Vector<T> q(images.cols());
+  for (Index s = 0; s < q.size(); ++s) {
+    q[s] = instance_.class_law[s] * images.col(s).dot(pulled_.col(s));
+  }
+  const Vector<T> joint = work_.b * q;
+  const Vector<T> separate = (work_.b * instance_.class_law) * q.sum();
+  if constexpr (Ordered<T>) {
+    return (joint - separate).norm() / joint.norm();
+  } else {
+    return (joint - separate).squaredNorm();
+  }
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::predicted(const Vector<T>& x) const {
+  const Vector<T> residual =
+      invariant<T>(instance_.attention, weights(x).topRows(instance_.tokens()),
+                   Vector<T>(logits(x)), instance_.temperature, mean_law_) -
+      invariant_at_start_;
+  if (instance_.attention != Attention::linear) return logits(x) - residual;
+  return logits(x).cwiseProduct(logits(x)) - residual;
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+  const auto v = weights(x).topRows(instance_.tokens());
+  const Vector<T> z = logits(x);
+  row[0] = softmax_entropy(Vector<T>(z / instance_.temperature));
+  const InvariantReading<T> reading = read_invariant<T>(
+      instance_.attention, v, z, instance_.temperature, mean_law_, invariant_at_start_);
+  row[1] = reading.absolute;
+  row[2] = reading.relative;
+  row[3] = reading.correlation;
+  row[4] = stable_rank_of<T>(v);
+  row[5] = loss(x);
+}
+
+template <Transcendental T>
+std::vector<EventFinder<T>> PopulationFlow<T>::events() const {
+  if constexpr (!is_solved<T>) {
+    return {};
+  } else {
+    const auto rate = [flow = *this, slope = Vector<T>(dimension())](const Vector<T>& x,
+                                                                     const T& t) mutable -> T {
+      flow.rhs(x, slope, t);
+      const Index d = flow.instance_.tokens();
+      const T temperature = flow.instance_.temperature;
+      return entropy_rate<T>(x.tail(d) / temperature, slope.tail(d) / temperature);
+    };
+    return entropy_events<T>(rate, [flow = *this](const Vector<T>& x, const T& /*t*/) -> T {
+      return softmax_entropy(Vector<T>(flow.logits(x) / flow.instance_.temperature));
+    });
+  }
+}
+
+template class PopulationFlow<double>;
+template class PopulationFlow<Real>;
+template class PopulationFlow<Expression>;
+template class PopulationFlow<Dual<double>>;
+template class PopulationFlow<Dual<Real>>;
+
+}  // namespace popgrad::joma

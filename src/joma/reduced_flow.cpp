@@ -1,0 +1,134 @@
+#include "popgrad/joma/reduced_flow.hpp"
+
+#include "joma/rung_parts.hpp"
+#include "popgrad/joma/invariant.hpp"
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/interval.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad::joma {
+
+template <Transcendental T>
+ReducedFlow<T>::ReducedFlow(ReducedInstance<T> instance) : instance_(std::move(instance)) {
+  if (instance_.attention == Attention::linear) {
+    offset_ = instance_.logits.cwiseProduct(instance_.logits) -
+              squared_weights<T>(instance_.start);
+  }
+}
+
+template <Transcendental T>
+Vector<T> ReducedFlow<T>::initial() const {
+  return instance_.start.reshaped();
+}
+
+template <Transcendental T>
+std::vector<std::string> ReducedFlow<T>::columns() const {
+  std::vector<std::string> names{"attention_entropy", "stable_rank"};
+  if (instance_.nonlinear) names.emplace_back("largest_delta");
+  return names;
+}
+
+template <Transcendental T>
+std::vector<std::string> ReducedFlow<T>::state_names() const {
+  std::vector<std::string> names;
+  add_weight_names(instance_.tokens(), instance_.units(), false, names);
+  return names;
+}
+
+template <Transcendental T>
+void ReducedFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  using std::exp, std::sqrt;
+  const Index d = instance_.tokens();
+  const Index units = instance_.units();
+  gain_.resize(d);
+  for (Index l = 0; l < d; ++l) {
+    T squares(0);
+    for (Index k = 0; k < units; ++k) squares = squares + x[l + k * d] * x[l + k * d];
+    gain_[l] = squares;
+  }
+  if (instance_.attention == Attention::linear) {
+    const T temperature = instance_.temperature();
+    for (Index l = 0; l < d; ++l) gain_[l] = sqrt(T(gain_[l] + offset_[l])) / temperature;
+  } else {
+    T shift(0);
+    if constexpr (Ordered<T>) {
+      if (instance_.attention == Attention::softmax) shift = gain_.maxCoeff();
+    }
+    for (Index l = 0; l < d; ++l) gain_[l] = exp(T((gain_[l] - shift) / instance_.tau));
+    if (instance_.attention == Attention::softmax) {
+      const T total = gain_.sum();
+      gain_ /= total;
+    }
+  }
+  for (Index k = 0; k < units; ++k) {
+    for (Index l = 0; l < d; ++l) {
+      const Index i = l + k * d;
+      dx[i] = (instance_.nonlinear ? T(instance_.target(l, k) - x[i]) : instance_.target(l, k)) *
+              gain_[l];
+    }
+  }
+}
+
+template <Transcendental T>
+Vector<T> ReducedFlow<T>::attention_logits(const Vector<T>& x) const {
+  using std::sqrt;
+  const Eigen::Map<const Matrix<T>> v(x.data(), instance_.tokens(), instance_.units());
+  Vector<T> logits = squared_weights<T>(v);
+  if (instance_.attention == Attention::linear) {
+    const T temperature = instance_.temperature();
+    for (Index l = 0; l < logits.size(); ++l) {
+      logits[l] = sqrt(T(logits[l] + offset_[l])) / temperature;
+    }
+  } else {
+    logits /= instance_.tau;
+  }
+  return logits;
+}
+
+template <Transcendental T>
+T ReducedFlow<T>::attention_entropy(const Vector<T>& x) const {
+  return softmax_entropy(attention_logits(x));
+}
+
+template <Transcendental T>
+void ReducedFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+  row[0] = attention_entropy(x);
+  row[1] = stable_rank_of<T>(
+      Eigen::Map<const Matrix<T>>(x.data(), instance_.tokens(), instance_.units()));
+  if (!instance_.nonlinear) return;
+  row[2] = T(0);
+  if constexpr (Ordered<T>) {
+    using std::abs;
+    for (Index i = 0; i < x.size(); ++i) {
+      const T delta = abs(T(T(1) - x[i] / instance_.target.reshaped()[i]));
+      if (row[2] < delta) row[2] = delta;
+    }
+  }
+}
+
+template <Transcendental T>
+std::vector<EventFinder<T>> ReducedFlow<T>::events() const {
+  if constexpr (!is_solved<T>) {
+    return {};
+  } else {
+    const auto rate = [flow = *this, dual = cast<Dual<T>>(), slope = Vector<T>(dimension()),
+                       moving = Vector<Dual<T>>(dimension())](const Vector<T>& x,
+                                                              const T& t) mutable -> T {
+      flow.rhs(x, slope, t);
+      for (Index i = 0; i < x.size(); ++i) moving[i] = Dual<T>(x[i], slope[i]);
+      return dual.attention_entropy(moving).slope;
+    };
+    return entropy_events<T>(rate, [flow = *this](const Vector<T>& x, const T& /*t*/) -> T {
+      return flow.attention_entropy(x);
+    });
+  }
+}
+
+template class ReducedFlow<double>;
+template class ReducedFlow<Real>;
+template class ReducedFlow<Interval>;
+template class ReducedFlow<Expression>;
+template class ReducedFlow<Dual<double>>;
+template class ReducedFlow<Dual<Real>>;
+
+}  // namespace popgrad::joma
