@@ -8,8 +8,9 @@ namespace popgrad {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw std::invalid_argument("'" + std::string(text) +
-                              "' is not a number; give a decimal such as -1.5e-3 or a quotient p/q");
+  throw std::invalid_argument(
+      "'" + std::string(text) +
+      "' is not a number; give a decimal such as -1.5e-3 or a quotient p/q");
 }
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }

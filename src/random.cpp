@@ -6,10 +6,12 @@
 
 namespace popgrad {
 
-// Counter layout: word 0 counts blocks within the stream, word 1 is the run, words 2 and 3 the step.
+// Counter layout: word 0 counts blocks within the stream, word 1 is the run, words 2 and 3 the
+// step.
 Stream::Stream(std::uint64_t seed, std::uint32_t run, std::uint64_t step)
     : key_{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)}},
-      counter_{{0U, run, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32U)}},
+      counter_{
+          {0U, run, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32U)}},
       block_{} {}
 
 std::uint64_t Stream::word() {
@@ -45,7 +47,8 @@ std::uint32_t Stream::index(std::uint32_t count) {
 }
 
 std::uint32_t Stream::category(std::span<const double> cumulative) {
-  const auto* const last = cumulative.data() + cumulative.size() - 1;  // takes the rounding of the sum
+  const auto* const last =
+      cumulative.data() + cumulative.size() - 1;  // takes the rounding of the sum
   const auto* const found = std::upper_bound(cumulative.data(), last, uniform());
   return static_cast<std::uint32_t>(found - cumulative.data());
 }

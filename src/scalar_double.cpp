@@ -12,10 +12,9 @@ template <>
 double from_text<double>(std::string_view text) {
   const FractionText fraction = parse_number(text);
   // strtod rounds a decimal correctly; a quotient is rounded once more by the division.
-  const double value = fraction.is_quotient
-                           ? std::strtod(fraction.numerator.c_str(), nullptr) /
-                                 std::strtod(fraction.denominator.c_str(), nullptr)
-                           : std::strtod(std::string(text).c_str(), nullptr);
+  const double value = fraction.is_quotient ? std::strtod(fraction.numerator.c_str(), nullptr) /
+                                                  std::strtod(fraction.denominator.c_str(), nullptr)
+                                            : std::strtod(std::string(text).c_str(), nullptr);
   if (!std::isfinite(value)) {
     throw std::invalid_argument("'" + std::string(text) +
                                 "' is too large for a double; give --digits above 16");

@@ -27,18 +27,20 @@ GiNaC::ex gaussian_error_number(const GiNaC::ex& x) {
 }
 
 unsigned gaussian_error_serial() {
-  static const unsigned serial = GiNaC::function::register_new(
-      GiNaC::function_options("erf", 1)
-          .eval_func(gaussian_error_evaluation)
-          .evalf_func(gaussian_error_number)
-          .derivative_func(gaussian_error_derivative)
-          .latex_name("\\operatorname{erf}"));
+  static const unsigned serial =
+      GiNaC::function::register_new(GiNaC::function_options("erf", 1)
+                                        .eval_func(gaussian_error_evaluation)
+                                        .evalf_func(gaussian_error_number)
+                                        .derivative_func(gaussian_error_derivative)
+                                        .latex_name("\\operatorname{erf}"));
   return serial;
 }
 
 }  // namespace
 
-Expression ScalarAbilities<Expression>::erf(const Expression& x) { return GiNaC::function(gaussian_error_serial(), x); }
+Expression ScalarAbilities<Expression>::erf(const Expression& x) {
+  return GiNaC::function(gaussian_error_serial(), x);
+}
 
 Truth ScalarAbilities<Expression>::less(const Expression& a, const Expression& b) {
   const GiNaC::ex difference = (a - b).evalf();

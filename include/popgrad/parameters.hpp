@@ -19,13 +19,13 @@ using Json = nlohmann::ordered_json;
 
 /// What a model says of one of its parameters; makes the help text and the check of names.
 struct ParameterInfo {
-  std::string name;           ///< flag `--name`, key in files
-  std::string kind;           ///< number | count | choice | switch | vector | matrix
-  std::string default_value;  ///< as text; empty: none
-  std::string help;           ///< meaning, unit, allowed range
+  std::string name;                  ///< flag `--name`, key in files
+  std::string kind;                  ///< number | count | choice | switch | vector | matrix
+  std::string default_value;         ///< as text; empty: none
+  std::string help;                  ///< meaning, unit, allowed range
   std::vector<std::string> choices;  ///< for a choice
   std::vector<std::string> rungs;    ///< that read it; empty: all of the model
-  bool flag = true;           ///< can be given on the command line (vectors: files only, if false)
+  bool flag = true;  ///< can be given on the command line (vectors: files only, if false)
 };
 
 /// Parses JSON keeping each number's own text (as a string value). Throws InputError with line and

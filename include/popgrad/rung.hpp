@@ -18,8 +18,9 @@
 
 namespace popgrad {
 
-/// x' = rhs(x, t) on vectors of `dimension()` numbers, with observables in the order of `columns()`.
-/// A rung may keep scratch space, so it is copied for every thread; `rhs` allocates nothing.
+/// x' = rhs(x, t) on vectors of `dimension()` numbers, with observables in the order of
+/// `columns()`. A rung may keep scratch space, so it is copied for every thread; `rhs` allocates
+/// nothing.
 template <class F>
 concept Flow = requires(const F flow, const Vector<typename F::Scalar>& x,
                         Vector<typename F::Scalar>& dx, const typename F::Scalar& t,
@@ -34,17 +35,16 @@ concept Flow = requires(const F flow, const Vector<typename F::Scalar>& x,
 
 /// A flow whose field is the mean of `sample_rhs` over the draws of a stream.
 template <class F>
-concept Walk =
-    Flow<F> && requires(const F walk, const Vector<typename F::Scalar>& x,
-                        Vector<typename F::Scalar>& dx, Stream& stream, Index batch) {
-      walk.sample_rhs(x, dx, stream, batch);
-    };
+concept Walk = Flow<F> && requires(const F walk, const Vector<typename F::Scalar>& x,
+                                   Vector<typename F::Scalar>& dx, Stream& stream, Index batch) {
+  walk.sample_rhs(x, dx, stream, batch);
+};
 
 /// What to look for along a trajectory.
 enum class EventKind {
-  crossing,      ///< `value` passes 0
-  minimum,       ///< an observable has a minimum: `value` is its rate of change, passing 0 upwards
-  maximum,       ///< the same downwards
+  crossing,  ///< `value` passes 0
+  minimum,   ///< an observable has a minimum: `value` is its rate of change, passing 0 upwards
+  maximum,   ///< the same downwards
 };
 
 template <class T>

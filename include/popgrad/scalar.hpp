@@ -37,7 +37,9 @@ struct ScalarAbilities<double> {
 };
 
 template <class T>
-concept Scalar = requires { ScalarAbilities<T>::name; };
+concept Scalar = requires {
+  ScalarAbilities<T>::name;
+};
 template <class T>
 concept Transcendental = Scalar<T> && ScalarAbilities<T>::has_exp;
 template <class T>

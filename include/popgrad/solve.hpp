@@ -43,7 +43,8 @@ struct SolveRequest {
   bool keep_states = false;
   bool find_events = true;
   bool find_blow_up = true;
-  /// Called about every 256 steps with the time reached; returns true to stop (Ending::interrupted).
+  /// Called about every 256 steps with the time reached; returns true to stop
+  /// (Ending::interrupted).
   std::function<bool(double)> on_progress;
 };
 
@@ -59,7 +60,8 @@ Trajectory<T> solve(const AnyRung<T>& rung, const SolveRequest<T>& request) {
   return solve(rung, rung.initial, request);
 }
 
-/// `count` >= 2 equally spaced times from start to end, ends exact: start + k (end - start)/(count - 1).
+/// `count` >= 2 equally spaced times from start to end, ends exact: start + k (end - start)/(count
+/// - 1).
 template <class T>
 std::vector<T> equally_spaced(const T& start, const T& end, std::size_t count);
 

@@ -30,12 +30,12 @@ std::string name_of(EvidenceKind kind);
 /// One thing that was measured against one thing that was predicted.
 struct Evidence {
   EvidenceKind kind = EvidenceKind::numerical;
-  std::string what;               ///< "drift of the residual over 0..200"
+  std::string what;  ///< "drift of the residual over 0..200"
   Verdict verdict = Verdict::inconclusive;
   double measured = 0;
-  double allowed = 0;             ///< measured <= allowed is what holds asks for
-  std::string reason;             ///< why `allowed` is what it is
-  std::string detail;             ///< the counterexample, intervals, sample sizes
+  double allowed = 0;  ///< measured <= allowed is what holds asks for
+  std::string reason;  ///< why `allowed` is what it is
+  std::string detail;  ///< the counterexample, intervals, sample sizes
 };
 
 /// holds iff measured <= allowed; NaN is inconclusive.
@@ -64,22 +64,22 @@ struct Examination {
 
 struct Setting {
   std::uint64_t seed = 1;
-  int jobs = 0;                ///< threads; 0: all cores
-  double false_alarm = 1e-3;   ///< this statement's share of the budget of the whole `verify`
-  std::string data_file;       ///< of `--data`; empty: none
-  bool full = false;           ///< larger samples
+  int jobs = 0;               ///< threads; 0: all cores
+  double false_alarm = 1e-3;  ///< this statement's share of the budget of the whole `verify`
+  std::string data_file;      ///< of `--data`; empty: none
+  bool full = false;          ///< larger samples
 };
 
 struct Control {
   std::string name;
-  std::string what_is_wrong;   ///< the one thing that is broken, and by how much
+  std::string what_is_wrong;  ///< the one thing that is broken, and by how much
 };
 
 struct Statement {
-  std::string id;              ///< joma.salient-first
-  std::string claim;           ///< one line
-  std::string paper;           ///< arXiv id and theorem
-  std::string status;          ///< proved in source | observed in source | derived here
+  std::string id;      ///< joma.salient-first
+  std::string claim;   ///< one line
+  std::string paper;   ///< arXiv id and theorem
+  std::string status;  ///< proved in source | observed in source | derived here
   std::vector<std::string> hypotheses;
   std::vector<EvidenceKind> reaches;  ///< the kinds of evidence that the check produces
   std::vector<Control> controls;
@@ -91,8 +91,8 @@ struct Statement {
 /// Where a paper's formula and the algebra disagree.
 struct Erratum {
   std::string name;
-  std::string statement;       ///< id of the statement that shows it
-  std::string paper_says;      ///< with the place
+  std::string statement;   ///< id of the statement that shows it
+  std::string paper_says;  ///< with the place
   std::string algebra_says;
   std::function<std::vector<Evidence>()> evidence;  ///< computed when asked for
 };
@@ -103,9 +103,9 @@ struct Finding {
   Verdict verdict = Verdict::inconclusive;
   Examination examination;
   std::vector<std::pair<Control, Examination>> controls;
-  std::string failure;         ///< what stopped the check, if something did
+  std::string failure;  ///< what stopped the check, if something did
   double seconds = 0;
-  bool lacks_data = false;     ///< needs --data; does not count against the exit status
+  bool lacks_data = false;  ///< needs --data; does not count against the exit status
   /// Holds, and every control is refuted.
   [[nodiscard]] bool sound() const;
 };

@@ -44,12 +44,12 @@ struct Event {
 
 template <class T>
 struct Trajectory {
-  std::vector<std::string> columns;     ///< without `t`
-  std::vector<T> t;                     ///< save points reached
-  std::vector<std::vector<T>> rows;     ///< one a save point
-  std::vector<Vector<T>> states;        ///< one a save point, if asked for
-  Vector<T> last_state;                 ///< at outcome.t_reached (for a checkpoint)
-  std::vector<Event<T>> events;         ///< in order of time
+  std::vector<std::string> columns;  ///< without `t`
+  std::vector<T> t;                  ///< save points reached
+  std::vector<std::vector<T>> rows;  ///< one a save point
+  std::vector<Vector<T>> states;     ///< one a save point, if asked for
+  Vector<T> last_state;              ///< at outcome.t_reached (for a checkpoint)
+  std::vector<Event<T>> events;      ///< in order of time
   Outcome outcome;
 };
 

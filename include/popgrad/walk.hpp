@@ -16,11 +16,11 @@ struct WalkRequest {
   std::vector<std::uint64_t> save_steps;  ///< ascending, within [0, steps]
   Index batch = 0;                        ///< draws a step; 0: the expectation (gradient descent)
   std::uint64_t seed = 0;
-  std::uint32_t first_run = 0;            ///< runs are numbered first_run .. first_run + runs - 1
+  std::uint32_t first_run = 0;  ///< runs are numbered first_run .. first_run + runs - 1
   std::uint32_t runs = 1;
-  int jobs = 0;                           ///< threads; 0: all cores. The result does not depend on it
+  int jobs = 0;  ///< threads; 0: all cores. The result does not depend on it
   bool keep_states = false;
-  std::uint64_t start_step = 0;           ///< to go on from a checkpoint
+  std::uint64_t start_step = 0;  ///< to go on from a checkpoint
   /// Called now and then with the fraction done; returns true to stop (Ending::interrupted).
   std::function<bool(double)> on_progress;
 };

@@ -57,8 +57,8 @@ Vector<T> PopulationFlow<T>::initial() const {
 
 template <Transcendental T>
 std::vector<std::string> PopulationFlow<T>::columns() const {
-  return {"attention_entropy", "invariant_residual", "invariant_residual_relative",
-          "normalised_correlation", "stable_rank", "loss"};
+  return {"attention_entropy",      "invariant_residual", "invariant_residual_relative",
+          "normalised_correlation", "stable_rank",        "loss"};
 }
 
 template <Transcendental T>
@@ -255,6 +255,14 @@ std::vector<EventFinder<T>> PopulationFlow<T>::events() const {
   }
 }
 
+template <class T>
+Matrix<T> initial_mean_gradient(const ClassInstance<T>& instance) {
+  const PopulationFlow<T> flow(instance);
+  return flow.mean_gradient(flow.initial());
+}
+
+template Matrix<double> initial_mean_gradient(const ClassInstance<double>&);
+template Matrix<Real> initial_mean_gradient(const ClassInstance<Real>&);
 template class PopulationFlow<double>;
 template class PopulationFlow<Real>;
 template class PopulationFlow<Expression>;

@@ -11,8 +11,7 @@ namespace popgrad::joma {
 template <Transcendental T>
 ReducedFlow<T>::ReducedFlow(ReducedInstance<T> instance) : instance_(std::move(instance)) {
   if (instance_.attention == Attention::linear) {
-    offset_ = instance_.logits.cwiseProduct(instance_.logits) -
-              squared_weights<T>(instance_.start);
+    offset_ = instance_.logits.cwiseProduct(instance_.logits) - squared_weights<T>(instance_.start);
   }
 }
 

@@ -11,8 +11,8 @@ T stable_rank(const Matrix<T>& v) {
   const T total = v.squaredNorm();
   if (total == T(0)) return T(0);
   if (v.cols() == 1 || v.rows() == 1) return T(1);
-  const Matrix<T> gram = v.cols() <= v.rows() ? Matrix<T>(v.transpose() * v)
-                                              : Matrix<T>(v * v.transpose());
+  const Matrix<T> gram =
+      v.cols() <= v.rows() ? Matrix<T>(v.transpose() * v) : Matrix<T>(v * v.transpose());
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(gram, Eigen::EigenvaluesOnly);
   return total / solver.eigenvalues().maxCoeff();
 }

@@ -17,9 +17,8 @@ Vector<T> uniform_law(Index d) {
 
 template <Transcendental T>
 StationaryFlow<T>::StationaryFlow(ReducedInstance<T> instance) : instance_(std::move(instance)) {
-  invariant_at_start_ =
-      invariant<T>(instance_.attention, instance_.start, instance_.logits,
-                   instance_.temperature(), uniform_law<T>(instance_.tokens()));
+  invariant_at_start_ = invariant<T>(instance_.attention, instance_.start, instance_.logits,
+                                     instance_.temperature(), uniform_law<T>(instance_.tokens()));
 }
 
 template <Transcendental T>

@@ -67,24 +67,70 @@ struct VectorAlgebra {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
       auto pointers = std::make_tuple(std::get<k>(arguments).data()...);
       for (Index i = 0; i < n; ++i) operation(std::get<k>(pointers)[i]...);
-    }(std::make_index_sequence<states>{});
+    }
+    (std::make_index_sequence<states>{});
   }
   // One name a number of operands, as the concept asks.
-  template <class... A> static void for_each1(A&&... a) { each(a...); }
-  template <class... A> static void for_each2(A&&... a) { each(a...); }
-  template <class... A> static void for_each3(A&&... a) { each(a...); }
-  template <class... A> static void for_each4(A&&... a) { each(a...); }
-  template <class... A> static void for_each5(A&&... a) { each(a...); }
-  template <class... A> static void for_each6(A&&... a) { each(a...); }
-  template <class... A> static void for_each7(A&&... a) { each(a...); }
-  template <class... A> static void for_each8(A&&... a) { each(a...); }
-  template <class... A> static void for_each9(A&&... a) { each(a...); }
-  template <class... A> static void for_each10(A&&... a) { each(a...); }
-  template <class... A> static void for_each11(A&&... a) { each(a...); }
-  template <class... A> static void for_each12(A&&... a) { each(a...); }
-  template <class... A> static void for_each13(A&&... a) { each(a...); }
-  template <class... A> static void for_each14(A&&... a) { each(a...); }
-  template <class... A> static void for_each15(A&&... a) { each(a...); }
+  template <class... A>
+  static void for_each1(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each2(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each3(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each4(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each5(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each6(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each7(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each8(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each9(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each10(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each11(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each12(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each13(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each14(A&&... a) {
+    each(a...);
+  }
+  template <class... A>
+  static void for_each15(A&&... a) {
+    each(a...);
+  }
 
   template <class T>
   static T norm_inf(const Vector<T>& x) {

@@ -106,9 +106,8 @@ class BulirschStoer final : public TwoEndedStepper<T> {
     T t = this->t_;
     const bool cut = largest < this->step_;
     T step = cut ? largest : this->step_;
-    const bool accepted =
-        controlled_.try_step(std::cref(this->field_.rhs), this->x_, this->slope_, t, this->x_old_,
-                             step) == odeint::success;
+    const bool accepted = controlled_.try_step(std::cref(this->field_.rhs), this->x_, this->slope_,
+                                               t, this->x_old_, step) == odeint::success;
     if (!(accepted && cut && step < this->step_)) this->step_ = step;
     if (accepted) {
       this->field_.rhs(this->x_old_, this->slope_old_, t);

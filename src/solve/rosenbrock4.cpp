@@ -47,8 +47,7 @@ class Rosenbrock4 final : public Stepper<double> {
     const bool cut = largest < step_;
     const double tried = cut ? largest : step_;
     double step = tried;
-    const bool accepted =
-        core_->try_step(x_.data(), t, next_.data(), step) && next_.allFinite();
+    const bool accepted = core_->try_step(x_.data(), t, next_.data(), step) && next_.allFinite();
     if (!accepted) {
       // A step into NaN has no error estimate to go by: halve.
       step_ = step < tried ? step : tried / 2;

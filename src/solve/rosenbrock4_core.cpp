@@ -50,8 +50,8 @@ struct Rosenbrock4Core::Implementation {
 
 Rosenbrock4Core::Rosenbrock4Core(std::size_t n, Right right, Jacobian jacobian,
                                  double absolute_tolerance, double relative_tolerance)
-    : implementation_(std::make_unique<Implementation>(
-          n, std::move(right), std::move(jacobian), absolute_tolerance, relative_tolerance)) {}
+    : implementation_(std::make_unique<Implementation>(n, std::move(right), std::move(jacobian),
+                                                       absolute_tolerance, relative_tolerance)) {}
 
 Rosenbrock4Core::~Rosenbrock4Core() = default;
 

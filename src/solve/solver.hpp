@@ -156,7 +156,8 @@ class Solver {
     stiff_votes_ = 0;
   }
 
-  // ---- one step -----------------------------------------------------------------------------------
+  // ---- one step
+  // -----------------------------------------------------------------------------------
   bool take_step() {
     const T largest = in_arc_ ? solving::infinity<T>() : T(request_.end - stepper_->t());
     const T before = stepper_->t();
@@ -234,7 +235,8 @@ class Solver {
     ++next_save_;
   }
 
-  // ---- events -------------------------------------------------------------------------------------
+  // ---- events
+  // -------------------------------------------------------------------------------------
   void remember_sign(std::size_t k, const T& value) {
     if (value == T(0) || value != value) return;
     event_signs_[k] = value > T(0) ? 1 : -1;
@@ -276,9 +278,10 @@ class Solver {
     result_.events.push_back({finder.name, where, finder.column, finder.report(x_now_, where)});
   }
 
-  // ---- blow-up ------------------------------------------------------------------------------------
-  // In the arc clock d ln|f| / dt = (1 + |f|) d ln|f| / ds; its inverse estimates t* - t up to a
-  // factor near 1 (exactly for x' = x^2 up to 2; tends to 1 for exponential fields).
+  // ---- blow-up
+  // ------------------------------------------------------------------------------------ In the arc
+  // clock d ln|f| / dt = (1 + |f|) d ln|f| / ds; its inverse estimates t* - t up to a factor near 1
+  // (exactly for x' = x^2 up to 2; tends to 1 for exponential fields).
   bool blew_up() {
     using std::log;
     // In the arc clock dt/ds = 1 / (1 + |f|).
@@ -296,9 +299,9 @@ class Solver {
     Index component = 0;
     x_now_.cwiseAbs().maxCoeff(&component);
     const T where = t_ + remaining;
-    result_.events.push_back({"blow-up", where, rung_.state_names[static_cast<std::size_t>(component)],
-                              x_now_[component] > T(0) ? solving::infinity<T>()
-                                                       : T(-solving::infinity<T>())});
+    result_.events.push_back(
+        {"blow-up", where, rung_.state_names[static_cast<std::size_t>(component)],
+         x_now_[component] > T(0) ? solving::infinity<T>() : T(-solving::infinity<T>())});
     last_good(x_now_, t_);
     finish(Ending::blew_up);
     return true;
@@ -324,11 +327,10 @@ class Solver {
     using std::log;
     bool runs_away = false;
     if (outward && speed > speed_old && speed_old > T(0)) {
-      const T remaining_time =
-          (stepper_->t() - stepper_->t_old()) / log(speed / speed_old);
+      const T remaining_time = (stepper_->t() - stepper_->t_old()) / log(speed / speed_old);
       const T left = request_.end - stepper_->t();
-      runs_away = remaining_time * T(20) < left &&
-                  speed * left > T(100) * (T(1) + norm_inf(stepper_->x()));
+      runs_away =
+          remaining_time * T(20) < left && speed * left > T(100) * (T(1) + norm_inf(stepper_->x()));
     }
     growing_ = runs_away ? growing_ + 1 : 0;
     if (growing_ < 3) return;
@@ -342,10 +344,11 @@ class Solver {
     start_method(method_ == Method::rosenbrock4 ? first_method() : method_, y, T(0), T(0));
   }
 
-  // ---- changes of method --------------------------------------------------------------------------
-  // `auto`: one step of a nonlinear power iteration every 8 steps estimates the spectral radius rho
-  // of the Jacobian. dopri5 is limited by stability when h rho stays near its bound of 3.3 on the
-  // negative axis; rosenbrock4 hands back when h rho < 1 would do.
+  // ---- changes of method
+  // -------------------------------------------------------------------------- `auto`: one step of
+  // a nonlinear power iteration every 8 steps estimates the spectral radius rho of the Jacobian.
+  // dopri5 is limited by stability when h rho stays near its bound of 3.3 on the negative axis;
+  // rosenbrock4 hands back when h rho < 1 would do.
   void choose_method() {
     choose_clock();
     if (in_arc_ || request_.method != Method::automatic || !field_.jacobian ||
@@ -383,7 +386,8 @@ class Solver {
     return radius;
   }
 
-  // ---- end ------------------------------------------------------------------------------------------
+  // ---- end
+  // ------------------------------------------------------------------------------------------
   void note(const std::string& what) {
     result_.outcome.notes.push_back(what + " from t = " + popgrad::to_text(to_double(t_)));
   }
@@ -430,7 +434,8 @@ void check(const AnyRung<T>& rung, const Vector<T>& initial, const SolveRequest<
   if (!(request.relative_tolerance > T(0)) || !(request.absolute_tolerance > T(0))) {
     throw std::invalid_argument("solve: tolerances must be > 0");
   }
-  if (request.end < request.start) throw std::invalid_argument("solve: the end is before the start");
+  if (request.end < request.start)
+    throw std::invalid_argument("solve: the end is before the start");
   for (std::size_t i = 0; i < request.save_at.size(); ++i) {
     if (request.save_at[i] < request.start || request.end < request.save_at[i] ||
         (i > 0 && request.save_at[i] < request.save_at[i - 1])) {

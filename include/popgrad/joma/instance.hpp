@@ -15,16 +15,16 @@ namespace popgrad::joma {
 /// Units: z and v are logits; one step of size eta advances the clock by eta.
 template <class T>
 struct ClassInstance {
-  Matrix<T> token_law;   ///< X (M_C x C): column c is the law of contextual tokens in class c
-  Vector<T> class_law;   ///< (C), sums to 1
-  Matrix<T> weights;     ///< v(0) = [U_C, u_q]'W(0): (M_C + 1) x K, or M_C x K without residual
-  Vector<T> logits;      ///< z(0), (M_C)
-  Matrix<T> decoder;     ///< output layer (C x K); empty: the hidden units are the class logits
+  Matrix<T> token_law;  ///< X (M_C x C): column c is the law of contextual tokens in class c
+  Vector<T> class_law;  ///< (C), sums to 1
+  Matrix<T> weights;    ///< v(0) = [U_C, u_q]'W(0): (M_C + 1) x K, or M_C x K without residual
+  Vector<T> logits;     ///< z(0), (M_C)
+  Matrix<T> decoder;    ///< output layer (C x K); empty: the hidden units are the class logits
   T temperature{1};
   Attention attention = Attention::exp;
   Activation phi = Activation::linear;
   FeatureMap<T> features;
-  Index length = 0;      ///< tokens drawn a sample; 0: x is the law itself (infinitely long context)
+  Index length = 0;  ///< tokens drawn a sample; 0: x is the law itself (infinitely long context)
 
   [[nodiscard]] Index tokens() const { return token_law.rows(); }
   [[nodiscard]] Index classes() const { return token_law.cols(); }
@@ -50,11 +50,11 @@ struct ClassInstance {
 /// Given expected gradients; rungs stationary, reduced, closed-form.
 template <class T>
 struct ReducedInstance {
-  Matrix<T> target;   ///< (M_C x K): Delta (linear phi) or mu (nonlinear phi)
+  Matrix<T> target;        ///< (M_C x K): Delta (linear phi) or mu (nonlinear phi)
   bool nonlinear = false;  ///< F = mu - v rather than F = Delta
-  Matrix<T> start;    ///< v(0), (M_C x K)
-  Vector<T> logits;   ///< z(0), (M_C); stationary rung and linear attention
-  T tau{2};           ///< 2 temperature^2
+  Matrix<T> start;         ///< v(0), (M_C x K)
+  Vector<T> logits;        ///< z(0), (M_C); stationary rung and linear attention
+  T tau{2};                ///< 2 temperature^2
   Attention attention = Attention::exp;
 
   [[nodiscard]] Index tokens() const { return target.rows(); }
@@ -93,6 +93,10 @@ template <class T>
 ClassInstance<T> class_instance(const Parameters& parameters, std::uint64_t seed);
 template <class T>
 ReducedInstance<T> reduced_instance(const Parameters& parameters, std::uint64_t seed);
+
+/// Delta = E[g_k phi' x] at the start of training (M_C x K): what Assumption 1 freezes.
+template <class T>
+Matrix<T> initial_mean_gradient(const ClassInstance<T>& instance);
 
 /// What the names mean, for help texts and checks.
 std::vector<ParameterInfo> parameter_infos();

@@ -45,8 +45,8 @@ Vector<T> predicted_logits(Attention attention, const Weights& v, const T& tempe
 
 /// R with dR/dt = 0 where the theorem applies: z - prediction, or z^2 - sum v^2 (linear).
 template <class T, class Weights>
-Vector<T> invariant(Attention attention, const Weights& v, const Vector<T>& z,
-                    const T& temperature, const Vector<T>& mean_weights) {
+Vector<T> invariant(Attention attention, const Weights& v, const Vector<T>& z, const T& temperature,
+                    const Vector<T>& mean_weights) {
   const Vector<T> predicted = predicted_logits<T>(attention, v, temperature, mean_weights);
   if (attention == Attention::linear) return z.cwiseProduct(z) - predicted;
   return z - predicted;
@@ -68,10 +68,8 @@ InvariantReading<T> read_invariant(Attention attention, const Weights& v, const 
   InvariantReading<T> reading;
   if constexpr (Ordered<T>) {
     using std::sqrt;
-    const Vector<T> residual =
-        invariant<T>(attention, v, z, temperature, mean_weights) - at_start;
-    const Vector<T> actual =
-        attention == Attention::linear ? Vector<T>(z.cwiseProduct(z)) : z;
+    const Vector<T> residual = invariant<T>(attention, v, z, temperature, mean_weights) - at_start;
+    const Vector<T> actual = attention == Attention::linear ? Vector<T>(z.cwiseProduct(z)) : z;
     const Vector<T> predicted = actual - residual;
     T residual_square(0);
     T square(0);

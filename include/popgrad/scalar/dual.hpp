@@ -18,8 +18,8 @@ struct Dual {
 
   Dual() = default;
   template <class N>
-    requires std::convertible_to<N, T> || std::constructible_from<T, N>
-  Dual(const N& number) : value(T(number)) {}  // NOLINT: numbers are constants, slope 0
+  requires std::convertible_to<N, T> || std::constructible_from<T, N> Dual(const N& number)
+      : value(T(number)) {}  // NOLINT: numbers are constants, slope 0
   Dual(T v, T s) : value(std::move(v)), slope(std::move(s)) {}
 
   Dual& operator+=(const Dual& o) { return *this = *this + o; }
@@ -42,9 +42,7 @@ struct Dual {
     return {quotient, T((a.slope - quotient * b.slope) / b.value)};
   }
   friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
-  friend auto operator<=>(const Dual& a, const Dual& b)
-    requires Ordered<T>
-  {
+  friend auto operator<=>(const Dual& a, const Dual& b) requires Ordered<T> {
     return a.value < b.value   ? std::partial_ordering::less
            : b.value < a.value ? std::partial_ordering::greater
                                : std::partial_ordering::equivalent;

@@ -1,0 +1,394 @@
+#include "popgrad/joma/instance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "popgrad/error.hpp"
+#include "popgrad/random.hpp"
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad::joma {
+namespace {
+
+/// Instances draw from streams of their own, so that no training draw repeats one.
+constexpr std::uint32_t instance_run = 0xFFFFFFFFU;
+enum InstanceStream : std::uint64_t {
+  law_stream,
+  weight_stream,
+  logit_stream,
+  decoder_stream,
+  embedding_stream,
+  target_stream
+};
+
+constexpr Index default_tokens = 20;
+constexpr double start_deviation = 0.01;
+/// Sums of probabilities may miss 1 by this much; they are then made exact.
+constexpr double sum_tolerance = 1e-9;
+
+Matrix<double> normal_matrix(Index rows, Index cols, double deviation, std::uint64_t seed,
+                             std::uint64_t which) {
+  Stream stream(seed, instance_run, which);
+  Matrix<double> m(rows, cols);
+  for (Index j = 0; j < cols; ++j) {
+    for (Index i = 0; i < rows; ++i) m(i, j) = deviation * stream.normal();
+  }
+  return m;
+}
+
+Matrix<double> authors_law(TokenLaw law, std::uint64_t seed) {
+  Stream stream(seed, instance_run, law_stream);
+  Matrix<double> x(default_tokens, default_tokens);
+  for (Index i = 0; i < x.cols(); ++i) {
+    for (Index l = 0; l < x.rows(); ++l) {
+      const double noise = 0.5 * stream.uniform();
+      const double distance = static_cast<double>(l) - 10.0 * static_cast<double>(i) / 20.0;
+      x(l, i) = law == TokenLaw::gaussian && l < 10 ? std::exp(-distance * distance / 30.0) : noise;
+    }
+    x.col(i) /= x.col(i).sum();
+  }
+  return x;
+}
+
+/// Gram matrix of i.i.d. unit vectors of R^dimension.
+Matrix<double> random_gram(Index count, Index dimension, std::uint64_t seed) {
+  Matrix<double> u = normal_matrix(dimension, count, 1.0, seed, embedding_stream);
+  u.colwise().normalize();
+  return u.transpose() * u;
+}
+
+template <class T>
+void check_law(Matrix<T>& law, const char* name) {
+  for (Index c = 0; c < law.cols(); ++c) {
+    for (Index l = 0; l < law.rows(); ++l) {
+      if (law(l, c) < T(0)) {
+        reject("joma", name, std::to_string(to_double(law(l, c))),
+               "in row " + std::to_string(l) + ", column " + std::to_string(c) +
+                   " is negative; probabilities must be >= 0");
+      }
+    }
+    const T sum = law.col(c).sum();
+    if (!(std::fabs(to_double(sum) - 1.0) <= sum_tolerance)) {
+      reject("joma", name, "column " + std::to_string(c),
+             "sums to " + std::to_string(to_double(sum)) +
+                 "; every column must be a distribution (sum 1 to 1e-9)");
+    }
+    law.col(c) /= sum;
+  }
+}
+
+template <class T>
+Matrix<T> from_double(const Matrix<double>& m) {
+  return m.template cast<T>();
+}
+
+std::string shape(Index rows, Index cols) {
+  return std::to_string(rows) + " x " + std::to_string(cols);
+}
+
+Attention attention_of(const Parameters& p, std::string_view fallback) {
+  const std::vector<std::string> allowed{"exp", "softmax", "linear"};
+  const std::string name = p.choice("attention", fallback, allowed);
+  if (name == "exp") return Attention::exp;
+  return name == "softmax" ? Attention::softmax : Attention::linear;
+}
+
+Activation phi_of(const Parameters& p) {
+  const std::vector<std::string> allowed{"linear", "relu", "gelu"};
+  const std::string name = p.choice("phi", "linear", allowed);
+  if (name == "linear") return Activation::linear;
+  return name == "relu" ? Activation::relu : Activation::gelu;
+}
+
+template <class T>
+T positive(const Parameters& p, std::string_view name, std::string_view fallback) {
+  const T value = p.number<T>(name, fallback);
+  if (!(value > T(0))) {
+    reject("joma", "--" + std::string(name), std::to_string(to_double(value)), "must be > 0");
+  }
+  return value;
+}
+
+// tau = 2 T^2 under either name; both only if they agree.
+template <class T>
+T tau_of(const Parameters& p, std::string_view fallback) {
+  if (!p.has("temperature")) return positive<T>(p, "tau", fallback);
+  const T temperature = positive<T>(p, "temperature", "1");
+  const T tau = T(2) * temperature * temperature;
+  if (p.has("tau")) {
+    const T given = positive<T>(p, "tau", fallback);
+    if (std::fabs(to_double(T(given / tau)) - 1.0) > sum_tolerance) {
+      reject("joma", "--tau", std::to_string(to_double(given)),
+             "contradicts --temperature " + std::to_string(to_double(temperature)) +
+                 " (tau = 2 temperature^2); give one of the two");
+    }
+  }
+  return tau;
+}
+
+// A list a unit (units x tokens) as (tokens x units).
+template <class T>
+Matrix<T> by_unit(const Parameters& p, std::string_view name) {
+  return p.matrix<T>(name).transpose();
+}
+
+}  // namespace
+
+ClassInstance<double> invariant_instance(TokenLaw law, std::uint64_t seed) {
+  Parameters p("joma", Json::object());
+  p.set("law", law == TokenLaw::gaussian ? "gaussian" : "uniform");
+  p.set("attention", "softmax");
+  p.set("temperature", "0.5");
+  return class_instance<double>(p, seed);
+}
+
+ReducedInstance<double> entropy_instance(std::uint64_t seed) {
+  constexpr Index d = 10;
+  Stream stream(seed, instance_run, target_stream);
+  ReducedInstance<double> instance;
+  instance.target.resize(d, 1);
+  for (Index l = 0; l < d; ++l) instance.target(l, 0) = 1.0 + 3.0 * stream.uniform();
+  std::sort(instance.target.data(), instance.target.data() + d);
+  instance.nonlinear = true;
+  instance.start = Matrix<double>::Constant(d, 1, 0.05);
+  instance.logits = Vector<double>::Zero(d);
+  instance.tau = 3.0;
+  return instance;
+}
+
+template <class T>
+ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
+  ClassInstance<T> instance;
+  if (p.has("X")) {
+    if (p.has("law")) {
+      reject("joma", "--law", p.choice("law", "", std::vector<std::string>{"gaussian", "uniform"}),
+             "contradicts X of the instance file; give one of the two");
+    }
+    instance.token_law = p.matrix<T>("X");
+    check_law(instance.token_law, "X");
+  } else {
+    const std::vector<std::string> laws{"gaussian", "uniform"};
+    const bool gaussian = p.choice("law", "gaussian", laws) == "gaussian";
+    instance.token_law =
+        from_double<T>(authors_law(gaussian ? TokenLaw::gaussian : TokenLaw::uniform, seed));
+  }
+  const Index tokens = instance.tokens();
+  const Index classes = instance.classes();
+  if (p.has("class_law")) {
+    Matrix<T> law = p.vector<T>("class_law");
+    if (law.rows() != classes) {
+      reject("joma", "class_law", std::to_string(law.rows()) + " numbers",
+             "must have one for each of the " + std::to_string(classes) + " columns of X");
+    }
+    check_law(law, "class_law");
+    instance.class_law = law;
+  } else {
+    instance.class_law = Vector<T>::Constant(classes, T(1) / T(static_cast<int>(classes)));
+  }
+  instance.temperature = positive<T>(p, "temperature", "1");
+  instance.attention = attention_of(p, "exp");
+  instance.phi = phi_of(p);
+  instance.features.residual = p.flag("residual", true);
+  instance.features.normalise = p.flag("normalise", false);
+  instance.length = p.count("length", 0, 0, 100'000'000);
+
+  const Index rows = tokens + (instance.features.residual ? 1 : 0);
+  Index units = classes;
+  if (p.has("W0")) {
+    const Matrix<T> given = p.matrix<T>("W0");
+    if (given.rows() < rows) {
+      reject("joma", "W0", shape(given.rows(), given.cols()),
+             "must have at least " + std::to_string(rows) +
+                 " rows, one a contextual token and one for the query (--residual)");
+    }
+    units = given.cols();
+    instance.weights = given.topRows(rows);
+  } else {
+    units = p.count("units", classes, 1, 100'000);
+    const double deviation = to_double(p.number<T>("scale", "0.01"));
+    instance.weights = from_double<T>(normal_matrix(rows, units, deviation, seed, weight_stream));
+  }
+  if (p.has("z0")) {
+    instance.logits = p.vector<T>("z0");
+    if (instance.logits.size() != tokens) {
+      reject("joma", "z0", std::to_string(instance.logits.size()) + " numbers",
+             "must have one for each of the " + std::to_string(tokens) + " rows of X");
+    }
+  } else {
+    instance.logits = from_double<T>(normal_matrix(tokens, 1, start_deviation, seed, logit_stream));
+  }
+  // Linear phi: hidden units are the class logits. Otherwise a fixed random output layer reads
+  // them.
+  if (instance.phi != Activation::linear || units != classes) {
+    const double deviation = 1.0 / std::sqrt(static_cast<double>(units));
+    instance.decoder =
+        from_double<T>(normal_matrix(classes, units, deviation, seed, decoder_stream));
+  }
+  const Index dimension = p.count("embedding-dimension", 0, 0, 1'000'000);
+  if (dimension > 0) {
+    instance.features.gram = from_double<T>(random_gram(rows, dimension, seed));
+  }
+  return instance;
+}
+
+template <class T>
+ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
+  ReducedInstance<T> instance;
+  instance.attention = attention_of(p, "exp");
+  const bool has_mu = p.has("mu");
+  const bool has_delta = p.has("delta");
+  if (has_mu && has_delta) {
+    reject("joma", "mu", "and delta",
+           "exclude each other: delta is for linear phi, mu for nonlinear");
+  }
+  if (!has_mu && !has_delta && p.has("X")) {
+    // Delta of the data law at its start: Assumption 1.
+    if constexpr (Ordered<T>) {
+      instance.target = initial_mean_gradient(class_instance<T>(p, seed));
+      const ClassInstance<T> classes = class_instance<T>(p, seed);
+      instance.start = classes.weights.topRows(classes.tokens());
+      instance.logits = classes.logits;
+      instance.tau = T(2) * classes.temperature * classes.temperature;
+      return instance;
+    }
+  }
+  instance.nonlinear = !has_delta;
+  const bool standard = !has_mu && !has_delta;
+  if (standard) {
+    const char* const mu[] = {"1.2", "1.5", "1.8", "2", "2.3", "2.6", "2.9", "3.2", "3.5", "3.8"};
+    instance.target.resize(static_cast<Index>(std::size(mu)), 1);
+    for (Index l = 0; l < instance.target.rows(); ++l) {
+      instance.target(l, 0) = from_text<T>(mu[l]);
+    }
+  } else {
+    instance.target = by_unit<T>(p, has_mu ? "mu" : "delta");
+  }
+  const Index d = instance.tokens();
+  const Index units = instance.units();
+  instance.start = Matrix<T>::Constant(d, units, standard ? from_text<T>("0.05") : T(0));
+  if (p.has("v0")) {
+    const Matrix<T> given = by_unit<T>(p, "v0");
+    if (given.rows() == 1 && given.cols() == 1) {
+      instance.start.setConstant(given(0, 0));
+    } else if (given.rows() == d && given.cols() == units) {
+      instance.start = given;
+    } else {
+      reject("joma", "v0", shape(given.cols(), given.rows()),
+             "must be one number, or have the shape of mu or delta, " + shape(units, d));
+    }
+  }
+  instance.tau = tau_of<T>(p, standard ? "3" : "2");
+  instance.logits = Vector<T>::Constant(d, T(0));
+  if (p.has("z0")) {
+    const Vector<T> given = p.vector<T>("z0");
+    if (given.size() == 1) {
+      instance.logits.setConstant(given[0]);
+    } else if (given.size() == d) {
+      instance.logits = given;
+    } else {
+      reject("joma", "z0", std::to_string(given.size()) + " numbers",
+             "must be one number or " + std::to_string(d) + ", one a token");
+    }
+  }
+  return instance;
+}
+
+std::vector<ParameterInfo> parameter_infos() {
+  const std::vector<std::string> training{"sgd", "gd", "flow"};
+  const std::vector<std::string> with_target{"stationary", "reduced", "closed-form"};
+  return {
+      {"attention",
+       "choice",
+       "exp",
+       "how attention weights depend on logits",
+       {"exp", "softmax", "linear"},
+       {},
+       true},
+      {"temperature", "number", "1", "T in exp(z/T), > 0 (logits)", {}, {}, true},
+      {"tau", "number", "2", "2 temperature^2, > 0", {}, with_target, true},
+      {"phi",
+       "choice",
+       "linear",
+       "activation of the hidden units; relu and gelu add a fixed random output layer",
+       {"linear", "relu", "gelu"},
+       training,
+       true},
+      {"residual", "switch", "true", "add the query embedding to f", {}, training, true},
+      {"normalise", "switch", "false", "divide f by its l2 norm", {}, training, true},
+      {"law",
+       "choice",
+       "gaussian",
+       "token law when X is not given: the authors' two laws, M_C = 20, 20 classes",
+       {"gaussian", "uniform"},
+       training,
+       true},
+      {"units",
+       "count",
+       "classes",
+       "hidden units K, >= 1, when W0 is not given",
+       {},
+       training,
+       true},
+      {"scale",
+       "number",
+       "0.01",
+       "standard deviation of W0 when it is not given",
+       {},
+       training,
+       true},
+      {"length", "count", "0", "tokens drawn a sample; 0: x is the law itself", {}, {"sgd"}, true},
+      {"embedding-dimension",
+       "count",
+       "0",
+       "i.i.d. unit embeddings of this dimension; 0: orthonormal",
+       {},
+       training,
+       true},
+      {"X",
+       "matrix",
+       "",
+       "token laws, M_C rows, a column a class, columns sum to 1",
+       {},
+       {"sgd", "gd", "flow", "stationary"},
+       false},
+      {"class_law", "vector", "uniform", "probabilities of the classes", {}, training, false},
+      {"W0",
+       "matrix",
+       "",
+       "initial weights, at least M_C + 1 rows (tokens, query), a column a unit",
+       {},
+       {"sgd", "gd", "flow", "stationary"},
+       false},
+      {"z0",
+       "vector",
+       "0",
+       "initial attention logits, one a token (drawn with deviation 0.01 for sgd, gd, flow)",
+       {},
+       {},
+       true},
+      {"mu", "matrix", "", "fixed points (nonlinear phi), a list a unit", {}, with_target, true},
+      {"delta",
+       "matrix",
+       "",
+       "expected gradients (linear phi), a list a unit",
+       {},
+       with_target,
+       true},
+      {"v0",
+       "matrix",
+       "0",
+       "initial v: one number, or the shape of mu or delta",
+       {},
+       with_target,
+       true},
+  };
+}
+
+template ClassInstance<double> class_instance<double>(const Parameters&, std::uint64_t);
+template ClassInstance<Real> class_instance<Real>(const Parameters&, std::uint64_t);
+template ReducedInstance<double> reduced_instance<double>(const Parameters&, std::uint64_t);
+template ReducedInstance<Real> reduced_instance<Real>(const Parameters&, std::uint64_t);
+
+}  // namespace popgrad::joma

@@ -1,0 +1,183 @@
+#include "joma/model.hpp"
+
+#include <fmt/format.h>
+
+#include "popgrad/error.hpp"
+#include "popgrad/joma/closed_form.hpp"
+#include "popgrad/joma/population_flow.hpp"
+#include "popgrad/joma/reduced_flow.hpp"
+#include "popgrad/joma/stationary_flow.hpp"
+
+namespace popgrad::joma {
+namespace {
+
+constexpr const char* training_columns =
+    "attention_entropy invariant_residual invariant_residual_relative normalised_correlation "
+    "stable_rank loss";
+constexpr const char* stationary_columns =
+    "attention_entropy invariant_residual invariant_residual_relative normalised_correlation "
+    "stable_rank";
+constexpr const char* reduced_columns = "attention_entropy stable_rank largest_delta (nonlinear)";
+
+template <class T>
+AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t seed) {
+  if (name == "sgd" || name == "gd" || name == "flow") {
+    AnyRung<T> rung = forget_type(PopulationFlow<T>(class_instance<T>(p, seed)));
+    if (name != "sgd") rung.sample_rhs = nullptr;
+    return rung;
+  }
+  ReducedInstance<T> instance = reduced_instance<T>(p, seed);
+  if (name == "stationary") return forget_type(StationaryFlow<T>(std::move(instance)));
+  if (instance.attention == Attention::linear) {
+    if (instance.nonlinear || instance.units() != 1) {
+      reject("joma " + std::string(name), "--attention", "linear",
+             "needs one hidden unit and delta (linear phi); give delta, or use exp attention");
+    }
+    for (Index l = 0; l < instance.tokens(); ++l) {
+      const T c =
+          instance.logits[l] * instance.logits[l] - instance.start(l, 0) * instance.start(l, 0);
+      if (c < T(0)) {
+        reject("joma " + std::string(name), "z0", std::to_string(to_double(instance.logits[l])),
+               fmt::format("at token {} makes z0^2 - v0^2 negative; it must be >= 0", l));
+      }
+    }
+  }
+  if (name == "reduced") return forget_type(ReducedFlow<T>(std::move(instance)));
+  return closed_form_rung<T>(instance);
+}
+
+// ---- symbols
+// -------------------------------------------------------------------------------------
+
+GiNaC::ex indexed(const std::string& name, const std::string& latex, Index l, Index k = -1) {
+  if (k < 0) {
+    return GiNaC::symbol(fmt::format("{}_{}", name, l), fmt::format("{}_{{{}}}", latex, l));
+  }
+  return GiNaC::symbol(fmt::format("{}_{}_{}", name, l, k),
+                       fmt::format("{}_{{{},{}}}", latex, l, k));
+}
+
+Matrix<Expression> symbols(const std::string& name, const std::string& latex, Index rows,
+                           Index cols, bool one_index) {
+  Matrix<Expression> m(rows, cols);
+  for (Index k = 0; k < cols; ++k) {
+    for (Index l = 0; l < rows; ++l) {
+      m(l, k) = one_index ? indexed(name, latex, l) : indexed(name, latex, l, k);
+    }
+  }
+  return m;
+}
+
+class Joma final : public Model {
+ public:
+  [[nodiscard]] std::string name() const override { return "joma"; }
+  [[nodiscard]] std::string paper() const override {
+    return "Tian, Wang, Zhang, Chen, Du: JoMA, Demystifying Multilayer Transformers via Joint "
+           "Dynamics of MLP and Attention, arXiv 2310.00535";
+  }
+
+  [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    return {
+        {"sgd", RungKind::random, "SGD of hidden weights and attention on sampled classes",
+         "O(C M_C K) a step (law) or O(B (length + M_C K)) (sampled tokens)", training_columns,
+         "2000"},
+        {"gd", RungKind::descent, "the same on the full batch", "O(C M_C K) a step",
+         training_columns, "2000"},
+        {"flow", RungKind::flow,
+         "population flow of weights and attention, no stationarity assumed",
+         "O(M_C K) a class and evaluation", training_columns, "200"},
+        {"stationary", RungKind::flow, "expected gradients frozen (Assumption 1), v and z kept",
+         "O(M_C K) an evaluation", stationary_columns, "100"},
+        {"reduced", RungKind::flow, "JoMA flow: z eliminated by the invariant, v alone",
+         "O(M_C K) an evaluation, no allocation", reduced_columns, "100"},
+        {"closed-form", RungKind::closed_form,
+         "one hidden unit: erf, sinh or quadrature token by token", "O(M_C) a time",
+         reduced_columns, "100"},
+    };
+  }
+
+  [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
+
+  [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
+                                     std::uint64_t seed) const override {
+    return make_rung<double>(name, p, seed);
+  }
+
+  [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
+                                             std::uint64_t seed) const override {
+    if (name == "sgd" || name == "gd") {
+      reject("joma " + std::string(name), "--digits", std::to_string(digits()),
+             "is for flows and closed forms; training steps run in double");
+    }
+    return make_rung<Real>(name, p, seed);
+  }
+
+  [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
+                                                  const Parameters& p) const override {
+    if (name == "closed-form") {
+      reject("joma", "rung", "closed-form",
+             "has no right-hand side; its formulas are in 'popgrad list', take reduced instead");
+    }
+    if (name == "reduced" || name == "stationary") return symbolic_reduced(name, p);
+    return symbolic_training(p);
+  }
+
+ private:
+  static AnyRung<Expression> symbolic_reduced(std::string_view name, const Parameters& p) {
+    // The shape and the switches come from the instance; its numbers become symbols.
+    ReducedInstance<double> numbers = reduced_instance<double>(p, 0);
+    const bool given = p.has("mu") || p.has("delta");
+    const Index d = given ? numbers.tokens() : 3;
+    const Index units = numbers.units();
+    ReducedInstance<Expression> instance;
+    instance.nonlinear = numbers.nonlinear;
+    instance.attention = numbers.attention;
+    instance.target = numbers.nonlinear ? symbols("mu", "\\mu", d, units, units == 1)
+                                        : symbols("Delta", "\\Delta", d, units, units == 1);
+    instance.start = symbols("v", "v", d, units, units == 1);
+    instance.logits = symbols("z", "z", d, 1, true);
+    const GiNaC::possymbol temperature("T", "T");
+    instance.tau = name == "stationary" ? Expression(2 * GiNaC::pow(temperature, 2))
+                                        : Expression(GiNaC::possymbol("tau", "\\tau"));
+    if (name == "stationary") return forget_type(StationaryFlow<Expression>(instance));
+    return forget_type(ReducedFlow<Expression>(instance));
+  }
+
+  static AnyRung<Expression> symbolic_training(const Parameters& p) {
+    const Index tokens = 2;
+    const Index classes = 2;
+    const std::vector<std::string> kinds{"exp", "softmax", "linear"};
+    const std::string attention = p.choice("attention", "exp", kinds);
+    const std::vector<std::string> shapes{"linear", "relu", "gelu"};
+    const std::string phi = p.choice("phi", "linear", shapes);
+    ClassInstance<Expression> instance;
+    instance.attention = attention == "exp"       ? Attention::exp
+                         : attention == "softmax" ? Attention::softmax
+                                                  : Attention::linear;
+    instance.phi = phi == "linear" ? Activation::linear
+                   : phi == "relu" ? Activation::relu
+                                   : Activation::gelu;
+    instance.token_law = symbols("X", "X", tokens, classes, false);
+    instance.class_law = Vector<Expression>::Constant(classes, Expression(1) / Expression(classes));
+    instance.features.residual = p.flag("residual", true);
+    instance.features.normalise = p.flag("normalise", false);
+    const Index rows = tokens + (instance.features.residual ? 1 : 0);
+    instance.weights = symbols("v", "v", rows, classes, false);
+    if (instance.features.residual) {
+      for (Index k = 0; k < classes; ++k)
+        instance.weights(tokens, k) = indexed("query", "\\beta", k);
+    }
+    instance.logits = symbols("z", "z", tokens, 1, true);
+    if (instance.phi != Activation::linear) {
+      instance.decoder = symbols("O", "O", classes, classes, false);
+    }
+    instance.temperature = GiNaC::possymbol("T", "T");
+    return forget_type(PopulationFlow<Expression>(instance));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_model() { return std::make_unique<Joma>(); }
+
+}  // namespace popgrad::joma
