@@ -155,6 +155,7 @@ ReducedInstance<double> entropy_instance(std::uint64_t seed) {
   instance.start = Matrix<double>::Constant(d, 1, 0.05);
   instance.logits = Vector<double>::Zero(d);
   instance.tau = 3.0;
+  instance.attention = Attention::softmax;
   return instance;
 }
 

@@ -33,8 +33,7 @@ class Solver {
     };
     field_.jacobian = rung.jacobian;
     result_.columns = rung.columns;
-    event_signs_.resize(request.find_events ? rung.events.size() : 0);
-    event_known_.resize(event_signs_.size(), 0);
+    event_values_.resize(request.find_events ? rung.events.size() : 0, T(0));
   }
 
   Trajectory<T> run(const Vector<T>& initial) {
@@ -52,7 +51,7 @@ class Solver {
   }
 
  private:
-  // ---- one solution, whatever the clock ---------------------------------------------------------
+  // --- one solution, whatever the clock ---
   [[nodiscard]] T time_of(const Vector<T>& y, const T& clock) const {
     return in_arc_ ? y[n_] : clock;
   }
@@ -101,7 +100,7 @@ class Solver {
     return (bracket.first + bracket.second) / T(2);
   }
 
-  // ---- start ------------------------------------------------------------------------------------
+  // --- start ---
   void begin(const Vector<T>& initial) {
     t_ = request_.start;
     x_now_ = initial;
@@ -114,8 +113,9 @@ class Solver {
       return;
     }
     while (next_save_ < request_.save_at.size() && !(t_ < request_.save_at[next_save_])) save(t_);
-    for (std::size_t k = 0; k < event_signs_.size(); ++k) {
-      remember_sign(k, rung_.events[k].value(initial, t_));
+    for (std::size_t k = 0; k < event_values_.size(); ++k) {
+      const T value = rung_.events[k].value(initial, t_);
+      event_values_[k] = value == value ? value : T(0);
     }
     if (!(t_ < request_.end)) {
       last_good(initial, t_);
@@ -156,8 +156,7 @@ class Solver {
     stiff_votes_ = 0;
   }
 
-  // ---- one step
-  // -----------------------------------------------------------------------------------
+  // --- one step ---
   bool take_step() {
     const T largest = in_arc_ ? solving::infinity<T>() : T(request_.end - stepper_->t());
     const T before = stepper_->t();
@@ -185,7 +184,6 @@ class Solver {
   }
 
   void record_step() {
-    const T t_old = t_;
     t_ = time_of(stepper_->x(), stepper_->t());
     // The last step is cut to end there; rounding of t + h must not leave a remainder.
     using std::abs;
@@ -195,7 +193,7 @@ class Solver {
       stepper_->snap_time(t_);
     }
     const T until = t_ < request_.end ? t_ : request_.end;
-    find_events(t_old, until);
+    find_events(until < t_ ? arc_length_at(until) : stepper_->t());
     while (next_save_ < request_.save_at.size() && !(until < request_.save_at[next_save_])) {
       const T at = request_.save_at[next_save_];
       if (at == t_) {
@@ -235,53 +233,109 @@ class Solver {
     ++next_save_;
   }
 
-  // ---- events
-  // -------------------------------------------------------------------------------------
-  void remember_sign(std::size_t k, const T& value) {
-    if (value == T(0) || value != value) return;
-    event_signs_[k] = value > T(0) ? 1 : -1;
-    event_known_[k] = 1;
-  }
-
-  void find_events(const T& from, const T& to) {
-    if (event_signs_.empty()) return;
+  // --- events ---
+  // Looks for sign changes between the ends of the last step and at points inside it, in the clock
+  // of the step. A cubic through both ends is good enough to see a sign; the zero itself is found
+  // on the solution to the accuracy of the method.
+  void find_events(const T& clock_end) {
+    if (event_values_.empty()) return;
     const int probes = n_ <= largest_probed_dimension ? event_probes : 0;
-    T left = from;
+    const T begin = stepper_->t_old();
+    T left = begin;
     for (int probe = 1; probe <= probes + 1; ++probe) {
-      const T right = probe == probes + 1 ? to : T(from + (to - from) * T(probe) / T(probes + 1));
-      for (std::size_t k = 0; k < event_signs_.size(); ++k) find_event(k, left, right);
+      const bool last = probe == probes + 1;
+      const T right = last ? clock_end : T(begin + (clock_end - begin) * T(probe) / T(probes + 1));
+      if (last && right == stepper_->t()) {
+        y_now_ = stepper_->x();
+      } else {
+        cubic_at(right);
+      }
+      split(y_now_);
+      const T t = time_of(y_now_, right);
+      const Vector<T> x = x_now_;
+      for (std::size_t k = 0; k < event_values_.size(); ++k) {
+        const T after = rung_.events[k].value(x, t);
+        if (after != after) continue;
+        const T before = event_values_[k];
+        if (after != T(0)) event_values_[k] = after;
+        if (before == T(0) || after == T(0) || (before < T(0)) == (after < T(0))) continue;
+        if (rung_.events[k].kind == EventKind::minimum && before > T(0)) continue;
+        if (rung_.events[k].kind == EventKind::maximum && before < T(0)) continue;
+        locate_event(rung_.events[k], left, right);
+      }
       left = right;
     }
     std::stable_sort(result_.events.begin(), result_.events.end(),
                      [](const Event<T>& a, const Event<T>& b) { return a.t < b.t; });
   }
 
-  void find_event(std::size_t k, const T& left, const T& right) {
-    const EventFinder<T>& finder = rung_.events[k];
-    const auto value_at = [&](const T& t) {
-      state_at(t);
-      return finder.value(x_now_, t);
-    };
-    const T after = value_at(right);
-    if (after != after) return;
-    const int sign_before = event_signs_[k];
-    const bool known = event_known_[k] != 0;
-    remember_sign(k, after);
-    if (!known || sign_before == event_signs_[k]) return;
-    if (finder.kind == EventKind::minimum && sign_before > 0) return;
-    if (finder.kind == EventKind::maximum && sign_before < 0) return;
-    const T before = value_at(left);
-    const bool bracketed = (before < T(0) && after > T(0)) || (before > T(0) && after < T(0));
-    // Rounding at the seam of two intervals can hide the bracket: the zero is then at the seam.
-    const T where = bracketed ? root(value_at, left, right, before, after) : left;
-    state_at(where);
-    result_.events.push_back({finder.name, where, finder.column, finder.report(x_now_, where)});
+  // Hermite's cubic through the ends of the last step into y_now_.
+  void cubic_at(const T& clock) {
+    const T step = stepper_->t() - stepper_->t_old();
+    const T u = (clock - stepper_->t_old()) / step;
+    const T w = T(1) - u;
+    y_now_ = stepper_->x_old() * T(w * w * (T(1) + T(2) * u)) +
+             stepper_->x() * T(u * u * (T(1) + T(2) * w)) +
+             stepper_->slope_old() * T(step * u * w * w) - stepper_->slope() * T(step * u * u * w);
   }
 
-  // ---- blow-up
-  // ------------------------------------------------------------------------------------ In the arc
-  // clock d ln|f| / dt = (1 + |f|) d ln|f| / ds; its inverse estimates t* - t up to a factor near 1
-  // (exactly for x' = x^2 up to 2; tends to 1 for exponential fields).
+  void locate_event(const EventFinder<T>& finder, const T& left, const T& right) {
+    const auto value_at = [&](const T& clock) {
+      stepper_->at(clock, y_now_);
+      split(y_now_);
+      return finder.value(x_now_, time_of(y_now_, clock));
+    };
+    const T before = value_at(left);
+    const T after = value_at(right);
+    // Where the cubic and the solution disagree on a sign, the zero is at the nearer end.
+    T where = before * before < after * after ? left : right;
+    if ((before < T(0) && after > T(0)) || (before > T(0) && after < T(0))) {
+      where = root(value_at, left, right, before, after);
+    }
+    stepper_->at(where, y_now_);
+    split(y_now_);
+    const T t = time_of(y_now_, where);
+    result_.events.push_back({finder.name, t, finder.column, finder.report(x_now_, t)});
+  }
+
+  // Near a steady state the rate of an observable changes sign with rounding and truncation noise.
+  // A pair of neighbouring extrema, or a last one and the end, that differ by less than the solve
+  // resolves (1000 tolerances: the error of a stiffness-limited solve, measured) is no event.
+  void drop_unresolved_extrema() {
+    const auto is_extremum = [&](const Event<T>& event) {
+      return std::any_of(rung_.events.begin(), rung_.events.end(), [&](const EventFinder<T>& f) {
+        return f.kind != EventKind::crossing && f.name == event.name;
+      });
+    };
+    const auto unresolved = [&](const T& a, const T& b) {
+      using std::abs;
+      const T scale = request_.absolute_tolerance + request_.relative_tolerance * abs(a);
+      return abs(a - b) < T(1000) * scale;
+    };
+    std::vector<Event<T>> kept;
+    for (Event<T>& event : result_.events) {
+      if (is_extremum(event) && !kept.empty() && is_extremum(kept.back()) &&
+          kept.back().column == event.column && unresolved(kept.back().value, event.value)) {
+        kept.pop_back();
+      } else {
+        kept.push_back(std::move(event));
+      }
+    }
+    if (!kept.empty() && is_extremum(kept.back()) && result_.last_state.size() == n_) {
+      for (const EventFinder<T>& finder : rung_.events) {
+        if (finder.name == kept.back().name &&
+            unresolved(kept.back().value, finder.report(result_.last_state, t_))) {
+          kept.pop_back();
+          break;
+        }
+      }
+    }
+    result_.events = std::move(kept);
+  }
+
+  // --- blow-up ---
+  // In the arc clock d ln|f| / dt = (1 + |f|) d ln|f| / ds; its inverse estimates t* - t up to a
+  // factor near 1 (exactly for x' = x^2 up to 2; tends to 1 for exponential fields).
   bool blew_up() {
     using std::log;
     // In the arc clock dt/ds = 1 / (1 + |f|).
@@ -344,8 +398,8 @@ class Solver {
     start_method(method_ == Method::rosenbrock4 ? first_method() : method_, y, T(0), T(0));
   }
 
-  // ---- changes of method
-  // -------------------------------------------------------------------------- `auto`: one step of
+  // --- changes of method ---
+  // `auto`: one step of
   // a nonlinear power iteration every 8 steps estimates the spectral radius rho of the Jacobian.
   // dopri5 is limited by stability when h rho stays near its bound of 3.3 on the negative axis;
   // rosenbrock4 hands back when h rho < 1 would do.
@@ -364,8 +418,10 @@ class Solver {
     if (stiff_votes_ < 3) return;
     const Method other = method_ == Method::dopri5 ? Method::rosenbrock4 : Method::dopri5;
     note(name_of(other));
+    // Copies: the stepper that owns them is replaced.
     const Vector<T> x = stepper_->x();
-    start_method(other, x, stepper_->t(), step);
+    const T now = stepper_->t();
+    start_method(other, x, now, step);
   }
 
   T spectral_radius() {
@@ -386,8 +442,7 @@ class Solver {
     return radius;
   }
 
-  // ---- end
-  // ------------------------------------------------------------------------------------------
+  // --- end ---
   void note(const std::string& what) {
     result_.outcome.notes.push_back(what + " from t = " + popgrad::to_text(to_double(t_)));
   }
@@ -396,6 +451,7 @@ class Solver {
     result_.outcome.t_reached = to_double(t);
   }
   void finish(Ending ending) {
+    drop_unresolved_extrema();
     result_.outcome.ending = ending;
     finished_ = true;
   }
@@ -414,8 +470,7 @@ class Solver {
   T t_{};
   Vector<T> x_now_, y_now_, direction_, image_;
   std::size_t next_save_ = 0;
-  std::vector<int> event_signs_;
-  std::vector<char> event_known_;
+  std::vector<T> event_values_;  // the last that were not 0; 0 where none was seen yet
   bool in_arc_ = false;
   bool finished_ = false;
   int growing_ = 0;
