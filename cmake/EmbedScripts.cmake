@@ -1,6 +1,6 @@
 # Makes a C++ source that holds each script as a string, so that an installed binary has its plots.
 function(embed_scripts output)
-  set(body "#include \"report/plot_scripts.hpp\"\n\nnamespace popgrad {\n\nstd::string_view plot_script(std::string_view name) {\n")
+  set(body "#include \"report/plot_scripts.hpp\"\n\nnamespace popgrad {\n\nstd::string_view plot_script([[maybe_unused]] std::string_view name) {\n")
   foreach(script ${ARGN})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
     get_filename_component(name ${script} NAME_WE)

@@ -5,8 +5,11 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(OpenMP REQUIRED)
-find_package(libzip REQUIRED)
 find_package(PkgConfig REQUIRED)
+
+# Debian's CMake files of libzip ask for its command-line tools, in packages of their own.
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+add_library(libzip::zip ALIAS PkgConfig::LIBZIP)
 
 pkg_check_modules(GINAC REQUIRED ginac)
 add_library(popgrad_ginac INTERFACE)
