@@ -1,0 +1,130 @@
+#include "popgrad/walk.hpp"
+
+#include <omp.h>
+
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <stdexcept>
+
+namespace popgrad {
+namespace {
+
+/// Steps between looks at the progress of a run.
+constexpr std::uint64_t steps_between_looks = 256;
+
+// One run; `stop` is polled, `done` counts steps of all runs.
+Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>& initial,
+                              const WalkRequest& request, std::uint32_t run,
+                              const std::atomic<bool>& stop, std::atomic<std::uint64_t>& done,
+                              const std::function<void()>& look) {
+  Trajectory<double> result;
+  result.columns = rung.columns;
+  Vector<double> x = initial;
+  Vector<double> slope(x.size());
+  std::size_t next_save = 0;
+  const auto save = [&](std::uint64_t step) {
+    while (next_save < request.save_steps.size() && request.save_steps[next_save] < step) {
+      ++next_save;
+    }
+    if (next_save >= request.save_steps.size() || request.save_steps[next_save] != step) return;
+    ++next_save;
+    const double t = request.step_size * static_cast<double>(step);
+    std::vector<double> row(rung.columns.size());
+    rung.observe(x, t, row);
+    result.t.push_back(t);
+    result.rows.push_back(std::move(row));
+    if (request.keep_states) result.states.push_back(x);
+  };
+  result.last_state = x;
+  std::uint64_t step = request.start_step;
+  if (step == 0) save(0);
+  for (; step < request.steps; ++step) {
+    if ((step - request.start_step) % steps_between_looks == 0) {
+      look();
+      if (stop.load(std::memory_order_relaxed)) {
+        result.outcome.ending = Ending::interrupted;
+        break;
+      }
+    }
+    const double t = request.step_size * static_cast<double>(step);
+    if (request.batch > 0) {
+      Stream stream(request.seed, run, step);
+      rung.sample_rhs(x, slope, stream, request.batch);
+    } else {
+      rung.rhs(x, slope, t);
+    }
+    if (!slope.allFinite() || !x.allFinite()) {
+      result.outcome.ending = Ending::not_a_number;
+      break;
+    }
+    result.last_state = x;
+    x += request.step_size * slope;
+    ++done;
+    save(step + 1);
+  }
+  if (result.outcome.ending == Ending::reached_end) result.last_state = x;
+  if (result.outcome.ending == Ending::interrupted) result.last_state = x;
+  result.outcome.t_reached = request.step_size * static_cast<double>(step);
+  result.outcome.steps_taken = static_cast<std::size_t>(step - request.start_step);
+  result.outcome.evaluations = result.outcome.steps_taken;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
+                                     const WalkRequest& request) {
+  if (!(request.step_size > 0)) throw std::invalid_argument("walk: the step size must be > 0");
+  if (request.batch > 0 && !rung.sample_rhs) {
+    throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
+  }
+  if (request.batch == 0 && !rung.rhs) {
+    throw std::invalid_argument("walk: a closed form has no steps");
+  }
+  std::vector<Trajectory<double>> runs(request.runs);
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> done{0};
+  std::exception_ptr failure;
+  const double total = static_cast<double>(request.runs) *
+                       static_cast<double>(request.steps - request.start_step);
+  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
+  // Only the first thread reports, so that the callback needs no lock.
+  const auto look = [&] {
+    if (omp_get_thread_num() != 0 || !request.on_progress) return;
+    if (request.on_progress(static_cast<double>(done.load()) / total)) stop = true;
+  };
+#pragma omp parallel num_threads(jobs)
+  {
+    // Rungs keep scratch space, so every thread works on a copy of its own.
+    AnyRung<double> own;
+#pragma omp critical(popgrad_clone_rung)
+    own = rung.clone();
+    if (!rung.sample_rhs) own.sample_rhs = nullptr;
+#pragma omp for schedule(dynamic, 1)
+    for (std::uint32_t k = 0; k < request.runs; ++k) {
+      try {
+        runs[k] = single_run(own, initial, request, request.first_run + k, stop, done, look);
+      } catch (...) {
+#pragma omp critical(popgrad_walk_failure)
+        if (!failure) failure = std::current_exception();
+        stop = true;
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  return runs;
+}
+
+std::vector<std::uint64_t> evenly_spread_steps(std::uint64_t steps, std::size_t count) {
+  if (count < 2) throw std::invalid_argument("evenly_spread_steps: at least two points");
+  std::vector<std::uint64_t> chosen;
+  for (std::size_t k = 0; k < count; ++k) {
+    const long double share = static_cast<long double>(k) / static_cast<long double>(count - 1);
+    const auto step = static_cast<std::uint64_t>(std::llround(share * static_cast<long double>(steps)));
+    if (chosen.empty() || chosen.back() != step) chosen.push_back(step);
+  }
+  return chosen;
+}
+
+}  // namespace popgrad
