@@ -1,5 +1,6 @@
 #include "theorems/joma/invariant_parts.hpp"
 
+#include "popgrad/fit.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/joint_direction.hpp"
 
@@ -64,18 +65,9 @@ double drift_along_descent(const ClassInstance<double>& instance, double end, do
 
 double order_of_drift(const ClassInstance<double>& instance, double end,
                       const std::vector<double>& steps) {
-  // Least squares of ln drift on ln step.
-  double sx = 0, sy = 0, sxx = 0, sxy = 0;
-  const auto n = static_cast<double>(steps.size());
-  for (const double step : steps) {
-    const double x = std::log(step);
-    const double y = std::log(drift_along_descent(instance, end, step));
-    sx += x;
-    sy += y;
-    sxx += x * x;
-    sxy += x * y;
-  }
-  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+  std::vector<double> drifts;
+  for (const double step : steps) drifts.push_back(drift_along_descent(instance, end, step));
+  return log_log_slope(steps, drifts);
 }
 
 }  // namespace popgrad::theorems::joma
