@@ -21,7 +21,8 @@ const Model& find_model(std::string_view name) {
     if (model->name() == name) return *model;
     names.push_back(model->name());
   }
-  reject("popgrad", "model", name, "is not known" + suggestion(name, names) + "; see 'popgrad list'");
+  reject("popgrad", "model", name,
+         "is not known" + suggestion(name, names) + "; see 'popgrad list'");
 }
 
 RungInfo find_rung(const Model& model, std::string_view name) {
@@ -30,7 +31,8 @@ RungInfo find_rung(const Model& model, std::string_view name) {
     if (info.name == name) return info;
     names.push_back(info.name);
   }
-  reject(model.name(), "rung", name, "is not known" + suggestion(name, names) + "; see 'popgrad list'");
+  reject(model.name(), "rung", name,
+         "is not known" + suggestion(name, names) + "; see 'popgrad list'");
 }
 
 }  // namespace popgrad

@@ -123,20 +123,21 @@ void Parameters::set_default(std::string_view name, Json value) {
 void Parameters::check_names(std::span<const ParameterInfo> known, std::string_view rung) const {
   std::vector<std::string> names;
   for (const ParameterInfo& info : known) {
-    const bool read =
-        info.rungs.empty() || std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
+    const bool read = info.rungs.empty() ||
+                      std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
     if (read) names.push_back(info.name);
   }
   for (const auto& [name, value] : values_.items()) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;
-      reject(model_ + " " + std::string(rung), name, text_of(value).substr(0, 40),
-             fmt::format("is not read by this rung; it belongs to {}", fmt::join(info.rungs, ", ")));
+      reject(
+          model_ + " " + std::string(rung), name, text_of(value).substr(0, 40),
+          fmt::format("is not read by this rung; it belongs to {}", fmt::join(info.rungs, ", ")));
     }
     reject(model_ + " " + std::string(rung), "parameter", name,
-           "is not known" + suggestion(name, names) + "; allowed: " +
-               fmt::format("{}", fmt::join(names, ", ")));
+           "is not known" + suggestion(name, names) +
+               "; allowed: " + fmt::format("{}", fmt::join(names, ", ")));
   }
 }
 
@@ -190,7 +191,8 @@ template <class T>
 Vector<T> Parameters::vector(std::string_view name) const {
   const Matrix<T> rows = matrix<T>(name);
   if (rows.rows() != 1) {
-    reject(model_, name, fmt::format("with {} rows", rows.rows()), "must be a flat list of numbers");
+    reject(model_, name, fmt::format("with {} rows", rows.rows()),
+           "must be a flat list of numbers");
   }
   return rows.row(0).transpose();
 }

@@ -86,8 +86,8 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> done{0};
   std::exception_ptr failure;
-  const double total = static_cast<double>(request.runs) *
-                       static_cast<double>(request.steps - request.start_step);
+  const double total =
+      static_cast<double>(request.runs) * static_cast<double>(request.steps - request.start_step);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   // Only the first thread reports, so that the callback needs no lock.
   const auto look = [&] {
@@ -121,7 +121,8 @@ std::vector<std::uint64_t> evenly_spread_steps(std::uint64_t steps, std::size_t 
   std::vector<std::uint64_t> chosen;
   for (std::size_t k = 0; k < count; ++k) {
     const long double share = static_cast<long double>(k) / static_cast<long double>(count - 1);
-    const auto step = static_cast<std::uint64_t>(std::llround(share * static_cast<long double>(steps)));
+    const auto step =
+        static_cast<std::uint64_t>(std::llround(share * static_cast<long double>(steps)));
     if (chosen.empty() || chosen.back() != step) chosen.push_back(step);
   }
   return chosen;

@@ -58,7 +58,8 @@ ReducedInstance<double> numbers(bool nonlinear, Attention attention) {
   return instance;
 }
 
-Trajectory<double> integrate(const ReducedInstance<double>& instance, double end, std::size_t count) {
+Trajectory<double> integrate(const ReducedInstance<double>& instance, double end,
+                             std::size_t count) {
   SolveRequest<double> request;
   request.end = end;
   request.save_at = equally_spaced(0.0, end, count);
@@ -82,11 +83,11 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
       difference(l, 0) = inverse ? both.softmax_rate[l] - both.exp_rate[l] * total
                                  : both.softmax_rate[l] * total - both.exp_rate[l];
     }
-    result.evidence.push_back(identity(
-        EvidenceKind::symbolic,
-        nonlinear ? "softmax field times sum a = exp field, nonlinear phi"
-                  : "softmax field times sum a = exp field, linear phi",
-        vanishes(difference)));
+    result.evidence.push_back(identity(EvidenceKind::symbolic,
+                                       nonlinear
+                                           ? "softmax field times sum a = exp field, nonlinear phi"
+                                           : "softmax field times sum a = exp field, linear phi",
+                                       vanishes(difference)));
     Expression sum = 0;
     for (Index l = 0; l < 3; ++l) {
       const Expression& m = both.target(l, 0);
@@ -96,10 +97,10 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
         sum -= no_logarithm ? Expression(1 - both.v[l] / m) : GiNaC::log(1 - both.v[l] / m);
       }
     }
-    result.evidence.push_back(identity(
-        EvidenceKind::symbolic,
-        nonlinear ? "sum ln(delta(0)/delta) grows at rate 1" : "sum (v - v(0))/Delta grows at rate 1",
-        vanishes(rate_along(sum, both.v, both.softmax_rate) - 1)));
+    result.evidence.push_back(identity(EvidenceKind::symbolic,
+                                       nonlinear ? "sum ln(delta(0)/delta) grows at rate 1"
+                                                 : "sum (v - v(0))/Delta grows at rate 1",
+                                       vanishes(rate_along(sum, both.v, both.softmax_rate) - 1)));
   }
   if (inverse || no_logarithm) return result;
 
@@ -116,11 +117,10 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
       }
       largest = std::max(largest, std::fabs(sum - run.t[k]));
     }
-    result.evidence.push_back(bounded(EvidenceKind::numerical,
-                                      nonlinear ? "sum of logs minus t, 41 times"
-                                                : "sum of growths minus t, 41 times",
-                                      largest, 1e-9,
-                                      "tolerance 1e-12 a step; a log magnifies by 1/delta <= 60"));
+    result.evidence.push_back(
+        bounded(EvidenceKind::numerical,
+                nonlinear ? "sum of logs minus t, 41 times" : "sum of growths minus t, 41 times",
+                largest, 1e-9, "tolerance 1e-12 a step; a log magnifies by 1/delta <= 60"));
   }
   // Same orbit: find the exp state at which v_3 agrees, compare the rest.
   const Trajectory<double> slow = integrate(numbers(true, Attention::softmax), 4.0, 5);
@@ -128,9 +128,10 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   double distance = 0;
   for (std::size_t k = 1; k < slow.states.size(); ++k) {
     const double level = slow.states[k][3];
-    EventFinder<double> crossing{"level", "v_3", EventKind::crossing,
-                                 [level](const Vector<double>& x, const double&) { return x[3] - level; },
-                                 [](const Vector<double>& x, const double&) { return x[0]; }};
+    EventFinder<double> crossing{
+        "level", "v_3", EventKind::crossing,
+        [level](const Vector<double>& x, const double&) { return x[3] - level; },
+        [](const Vector<double>& x, const double&) { return x[0]; }};
     fast.events = {crossing,
                    {"level", "v_1", EventKind::crossing, crossing.value,
                     [](const Vector<double>& x, const double&) { return x[1]; }},
@@ -146,8 +147,8 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
       break;
     }
     for (std::size_t l = 0; l < 3; ++l) {
-      distance = std::max(distance, std::fabs(run.events[l].value -
-                                              slow.states[k][static_cast<Index>(l)]));
+      distance = std::max(distance,
+                          std::fabs(run.events[l].value - slow.states[k][static_cast<Index>(l)]));
     }
   }
   result.evidence.push_back(bounded(EvidenceKind::numerical, "distance between the two orbits",
@@ -158,15 +159,17 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
 }  // namespace
 
 Statement clock_change() {
-  return {.id = "joma.clock-change",
-          .claim = "softmax reduced flow = exp orbit on the clock dt = sum a dt_exp, with two exact sums",
-          .paper = "derived here, for arXiv 2310.00535, Section 4",
-          .status = "derived here",
-          .hypotheses = {"one hidden unit for the sums", "v(0) differs from mu"},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"inverse-clock", "dt_exp = sum a dt_softmax"},
-                       {"no-logarithm", "sum of 1 - delta in place of sum of ln(1/delta)"}},
-          .examine = examine};
+  return {
+      .id = "joma.clock-change",
+      .claim =
+          "softmax reduced flow = exp orbit on the clock dt = sum a dt_exp, with two exact sums",
+      .paper = "derived here, for arXiv 2310.00535, Section 4",
+      .status = "derived here",
+      .hypotheses = {"one hidden unit for the sums", "v(0) differs from mu"},
+      .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+      .controls = {{"inverse-clock", "dt_exp = sum a dt_softmax"},
+                   {"no-logarithm", "sum of 1 - delta in place of sum of ln(1/delta)"}},
+      .examine = examine};
 }
 
 }  // namespace popgrad::theorems::joma

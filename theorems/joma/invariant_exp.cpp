@@ -24,8 +24,8 @@ using namespace popgrad::joma;
 
 // T R' for R = z - factor sum_k v_k^2 / T, along the field.
 Truth residual_is_constant(const SymbolicTraining& s, const Expression& temperature) {
-  const Vector<Expression> residual = invariant<Expression>(
-      Attention::exp, s.v, s.z, temperature, Vector<Expression>(s.z.size()));
+  const Vector<Expression> residual =
+      invariant<Expression>(Attention::exp, s.v, s.z, temperature, Vector<Expression>(s.z.size()));
   Truth all = Truth::yes;
   for (Index l = 0; l < residual.size(); ++l) {
     const Truth one = vanishes(rate_along(residual[l], s.unknowns, s.rates));
@@ -42,15 +42,15 @@ Examination examine(const Setting& setting, std::string_view variant) {
   const SymbolicTraining s = symbolic_training(Attention::exp, 2, 2, 2, normalised);
   result.evidence.push_back(identity(
       EvidenceKind::symbolic, "d/dt of z - (1/2T) sum v^2 is 0 for 2 tokens, 2 units, 2 samples",
-      residual_is_constant(s, misplaced ? Expression(s.temperature * s.temperature)
-                                        : s.temperature)));
+      residual_is_constant(s,
+                           misplaced ? Expression(s.temperature * s.temperature) : s.temperature)));
 
   ClassInstance<double> instance = invariant_instance(TokenLaw::gaussian, setting.seed);
   instance.attention = Attention::exp;
   instance.features.normalise = normalised;
   instance.temperature = 0.5;
-  result.parameters = {{"law", "gaussian"}, {"attention", "exp"}, {"temperature", "0.5"},
-                       {"seed", setting.seed}};
+  result.parameters = {
+      {"law", "gaussian"}, {"attention", "exp"}, {"temperature", "0.5"}, {"seed", setting.seed}};
   if (misplaced) return result;  // the control is about the formula
 
   // dopri5 at 1e-13 a step over some hundred steps; z is of order 1.
@@ -63,17 +63,16 @@ Examination examine(const Setting& setting, std::string_view variant) {
       with_layer = class_instance<double>(p, setting.seed);
       with_layer.features.normalise = normalised;
     }
-    result.evidence.push_back(bounded(
-        EvidenceKind::numerical,
-        fmt::format("drift along flow to t = 100, phi {}", phi == Activation::gelu ? "gelu" : "linear"),
-        drift_along_flow(with_layer, 100.0, 1e-13), allowed,
-        "100 times the tolerance per step of 1e-13"));
+    result.evidence.push_back(bounded(EvidenceKind::numerical,
+                                      fmt::format("drift along flow to t = 100, phi {}",
+                                                  phi == Activation::gelu ? "gelu" : "linear"),
+                                      drift_along_flow(with_layer, 100.0, 1e-13), allowed,
+                                      "100 times the tolerance per step of 1e-13"));
   }
   const double order = order_of_drift(instance, 20.0, {0.4, 0.2, 0.1, 0.05});
-  result.evidence.push_back(bounded(EvidenceKind::numerical,
-                                    "order of the drift of full-batch descent in its step, minus 1",
-                                    std::fabs(order - 1.0), 0.2,
-                                    "Euler is of order 1; 0.2 covers the next term at these steps"));
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "order of the drift of full-batch descent in its step, minus 1",
+      std::fabs(order - 1.0), 0.2, "Euler is of order 1; 0.2 covers the next term at these steps"));
   return result;
 }
 

@@ -1,12 +1,13 @@
-// Theorem    joma.invariant-softmax                  Status  proved in source (Theorem 1), corrected
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (softmax attention)
-// Statement  with q = sum_k g_k phi' v_k'b, b_bar = E[b] and
+// Theorem    joma.invariant-softmax                  Status  proved in source (Theorem 1),
+// corrected Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (softmax attention) Statement
+// with q = sum_k g_k phi' v_k'b, b_bar = E[b] and
 //            R = z - (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar):
 //            T R' = -(E[b q] - b_bar E[q]) + 1/2 sum_k |v_k|^2 b_bar'        (always)
 //            E[b q] = b_bar E[q] if E[g_k phi' b b'] = b_bar E[g_k phi' b'] for each k
 //            but not if that holds only summed over k (K >= 2)
 // Hypotheses H1 orthonormal embeddings; H2 f is not l2-normalised
-// Check      the identities on generic samples (symbols); the counterexample (exact); on the authors'
+// Check      the identities on generic samples (symbols); the counterexample (exact); on the
+// authors'
 //            instance the correlation of z with its prediction, and the relative error beside it
 // Controls   the drift term left out of the identity; another exponent of b_bar
 // Uses       rung gd
@@ -83,8 +84,7 @@ Truth per_unit_condition_suffices(const SymbolicTraining& s) {
     const Vector<Expression> first = s.b * s.weight.cwiseProduct(s.pulled.row(k).transpose());
     by_unit += (second - terms.mean_attention * first.transpose()) * s.v.col(k);
   }
-  const Vector<Expression> defect =
-      terms.joint - terms.mean_attention * terms.mean_q - by_unit;
+  const Vector<Expression> defect = terms.joint - terms.mean_attention * terms.mean_q - by_unit;
   return vanishes(Matrix<Expression>(defect));
 }
 
@@ -121,7 +121,8 @@ Counterexample summed_condition_counterexample() {
     sum += b * weighted.asDiagonal() * b.transpose() -
            terms.mean_attention * (b * weighted).transpose();
   }
-  for (Index i = 0; i < sum.size(); ++i) found.summed_condition += sum.reshaped()[i] * sum.reshaped()[i];
+  for (Index i = 0; i < sum.size(); ++i)
+    found.summed_condition += sum.reshaped()[i] * sum.reshaped()[i];
   found.defect = terms.joint[0] - terms.mean_attention[0] * terms.mean_q;
   return found;
 }
@@ -155,13 +156,14 @@ AuthorsRun authors_run(TokenLaw law, std::uint64_t seed) {
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = {{"law", "gaussian, uniform"}, {"attention", "softmax"},
-                       {"temperature", "0.5"},       {"seed", setting.seed},
-                       {"steps", 2000},              {"eta", "0.1"}};
+  result.parameters = {
+      {"law", "gaussian, uniform"}, {"attention", "softmax"}, {"temperature", "0.5"},
+      {"seed", setting.seed},       {"steps", 2000},          {"eta", "0.1"}};
   const SymbolicTraining s = symbolic_training(Attention::softmax, 2, 2, 2, false);
-  result.evidence.push_back(identity(
-      EvidenceKind::symbolic, "T R' = -(E[b q] - b_bar E[q]) + 1/2 sum |v|^2 b_bar', generic samples",
-      identity_of_rate(s, variant != "no-drift-term")));
+  result.evidence.push_back(
+      identity(EvidenceKind::symbolic,
+               "T R' = -(E[b q] - b_bar E[q]) + 1/2 sum |v|^2 b_bar', generic samples",
+               identity_of_rate(s, variant != "no-drift-term")));
   if (variant == "no-drift-term") return result;
 
   result.evidence.push_back(identity(EvidenceKind::symbolic,
@@ -174,13 +176,12 @@ Examination examine(const Setting& setting, std::string_view variant) {
         found.defect.is_zero() ? Truth::yes : Truth::no, "defect " + to_text(found.defect)));
     return result;
   }
-  const bool as_derived = found.summed_condition.is_zero() &&
-                          found.defect == Expression(3) / Expression(8);
-  result.evidence.push_back(identity(EvidenceKind::exact,
-                                     "summed condition met, E[b q] - b_bar E[q] = 3/8 all the same",
-                                     as_derived ? Truth::yes : Truth::no,
-                                     "summed condition " + to_text(found.summed_condition) +
-                                         ", defect " + to_text(found.defect)));
+  const bool as_derived =
+      found.summed_condition.is_zero() && found.defect == Expression(3) / Expression(8);
+  result.evidence.push_back(identity(
+      EvidenceKind::exact, "summed condition met, E[b q] - b_bar E[q] = 3/8 all the same",
+      as_derived ? Truth::yes : Truth::no,
+      "summed condition " + to_text(found.summed_condition) + ", defect " + to_text(found.defect)));
 
   struct Bars {
     TokenLaw law;
@@ -191,27 +192,29 @@ Examination examine(const Setting& setting, std::string_view variant) {
   for (const Bars& bars : {Bars{TokenLaw::gaussian, "gaussian", 0.985, 0.90},
                            Bars{TokenLaw::uniform, "uniform", 0.975, 0.80}}) {
     const AuthorsRun run = authors_run(bars.law, setting.seed);
-    result.evidence.push_back(bounded(
-        EvidenceKind::numerical, fmt::format("1 - median correlation of z and z_hat, {} X", bars.name),
-        1 - run.median_correlation, 1 - bars.median, "the bar of the authors' figure"));
-    result.evidence.push_back(bounded(
-        EvidenceKind::numerical, fmt::format("1 - least correlation, {} X", bars.name),
-        1 - run.least_correlation, 1 - bars.least, "the bar of the authors' figure"));
-    result.evidence.push_back(reported(
-        fmt::format("relative error |z - z_hat| / |z| at the end, {} X", bars.name),
-        run.relative_error_end,
-        fmt::format("{:.3g} at step 200, {:.3g} at step 2000: direction right, size wrong",
-                    run.relative_error_early, run.relative_error_end)));
+    result.evidence.push_back(
+        bounded(EvidenceKind::numerical,
+                fmt::format("1 - median correlation of z and z_hat, {} X", bars.name),
+                1 - run.median_correlation, 1 - bars.median, "the bar of the authors' figure"));
+    result.evidence.push_back(
+        bounded(EvidenceKind::numerical, fmt::format("1 - least correlation, {} X", bars.name),
+                1 - run.least_correlation, 1 - bars.least, "the bar of the authors' figure"));
+    result.evidence.push_back(
+        reported(fmt::format("relative error |z - z_hat| / |z| at the end, {} X", bars.name),
+                 run.relative_error_end,
+                 fmt::format("{:.3g} at step 200, {:.3g} at step 2000: direction right, size wrong",
+                             run.relative_error_early, run.relative_error_end)));
   }
   return result;
 }
 
 std::vector<Evidence> show_summed_condition() {
   const Counterexample found = summed_condition_counterexample();
-  return {identity(EvidenceKind::exact, "sum over k of the condition's defect is 0",
-                   found.summed_condition.is_zero() ? Truth::yes : Truth::no),
-          identity(EvidenceKind::exact, "E[b q] - b_bar E[q] is not 0",
-                   found.defect.is_zero() ? Truth::no : Truth::yes, "it is " + to_text(found.defect))};
+  return {
+      identity(EvidenceKind::exact, "sum over k of the condition's defect is 0",
+               found.summed_condition.is_zero() ? Truth::yes : Truth::no),
+      identity(EvidenceKind::exact, "E[b q] - b_bar E[q] is not 0",
+               found.defect.is_zero() ? Truth::no : Truth::yes, "it is " + to_text(found.defect))};
 }
 
 std::vector<Evidence> show_logits_too_large() {
@@ -220,10 +223,9 @@ std::vector<Evidence> show_logits_too_large() {
     const AuthorsRun run = authors_run(law, 1);
     const char* name = law == TokenLaw::gaussian ? "gaussian" : "uniform";
     // A prediction of the right size has a relative error well below 1.
-    Evidence item = bounded(EvidenceKind::numerical,
-                            fmt::format("1 / relative error at the end, {} X", name),
-                            1 / run.relative_error_end, 1.0,
-                            "the prediction misses by more than z itself");
+    Evidence item =
+        bounded(EvidenceKind::numerical, fmt::format("1 / relative error at the end, {} X", name),
+                1 / run.relative_error_end, 1.0, "the prediction misses by more than z itself");
     item.detail = fmt::format("correlation >= {:.3f} all along, relative error {:.3g} at the end",
                               run.least_correlation, run.relative_error_end);
     items.push_back(item);
@@ -234,33 +236,38 @@ std::vector<Evidence> show_logits_too_large() {
 }  // namespace
 
 Statement invariant_softmax() {
-  return {.id = "joma.invariant-softmax",
-          .claim = "softmax: exact rate of the residual; conserved if b_bar is and factors per unit",
-          .paper = "arXiv 2310.00535, Theorem 1",
-          .status = "proved in source, corrected here",
-          .hypotheses = {"orthonormal embeddings", "f is not l2-normalised"},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::numerical},
-          .controls = {{"no-drift-term", "the term 1/2 sum |v|^2 b_bar' left out"},
-                       {"summed-condition", "the paper's condition, summed over units"}},
-          .examine = examine};
+  return {
+      .id = "joma.invariant-softmax",
+      .claim = "softmax: exact rate of the residual; conserved if b_bar is and factors per unit",
+      .paper = "arXiv 2310.00535, Theorem 1",
+      .status = "proved in source, corrected here",
+      .hypotheses = {"orthonormal embeddings", "f is not l2-normalised"},
+      .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::numerical},
+      .controls = {{"no-drift-term", "the term 1/2 sum |v|^2 b_bar' left out"},
+                   {"summed-condition", "the paper's condition, summed over units"}},
+      .examine = examine};
 }
 
 Erratum summed_condition() {
   return {.name = "joma: summed condition of the softmax invariant",
           .statement = "joma.invariant-softmax",
-          .paper_says = "Theorem 1 (softmax): sum_k E[g_k phi' b b'] = b_bar sum_k E[g_k phi' b'] "
-                        "makes the residual constant",
-          .algebra_says = "the condition must hold for each unit k; summed over two or more units it "
-                          "does not suffice",
+          .paper_says =
+              "Theorem 1 (softmax): sum_k E[g_k phi' b b'] = b_bar sum_k E[g_k phi' b'] "
+              "makes the residual constant",
+          .algebra_says =
+              "the condition must hold for each unit k; summed over two or more units it "
+              "does not suffice",
           .evidence = show_summed_condition};
 }
 
 Erratum logits_too_large() {
   return {.name = "joma: size against direction of the predicted logits",
           .statement = "joma.invariant-softmax",
-          .paper_says = "Figure 2: the invariant predicts z under softmax attention (correlation near 1)",
-          .algebra_says = "the direction is right, the size is not: z_hat is several times too large "
-                          "at the end of training",
+          .paper_says =
+              "Figure 2: the invariant predicts z under softmax attention (correlation near 1)",
+          .algebra_says =
+              "the direction is right, the size is not: z_hat is several times too large "
+              "at the end of training",
           .evidence = show_logits_too_large};
 }
 

@@ -4,7 +4,8 @@
 //            the token of largest |Delta| blows up at sqrt(pi tau)/(2 |Delta|_max), the others stop
 //            at sqrt(tau) erfinv(Delta_l/|Delta|_max); attention entropy falls to ln m, m ties
 // Hypotheses H1 linear phi; H2 one unit; H3 v(0) = 0; H4 Delta != 0
-// Check      separation of variables on symbols; integration with the blow-up as an event; limits of
+// Check      separation of variables on symbols; integration with the blow-up as an event; limits
+// of
 //            the others; entropy along the way
 // Controls   a factor in the blow-up time; signs lost in the limits; entropy said to rise
 // Uses       rungs reduced, closed-form
@@ -82,11 +83,11 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   const auto event = std::find_if(run.events.begin(), run.events.end(),
                                   [](const Event<double>& e) { return e.name == "blow-up"; });
   const bool found = event != run.events.end() && event->column == "v_1";
-  result.evidence.push_back(
-      bounded(EvidenceKind::numerical, "blow-up of v_1 as an event, against the formula",
-              found ? std::fabs(event->t - predicted) : std::nan(""), 1e-10,
-              "tolerance 1e-12 a step over some 300 steps",
-              found ? fmt::format("at {:.13g}, predicted {:.13g}", event->t, predicted) : "not found"));
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "blow-up of v_1 as an event, against the formula",
+      found ? std::fabs(event->t - predicted) : std::nan(""), 1e-10,
+      "tolerance 1e-12 a step over some 300 steps",
+      found ? fmt::format("at {:.13g}, predicted {:.13g}", event->t, predicted) : "not found"));
 
   const char* limit_reason = "tolerance 1e-12 a step; v has slope of order 1 there";
   double limit_error = 0;
@@ -104,8 +105,8 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   for (std::size_t k = 1; k < run.states.size(); ++k) {
     for (Index l = 0; l < 4; ++l) {
       const double grown = std::erf(run.states[k][l] / std::sqrt(2.0)) * std::sqrt(M_PI / 2);
-      ratio_error = std::max(
-          ratio_error, std::fabs(grown / delta[static_cast<std::size_t>(l)] - run.t[k]));
+      ratio_error =
+          std::max(ratio_error, std::fabs(grown / delta[static_cast<std::size_t>(l)] - run.t[k]));
     }
   }
   result.evidence.push_back(bounded(EvidenceKind::numerical,
@@ -126,26 +127,27 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
                                     "weights of the others are e^{-v^2/2}, v about 8"));
   const ReducedInstance<double> two = instance_of(tied);
   const Trajectory<double> tie = integrate(two, blow_up_time(2.0, 0.0, 2.0));
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "entropy at the blow-up minus ln 2, two tokens tied",
-      std::fabs(ReducedFlow<double>(two).attention_entropy(tie.last_state) - std::log(2.0)), 1e-9,
-      "as for one token; the tied ones stay equal"));
+  result.evidence.push_back(
+      bounded(EvidenceKind::numerical, "entropy at the blow-up minus ln 2, two tokens tied",
+              std::fabs(ReducedFlow<double>(two).attention_entropy(tie.last_state) - std::log(2.0)),
+              1e-9, "as for one token; the tied ones stay equal"));
   return result;
 }
 
 }  // namespace
 
 Statement linear_growth() {
-  return {.id = "joma.linear-growth",
-          .claim = "linear phi: erf(v_l) in proportion to Delta_l t; the salient token blows up first",
-          .paper = "arXiv 2310.00535, Theorem 2",
-          .status = "proved in source",
-          .hypotheses = {"linear phi", "one hidden unit", "v(0) = 0", "Delta is not 0"},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"blow-up-factor", "blow-up time too large by sqrt 2"},
-                       {"signs-lost", "limits of |Delta_l| in place of Delta_l"},
-                       {"entropy-rises", "entropy said to rise"}},
-          .examine = examine};
+  return {
+      .id = "joma.linear-growth",
+      .claim = "linear phi: erf(v_l) in proportion to Delta_l t; the salient token blows up first",
+      .paper = "arXiv 2310.00535, Theorem 2",
+      .status = "proved in source",
+      .hypotheses = {"linear phi", "one hidden unit", "v(0) = 0", "Delta is not 0"},
+      .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+      .controls = {{"blow-up-factor", "blow-up time too large by sqrt 2"},
+                   {"signs-lost", "limits of |Delta_l| in place of Delta_l"},
+                   {"entropy-rises", "entropy said to rise"}},
+      .examine = examine};
 }
 
 }  // namespace popgrad::theorems::joma
