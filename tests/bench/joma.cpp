@@ -47,11 +47,12 @@ void full_batch_descent(benchmark::State& state) {
 }
 
 /// One evaluation of the population field at M_C = range(0), K = C = range(1).
+template <joma::Attention attention>
 void population_flow(benchmark::State& state) {
   const Index tokens = state.range(0);
   const Index units = state.range(1);
   joma::ClassInstance<double> instance;
-  instance.attention = joma::Attention::softmax;
+  instance.attention = attention;
   instance.temperature = 0.5;
   instance.token_law.resize(tokens, units);
   Stream stream(1, 0, 0);
@@ -119,15 +120,16 @@ void joma_flow(benchmark::State& state) {
 }
 
 BENCHMARK(full_batch_descent)->Unit(benchmark::kMillisecond);
-BENCHMARK(population_flow)
-    ->Args({20, 20})
-    ->Args({40, 20})
-    ->Args({80, 20})
-    ->Args({160, 20})
-    ->Args({20, 40})
-    ->Args({20, 80})
-    ->Args({20, 160})
-    ->Unit(benchmark::kMicrosecond);
+/// M_C grows, then K.
+void sizes(benchmark::internal::Benchmark* family) {
+  for (const long tokens : {20, 40, 80, 160}) family->Args({tokens, 20});
+  for (const long units : {40, 80, 160}) family->Args({20, units});
+  family->Unit(benchmark::kMicrosecond);
+}
+BENCHMARK(population_flow<joma::Attention::softmax>)
+    ->Name("population_flow<softmax>")
+    ->Apply(sizes);
+BENCHMARK(population_flow<joma::Attention::exp>)->Name("population_flow<exp>")->Apply(sizes);
 BENCHMARK(joma_flow)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

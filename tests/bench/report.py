@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks and the PyTorch peer and prints what they cost beside what was promised.
+
+    report.py BENCHMARK_PROGRAM [--rounds N]
+
+Exit status 1 if a promise is not kept, or if the two programs did not compute the same thing.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers", "joma_invariant.py")
+
+FASTER_THAN_TORCH = 50  # times
+STATE_VECTORS = 12      # of memory for a solve
+GROWTH = 1.15           # exponent of the cost in the size; 1 is linear, the rest is for the caches
+AGREEMENT = 1e-10       # of loss and entropy after training, absolute
+
+
+class Report:
+    """Lines of a table with a verdict each."""
+
+    def __init__(self):
+        self.kept = True
+
+    def line(self, what, value, promise="", kept=True):
+        verdict = "" if not promise else ("kept" if kept else "BROKEN")
+        self.kept = self.kept and kept
+        print(f"  {what:<46} {value:>24}  {promise:<12} {verdict}".rstrip())
+
+
+def benchmarks(program, pattern, instance):
+    """Google Benchmark's rows whose name matches."""
+    output = subprocess.run(
+        [program, f"--benchmark_filter={pattern}", "--benchmark_format=json"],
+        env={**os.environ, "POPGRAD_INSTANCE": instance},
+        check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    rows = json.loads(output)["benchmarks"]
+    for row in rows:
+        if row.get("error_occurred"):
+            sys.exit(f"report.py: {row['name']}: {row['error_message']}")
+    return rows
+
+
+def seconds(row):
+    return row["real_time"] * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[row["time_unit"]]
+
+
+def growth(sizes, costs):
+    """Slope of log cost against log size, by least squares."""
+    x = [math.log(size) for size in sizes]
+    y = [math.log(cost) for cost in costs]
+    mean_x, mean_y = statistics.fmean(x), statistics.fmean(y)
+    return (sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y))
+            / sum((a - mean_x) ** 2 for a in x))
+
+
+def training(report, program, instance, rounds):
+    """Both programs by turns, so that whatever else the machine does meets both."""
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours += benchmarks(program, "^full_batch_descent", instance)
+        theirs.append(json.loads(subprocess.run(
+            [sys.executable, PEER, "train", instance],
+            check=True, stdout=subprocess.PIPE, text=True).stdout))
+    our_time = statistics.median(map(seconds, ours))
+    their_time = statistics.median(run["seconds"] for run in theirs)
+    torch = f"PyTorch {theirs[0]['version']}, {theirs[0]['threads']} thread(s)"
+    print(f"Full-batch SGD of the invariant figure: 2000 steps, medians of {rounds}")
+    report.line("popgrad", f"{our_time * 1e3:.3f} ms")
+    report.line(torch, f"{their_time * 1e3:.3f} ms")
+    ratio = their_time / our_time
+    report.line("ratio", f"{ratio:.1f}", f">= {FASTER_THAN_TORCH}", ratio >= FASTER_THAN_TORCH)
+    for name in ("loss", "attention_entropy"):
+        apart = abs(ours[0][name] - theirs[0][name])
+        report.line(f"{name}: {ours[0][name]:.12f}, apart by", f"{apart:.1e}",
+                    f"<= {AGREEMENT:.0e}", apart <= AGREEMENT)
+
+
+def joma_flow(report, program, instance):
+    print("\nJoMA flow to time 2, relative tolerance 1e-8, dopri5")
+    rows = benchmarks(program, "^joma_flow", instance)
+    sizes = [int(row["name"].split("/")[1]) for row in rows]
+    costs = [seconds(row) / row["steps"] for row in rows]
+    for size, cost, row in zip(sizes, costs, rows):
+        report.line(f"d = {size}: {row['steps']:.0f} steps in {seconds(row):.3g} s",
+                    f"{cost / size * 1e9:.1f} ns a step and d")
+    slope = growth(sizes, costs)
+    report.line("cost of a step ~ d to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
+    vectors = rows[-1]["vectors"]
+    report.line(f"most memory of the solve at d = {sizes[-1]}", f"{vectors:.1f} state vectors",
+                f"<= {STATE_VECTORS}", vectors <= STATE_VECTORS)
+    allocations = max(row["allocations"] for row in rows)
+    report.line("allocations in the right-hand side", f"{allocations:g}", "= 0", allocations == 0)
+
+
+def population_flow(report, program, instance):
+    for attention in ("softmax", "exp"):
+        print(f"\nPopulation flow, {attention} attention, one evaluation with K classes")
+        sizes, costs = [], []
+        for row in benchmarks(program, f"^population_flow<{attention}>", instance):
+            tokens, units = row["name"].split("/")[1:3]
+            cost = seconds(row)
+            sizes.append(row["products"])
+            costs.append(cost)
+            report.line(f"M_C = {tokens}, K = {units}: {cost * 1e6:.2f} us",
+                        f"{cost / row['products'] * 1e12:.0f} ps per M_C K and class")
+        slope = growth(sizes, costs)
+        report.line("cost ~ M_C K classes to the power", f"{slope:.2f}", f"<= {GROWTH}",
+                    slope <= GROWTH)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="the compiled benchmarks")
+    parser.add_argument("--rounds", type=int, default=7, help="of training in both programs")
+    options = parser.parse_args()
+    report = Report()
+    with tempfile.TemporaryDirectory() as folder:
+        instance = os.path.join(folder, "instance.json")
+        subprocess.run([sys.executable, PEER, "write", instance], check=True)
+        training(report, options.program, instance, options.rounds)
+        joma_flow(report, options.program, instance)
+        population_flow(report, options.program, instance)
+    return 0 if report.kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
