@@ -6,8 +6,7 @@
 
 One softmax attention layer over M_C = 20 contextual tokens, K = 20 classes, linear hidden units,
 f = U_C b + u_q with orthonormal embeddings in 30 dimensions, mean cross-entropy, full batch: class i
-is column i of X. The embeddings are the first 21 unit vectors: 9 of the 30 rows of W never move, and
-the file leaves them out. Learning rate 0.1, temperature 0.5. Source: arXiv 2310.00535, figure on Theorem 1.
+is column i of X. Learning rate 0.1, temperature 0.5. Source: arXiv 2310.00535, figure on Theorem 1.
 """
 
 import argparse
@@ -28,7 +27,7 @@ def write(path, seed):
     x[10:] = random.uniform(0, 0.5, (10, CLASSES))
     instance = {
         "X": (x / x.sum(axis=0)).tolist(),
-        "W0": random.normal(0, 0.01, (TOKENS + 1, CLASSES)).tolist(),
+        "W0": random.normal(0, 0.01, (DIMENSION, CLASSES)).tolist(),
         "z0": random.normal(0, 0.01, TOKENS).tolist(),
         "temperature": 0.5,
     }
@@ -44,9 +43,7 @@ def train(path, steps):
     with open(path, encoding="utf-8") as file:
         instance = json.load(file)
     x = torch.tensor(instance["X"])
-    w = torch.zeros(DIMENSION, CLASSES)
-    w[: TOKENS + 1] = torch.tensor(instance["W0"])
-    w.requires_grad_()
+    w = torch.tensor(instance["W0"], requires_grad=True)
     z = torch.tensor(instance["z0"], requires_grad=True)
     temperature = instance["temperature"]
     embedding = torch.eye(DIMENSION, TOKENS + 1)
