@@ -95,7 +95,8 @@ def joma_flow(report, program, instance):
     report.line("cost of a step ~ d to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
     vectors = rows[-1]["vectors"]
     report.line(f"most memory of the solve at d = {sizes[-1]}", f"{vectors:.1f} state vectors",
-                f"<= {STATE_VECTORS}", vectors <= STATE_VECTORS)
+                f"<= {STATE_VECTORS}",
+                round(vectors) <= STATE_VECTORS)
     allocations = max(row["allocations"] for row in rows)
     report.line("allocations in the right-hand side", f"{allocations:g}", "= 0", allocations == 0)
 
