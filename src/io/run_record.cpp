@@ -1,0 +1,201 @@
+#include "io/run_record.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "io/atomic_file.hpp"
+#include "io/npz.hpp"
+#include "popgrad/error.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad {
+namespace {
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+Json number(const Real& x) { return isfinite(x) ? Json(to_text(x)) : Json(nullptr); }
+
+// Calls f(run, k) for every row of every trajectory.
+template <class T, class F>
+void for_each_row(const RunRecord<T>& record, const F& f) {
+  for (std::size_t run = 0; run < record.runs.size(); ++run) {
+    for (std::size_t k = 0; k < record.runs[run].t.size(); ++k) f(run, k);
+  }
+}
+
+template <class T>
+bool has_states(const RunRecord<T>& record) {
+  return !record.runs.empty() && !record.runs.front().states.empty();
+}
+
+std::string ending_name(Ending ending) {
+  switch (ending) {
+    case Ending::reached_end:
+      return "reached-end";
+    case Ending::blew_up:
+      return "blew-up";
+    case Ending::step_underflow:
+      return "step-underflow";
+    case Ending::not_a_number:
+      return "not-a-number";
+    case Ending::budget_exhausted:
+      return "budget-exhausted";
+    case Ending::interrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+}  // namespace
+
+Json with_plain_numbers(const Json& value) {
+  if (value.is_array() || value.is_object()) {
+    Json copy = value;
+    for (auto& [key, item] : copy.items()) item = with_plain_numbers(item);
+    return copy;
+  }
+  if (!value.is_string()) return value;
+  try {
+    return from_text<double>(value.get<std::string>());
+  } catch (const std::invalid_argument&) {
+    return value;
+  }
+}
+
+template <class T>
+std::vector<std::string> column_names(const RunRecord<T>& record) {
+  std::vector<std::string> names;
+  if (record.ensemble) names.emplace_back("run");
+  names.emplace_back("t");
+  if (record.runs.empty()) return names;
+  const auto& columns = record.runs.front().columns;
+  names.insert(names.end(), columns.begin(), columns.end());
+  if (has_states(record)) {
+    names.insert(names.end(), record.state_names.begin(), record.state_names.end());
+  }
+  return names;
+}
+
+template <class T>
+std::string to_csv(const RunRecord<T>& record) {
+  std::string text = fmt::format("{}\n", fmt::join(column_names(record), ","));
+  for_each_row(record, [&](std::size_t run, std::size_t k) {
+    const Trajectory<T>& trajectory = record.runs[run];
+    if (record.ensemble) text += fmt::format("{},", run);
+    text += to_text(trajectory.t[k]);
+    for (const T& value : trajectory.rows[k]) text += "," + to_text(value);
+    if (k < trajectory.states.size()) {
+      for (const T& value : trajectory.states[k]) text += "," + to_text(value);
+    }
+    text += "\n";
+  });
+  return text;
+}
+
+template <class T>
+std::string to_json(const RunRecord<T>& record) {
+  Json document;
+  document["model"] = record.model;
+  document["rung"] = record.rung;
+  document["parameters"] =
+      std::is_same_v<T, double> ? with_plain_numbers(record.parameters) : record.parameters;
+  document["seed"] = record.seed;
+  document["version"] = POPGRAD_VERSION;
+  document["command"] = record.command;
+  document["columns"] = column_names(record);
+  Json rows = Json::array();
+  for_each_row(record, [&](std::size_t run, std::size_t k) {
+    const Trajectory<T>& trajectory = record.runs[run];
+    Json row = Json::array();
+    if (record.ensemble) row.push_back(run);
+    row.push_back(number(trajectory.t[k]));
+    for (const T& value : trajectory.rows[k]) row.push_back(number(value));
+    if (k < trajectory.states.size()) {
+      for (const T& value : trajectory.states[k]) row.push_back(number(value));
+    }
+    rows.push_back(std::move(row));
+  });
+  document["rows"] = std::move(rows);
+  Json events = Json::array();
+  Json outcomes = Json::array();
+  for (std::size_t run = 0; run < record.runs.size(); ++run) {
+    for (const Event<T>& event : record.runs[run].events) {
+      Json item{{"name", event.name},
+                {"t", number(event.t)},
+                {"column", event.column},
+                {"value", number(event.value)}};
+      if (record.ensemble) item["run"] = run;
+      events.push_back(std::move(item));
+    }
+    const Outcome& outcome = record.runs[run].outcome;
+    outcomes.push_back({{"ending", ending_name(outcome.ending)},
+                        {"t_reached", number(outcome.t_reached)},
+                        {"steps_taken", outcome.steps_taken},
+                        {"steps_rejected", outcome.steps_rejected},
+                        {"evaluations", outcome.evaluations},
+                        {"notes", outcome.notes}});
+  }
+  document["events"] = std::move(events);
+  document["outcome"] = record.ensemble ? outcomes : outcomes.empty() ? Json() : outcomes.front();
+  return document.dump(1) + "\n";
+}
+
+void check_output(const std::filesystem::path& path) {
+  if (path.empty() || path == "-") return;
+  const std::string suffix = path.extension().string();
+  if (suffix != ".csv" && suffix != ".json" && suffix != ".npz") {
+    throw InputError(
+        fmt::format("-o {}: the suffix '{}' must be .csv, .json or .npz (or - for CSV on "
+                    "standard output)",
+                    path.string(), suffix));
+  }
+  check_writable(path);
+}
+
+template <class T>
+void write_record(const RunRecord<T>& record, const std::filesystem::path& path) {
+  if (path.empty() || path == "-") {
+    const std::string text = to_csv(record);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+    return;
+  }
+  const std::string suffix = path.extension().string();
+  if (suffix == ".csv") {
+    write_atomically(path, to_csv(record));
+  } else if (suffix == ".json") {
+    write_atomically(path, to_json(record));
+  } else {
+    NpzArrays arrays;
+    const std::vector<std::string> names = column_names(record);
+    std::vector<std::vector<double>> columns(names.size());
+    for_each_row(record, [&](std::size_t run, std::size_t k) {
+      const Trajectory<T>& trajectory = record.runs[run];
+      std::size_t at = 0;
+      if (record.ensemble) columns[at++].push_back(static_cast<double>(run));
+      columns[at++].push_back(to_double(trajectory.t[k]));
+      for (const T& value : trajectory.rows[k]) columns[at++].push_back(to_double(value));
+      if (k < trajectory.states.size()) {
+        for (const T& value : trajectory.states[k]) columns[at++].push_back(to_double(value));
+      }
+    });
+    const std::size_t states = has_states(record) ? record.state_names.size() : 0;
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      const bool is_state = c >= names.size() - states;
+      arrays.emplace_back(is_state ? "state_" + names[c] : names[c], std::move(columns[c]));
+    }
+    write_npz(path, arrays, record.command);
+  }
+}
+
+template std::vector<std::string> column_names(const RunRecord<double>&);
+template std::vector<std::string> column_names(const RunRecord<Real>&);
+template std::string to_csv(const RunRecord<double>&);
+template std::string to_csv(const RunRecord<Real>&);
+template std::string to_json(const RunRecord<double>&);
+template std::string to_json(const RunRecord<Real>&);
+template void write_record(const RunRecord<double>&, const std::filesystem::path&);
+template void write_record(const RunRecord<Real>&, const std::filesystem::path&);
+
+}  // namespace popgrad

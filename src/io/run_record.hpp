@@ -1,0 +1,48 @@
+#pragma once
+/// What `run` writes: one trajectory or an ensemble, with all that is needed to make it again.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "popgrad/parameters.hpp"
+#include "popgrad/trajectory.hpp"
+
+namespace popgrad {
+
+template <class T>
+struct RunRecord {
+  std::string model;
+  std::string rung;
+  Json parameters = Json::object();
+  std::string command;  ///< the one command line that makes it again
+  std::uint64_t seed = 1;
+  bool ensemble = false;  ///< adds the column `run`
+  std::vector<std::string> state_names;
+  std::vector<Trajectory<T>> runs;
+};
+
+/// Names of the columns: run (ensembles), t, observables, states if there are any.
+template <class T>
+std::vector<std::string> column_names(const RunRecord<T>& record);
+
+/// CSV text: header line, then a row a save point, numbers with all their digits.
+template <class T>
+std::string to_csv(const RunRecord<T>& record);
+
+/// JSON text; numbers of more than 16 digits are decimal strings.
+template <class T>
+std::string to_json(const RunRecord<T>& record);
+
+/// Writes by suffix: .csv, .json, .npz; `-` or empty is CSV on standard output.
+/// Throws InputError for another suffix.
+template <class T>
+void write_record(const RunRecord<T>& record, const std::filesystem::path& path);
+
+/// Throws InputError if `path` has no known suffix or cannot be written.
+void check_output(const std::filesystem::path& path);
+
+/// Parameters with their numbers as JSON numbers, for outputs in double.
+Json with_plain_numbers(const Json& parameters);
+
+}  // namespace popgrad
