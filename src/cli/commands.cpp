@@ -1,0 +1,92 @@
+#include "cli/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <map>
+
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "popgrad/error.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+// The parser's message in one line, with the nearest option or command where one is near.
+std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    names.push_back(command->get_name());
+    if (!command->parsed()) continue;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  const std::size_t last = message.rfind(' ');
+  const std::string word = last == std::string::npos ? message : message.substr(last + 1);
+  if (message.find("not expected") != std::string::npos) message += suggestion(word, names);
+  return message;
+}
+
+}  // namespace
+
+std::string command_line(const Words& words) {
+  std::string line = "popgrad";
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && word.find_first_not_of(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") == std::string::npos;
+    if (plain) {
+      line += " " + word;
+      continue;
+    }
+    line += " '";
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += "'";
+  }
+  return line;
+}
+
+int run(const Words& words) {
+  // A reader that closes the pipe ends us quietly, as it does any filter.
+  std::signal(SIGPIPE, SIG_DFL);
+  CLI::App app{"popgrad checks theorems about how transformers train", "popgrad"};
+  app.set_version_flag("--version", "popgrad " POPGRAD_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  app.footer("Exit status: 0 done or all hold; 1 violated; 2 bad usage or input; 3 inconclusive; "
+             "4 numerical failure.");
+  std::map<std::string, Action> actions;
+  actions["list"] = add_list(app);
+  actions["run"] = add_run(app, words);
+  actions["compare"] = add_compare(app, words);
+  actions["verify"] = add_verify(app, words);
+  actions["figure"] = add_figure(app, words);
+  actions["equations"] = add_equations(app, words);
+  try {
+    Words reversed(words.rbegin(), words.rend());  // the order that the parser wants
+    app.parse(std::move(reversed));
+    watch_for_interrupts();
+    return actions.at(app.get_subcommands().front()->get_name())();
+  } catch (const CLI::Success& done) {
+    return app.exit(done);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "popgrad: {}; see 'popgrad --help'\n", one_line(app, error));
+    return bad_input;
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return bad_input;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "popgrad: not enough memory for this size; lower it\n");
+    return numerical_failure;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "popgrad: {}\n", error.what());
+    return numerical_failure;
+  }
+}
+
+}  // namespace popgrad::cli

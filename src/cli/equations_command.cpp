@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "cli/exit_status.hpp"
+#include "cli/options.hpp"
+#include "popgrad/error.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+std::string printed(const Expression& e, const std::string& format) {
+  std::ostringstream out;
+  if (format == "latex") {
+    out << GiNaC::latex << e;
+  } else if (format == "cpp") {
+    e.print(GiNaC::print_csrc_double(out));
+  } else if (format == "python") {
+    e.print(GiNaC::print_python(out));
+  } else {
+    out << e;
+  }
+  return out.str();
+}
+
+// One line an equation, so that a diff against a paper's source is possible.
+std::string equation(const std::string& name, const Expression& x, const Expression& rate,
+                     const std::string& format) {
+  const std::string right = printed(rate, format);
+  if (format == "latex") return fmt::format("\\dot{{{}}} &= {} \\\\", printed(x, format), right);
+  if (format == "cpp") return fmt::format("const double d{} = {};", name, right);
+  if (format == "python") return fmt::format("d{} = {}", name, right);
+  return fmt::format("{}' = {}", name, right);
+}
+
+}  // namespace
+
+Action add_equations(CLI::App& app, const Words& words) {
+  CLI::App* command = app.add_subcommand(
+      "equations", "the right-hand side that is integrated, from the rung's own code on symbols");
+  auto rung_name = std::make_shared<std::string>();
+  auto format = std::make_shared<std::string>("text");
+  command->add_option("model", "joma (see 'popgrad list')")->required();
+  command->add_option("rung", *rung_name, "rung of the model")->required();
+  auto common = add_common_options(*command, words);
+  command->add_option("--format", *format, "latex, cpp, python or text (default text)");
+  return [=]() -> int {
+    common->model = command->get_option("model")->as<std::string>();
+    apply_config(*command, *common);
+    const std::vector<std::string> allowed{"latex", "cpp", "python", "text"};
+    if (std::find(allowed.begin(), allowed.end(), *format) == allowed.end()) {
+      reject("popgrad equations", "--format", *format,
+             "must be latex, cpp, python or text" + suggestion(*format, allowed));
+    }
+    const Model& model = find_model(common->model);
+    const RungInfo info = find_rung(model, *rung_name);
+    const Parameters parameters = gather_parameters(*common, model, info.name);
+    const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
+    Vector<Expression> rate(rung.dimension);
+    rung.rhs(rung.initial, rate, Expression(0));
+    if (*format == "latex") fmt::print("\\begin{{align}}\n");
+    for (Index i = 0; i < rung.dimension; ++i) {
+      fmt::print("{}\n", equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i],
+                                  rate[i], *format));
+    }
+    if (*format == "latex") fmt::print("\\end{{align}}\n");
+    return success;
+  };
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "popgrad/error.hpp"
+#include "report/figure.hpp"
+
+namespace popgrad::cli {
+
+Action add_figure(CLI::App& app, const Words& words) {
+  CLI::App* command =
+      app.add_subcommand("figure", "data, gnuplot script and picture (SVG, PNG, PDF) of one figure");
+  auto request = std::make_shared<FigureRequest>();
+  request->folder = "figures";
+  command->add_option("name", request->name, "figure, or all (see 'popgrad list')")->required();
+  command->add_option("-o,--output", request->folder, "folder, made if missing (default figures)");
+  command->add_option("--seed", request->seed, "fixes every random draw (default 1)");
+  command->add_option("--jobs", request->jobs, "threads (default 0: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--data", request->data_file, "recorded runs (CSV) for figures of measurements");
+  return [request, words]() -> int {
+    std::vector<std::string> names;
+    for (const FigureInfo& figure : figures()) names.push_back(figure.name);
+    std::vector<std::string> chosen;
+    if (request->name == "all") {
+      chosen = names;
+    } else if (std::find(names.begin(), names.end(), request->name) != names.end()) {
+      chosen = {request->name};
+    } else {
+      reject("popgrad figure", "name", request->name,
+             "is not known" + suggestion(request->name, names) + "; see 'popgrad list'");
+    }
+    request->command = command_line(words);
+    for (const std::string& name : chosen) {
+      if (name.ends_with("-measured") && request->data_file.empty() && chosen.size() > 1) {
+        fmt::print(stderr, "popgrad: {} is left out: it needs --data FILE\n", name);
+        continue;
+      }
+      FigureRequest one = *request;
+      one.name = name;
+      for (const std::filesystem::path& path : make_figure(one)) fmt::print("{}\n", path.string());
+      if (interrupted()) return numerical_failure;
+    }
+    return success;
+  };
+}
+
+}  // namespace popgrad::cli

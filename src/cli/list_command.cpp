@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "popgrad/model.hpp"
+#include "popgrad/statement.hpp"
+#include "report/figure.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+void list_models() {
+  for (const auto& model : models()) {
+    fmt::print("model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
+    for (const RungInfo& rung : model->rungs()) {
+      fmt::print("    {:<12} {}\n    {:<12} cost {}; default end {} {}\n    {:<12} columns {}\n",
+                 rung.name, rung.summary, "", rung.cost,
+                 rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
+                 rung.default_end, "", rung.columns);
+    }
+    fmt::print("\n  parameters (flags, or keys of --instance and --config)\n");
+    for (const ParameterInfo& p : model->parameters()) {
+      std::string tail = p.help;
+      if (!p.choices.empty()) tail += fmt::format(": {}", fmt::join(p.choices, ", "));
+      if (!p.default_value.empty()) tail += fmt::format(" (default {})", p.default_value);
+      if (!p.flag) tail += " (file only)";
+      if (!p.rungs.empty()) tail += fmt::format(" [{}]", fmt::join(p.rungs, ", "));
+      fmt::print("    {:<20} {}\n", p.name, tail);
+    }
+    fmt::print("\n");
+  }
+}
+
+void list_statements() {
+  fmt::print("statements\n");
+  for (const Statement& s : statements()) {
+    std::string kinds;
+    for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
+    fmt::print("  {:<26} {}\n  {:<26} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper, kinds,
+               s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
+  }
+  fmt::print("\nfigures\n");
+  for (const FigureInfo& figure : figures()) fmt::print("  {:<30} {}\n", figure.name, figure.title);
+  fmt::print("\n{} errata: popgrad list --errata\n", errata().size());
+}
+
+int list_errata() {
+  int status = success;
+  for (const Erratum& erratum : errata()) {
+    fmt::print("{}\n  paper    {}\n  algebra  {}\n  see      popgrad verify {}\n", erratum.name,
+               erratum.paper_says, erratum.algebra_says, erratum.statement);
+    for (const Evidence& item : erratum.evidence()) {
+      const bool judged = item.kind != EvidenceKind::report;
+      fmt::print("  evidence {}: {}{}{}\n", name_of(item.kind), item.what,
+                 judged ? (item.verdict == Verdict::holds ? ": shown" : ": NOT shown")
+                        : fmt::format(": {:.4g}", item.measured),
+                 item.detail.empty() ? "" : "; " + item.detail);
+      // An erratum that its own program does not confirm is one of ours.
+      if (judged && item.verdict != Verdict::holds) status = violation;
+    }
+    fmt::print("\n");
+  }
+  return status;
+}
+
+}  // namespace
+
+Action add_list(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
+  auto only_errata = std::make_shared<bool>(false);
+  command->add_flag("--errata", *only_errata,
+                    "where a paper's formula and the algebra disagree, each with its evidence");
+  return [only_errata]() -> int {
+    if (*only_errata) return list_errata();
+    list_models();
+    list_statements();
+    return success;
+  };
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,288 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "io/atomic_file.hpp"
+#include "popgrad/error.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+constexpr int most_digits = 10'000;
+
+const Model* model_in(const Words& words) {
+  for (const std::string& word : words) {
+    for (const auto& model : models()) {
+      if (model->name() == word) return model.get();
+    }
+  }
+  return nullptr;
+}
+
+// `1,2;3,4` as rows of a matrix, `1,2` as a list, `1` as a number; texts stay texts.
+Json list_from_flag(const std::string& text) {
+  const auto split = [](const std::string& all, char mark) {
+    std::vector<std::string> parts;
+    std::stringstream in(all);
+    for (std::string part; std::getline(in, part, mark);) parts.push_back(part);
+    return parts;
+  };
+  const std::vector<std::string> rows = split(text, ';');
+  if (rows.size() <= 1) {
+    const std::vector<std::string> numbers = split(text, ',');
+    return numbers.size() <= 1 ? Json(text) : Json(numbers);
+  }
+  Json matrix = Json::array();
+  for (const std::string& row : rows) matrix.push_back(split(row, ','));
+  return matrix;
+}
+
+template <class T>
+T positive(const std::string& option, const std::string& text) {
+  T value(0);
+  try {
+    value = from_text<T>(text);
+  } catch (const std::invalid_argument&) {
+    reject("popgrad", option, text, "is not a finite number; give a decimal such as 0.5");
+  }
+  if (!(value > T(0))) reject("popgrad", option, text, "must be > 0");
+  return value;
+}
+
+}  // namespace
+
+std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words& words) {
+  auto o = std::make_shared<CommonOptions>();
+  command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')");
+  command.add_option("--config", o->config, "TOML file with the same keys as these options");
+  command.add_option("--seed", o->seed, "fixes every random draw (default 1)");
+  command.add_option("--t1", o->end, "end time, units of learning rate * steps, > 0");
+  command.add_option("--steps", o->steps, "steps of gd and sgd, >= 1");
+  command.add_option("--eta", o->step_size, "learning rate of gd and sgd, > 0 (default 0.1)");
+  command.add_option("--batch", o->batch, "samples a step of sgd, >= 1 (default 32)");
+  command.add_option("--runs", o->runs, "ensemble of sgd, >= 1 (default 1)");
+  command.add_option("--save", o->save, "equally spaced save points, ends included, >= 2 (default 101)");
+  command.add_option("--save-at", o->save_at, "save points t,t,... ascending")->delimiter(',');
+  command.add_option("--method", o->method,
+                     "auto, dopri5, bulirsch-stoer or rosenbrock4 (default auto)");
+  command.add_option("--rtol", o->relative_tolerance,
+                     "relative tolerance a step, > 0 (default 1e-11, or 10^(5 - digits))");
+  command.add_option("--atol", o->absolute_tolerance,
+                     "absolute tolerance a step, > 0 (default a hundredth of --rtol)");
+  command.add_option("--digits", o->digits, "16 (double), or 17 to 10000 decimal digits");
+  command.add_option("--jobs", o->jobs, "threads of an ensemble; results do not depend on it (0: all)");
+  command.add_flag("--states", o->states, "write the state as well, not only observables");
+  command.add_option("-o,--output", o->output, ".csv, .json or .npz by suffix; - is CSV on standard output");
+  command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
+  if (const Model* model = model_in(words)) {
+    for (const ParameterInfo& info : model->parameters()) {
+      if (!info.flag) continue;
+      std::string help = info.help;
+      if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, ", "));
+      if (!info.default_value.empty()) help += fmt::format(" (default {})", info.default_value);
+      if (!info.rungs.empty()) help += fmt::format(" [{}]", fmt::join(info.rungs, ", "));
+      CLI::Option* option = nullptr;
+      if (info.kind == "switch") {
+        option = command.add_flag_function(
+            fmt::format("--{0},!--no-{0}", info.name),
+            [o, name = info.name](std::int64_t count) { o->switches[name] = count > 0; }, help);
+      } else {
+        option = command.add_option_function<std::string>(
+            "--" + info.name, [o, name = info.name](const std::string& v) { o->flags[name] = v; },
+            help);
+      }
+      option->group("Parameters of " + model->name());
+    }
+  }
+  return o;
+}
+
+void apply_config(CLI::App& command, const CommonOptions& options) {
+  if (options.config.empty()) return;
+  std::istringstream text(read_file(options.config));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  std::vector<CLI::ConfigItem> items;
+  try {
+    items = CLI::ConfigTOML().from_config(text);
+  } catch (const CLI::Error& error) {
+    throw InputError(fmt::format("{}: {}; give lines such as t1 = 10", options.config, error.what()));
+  }
+  for (const CLI::ConfigItem& item : items) {
+    if (item.name == "++" || item.name == "--") continue;  // section marks
+    CLI::Option* option = command.get_option_no_throw("--" + item.name);
+    if (option == nullptr) {
+      reject(options.config, "key", item.name, "is not an option" + suggestion(item.name, names));
+    }
+    if (option->count() > 0) continue;  // the command line has the last word
+    for (const std::string& input : item.inputs) option->add_result(input);
+    option->run_callback();
+  }
+}
+
+Parameters gather_parameters(const CommonOptions& options, const Model& model,
+                             const std::string& rung) {
+  Json values = Json::object();
+  if (!options.instance.empty()) {
+    values = parse_json_keeping_digits(read_file(options.instance), options.instance);
+  }
+  Parameters parameters(model.name(), std::move(values));
+  const std::vector<ParameterInfo> known = model.parameters();
+  for (const auto& [name, text] : options.flags) {
+    for (const ParameterInfo& info : known) {
+      if (info.name != name) continue;
+      const bool is_list = info.kind == "vector" || info.kind == "matrix";
+      parameters.set(name, is_list ? list_from_flag(text) : Json(text));
+    }
+  }
+  for (const auto& [name, on] : options.switches) parameters.set(name, on);
+  parameters.check_names(known, rung);
+  return parameters;
+}
+
+void check_meaning(const CLI::App& command, const RungInfo& rung) {
+  const auto given = [&](const char* name) { return command.get_option(name)->count() > 0; };
+  const auto refuse = [&](const char* name, const std::string& why) {
+    if (given(name)) {
+      reject("popgrad", name, command.get_option(name)->as<std::string>(),
+             fmt::format("has no meaning for the rung '{}': {}", rung.name, why));
+    }
+  };
+  const bool walks = rung.kind == RungKind::random || rung.kind == RungKind::descent;
+  if (walks) {
+    for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "it takes plain steps");
+    if (given("--steps") && given("--t1")) {
+      reject("popgrad", "--t1", command.get_option("--t1")->as<std::string>(),
+             "and --steps exclude each other; t1 = eta * steps");
+    }
+  } else {
+    for (const char* name : {"--steps", "--eta"}) refuse(name, "its clock is continuous; use --t1");
+  }
+  if (rung.kind != RungKind::random) {
+    for (const char* name : {"--runs", "--batch"}) refuse(name, "nothing in it is random");
+  }
+  if (rung.kind == RungKind::closed_form) {
+    for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "nothing is integrated");
+  }
+  if (given("--save") && given("--save-at")) {
+    reject("popgrad", "--save", command.get_option("--save")->as<std::string>(),
+           "and --save-at exclude each other");
+  }
+  const int digits = command.get_option("--digits")->count() > 0
+                         ? command.get_option("--digits")->as<int>()
+                         : 16;
+  if (digits < 16 || digits > most_digits) {
+    reject("popgrad", "--digits", std::to_string(digits),
+           fmt::format("must be 16 (double) or from 17 to {}", most_digits));
+  }
+  if (given("--save") && command.get_option("--save")->as<std::int64_t>() < 2) {
+    reject("popgrad", "--save", command.get_option("--save")->as<std::string>(),
+           "must be >= 2: both ends are save points");
+  }
+  if (given("--jobs") && command.get_option("--jobs")->as<int>() < 0) {
+    reject("popgrad", "--jobs", command.get_option("--jobs")->as<std::string>(),
+           "must be >= 0 (0: all cores)");
+  }
+}
+
+template <class T>
+SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung) {
+  SolveRequest<T> request;
+  request.end = positive<T>("--t1", options.end.empty() ? rung.default_end : options.end);
+  if (!options.save_at.empty()) {
+    for (const std::string& text : options.save_at) {
+      T t(0);
+      try {
+        t = from_text<T>(text);
+      } catch (const std::invalid_argument&) {
+        reject("popgrad", "--save-at", text, "is not a finite number");
+      }
+      if (t < T(0) || (!request.save_at.empty() && !(request.save_at.back() < t))) {
+        reject("popgrad", "--save-at", text, "must be >= 0 and larger than the one before it");
+      }
+      request.save_at.push_back(t);
+    }
+    if (options.end.empty()) {
+      request.end = request.save_at.back();
+    } else if (request.end < request.save_at.back()) {
+      reject("popgrad", "--save-at", options.save_at.back(), "lies beyond --t1 " + options.end);
+    }
+  } else {
+    request.save_at =
+        equally_spaced(T(0), request.end, static_cast<std::size_t>(options.save.value_or(101)));
+  }
+  request.method = method_from_name(options.method);
+  if (!std::is_same_v<T, double> && request.method == Method::rosenbrock4) {
+    reject("popgrad", "--method", "rosenbrock4",
+           "is of order 4 and needs --digits 16; use bulirsch-stoer for many digits");
+  }
+  const std::string tolerance = std::is_same_v<T, double>
+                                    ? std::string("1e-11")
+                                    : fmt::format("1e-{}", options.digits - 5);
+  request.relative_tolerance =
+      positive<T>("--rtol", options.relative_tolerance.empty() ? tolerance : options.relative_tolerance);
+  request.absolute_tolerance = options.absolute_tolerance.empty()
+                                   ? T(request.relative_tolerance / T(100))
+                                   : positive<T>("--atol", options.absolute_tolerance);
+  request.keep_states = options.states;
+  return request;
+}
+
+WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
+  WalkRequest request;
+  request.step_size = positive<double>("--eta", options.step_size);
+  const auto whole = [](const char* option, std::optional<std::int64_t> given, std::int64_t fallback,
+                        std::int64_t most) {
+    const std::int64_t value = given.value_or(fallback);
+    if (value < 1 || value > most) {
+      reject("popgrad", option, std::to_string(value), fmt::format("must be from 1 to {}", most));
+    }
+    return value;
+  };
+  const auto step_of = [&](const std::string& option, const std::string& text) {
+    const double ratio = positive<double>(option, text) / request.step_size;
+    const double nearest = std::round(ratio);
+    // Times of a walk are multiples of eta; the text may carry rounding of its last digit.
+    if (std::fabs(ratio - nearest) > 1e-9 * std::max(1.0, nearest) || nearest > 1e15) {
+      reject("popgrad", option, text, fmt::format("is not a multiple of --eta {}", options.step_size));
+    }
+    return static_cast<std::int64_t>(nearest);
+  };
+  std::int64_t steps = 0;
+  if (!options.end.empty()) {
+    steps = step_of("--t1", options.end);
+  } else {
+    steps = whole("--steps", options.steps, std::stoll(rung.default_end), 1'000'000'000'000);
+  }
+  request.steps = static_cast<std::uint64_t>(steps);
+  if (!options.save_at.empty()) {
+    for (const std::string& text : options.save_at) {
+      const auto step = static_cast<std::uint64_t>(text == "0" ? 0 : step_of("--save-at", text));
+      if (step > request.steps || (!request.save_steps.empty() && request.save_steps.back() >= step)) {
+        reject("popgrad", "--save-at", text, "must ascend and stay within the steps taken");
+      }
+      request.save_steps.push_back(step);
+    }
+  } else {
+    request.save_steps =
+        evenly_spread_steps(request.steps, static_cast<std::size_t>(options.save.value_or(101)));
+  }
+  request.batch = rung.kind == RungKind::random
+                      ? static_cast<Index>(whole("--batch", options.batch, 32, 100'000'000))
+                      : 0;
+  request.runs = static_cast<std::uint32_t>(whole("--runs", options.runs, 1, 10'000'000));
+  request.seed = options.seed;
+  request.jobs = options.jobs;
+  request.keep_states = options.states;
+  return request;
+}
+
+template SolveRequest<double> solve_request(const CommonOptions&, const RungInfo&);
+template SolveRequest<Real> solve_request(const CommonOptions&, const RungInfo&);
+
+}  // namespace popgrad::cli

@@ -1,0 +1,55 @@
+#pragma once
+/// Options that several commands share, and the parameters of a model as flags.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "popgrad/model.hpp"
+#include "popgrad/solve.hpp"
+#include "popgrad/walk.hpp"
+
+namespace popgrad::cli {
+
+/// As typed; numbers stay text until the scalar is known.
+struct CommonOptions {
+  std::string model, instance, config, output, method = "auto";
+  std::string end, relative_tolerance, absolute_tolerance, step_size = "0.1";
+  std::vector<std::string> save_at;
+  std::optional<std::int64_t> steps, save, batch, runs;
+  std::uint64_t seed = 1;
+  int digits = 16;
+  int jobs = 0;
+  bool states = false;
+  bool quiet = false;
+  /// Model parameters given as flags, by name.
+  std::map<std::string, std::string> flags;
+  std::map<std::string, bool> switches;
+};
+
+/// Adds the options of `run` and `compare`, and the parameters of the model named in `words`.
+std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words& words);
+
+/// Fills what was not given on the command line from --config. Throws InputError.
+void apply_config(CLI::App& command, const CommonOptions& options);
+
+/// Instance file, then config and flags over it; names checked against the rung.
+Parameters gather_parameters(const CommonOptions& options, const Model& model,
+                             const std::string& rung);
+
+/// Times asked for. Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
+template <class T>
+SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung);
+
+/// Steps asked for: --steps or --t1, --save or --save-at, --eta, --batch, --runs, --jobs.
+WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);
+
+/// Throws InputError if an option given has no meaning for this kind of rung.
+void check_meaning(const CLI::App& command, const RungInfo& rung);
+
+}  // namespace popgrad::cli

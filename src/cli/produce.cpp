@@ -1,0 +1,124 @@
+#include "cli/produce.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace popgrad::cli {
+namespace {
+
+// Puts the interrupted part in front of what followed it.
+template <class T>
+Trajectory<T> joined(const Trajectory<T>& earlier, Trajectory<T> later) {
+  Trajectory<T> whole = earlier;
+  whole.columns = later.columns;
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  append(whole.t, later.t);
+  append(whole.rows, later.rows);
+  append(whole.states, later.states);
+  append(whole.events, later.events);
+  whole.last_state = later.last_state;
+  later.outcome.steps_taken += earlier.outcome.steps_taken;
+  whole.outcome = later.outcome;
+  return whole;
+}
+
+template <class T>
+Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>& request,
+                                   const Report& report) {
+  Trajectory<T> result;
+  result.columns = rung.columns;
+  for (const T& t : request.save_at) {
+    const Vector<T> state = rung.state_at(t);
+    bool finite = true;
+    for (const T& x : state) finite = finite && to_double(x) - to_double(x) == 0;
+    if (!finite) {
+      result.outcome.ending = Ending::blew_up;
+      return result;
+    }
+    std::vector<T> row(rung.columns.size());
+    rung.observe(state, t, row);
+    result.t.push_back(t);
+    result.rows.push_back(std::move(row));
+    if (request.keep_states) result.states.push_back(state);
+    result.last_state = state;
+    result.outcome.t_reached = to_double(t);
+    ++result.outcome.evaluations;
+    if (report(to_double(t) / to_double(request.end))) {
+      result.outcome.ending = Ending::interrupted;
+      return result;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRequest<T> request,
+                           bool spread_to_blow_up, const Trajectory<T>* earlier,
+                           const Report& report) {
+  const double end = to_double(request.end);
+  request.on_progress = [&](double t) { return report(t / end); };
+  Vector<T> initial = rung.initial;
+  if (earlier != nullptr) {
+    const T reached(earlier->outcome.t_reached);
+    std::erase_if(request.save_at, [&](const T& t) {
+      return !earlier->t.empty() && !(earlier->t.back() < t);
+    });
+    if (info.kind != RungKind::closed_form) {
+      initial = earlier->last_state;
+      request.start = reached;
+    }
+  }
+  if (info.kind == RungKind::closed_form) {
+    Trajectory<T> run = evaluate_closed_form(rung, request, report);
+    return earlier != nullptr ? joined(*earlier, std::move(run)) : run;
+  }
+  Trajectory<T> run = solve(rung, initial, request);
+  const auto blow_up = std::find_if(run.events.begin(), run.events.end(),
+                                    [](const Event<T>& e) { return e.name == "blow-up"; });
+  if (spread_to_blow_up && earlier == nullptr && blow_up != run.events.end()) {
+    // Nobody asked for an end: the interesting one is the blow-up. Its own time has no state.
+    request.save_at = equally_spaced(T(0), blow_up->t, request.save_at.size());
+    request.save_at.pop_back();
+    run = solve(rung, initial, request);
+  }
+  return earlier != nullptr ? joined(*earlier, std::move(run)) : run;
+}
+
+std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
+                                              const std::vector<Trajectory<double>>& earlier,
+                                              const Report& report) {
+  request.on_progress = report;
+  if (earlier.empty()) return walk(rung, rung.initial, request);
+  std::vector<Trajectory<double>> runs;
+  const std::vector<std::uint64_t> saves = request.save_steps;
+  for (std::uint32_t run = 0; run < earlier.size(); ++run) {
+    const Trajectory<double>& part = earlier[run];
+    if (part.outcome.ending == Ending::reached_end) {
+      runs.push_back(part);
+      runs.back().columns = rung.columns;
+      continue;
+    }
+    // Streams are named by run and step, so going on repeats what would have been drawn.
+    request.first_run = run;
+    request.runs = 1;
+    request.start_step = part.outcome.steps_taken;
+    request.save_steps.clear();
+    const std::size_t saved = part.t.size();
+    request.save_steps.assign(saves.begin() + static_cast<std::ptrdiff_t>(std::min(saved, saves.size())),
+                              saves.end());
+    runs.push_back(joined(part, walk(rung, part.last_state, request).front()));
+  }
+  return runs;
+}
+
+template Trajectory<double> produce_flow(const AnyRung<double>&, const RungInfo&,
+                                         SolveRequest<double>, bool, const Trajectory<double>*,
+                                         const Report&);
+template Trajectory<Real> produce_flow(const AnyRung<Real>&, const RungInfo&, SolveRequest<Real>,
+                                       bool, const Trajectory<Real>*, const Report&);
+
+}  // namespace popgrad::cli

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options.hpp"
+#include "cli/produce.hpp"
+#include "cli/progress.hpp"
+#include "io/run_record.hpp"
+#include "popgrad/error.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+struct RunOptions {
+  std::shared_ptr<CommonOptions> common;
+  std::string rung, resume;
+};
+
+// The worst ending of an ensemble decides the exit status.
+template <class T>
+Ending worst_ending(const std::vector<Trajectory<T>>& runs) {
+  Ending worst = Ending::reached_end;
+  for (const Trajectory<T>& run : runs) {
+    if (static_cast<int>(run.outcome.ending) > static_cast<int>(worst)) worst = run.outcome.ending;
+  }
+  return worst;
+}
+
+template <class T>
+void tell(const RunRecord<T>& record, const CommonOptions& options) {
+  if (options.quiet) return;
+  for (std::size_t k = 0; k < record.runs.size(); ++k) {
+    const Trajectory<T>& run = record.runs[k];
+    const std::string which = record.ensemble ? fmt::format("run {}: ", k) : std::string{};
+    for (const Event<T>& event : run.events) {
+      if (record.ensemble && event.name != "blow-up") continue;
+      fmt::print(stderr, "popgrad: {}{} of {} at t = {}\n", which, event.name, event.column,
+                 to_text(event.t));
+    }
+    if (run.outcome.ending == Ending::reached_end) continue;
+    fmt::print(stderr, "popgrad: {}stopped at t = {:.17g}: {}\n", which, run.outcome.t_reached,
+               describe(run.outcome.ending));
+  }
+  fmt::print(stderr, "popgrad: made by: {}\n", record.command);
+}
+
+template <class T>
+int finish(const RunRecord<T>& record, const CommonOptions& options, const Words& words) {
+  write_record(record, options.output);
+  tell(record, options);
+  const Ending worst = worst_ending(record.runs);
+  if (worst == Ending::interrupted) {
+    const bool to_file = !options.output.empty() && options.output != "-";
+    const std::string checkpoint =
+        (to_file ? options.output : "popgrad-" + record.model + "-" + record.rung) +
+        ".checkpoint.json";
+    write_checkpoint(Checkpoint<T>{words, record.runs}, checkpoint);
+    fmt::print(stderr,
+               "popgrad: interrupted; what was computed is saved. Go on with: popgrad run --resume {}{}\n",
+               checkpoint, to_file ? " -o " + options.output : "");
+  }
+  return worst == Ending::reached_end || worst == Ending::blew_up ? success : numerical_failure;
+}
+
+template <class T>
+int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
+               const Parameters& parameters, const Words& words, const std::string& resume) {
+  RunRecord<T> record;
+  record.model = model.name();
+  record.rung = info.name;
+  record.parameters = parameters.json();
+  record.command = command_line(words);
+  record.seed = options.seed;
+  Checkpoint<T> earlier;
+  if (!resume.empty()) earlier = read_checkpoint<T>(resume);
+  Progress bar(model.name() + " " + info.name, options.quiet);
+  const Report report = [&](double done) {
+    bar.update(done);
+    return interrupted();
+  };
+  if constexpr (std::is_same_v<T, double>) {
+    const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
+    record.state_names = rung.state_names;
+    if (info.kind == RungKind::random || info.kind == RungKind::descent) {
+      const WalkRequest request = walk_request(options, info);
+      record.ensemble = request.runs > 1;
+      record.runs = produce_walks(rung, request, earlier.runs, report);
+      return finish(record, options, words);
+    }
+    record.runs = {produce_flow(rung, info, solve_request<double>(options, info),
+                                options.end.empty() && options.save_at.empty(),
+                                earlier.runs.empty() ? nullptr : &earlier.runs.front(), report)};
+  } else {
+    const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
+    record.state_names = rung.state_names;
+    record.runs = {produce_flow(rung, info, solve_request<Real>(options, info),
+                                options.end.empty() && options.save_at.empty(),
+                                earlier.runs.empty() ? nullptr : &earlier.runs.front(), report)};
+  }
+  return finish(record, options, words);
+}
+
+int execute(const CLI::App& command, const RunOptions& options, const Words& words,
+            const std::string& resume) {
+  const CommonOptions& common = *options.common;
+  const Model& model = find_model(common.model);
+  const RungInfo info = find_rung(model, options.rung);
+  check_meaning(command, info);
+  check_output(common.output);
+  const Parameters parameters = gather_parameters(common, model, info.name);
+  if (common.digits <= 16) {
+    return run_scalar<double>(common, model, info, parameters, words, resume);
+  }
+  const DigitsScope scope(static_cast<unsigned>(common.digits));
+  return run_scalar<Real>(common, model, info, parameters, words, resume);
+}
+
+// Parses the words of the interrupted run again and goes on from its checkpoint.
+int resume_run(const std::string& file, const std::string& output) {
+  Words words = checkpoint_words(file);
+  CLI::App app{"", "popgrad"};
+  CLI::App* command = app.add_subcommand("run", "");
+  RunOptions options;
+  command->add_option("model", "");
+  options.common = add_common_options(*command, words);
+  command->get_option("model")->required();
+  std::string model;
+  command->add_option("rung", options.rung, "")->required();
+  Words reversed(words.rbegin(), words.rend());
+  app.parse(std::move(reversed));
+  options.common->model = command->get_option("model")->as<std::string>();
+  apply_config(*command, *options.common);
+  if (!output.empty()) options.common->output = output;
+  return execute(*command, options, words, file);
+}
+
+}  // namespace
+
+Action add_run(CLI::App& app, const Words& words) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
+  command->add_option("model", "joma (see 'popgrad list')");
+  command->add_option("rung", options->rung, "rung of the model");
+  options->common = add_common_options(*command, words);
+  command->add_option("--resume", options->resume, "go on from the checkpoint of an interrupted run");
+  command->footer("'popgrad run MODEL --help' lists the parameters of the model too.");
+  return [command, options, words]() -> int {
+    if (!options->resume.empty()) return resume_run(options->resume, options->common->output);
+    if (command->get_option("model")->count() == 0 || options->rung.empty()) {
+      throw InputError("popgrad run: model and rung are missing; e.g. popgrad run joma reduced");
+    }
+    options->common->model = command->get_option("model")->as<std::string>();
+    apply_config(*command, *options->common);
+    return execute(*command, *options, words, {});
+  };
+}
+
+}  // namespace popgrad::cli

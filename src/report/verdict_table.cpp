@@ -1,0 +1,195 @@
+#include "report/verdict_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace popgrad {
+namespace {
+
+// Kinds of evidence that judged, in order of strength, each once.
+std::string evidence_kinds(const Examination& examination) {
+  std::set<EvidenceKind> kinds;
+  for (const Evidence& item : examination.evidence) {
+    if (item.kind != EvidenceKind::report) kinds.insert(item.kind);
+  }
+  std::string text;
+  for (const EvidenceKind kind : kinds) text += (text.empty() ? "" : ", ") + name_of(kind);
+  return text;
+}
+
+std::string margin(const Examination& examination) {
+  const Evidence* tightest = examination.tightest();
+  if (tightest == nullptr) return "identity";
+  return fmt::format("{:.2g} of {:.2g}", tightest->measured, tightest->allowed);
+}
+
+std::string controls(const Finding& finding) {
+  std::size_t refuted = 0;
+  for (const auto& [control, examination] : finding.controls) {
+    if (examination.verdict() == Verdict::violated) ++refuted;
+  }
+  return fmt::format("{}/{}", refuted, finding.controls.size());
+}
+
+std::string verdict_word(const Finding& finding) {
+  return finding.lacks_data ? "needs data" : name_of(finding.verdict);
+}
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json evidence_json(const Evidence& item) {
+  return {{"kind", name_of(item.kind)},   {"what", item.what},
+          {"verdict", name_of(item.verdict)}, {"measured", number(item.measured)},
+          {"allowed", number(item.allowed)},  {"reason", item.reason},
+          {"detail", item.detail}};
+}
+
+std::size_t count(const Verification& v, Verdict verdict) {
+  return static_cast<std::size_t>(
+      std::count_if(v.findings.begin(), v.findings.end(),
+                    [&](const Finding& f) { return f.verdict == verdict; }));
+}
+
+}  // namespace
+
+std::string verdict_table(const Verification& v) {
+  constexpr std::string_view row = "{:<25} {:<13} {:<32} {:<18} {:>8} {:>7}\n";
+  std::string text = fmt::format(fmt::runtime(row), "statement", "verdict", "evidence",
+                                 "tightest margin", "controls", "seconds");
+  for (const Finding& finding : v.findings) {
+    text += fmt::format(fmt::runtime(row), finding.statement->id, verdict_word(finding),
+                        finding.lacks_data ? "--data FILE" : evidence_kinds(finding.examination),
+                        finding.lacks_data ? "" : margin(finding.examination),
+                        finding.lacks_data ? "" : controls(finding),
+                        finding.lacks_data ? "" : fmt::format("{:.2f}", finding.seconds));
+  }
+  for (const Finding& finding : v.findings) {
+    if (!finding.failure.empty() && !finding.lacks_data) {
+      text += fmt::format("{}: {}\n", finding.statement->id, finding.failure);
+    }
+    for (const Evidence& item : finding.examination.evidence) {
+      if (item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
+      text += fmt::format("{}: {}: {} {:.6g}, allowed {:.6g} ({}) {}\n", finding.statement->id,
+                          name_of(item.verdict), item.what, item.measured, item.allowed, item.reason,
+                          item.detail);
+    }
+    for (const auto& [control, examination] : finding.controls) {
+      if (examination.verdict() == Verdict::violated) continue;
+      text += fmt::format("{}: control '{}' ({}) is not refuted but {}: this check is void\n",
+                          finding.statement->id, control.name, control.what_is_wrong,
+                          name_of(examination.verdict()));
+    }
+  }
+  text += fmt::format("{} hold, {} violated, {} inconclusive, {} not applicable; seed {}, false alarms "
+                      "at most {:.0e} in all\n",
+                      count(v, Verdict::holds), count(v, Verdict::violated),
+                      count(v, Verdict::inconclusive), count(v, Verdict::not_applicable), v.seed,
+                      v.false_alarm);
+  return text;
+}
+
+std::string verdict_details(const Verification& v) {
+  std::string text;
+  for (const Finding& finding : v.findings) {
+    const Statement& s = *finding.statement;
+    text += fmt::format("\n{}  {}\n  {}\n  {}; {}\n", s.id, verdict_word(finding), s.claim, s.paper,
+                        s.status);
+    for (const std::string& hypothesis : s.hypotheses) text += "  hypothesis: " + hypothesis + "\n";
+    for (const Evidence& item : finding.examination.evidence) {
+      if (item.measured == 0 && item.allowed == 0) {
+        text += fmt::format("  {:<12} {:<13} {}", name_of(item.kind), name_of(item.verdict), item.what);
+      } else if (item.kind == EvidenceKind::report) {
+        text += fmt::format("  {:<12} {:<13} {}: {:.4g}", name_of(item.kind), "", item.what,
+                            item.measured);
+      } else {
+        text += fmt::format("  {:<12} {:<13} {}: {:.4g} <= {:.4g} ({})", name_of(item.kind),
+                            name_of(item.verdict), item.what, item.measured, item.allowed,
+                            item.reason);
+      }
+      text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
+    }
+    for (const auto& [control, examination] : finding.controls) {
+      text += fmt::format("  control      {:<13} {}: {}\n", name_of(examination.verdict()),
+                          control.name, control.what_is_wrong);
+    }
+  }
+  return text;
+}
+
+Json verdict_json(const Verification& v) {
+  Json statements = Json::array();
+  for (const Finding& finding : v.findings) {
+    const Statement& s = *finding.statement;
+    Json evidence = Json::array();
+    for (const Evidence& item : finding.examination.evidence) evidence.push_back(evidence_json(item));
+    Json controls = Json::array();
+    for (const auto& [control, examination] : finding.controls) {
+      Json found = Json::array();
+      for (const Evidence& item : examination.evidence) {
+        if (item.verdict == Verdict::violated) found.push_back(evidence_json(item));
+      }
+      controls.push_back({{"name", control.name},
+                          {"what_is_wrong", control.what_is_wrong},
+                          {"verdict", name_of(examination.verdict())},
+                          {"refuted_by", found}});
+    }
+    Json margin = nullptr;
+    if (const Evidence* tightest = finding.examination.tightest()) {
+      margin = {{"what", tightest->what}, {"measured", number(tightest->measured)},
+                {"allowed", number(tightest->allowed)}};
+    }
+    Json item{{"id", s.id},
+              {"claim", s.claim},
+              {"paper", s.paper},
+              {"status", s.status},
+              {"hypotheses", s.hypotheses},
+              {"verdict", name_of(finding.verdict)},
+              {"evidence", evidence},
+              {"margin", margin},
+              {"parameters", finding.examination.parameters},
+              {"controls", controls},
+              {"seconds", finding.seconds}};
+    if (finding.lacks_data) item["needs"] = "--data FILE";
+    if (!finding.failure.empty()) item["failure"] = finding.failure;
+    statements.push_back(std::move(item));
+  }
+  return {{"version", POPGRAD_VERSION},
+          {"seed", v.seed},
+          {"false_alarm", v.false_alarm},
+          {"command", v.command},
+          {"statements", statements},
+          {"summary",
+           {{"holds", count(v, Verdict::holds)},
+            {"violated", count(v, Verdict::violated)},
+            {"inconclusive", count(v, Verdict::inconclusive)},
+            {"not-applicable", count(v, Verdict::not_applicable)}}}};
+}
+
+std::string verdict_latex(const Verification& v) {
+  const auto escape = [](const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '_' || c == '%' || c == '&' || c == '#' || c == '$') out += '\\';
+      if (c == '^') {
+        out += "\\^{}";
+      } else {
+        out += c;
+      }
+    }
+    return out;
+  };
+  std::string text = fmt::format("% {}\n\\begin{{tabular}}{{lllll}}\n\\hline\n", v.command);
+  text += "statement & verdict & evidence & tightest margin & controls refuted \\\\\n\\hline\n";
+  for (const Finding& finding : v.findings) {
+    if (finding.lacks_data) continue;
+    text += fmt::format("\\texttt{{{}}} & {} & {} & {} & {} \\\\\n", escape(finding.statement->id),
+                        verdict_word(finding), evidence_kinds(finding.examination),
+                        escape(margin(finding.examination)), controls(finding));
+  }
+  return text + "\\hline\n\\end{tabular}\n";
+}
+
+}  // namespace popgrad

@@ -1,0 +1,27 @@
+#pragma once
+/// Findings as a table for people, as JSON, and as LaTeX for a paper.
+
+#include <string>
+#include <vector>
+
+#include "popgrad/statement.hpp"
+
+namespace popgrad {
+
+struct Verification {
+  std::vector<Finding> findings;
+  std::uint64_t seed = 1;
+  double false_alarm = 1e-3;  ///< of the whole verification
+  std::string command;
+};
+
+/// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
+/// counterexample.
+std::string verdict_table(const Verification& verification);
+/// One statement a block: every piece of evidence with its bound and reason.
+std::string verdict_details(const Verification& verification);
+Json verdict_json(const Verification& verification);
+/// A tabular for \input, with the line that makes it as a comment.
+std::string verdict_latex(const Verification& verification);
+
+}  // namespace popgrad
