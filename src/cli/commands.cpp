@@ -38,8 +38,11 @@ std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
 std::string command_line(const Words& words) {
   std::string line = "popgrad";
   for (const std::string& word : words) {
-    const bool plain = !word.empty() && word.find_first_not_of(
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") == std::string::npos;
+    const bool plain =
+        !word.empty() &&
+        word.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") ==
+            std::string::npos;
     if (plain) {
       line += " " + word;
       continue;
@@ -58,8 +61,9 @@ int run(const Words& words) {
   app.set_version_flag("--version", "popgrad " POPGRAD_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  app.footer("Exit status: 0 done or all hold; 1 violated; 2 bad usage or input; 3 inconclusive; "
-             "4 numerical failure.");
+  app.footer(
+      "Exit status: 0 done or all hold; 1 violated; 2 bad usage or input; 3 inconclusive; "
+      "4 numerical failure.");
   std::map<std::string, Action> actions;
   actions["list"] = add_list(app);
   actions["run"] = add_run(app, words);

@@ -11,8 +11,8 @@
 namespace popgrad::cli {
 
 Action add_figure(CLI::App& app, const Words& words) {
-  CLI::App* command =
-      app.add_subcommand("figure", "data, gnuplot script and picture (SVG, PNG, PDF) of one figure");
+  CLI::App* command = app.add_subcommand(
+      "figure", "data, gnuplot script and picture (SVG, PNG, PDF) of one figure");
   auto request = std::make_shared<FigureRequest>();
   request->folder = "figures";
   command->add_option("name", request->name, "figure, or all (see 'popgrad list')")->required();
@@ -20,7 +20,8 @@ Action add_figure(CLI::App& app, const Words& words) {
   command->add_option("--seed", request->seed, "fixes every random draw (default 1)");
   command->add_option("--jobs", request->jobs, "threads (default 0: all cores)")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--data", request->data_file, "recorded runs (CSV) for figures of measurements");
+  command->add_option("--data", request->data_file,
+                      "recorded runs (CSV) for figures of measurements");
   return [request, words]() -> int {
     std::vector<std::string> names;
     for (const FigureInfo& figure : figures()) names.push_back(figure.name);

@@ -15,10 +15,11 @@ void list_models() {
   for (const auto& model : models()) {
     fmt::print("model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
     for (const RungInfo& rung : model->rungs()) {
-      fmt::print("    {:<12} {}\n    {:<12} cost {}; default end {} {}\n    {:<12} columns {}\n",
-                 rung.name, rung.summary, "", rung.cost,
-                 rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
-                 rung.default_end, "", rung.columns);
+      fmt::print(
+          "    {:<12} {}\n    {:<12} cost {}; default end {} {}\n    {:<12} columns {}\n",
+          rung.name, rung.summary, "", rung.cost,
+          rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
+          rung.default_end, "", rung.columns);
     }
     fmt::print("\n  parameters (flags, or keys of --instance and --config)\n");
     for (const ParameterInfo& p : model->parameters()) {

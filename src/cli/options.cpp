@@ -64,7 +64,8 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
   command.add_option("--eta", o->step_size, "learning rate of gd and sgd, > 0 (default 0.1)");
   command.add_option("--batch", o->batch, "samples a step of sgd, >= 1 (default 32)");
   command.add_option("--runs", o->runs, "ensemble of sgd, >= 1 (default 1)");
-  command.add_option("--save", o->save, "equally spaced save points, ends included, >= 2 (default 101)");
+  command.add_option("--save", o->save,
+                     "equally spaced save points, ends included, >= 2 (default 101)");
   command.add_option("--save-at", o->save_at, "save points t,t,... ascending")->delimiter(',');
   command.add_option("--method", o->method,
                      "auto, dopri5, bulirsch-stoer or rosenbrock4 (default auto)");
@@ -73,9 +74,11 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
   command.add_option("--atol", o->absolute_tolerance,
                      "absolute tolerance a step, > 0 (default a hundredth of --rtol)");
   command.add_option("--digits", o->digits, "16 (double), or 17 to 10000 decimal digits");
-  command.add_option("--jobs", o->jobs, "threads of an ensemble; results do not depend on it (0: all)");
+  command.add_option("--jobs", o->jobs,
+                     "threads of an ensemble; results do not depend on it (0: all)");
   command.add_flag("--states", o->states, "write the state as well, not only observables");
-  command.add_option("-o,--output", o->output, ".csv, .json or .npz by suffix; - is CSV on standard output");
+  command.add_option("-o,--output", o->output,
+                     ".csv, .json or .npz by suffix; - is CSV on standard output");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
   if (const Model* model = model_in(words)) {
     for (const ParameterInfo& info : model->parameters()) {
@@ -111,7 +114,8 @@ void apply_config(CLI::App& command, const CommonOptions& options) {
   try {
     items = CLI::ConfigTOML().from_config(text);
   } catch (const CLI::Error& error) {
-    throw InputError(fmt::format("{}: {}; give lines such as t1 = 10", options.config, error.what()));
+    throw InputError(
+        fmt::format("{}: {}; give lines such as t1 = 10", options.config, error.what()));
   }
   for (const CLI::ConfigItem& item : items) {
     if (item.name == "++" || item.name == "--") continue;  // section marks
@@ -173,9 +177,8 @@ void check_meaning(const CLI::App& command, const RungInfo& rung) {
     reject("popgrad", "--save", command.get_option("--save")->as<std::string>(),
            "and --save-at exclude each other");
   }
-  const int digits = command.get_option("--digits")->count() > 0
-                         ? command.get_option("--digits")->as<int>()
-                         : 16;
+  const int digits =
+      command.get_option("--digits")->count() > 0 ? command.get_option("--digits")->as<int>() : 16;
   if (digits < 16 || digits > most_digits) {
     reject("popgrad", "--digits", std::to_string(digits),
            fmt::format("must be 16 (double) or from 17 to {}", most_digits));
@@ -221,11 +224,10 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
     reject("popgrad", "--method", "rosenbrock4",
            "is of order 4 and needs --digits 16; use bulirsch-stoer for many digits");
   }
-  const std::string tolerance = std::is_same_v<T, double>
-                                    ? std::string("1e-11")
-                                    : fmt::format("1e-{}", options.digits - 5);
-  request.relative_tolerance =
-      positive<T>("--rtol", options.relative_tolerance.empty() ? tolerance : options.relative_tolerance);
+  const std::string tolerance =
+      std::is_same_v<T, double> ? std::string("1e-11") : fmt::format("1e-{}", options.digits - 5);
+  request.relative_tolerance = positive<T>(
+      "--rtol", options.relative_tolerance.empty() ? tolerance : options.relative_tolerance);
   request.absolute_tolerance = options.absolute_tolerance.empty()
                                    ? T(request.relative_tolerance / T(100))
                                    : positive<T>("--atol", options.absolute_tolerance);
@@ -236,8 +238,8 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
 WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   WalkRequest request;
   request.step_size = positive<double>("--eta", options.step_size);
-  const auto whole = [](const char* option, std::optional<std::int64_t> given, std::int64_t fallback,
-                        std::int64_t most) {
+  const auto whole = [](const char* option, std::optional<std::int64_t> given,
+                        std::int64_t fallback, std::int64_t most) {
     const std::int64_t value = given.value_or(fallback);
     if (value < 1 || value > most) {
       reject("popgrad", option, std::to_string(value), fmt::format("must be from 1 to {}", most));
@@ -249,7 +251,8 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
     const double nearest = std::round(ratio);
     // Times of a walk are multiples of eta; the text may carry rounding of its last digit.
     if (std::fabs(ratio - nearest) > 1e-9 * std::max(1.0, nearest) || nearest > 1e15) {
-      reject("popgrad", option, text, fmt::format("is not a multiple of --eta {}", options.step_size));
+      reject("popgrad", option, text,
+             fmt::format("is not a multiple of --eta {}", options.step_size));
     }
     return static_cast<std::int64_t>(nearest);
   };
@@ -263,7 +266,8 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   if (!options.save_at.empty()) {
     for (const std::string& text : options.save_at) {
       const auto step = static_cast<std::uint64_t>(text == "0" ? 0 : step_of("--save-at", text));
-      if (step > request.steps || (!request.save_steps.empty() && request.save_steps.back() >= step)) {
+      if (step > request.steps ||
+          (!request.save_steps.empty() && request.save_steps.back() >= step)) {
         reject("popgrad", "--save-at", text, "must ascend and stay within the steps taken");
       }
       request.save_steps.push_back(step);

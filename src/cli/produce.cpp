@@ -64,9 +64,8 @@ Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRe
   Vector<T> initial = rung.initial;
   if (earlier != nullptr) {
     const T reached(earlier->outcome.t_reached);
-    std::erase_if(request.save_at, [&](const T& t) {
-      return !earlier->t.empty() && !(earlier->t.back() < t);
-    });
+    std::erase_if(request.save_at,
+                  [&](const T& t) { return !earlier->t.empty() && !(earlier->t.back() < t); });
     if (info.kind != RungKind::closed_form) {
       initial = earlier->last_state;
       request.start = reached;
@@ -108,8 +107,8 @@ std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkR
     request.start_step = part.outcome.steps_taken;
     request.save_steps.clear();
     const std::size_t saved = part.t.size();
-    request.save_steps.assign(saves.begin() + static_cast<std::ptrdiff_t>(std::min(saved, saves.size())),
-                              saves.end());
+    request.save_steps.assign(
+        saves.begin() + static_cast<std::ptrdiff_t>(std::min(saved, saves.size())), saves.end());
     runs.push_back(joined(part, walk(rung, part.last_state, request).front()));
   }
   return runs;

@@ -59,9 +59,10 @@ int finish(const RunRecord<T>& record, const CommonOptions& options, const Words
         (to_file ? options.output : "popgrad-" + record.model + "-" + record.rung) +
         ".checkpoint.json";
     write_checkpoint(Checkpoint<T>{words, record.runs}, checkpoint);
-    fmt::print(stderr,
-               "popgrad: interrupted; what was computed is saved. Go on with: popgrad run --resume {}{}\n",
-               checkpoint, to_file ? " -o " + options.output : "");
+    fmt::print(
+        stderr,
+        "popgrad: interrupted; what was computed is saved. Go on with: popgrad run --resume {}{}\n",
+        checkpoint, to_file ? " -o " + options.output : "");
   }
   return worst == Ending::reached_end || worst == Ending::blew_up ? success : numerical_failure;
 }
@@ -146,7 +147,8 @@ Action add_run(CLI::App& app, const Words& words) {
   command->add_option("model", "joma (see 'popgrad list')");
   command->add_option("rung", options->rung, "rung of the model");
   options->common = add_common_options(*command, words);
-  command->add_option("--resume", options->resume, "go on from the checkpoint of an interrupted run");
+  command->add_option("--resume", options->resume,
+                      "go on from the checkpoint of an interrupted run");
   command->footer("'popgrad run MODEL --help' lists the parameters of the model too.");
   return [command, options, words]() -> int {
     if (!options->resume.empty()) return resume_run(options->resume, options->common->output);

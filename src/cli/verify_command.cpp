@@ -28,7 +28,8 @@ struct VerifyOptions {
 };
 
 bool is_statistical(const Statement& s) {
-  return std::find(s.reaches.begin(), s.reaches.end(), EvidenceKind::statistical) != s.reaches.end();
+  return std::find(s.reaches.begin(), s.reaches.end(), EvidenceKind::statistical) !=
+         s.reaches.end();
 }
 
 // Statements that match any pattern, in the order of the list.
@@ -71,7 +72,8 @@ int execute(const VerifyOptions& options, const Words& words) {
   for (const std::string& file : {options.json, options.latex}) {
     if (!file.empty() && file != "-") check_writable(file);
   }
-  if (!options.data.empty()) static_cast<void>(read_file(options.data.substr(0, options.data.find(','))));
+  if (!options.data.empty())
+    static_cast<void>(read_file(options.data.substr(0, options.data.find(','))));
   Verification v;
   v.seed = options.seed;
   v.false_alarm = false_alarm_of_all;
@@ -84,7 +86,8 @@ int execute(const VerifyOptions& options, const Words& words) {
   setting.data_file = options.data;
   setting.full = options.full;
   // One budget for the whole verification, shared evenly by those that draw.
-  setting.false_alarm = false_alarm_of_all / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
+  setting.false_alarm =
+      false_alarm_of_all / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
   bool stopped = false;
   {
     Progress bar("verify", options.quiet);
@@ -115,7 +118,7 @@ int execute(const VerifyOptions& options, const Words& words) {
     if (options.details) std::fputs(verdict_details(v).c_str(), stdout);
   }
   if (stopped) {
-    fmt::print(stderr, "popgrad: interrupted after {} of {} statements; go on with: popgrad verify", 
+    fmt::print(stderr, "popgrad: interrupted after {} of {} statements; go on with: popgrad verify",
                v.findings.size(), chosen.size());
     for (std::size_t i = v.findings.size(); i < chosen.size(); ++i) {
       fmt::print(stderr, " {}", chosen[i]->id);
@@ -130,13 +133,15 @@ int execute(const VerifyOptions& options, const Words& words) {
 
 Action add_verify(CLI::App& app, const Words& words) {
   auto o = std::make_shared<VerifyOptions>();
-  CLI::App* command = app.add_subcommand("verify", "verdicts on statements, each with its controls");
+  CLI::App* command =
+      app.add_subcommand("verify", "verdicts on statements, each with its controls");
   command->add_option("statements", o->patterns, "ids or globs such as 'joma.*' (default: all)");
   command->add_option("--json", o->json, "write the findings as JSON (- is standard output)");
   command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)");
   command->add_option("--data", o->data, "recorded runs (CSV) for statements on measurements");
   command->add_option("--seed", o->seed, "fixes every random draw (default 1)");
-  command->add_option("--jobs", o->jobs, "threads; results do not depend on it (default 0: all cores)")
+  command
+      ->add_option("--jobs", o->jobs, "threads; results do not depend on it (default 0: all cores)")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--full", o->full, "larger samples and searches");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");

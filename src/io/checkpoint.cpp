@@ -36,9 +36,10 @@ Json open(const std::filesystem::path& path) {
   const Json document = parse_json_keeping_digits(read_file(path), path.string());
   if (!document.is_object() || !document.contains("format") ||
       document["format"] != Json(format_name)) {
-    throw InputError(fmt::format("--resume {}: is not a checkpoint; give the file that the "
-                                 "interrupted run named",
-                                 path.string()));
+    throw InputError(
+        fmt::format("--resume {}: is not a checkpoint; give the file that the "
+                    "interrupted run named",
+                    path.string()));
   }
   return document;
 }
@@ -56,7 +57,9 @@ void write_checkpoint(const Checkpoint<T>& checkpoint, const std::filesystem::pa
     for (const Vector<T>& state : run.states) states.push_back(texts(state));
     Json events = Json::array();
     for (const Event<T>& event : run.events) {
-      events.push_back({{"name", event.name}, {"t", to_text(event.t)}, {"column", event.column},
+      events.push_back({{"name", event.name},
+                        {"t", to_text(event.t)},
+                        {"column", event.column},
                         {"value", to_text(event.value)}});
     }
     runs.push_back({{"complete", run.outcome.ending == Ending::reached_end},

@@ -41,9 +41,12 @@ std::string verdict_word(const Finding& finding) {
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 Json evidence_json(const Evidence& item) {
-  return {{"kind", name_of(item.kind)},   {"what", item.what},
-          {"verdict", name_of(item.verdict)}, {"measured", number(item.measured)},
-          {"allowed", number(item.allowed)},  {"reason", item.reason},
+  return {{"kind", name_of(item.kind)},
+          {"what", item.what},
+          {"verdict", name_of(item.verdict)},
+          {"measured", number(item.measured)},
+          {"allowed", number(item.allowed)},
+          {"reason", item.reason},
           {"detail", item.detail}};
 }
 
@@ -73,8 +76,8 @@ std::string verdict_table(const Verification& v) {
     for (const Evidence& item : finding.examination.evidence) {
       if (item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
       text += fmt::format("{}: {}: {} {:.6g}, allowed {:.6g} ({}) {}\n", finding.statement->id,
-                          name_of(item.verdict), item.what, item.measured, item.allowed, item.reason,
-                          item.detail);
+                          name_of(item.verdict), item.what, item.measured, item.allowed,
+                          item.reason, item.detail);
     }
     for (const auto& [control, examination] : finding.controls) {
       if (examination.verdict() == Verdict::violated) continue;
@@ -83,11 +86,11 @@ std::string verdict_table(const Verification& v) {
                           name_of(examination.verdict()));
     }
   }
-  text += fmt::format("{} hold, {} violated, {} inconclusive, {} not applicable; seed {}, false alarms "
-                      "at most {:.0e} in all\n",
-                      count(v, Verdict::holds), count(v, Verdict::violated),
-                      count(v, Verdict::inconclusive), count(v, Verdict::not_applicable), v.seed,
-                      v.false_alarm);
+  text += fmt::format(
+      "{} hold, {} violated, {} inconclusive, {} not applicable; seed {}, false alarms "
+      "at most {:.0e} in all\n",
+      count(v, Verdict::holds), count(v, Verdict::violated), count(v, Verdict::inconclusive),
+      count(v, Verdict::not_applicable), v.seed, v.false_alarm);
   return text;
 }
 
@@ -100,14 +103,15 @@ std::string verdict_details(const Verification& v) {
     for (const std::string& hypothesis : s.hypotheses) text += "  hypothesis: " + hypothesis + "\n";
     for (const Evidence& item : finding.examination.evidence) {
       if (item.measured == 0 && item.allowed == 0) {
-        text += fmt::format("  {:<12} {:<13} {}", name_of(item.kind), name_of(item.verdict), item.what);
+        text +=
+            fmt::format("  {:<12} {:<13} {}", name_of(item.kind), name_of(item.verdict), item.what);
       } else if (item.kind == EvidenceKind::report) {
         text += fmt::format("  {:<12} {:<13} {}: {:.4g}", name_of(item.kind), "", item.what,
                             item.measured);
       } else {
-        text += fmt::format("  {:<12} {:<13} {}: {:.4g} <= {:.4g} ({})", name_of(item.kind),
-                            name_of(item.verdict), item.what, item.measured, item.allowed,
-                            item.reason);
+        text +=
+            fmt::format("  {:<12} {:<13} {}: {:.4g} <= {:.4g} ({})", name_of(item.kind),
+                        name_of(item.verdict), item.what, item.measured, item.allowed, item.reason);
       }
       text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
     }
@@ -124,7 +128,8 @@ Json verdict_json(const Verification& v) {
   for (const Finding& finding : v.findings) {
     const Statement& s = *finding.statement;
     Json evidence = Json::array();
-    for (const Evidence& item : finding.examination.evidence) evidence.push_back(evidence_json(item));
+    for (const Evidence& item : finding.examination.evidence)
+      evidence.push_back(evidence_json(item));
     Json controls = Json::array();
     for (const auto& [control, examination] : finding.controls) {
       Json found = Json::array();
@@ -138,7 +143,8 @@ Json verdict_json(const Verification& v) {
     }
     Json margin = nullptr;
     if (const Evidence* tightest = finding.examination.tightest()) {
-      margin = {{"what", tightest->what}, {"measured", number(tightest->measured)},
+      margin = {{"what", tightest->what},
+                {"measured", number(tightest->measured)},
                 {"allowed", number(tightest->allowed)}};
     }
     Json item{{"id", s.id},

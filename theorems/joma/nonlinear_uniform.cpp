@@ -1,9 +1,9 @@
-// Theorem    joma.nonlinear-uniform                  Status  proved in source (Theorem 3); ReLU form ours
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 3
-// Statement  x = xbar_c + noise, f = x, uniform attention:
-//            w' = sum_c a_c (th1_c xbar_c + th2_c w/|w|); ReLU and Gaussian noise of deviation sigma:
-//            th1 = Phi(r/sigma), th2 = sigma pdf(r/sigma), r = w.xbar/|w|. Two independent centres
-//            have critical rays for isolated values of a_2/a_1 only
+// Theorem    joma.nonlinear-uniform                  Status  proved in source (Theorem 3); ReLU
+// form ours Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 3 Statement  x = xbar_c +
+// noise, f = x, uniform attention:
+//            w' = sum_c a_c (th1_c xbar_c + th2_c w/|w|); ReLU and Gaussian noise of deviation
+//            sigma: th1 = Phi(r/sigma), th2 = sigma pdf(r/sigma), r = w.xbar/|w|. Two independent
+//            centres have critical rays for isolated values of a_2/a_1 only
 // Hypotheses H1 noise rotation invariant; H2 g_c constant; H3 w != 0
 // Check      d th/dr and the limits on symbols; Monte Carlo of the gradient; |w'| over all rays
 // Controls   th2 without sigma; a_2/a_1 set to a critical value
@@ -31,8 +31,8 @@ Truth moments_by_differentiation(bool without_sigma) {
   const Expression sigma = GiNaC::possymbol("sigma");
   const Expression density =
       GiNaC::exp(-r * r / (2 * sigma * sigma)) / (sigma * GiNaC::sqrt(2 * GiNaC::Pi));
-  const Expression pull = without_sigma ? Expression(relu_pull(r, sigma) / sigma)
-                                        : relu_pull(r, sigma);
+  const Expression pull =
+      without_sigma ? Expression(relu_pull(r, sigma) / sigma) : relu_pull(r, sigma);
   const auto& variable = GiNaC::ex_to<GiNaC::symbol>(r);
   const Truth gate_ok = vanishes(relu_gate(r, sigma).diff(variable) - density);
   const Truth pull_ok = vanishes(pull.diff(variable) + r * density);
@@ -151,26 +151,26 @@ Examination examine(const Setting& setting, std::string_view variant) {
   for (const double ratio : ratios) {
     nearest = std::min(nearest, std::fabs(ratio - plane.strength[1] / plane.strength[0]));
   }
-  result.evidence.push_back(bounded(EvidenceKind::numerical,
-                                    "minus the least |w'| over all rays, a_2/a_1 generic",
-                                    -least_field(plane), -1e-6, "bounded away from 0",
-                                    fmt::format("{} critical values of a_2/a_1, nearest {:.4g} away",
-                                                ratios.size(), nearest)));
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "minus the least |w'| over all rays, a_2/a_1 generic",
+      -least_field(plane), -1e-6, "bounded away from 0",
+      fmt::format("{} critical values of a_2/a_1, nearest {:.4g} away", ratios.size(), nearest)));
   return result;
 }
 
 }  // namespace
 
 Statement nonlinear_uniform() {
-  return {.id = "joma.nonlinear-uniform",
-          .claim = "expected gradient of a unit on a mixture; ReLU form; no critical ray generically",
-          .paper = "arXiv 2310.00535, Theorem 3",
-          .status = "proved in source; ReLU form and rays derived here",
-          .hypotheses = {"rotation invariant noise", "g_c constant", "w is not 0"},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = {{"no-sigma", "th2 = pdf(r/sigma), sigma missing"},
-                       {"critical-ratio", "a_2/a_1 at one of its isolated critical values"}},
-          .examine = examine};
+  return {
+      .id = "joma.nonlinear-uniform",
+      .claim = "expected gradient of a unit on a mixture; ReLU form; no critical ray generically",
+      .paper = "arXiv 2310.00535, Theorem 3",
+      .status = "proved in source; ReLU form and rays derived here",
+      .hypotheses = {"rotation invariant noise", "g_c constant", "w is not 0"},
+      .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
+      .controls = {{"no-sigma", "th2 = pdf(r/sigma), sigma missing"},
+                   {"critical-ratio", "a_2/a_1 at one of its isolated critical values"}},
+      .examine = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -1,6 +1,6 @@
-// Theorem    joma.tree-cooccurrence                  Status  proved in source (Theorem 5); H = L ours
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 5
-// Statement  P[y_l = 1 | y_m = 1] = (1 + rho^{2H} - 2 rho^{L-1} rho_0) / (2 (1 - rho^{L-1} rho_0)) for
+// Theorem    joma.tree-cooccurrence                  Status  proved in source (Theorem 5); H = L
+// ours Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 5 Statement  P[y_l = 1 | y_m = 1] =
+// (1 + rho^{2H} - 2 rho^{L-1} rho_0) / (2 (1 - rho^{L-1} rho_0)) for
 //            leaves that meet H <= L - 1 levels up; at H = L, rho^{2(L-1)} E[rho_0c^2] for rho^{2H}
 // Hypotheses H1 layer-1 variables independent given the label; H2 1 - rho^{L-1} rho_0 != 0
 // Check      summation over the tree with generic rho, rho_0c, P_c (symbols); sampled pairs
@@ -65,7 +65,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
   tree.rho = 0.8;
   tree.class_law = {0.5, 0.3, 0.2};
   tree.class_polarity = {0.9, -0.4, 0.2};
-  result.parameters = {{"L", 3}, {"rho", 0.8}, {"P", {0.5, 0.3, 0.2}}, {"rho_0c", {0.9, -0.4, 0.2}},
+  result.parameters = {{"L", 3},
+                       {"rho", 0.8},
+                       {"P", {0.5, 0.3, 0.2}},
+                       {"rho_0c", {0.9, -0.4, 0.2}},
                        {"seed", setting.seed}};
   const std::uint32_t draws = setting.full ? 4'000'000 : 400'000;
   // One look a level; conditional on y_m = 1 the count of y_l = 1 is binomial.
@@ -82,13 +85,11 @@ Examination examine(const Setting& setting, std::string_view variant) {
     }
     const double p = predicted(tree, levels, variant);
     const double z = (both / given - p) / std::sqrt(p * (1 - p) / given);
-    result.evidence.push_back(bounded(EvidenceKind::statistical,
-                                      fmt::format("|Z| of sampled pairs, L = 3, H = {}", levels),
-                                      std::fabs(z), bound,
-                                      fmt::format("level {:.2g} over {} looks", setting.false_alarm,
-                                                  tree.depth),
-                                      fmt::format("{:.5f} of {:.0f} pairs, predicted {:.5f}",
-                                                  both / given, given, p)));
+    result.evidence.push_back(
+        bounded(EvidenceKind::statistical,
+                fmt::format("|Z| of sampled pairs, L = 3, H = {}", levels), std::fabs(z), bound,
+                fmt::format("level {:.2g} over {} looks", setting.false_alarm, tree.depth),
+                fmt::format("{:.5f} of {:.0f} pairs, predicted {:.5f}", both / given, given, p)));
   }
   return result;
 }

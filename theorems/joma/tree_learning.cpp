@@ -30,7 +30,8 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   tree.rho = 0.8;
   tree.class_law = {0.5, 0.5};
   tree.class_polarity = {0.3, -0.3};
-  result.parameters = {{"L", 4}, {"rho", 0.8}, {"rho_0c", {0.3, -0.3}}, {"kappa", kappa}, {"tau", tau}};
+  result.parameters = {
+      {"L", 4}, {"rho", 0.8}, {"rho_0c", {0.3, -0.3}}, {"kappa", kappa}, {"tau", tau}};
   ReducedInstance<double> instance;
   instance.nonlinear = true;
   instance.tau = tau;
@@ -47,9 +48,10 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   rung.events.clear();
   for (Index l = 0; l < tree.depth; ++l) {
     const double half = instance.target(l, 0) / 2;
-    rung.events.push_back({"half", fmt::format("v_{}", l), EventKind::crossing,
-                           [l, half](const Vector<double>& x, const double&) { return x[l] - half; },
-                           [l](const Vector<double>& x, const double&) { return x[l]; }});
+    rung.events.push_back(
+        {"half", fmt::format("v_{}", l), EventKind::crossing,
+         [l, half](const Vector<double>& x, const double&) { return x[l] - half; },
+         [l](const Vector<double>& x, const double&) { return x[l]; }});
   }
   SolveRequest<double> request;
   request.end = 3.0;
@@ -70,10 +72,11 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
       worst = std::max(worst, variant == "reverse-order" ? -lead : lead);
     }
   }
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "ln delta of a stronger minus that of a weaker co-occurrence", worst,
-      0.0, "stronger ones are ahead at all 30 times, strictly",
-      fmt::format("P = {:.4f}, {:.4f}, {:.4f}, {:.4f}", chance[0], chance[1], chance[2], chance[3])));
+  result.evidence.push_back(bounded(EvidenceKind::numerical,
+                                    "ln delta of a stronger minus that of a weaker co-occurrence",
+                                    worst, 0.0, "stronger ones are ahead at all 30 times, strictly",
+                                    fmt::format("P = {:.4f}, {:.4f}, {:.4f}, {:.4f}", chance[0],
+                                                chance[1], chance[2], chance[3])));
 
   // Rates of ln(1/delta) at mu: instantaneous rate exp(v^2/tau) at the end, two weakest tokens.
   double largest = 0;
@@ -83,14 +86,14 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
     const double measured = std::exp((v_j * v_j - v_k * v_k) / tau);
     const double p_j = chance[static_cast<std::size_t>(l - 1)];
     const double p_k = chance[static_cast<std::size_t>(l)];
-    const double exponent = variant == "first-powers" ? kappa * kappa * (p_j - p_k) / tau
-                                                      : kappa * kappa * (p_j * p_j - p_k * p_k) / tau;
+    const double exponent = variant == "first-powers"
+                                ? kappa * kappa * (p_j - p_k) / tau
+                                : kappa * kappa * (p_j * p_j - p_k * p_k) / tau;
     largest = std::max(largest, std::fabs(measured / std::exp(exponent) - 1));
   }
-  result.evidence.push_back(bounded(EvidenceKind::numerical,
-                                    "rate ratio at t = 3 against e^{kappa^2 (P_j^2 - P_k^2)/tau}",
-                                    largest, 0.01,
-                                    "off by (2 mu^2/tau) delta of the weaker token, delta < 1e-3"));
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "rate ratio at t = 3 against e^{kappa^2 (P_j^2 - P_k^2)/tau}",
+      largest, 0.01, "off by (2 mu^2/tau) delta of the weaker token, delta < 1e-3"));
   return result;
 }
 
