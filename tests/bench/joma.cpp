@@ -81,6 +81,9 @@ void population_flow(benchmark::State& state) {
 /// The JoMA flow with range(0) weights to time 2, relative tolerance 1e-8.
 void joma_flow(benchmark::State& state) {
   const Index d = state.range(0);
+  const auto vectors = [d](std::size_t bytes) {
+    return static_cast<double>(bytes) / (static_cast<double>(d) * sizeof(double));
+  };
   joma::ReducedInstance<double> instance;
   instance.nonlinear = true;
   instance.tau = 3;
@@ -89,7 +92,9 @@ void joma_flow(benchmark::State& state) {
   for (double& mu : instance.target.reshaped()) mu = 1 + 3 * stream.uniform();
   instance.start = Matrix<double>::Constant(d, 1, 0.05);
   instance.logits = Vector<double>::Zero(d);
-  const AnyRung<double> rung = forget_type(joma::ReducedFlow<double>(instance));
+  const std::size_t without = bench::bytes_in_use();
+  const AnyRung<double> rung = forget_type(joma::ReducedFlow<double>(std::move(instance)));
+  state.counters["rung_vectors"] = vectors(bench::bytes_in_use() - without);
 
   Vector<double> slope(d);
   rung.rhs(rung.initial, slope, 0.0);

@@ -97,6 +97,8 @@ def joma_flow(report, program, instance):
     report.line(f"most memory of the solve at d = {sizes[-1]}", f"{vectors:.1f} state vectors",
                 f"<= {STATE_VECTORS}",
                 round(vectors) <= STATE_VECTORS)
+    report.line("the rung itself, beside the instance given to it",
+                f"{rows[-1]['rung_vectors']:.1f} state vectors")
     allocations = max(row["allocations"] for row in rows)
     report.line("allocations in the right-hand side", f"{allocations:g}", "= 0", allocations == 0)
 
