@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,7 +73,7 @@ struct AnyRung {
   /// State at time t without integration; empty unless the rung is a closed form.
   std::function<Vector<T>(const T&)> state_at;
   std::vector<EventFinder<T>> events;
-  /// An independent copy for another thread.
+  /// An independent copy for another thread; plain copies share their scratch space.
   std::function<AnyRung<T>()> clone;
 };
 
@@ -86,32 +87,36 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   any.initial = flow.initial();
   any.columns = flow.columns();
   any.state_names = flow.state_names();
-  any.rhs = [flow](const Vector<T>& x, Vector<T>& dx, const T& t) { flow.rhs(x, dx, t); };
-  any.observe = [flow](const Vector<T>& x, const T& t, std::span<T> row) {
-    flow.observe(x, t, row);
+  if constexpr (requires { flow.events(); }) any.events = flow.events();
+  // One copy for all of these; the dual one, twice as large, is made when it is first asked for.
+  const auto shared = std::make_shared<F>(std::move(flow));
+  any.rhs = [shared](const Vector<T>& x, Vector<T>& dx, const T& t) { shared->rhs(x, dx, t); };
+  any.observe = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
+    shared->observe(x, t, row);
   };
-  if constexpr (requires { flow.template cast<Dual<T>>(); } && Ordered<T>) {
-    any.jacobian = [dual = flow.template cast<Dual<T>>()](const Vector<T>& x, Matrix<T>& jacobian,
-                                                          const T& t) {
+  if constexpr (requires { shared->template cast<Dual<T>>(); } && Ordered<T>) {
+    using DualFlow = decltype(shared->template cast<Dual<T>>());
+    any.jacobian = [shared, dual = std::shared_ptr<DualFlow>()](
+                       const Vector<T>& x, Matrix<T>& jacobian, const T& t) mutable {
+      if (!dual) dual = std::make_shared<DualFlow>(shared->template cast<Dual<T>>());
       const Index n = x.size();
       Vector<Dual<T>> point = x.template cast<Dual<T>>();
       Vector<Dual<T>> image(n);
       jacobian.resize(n, n);
       for (Index j = 0; j < n; ++j) {
         point[j].slope = T(1);
-        dual.rhs(point, image, Dual<T>(t));
+        dual->rhs(point, image, Dual<T>(t));
         point[j].slope = T(0);
         for (Index i = 0; i < n; ++i) jacobian(i, j) = image[i].slope;
       }
     };
   }
   if constexpr (Walk<F>) {
-    any.sample_rhs = [flow](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
-      flow.sample_rhs(x, dx, stream, batch);
+    any.sample_rhs = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
+      shared->sample_rhs(x, dx, stream, batch);
     };
   }
-  if constexpr (requires { flow.events(); }) any.events = flow.events();
-  any.clone = [flow] { return forget_type(flow); };
+  any.clone = [shared] { return forget_type(F(*shared)); };
   return any;
 }
 

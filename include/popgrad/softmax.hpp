@@ -36,7 +36,7 @@ Vector<T> softmax(const Vector<T>& x) {
 ///   H = ln sum_j e^{x_j - m} - sum_i p_i (x_i - m).
 template <Transcendental T>
 T softmax_entropy(const Vector<T>& x) {
-  using std::log;
+  using std::exp, std::log;
   T shift(0);
   if constexpr (Ordered<T>) {
     shift = x[0];
@@ -44,13 +44,12 @@ T softmax_entropy(const Vector<T>& x) {
       if (shift < x[i]) shift = x[i];
     }
   }
-  Vector<T> weights;
-  shifted_exponentials(x, weights);
   T total(0);
   T moment(0);
   for (Index i = 0; i < x.size(); ++i) {
-    total = total + weights[i];
-    moment = moment + weights[i] * (x[i] - shift);
+    const T weight = exp(T(x[i] - shift));
+    total = total + weight;
+    moment = moment + weight * (x[i] - shift);
   }
   return log(total) - moment / total;
 }

@@ -35,6 +35,12 @@ PopulationFlow<T>::PopulationFlow(ClassInstance<T> instance) : instance_(std::mo
       invariant<T>(instance_.attention, weights(start).topRows(instance_.tokens()),
                    instance_.logits, instance_.temperature, mean_law_);
   if constexpr (std::is_same_v<T, double>) {
+    const FeatureMap<T>& features = instance_.features;
+    if (instance_.attention == Attention::softmax && instance_.phi == Activation::linear &&
+        instance_.decoder.size() == 0 && features.residual && !features.normalise &&
+        features.gram.size() == 0 && instance_.units() == instance_.classes()) {
+      kernel_.emplace(instance_.token_law, instance_.temperature);
+    }
     cumulative_classes_ = cumulative(instance_.class_law);
     for (Index c = 0; c < instance_.classes(); ++c) {
       cumulative_tokens_.push_back(cumulative(instance_.token_law.col(c)));
@@ -136,7 +142,20 @@ void PopulationFlow<T>::field(const Columns& columns, const Labels& label, const
 
 template <Transcendental T>
 void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
-  field(instance_.token_law, OwnClass{}, instance_.class_law, x, dx);
+  field_of_laws(instance_.class_law, x, dx);
+}
+
+// The field of the token laws themselves, classes weighted by `weight`.
+template <Transcendental T>
+void PopulationFlow<T>::field_of_laws(const Vector<T>& weight, const Vector<T>& x,
+                                      Vector<T>& dx) const {
+  if constexpr (std::is_same_v<T, double>) {
+    if (kernel_) {
+      kernel_->rhs(x, weight, dx);
+      return;
+    }
+  }
+  field(instance_.token_law, OwnClass{}, weight, x, dx);
 }
 
 template <Transcendental T>
@@ -147,7 +166,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
     // Equal samples are counted, not repeated: the cost does not depend on the batch.
     Vector<T> weight = Vector<T>::Constant(instance_.classes(), T(0));
     for (Index i = 0; i < batch; ++i) weight[stream.category(cumulative_classes_)] += share;
-    field(instance_.token_law, OwnClass{}, weight, x, dx);
+    field_of_laws(weight, x, dx);
     return;
   }
   Matrix<T> columns = Matrix<T>::Constant(instance_.tokens(), batch, T(0));

@@ -1,5 +1,8 @@
 #include "popgrad/joma/reduced_flow.hpp"
 
+#include <memory>
+#include <optional>
+
 #include "joma/rung_parts.hpp"
 #include "popgrad/joma/invariant.hpp"
 #include "popgrad/scalar/expression.hpp"
@@ -110,15 +113,24 @@ std::vector<EventFinder<T>> ReducedFlow<T>::events() const {
   if constexpr (!is_solved<T>) {
     return {};
   } else {
-    const auto rate = [flow = *this, dual = cast<Dual<T>>(), slope = Vector<T>(dimension()),
-                       moving = Vector<Dual<T>>(dimension())](const Vector<T>& x,
-                                                              const T& t) mutable -> T {
-      flow.rhs(x, slope, t);
-      for (Index i = 0; i < x.size(); ++i) moving[i] = Dual<T>(x[i], slope[i]);
-      return dual.attention_entropy(moving).slope;
+    // One copy for all finders; what only they need is made when they are first asked.
+    struct Shared {
+      ReducedFlow flow;
+      std::optional<ReducedFlow<Dual<T>>> dual;
+      Vector<T> slope;
+      Vector<Dual<T>> moving;
     };
-    return entropy_events<T>(rate, [flow = *this](const Vector<T>& x, const T& /*t*/) -> T {
-      return flow.attention_entropy(x);
+    const auto shared = std::make_shared<Shared>(Shared{*this, {}, {}, {}});
+    const auto rate = [shared](const Vector<T>& x, const T& t) -> T {
+      if (!shared->dual) shared->dual = shared->flow.template cast<Dual<T>>();
+      shared->slope.resize(x.size());
+      shared->moving.resize(x.size());
+      shared->flow.rhs(x, shared->slope, t);
+      for (Index i = 0; i < x.size(); ++i) shared->moving[i] = Dual<T>(x[i], shared->slope[i]);
+      return shared->dual->attention_entropy(shared->moving).slope;
+    };
+    return entropy_events<T>(rate, [shared](const Vector<T>& x, const T& /*t*/) -> T {
+      return shared->flow.attention_entropy(x);
     });
   }
 }

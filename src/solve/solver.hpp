@@ -31,7 +31,12 @@ class Solver {
       ++result_.outcome.evaluations;
       rung_.rhs(x, dx, t);
     };
-    field_.jacobian = rung.jacobian;
+    // By reference: the function owns a copy of the rung.
+    if (rung.jacobian) {
+      field_.jacobian = [this](const Vector<T>& x, Matrix<T>& jacobian, const T& t) {
+        rung_.jacobian(x, jacobian, t);
+      };
+    }
     result_.columns = rung.columns;
     event_values_.resize(request.find_events ? rung.events.size() : 0, T(0));
   }

@@ -10,11 +10,13 @@
 /// Cost    O(M_C K + C K) a class and evaluation as matrix products; memory O((M_C + C) (K + C)).
 /// Source  arXiv 2310.00535, Section 3, Eqn 2; paper symbol -> name: V -> weights, z -> logits.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/joma/softmax_kernel.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
 
@@ -68,6 +70,7 @@ class PopulationFlow final {
   template <class Columns, class Labels>
   void field(const Columns& columns, const Labels& label, const Vector<T>& weight,
              const Vector<T>& x, Vector<T>& dx) const;
+  void field_of_laws(const Vector<T>& weight, const Vector<T>& x, Vector<T>& dx) const;
   template <class Columns, class Labels>
   void back_propagate(const Columns& columns, const Labels& label, const Vector<T>& x) const;
 
@@ -77,6 +80,7 @@ class PopulationFlow final {
   std::vector<double> cumulative_classes_;
   std::vector<std::vector<double>> cumulative_tokens_;
   // Scratch of one evaluation; a rung is copied for every thread.
+  mutable std::optional<SoftmaxKernel> kernel_;  ///< where the setting is the kernel's
   mutable JointWorkspace<T> work_;
   mutable Matrix<T> active_, logits_, error_, pulled_;
 };
