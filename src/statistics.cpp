@@ -1,7 +1,13 @@
 #include "popgrad/statistics.hpp"
 
+#include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/normal.hpp>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "popgrad/softmax.hpp"
 
 namespace popgrad {
 
@@ -9,6 +15,46 @@ double normal_quantile(double p) { return quantile(boost::math::normal(), p); }
 
 double two_sided_normal_bound(double false_alarm, int looks) {
   return -normal_quantile(false_alarm / (2.0 * looks));
+}
+
+Equivalence equivalence(double deviation, double half_width, double resolution) {
+  const double size = std::fabs(deviation);
+  if (size + half_width <= resolution) return Equivalence::within;
+  if (size - half_width > resolution) return Equivalence::beyond;
+  return Equivalence::undecided;
+}
+
+double runs_needed(double z, double deviation, double half_width) {
+  const double root = z * deviation / half_width;
+  return std::ceil(root * root);
+}
+
+namespace {
+
+std::vector<double> ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t j = i;
+    while (j + 1 < order.size() && values[order[j + 1]] == values[order[i]]) ++j;
+    const double shared = (static_cast<double>(i) + static_cast<double>(j)) / 2;
+    for (std::size_t k = i; k <= j; ++k) rank[order[k]] = shared;
+    i = j + 1;
+  }
+  return rank;
+}
+
+}  // namespace
+
+double rank_correlation(std::span<const double> x, std::span<const double> y) {
+  const std::vector<double> a = ranks(x);
+  const std::vector<double> b = ranks(y);
+  const auto n = static_cast<Index>(a.size());
+  return correlation<double>(Eigen::Map<const Vector<double>>(a.data(), n),
+                             Eigen::Map<const Vector<double>>(b.data(), n));
 }
 
 double chi_square_quantile(double degrees_of_freedom, double p) {

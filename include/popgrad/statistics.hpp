@@ -1,6 +1,8 @@
 #pragma once
 /// Quantiles, intervals and decisions that the statistical verdicts share.
 
+#include <span>
+
 namespace popgrad {
 
 /// x with P[N(0,1) <= x] = p, 0 < p < 1.
@@ -12,5 +14,18 @@ double two_sided_normal_bound(double false_alarm, int looks);
 
 /// x with P[chi^2_n <= x] = p.
 double chi_square_quantile(double degrees_of_freedom, double p);
+
+/// Is a deviation shown to be within a resolution, beyond it, or neither?
+enum class Equivalence { within, beyond, undecided };
+/// From an interval deviation +- half_width: within if it lies in [-resolution, resolution], beyond
+/// if it does not meet it. A wide interval can therefore never pass for agreement.
+Equivalence equivalence(double deviation, double half_width, double resolution);
+
+/// Runs that bring the half width z deviation / sqrt(n) of a mean down to `half_width`, z the bound
+/// of two_sided_normal_bound.
+double runs_needed(double z, double deviation, double half_width);
+
+/// Ranks with ties averaged, then Pearson: Spearman's rank correlation of n >= 3 pairs.
+double rank_correlation(std::span<const double> x, std::span<const double> y);
 
 }  // namespace popgrad
