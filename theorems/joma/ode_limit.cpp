@@ -179,8 +179,8 @@ void compare_moments(Examination& result, const AnyRung<double>& rung,
       needed = std::max(needed, runs_needed(z, deviation, resolutions.back() / 2));
     }
   }
-  // Variances are resolved to 10 %: relative half width z sqrt(2/n) for normal data.
-  needed = std::max(needed, 2 * std::pow(z / 0.05, 2));
+  // Variances are resolved to 10 %: relative half width z sqrt(2/n) = 3 % for normal data.
+  needed = std::max(needed, 2 * std::pow(z / 0.03, 2));
   const double budget = setting.full ? 400'000 : 40'000;
   const auto count = static_cast<std::uint32_t>(std::min(needed, budget));
   const std::vector<Trajectory<double>> runs =
