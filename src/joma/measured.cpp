@@ -94,8 +94,7 @@ NumberRows read_numbers(const std::string& path) {
     throw std::bad_alloc();
   }
   const std::size_t used = csv_parse(&parser, text.data(), text.size(), on_field, on_row, &rows);
-  const bool complete =
-      used == text.size() && csv_fini(&parser, on_field, on_row, &rows) == 0;
+  const bool complete = used == text.size() && csv_fini(&parser, on_field, on_row, &rows) == 0;
   csv_free(&parser);
   if (!complete) rows.fail("broken quoting, or the file is cut off");
   if (!rows.failure.empty()) throw InputError(rows.failure);
@@ -107,9 +106,10 @@ const std::vector<double>& column(std::span<const std::string> names,
                                   std::string_view name, std::string_view file) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    reject(file, "column", name,
-           fmt::format("is not there{}; needed are nlayers, lr, minibatch, layer, entropy, val_loss",
-                       suggestion(name, names)));
+    reject(
+        file, "column", name,
+        fmt::format("is not there{}; needed are nlayers, lr, minibatch, layer, entropy, val_loss",
+                    suggestion(name, names)));
   }
   return columns[static_cast<std::size_t>(found - names.begin())];
 }
@@ -249,8 +249,8 @@ std::vector<MeasuredRun> group_measured_runs(std::span<const std::string> names,
   std::map<Key, std::map<double, std::map<int, std::size_t>>> rows;
   for (std::size_t r = 0; r < depth.size(); ++r) {
     const int layers = whole(depth[r], 1, file, "nlayers", r);
-    const int seed = has_seed ? whole(column(names, columns, "seed", file)[r], 0, file, "seed", r)
-                              : 0;
+    const int seed =
+        has_seed ? whole(column(names, columns, "seed", file)[r], 0, file, "seed", r) : 0;
     const int which = whole(layer[r], 0, file, "layer", r);
     if (which >= layers) {
       reject(file, "layer", std::to_string(which),
@@ -338,9 +338,8 @@ bool LayerBounce::bounces(double factor, double floor) const {
 LayerBounce read_bounce(std::span<const double> entropy) {
   LayerBounce bounce;
   bounce.points = entropy.size();
-  bounce.complete = entropy.size() >= 5 && std::all_of(entropy.begin(), entropy.end(), [](double x) {
-                      return std::isfinite(x);
-                    });
+  bounce.complete = entropy.size() >= 5 && std::all_of(entropy.begin(), entropy.end(),
+                                                       [](double x) { return std::isfinite(x); });
   if (!bounce.complete) return bounce;
   const auto least = std::min_element(entropy.begin(), entropy.end());
   bounce.at = static_cast<std::size_t>(least - entropy.begin());
@@ -375,19 +374,19 @@ Association associate(std::span<const Cluster> clusters, double false_alarm, std
   result.correlation = clustered_correlation(clusters);
   result.runs = clusters.size();
   for (const Cluster& cluster : clusters) result.pairs += cluster.rebound.size();
-  const std::vector<double> values = repeat(
-      clusters, resamples, jobs,
-      [&](RankCorrelator& correlate, const std::vector<std::vector<std::size_t>>& strata,
-          std::uint32_t i) {
-        Stream stream(seed, i, resampling_stream);
-        std::vector<std::vector<std::size_t>> drawn = strata;
-        for (std::size_t s = 0; s < strata.size(); ++s) {
-          for (std::size_t& member : drawn[s]) {
-            member = strata[s][stream.index(static_cast<std::uint32_t>(strata[s].size()))];
-          }
-        }
-        return correlate(clusters, drawn);
-      });
+  const std::vector<double> values =
+      repeat(clusters, resamples, jobs,
+             [&](RankCorrelator& correlate, const std::vector<std::vector<std::size_t>>& strata,
+                 std::uint32_t i) {
+               Stream stream(seed, i, resampling_stream);
+               std::vector<std::vector<std::size_t>> drawn = strata;
+               for (std::size_t s = 0; s < strata.size(); ++s) {
+                 for (std::size_t& member : drawn[s]) {
+                   member = strata[s][stream.index(static_cast<std::uint32_t>(strata[s].size()))];
+                 }
+               }
+               return correlate(clusters, drawn);
+             });
   // A resample that repeats one run has no correlation, one that is perfectly ordered no finite
   // atanh: the first is left out, the second held at the largest value that n ranks can tell
   // from 1 (1 - 6/n^3, one swap).
@@ -433,9 +432,7 @@ PermutationTest permute_losses(std::span<const Cluster> clusters, std::size_t sh
   const std::vector<double> values = repeat(
       clusters, shuffles, jobs,
       [&](RankCorrelator& correlate, const std::vector<std::vector<std::size_t>>& strata,
-          std::uint32_t i) {
-        return correlate(with_shuffled_losses(clusters, seed, i), strata);
-      });
+          std::uint32_t i) { return correlate(with_shuffled_losses(clusters, seed, i), strata); });
   std::size_t below = 0;
   std::size_t above = 0;
   for (const double value : values) {

@@ -246,10 +246,10 @@ std::vector<fs::path> make_figure(const FigureRequest& request) {
     const fs::path picture = drawing.path() / (request.name + "." + kind);
     if (!fs::exists(picture) || fs::file_size(picture) == 0) {
       hand_over_data();
-      throw std::runtime_error(fmt::format(
-          "gnuplot made no {}.{}; its terminals svg, pngcairo and pdfcairo are needed "
-          "(apt-get install gnuplot-nox)",
-          request.name, kind));
+      throw std::runtime_error(
+          fmt::format("gnuplot made no {}.{}; its terminals svg, pngcairo and pdfcairo are needed "
+                      "(apt-get install gnuplot-nox)",
+                      request.name, kind));
     }
   }
   hand_over_data();

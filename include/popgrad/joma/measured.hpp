@@ -15,12 +15,12 @@ namespace popgrad::joma {
 
 /// One training run: the curve of its validation loss and one entropy curve a layer.
 struct MeasuredRun {
-  int layers = 0;              ///< depth of the transformer
+  int layers = 0;  ///< depth of the transformer
   double learning_rate = 0;
   std::uint64_t seed = 0;
-  std::vector<double> step;    ///< minibatches, ascending
-  std::vector<double> loss;    ///< validation loss in nats at `step`; NaN where not recorded
-  std::vector<int> layer;      ///< the layers that were recorded, ascending
+  std::vector<double> step;  ///< minibatches, ascending
+  std::vector<double> loss;  ///< validation loss in nats at `step`; NaN where not recorded
+  std::vector<int> layer;    ///< the layers that were recorded, ascending
   std::vector<std::vector<double>> entropy;  ///< (layer, step), nats; NaN where not recorded
 
   /// "10 layers, lr 0.0001, seed 1".
@@ -51,9 +51,9 @@ std::vector<MeasuredRun> read_measured_runs(std::string_view paths);
 /// difference of unit noise; a straight trend drops out).
 struct LayerBounce {
   double start = 0, minimum = 0, end = 0, noise = 0;
-  std::size_t at = 0;       ///< index of the minimum
-  std::size_t points = 0;   ///< recorded values
-  bool complete = false;    ///< at least 5 values, none of them missing
+  std::size_t at = 0;      ///< index of the minimum
+  std::size_t points = 0;  ///< recorded values
+  bool complete = false;   ///< at least 5 values, none of them missing
 
   [[nodiscard]] double fall() const { return start - minimum; }
   [[nodiscard]] double rebound() const { return end - minimum; }
@@ -89,15 +89,15 @@ double clustered_correlation(std::span<const Cluster> clusters);
 struct Association {
   double correlation = 0;
   double low = 0, high = 0;
-  double deviation = 0;     ///< of the resampled atanh(correlation)
+  double deviation = 0;  ///< of the resampled atanh(correlation)
   std::size_t runs = 0, pairs = 0, resamples = 0;
 };
 /// Fisher's atanh(correlation) +- z * deviation, z the two-sided normal quantile at `false_alarm`.
 /// Percentiles at false alarms of 1e-4 would rest on the extreme resamples of a few dozen runs;
 /// the deviation does not. Each resample has its own stream, so results do not depend on `jobs`.
 /// Cost O(resamples * pairs log pairs).
-Association associate(std::span<const Cluster> clusters, double false_alarm,
-                      std::size_t resamples, std::uint64_t seed, int jobs);
+Association associate(std::span<const Cluster> clusters, double false_alarm, std::size_t resamples,
+                      std::uint64_t seed, int jobs);
 
 /// The share of shuffles of the losses over runs whose correlation is at most (below) or at least
 /// (above) the one seen, the seen one counted in: (1 + count) / (1 + shuffles).
