@@ -1,0 +1,37 @@
+# Index 0: t, entropy of the reduced flow. 1: the same by Euler steps of 0.02. 2: linear phi.
+# 3: an instance that bounces twice. 4: which (flow, euler, twice), t, entropy of the extrema.
+height = 3.2
+data = name.'.csv'
+do for [kind in 'svg png pdf'] {
+  eval terminal(kind, height)
+  set output name.'.'.kind
+  set multiplot layout 2,1 margins 0.13,0.97,0.11,0.97 spacing 0,0.13
+  set ylabel 'attention entropy (nats)'
+  set xlabel 'time t = learning rate × steps'
+  set logscale x
+  set xrange [0.1:100]
+  set yrange [0:2.6]
+  set ytics 0.5
+  set format x '%g'
+  set key bottom left reverse Left
+  set style line 9 pointtype 7 pointsize 0.7 linecolor rgb black
+  plot data index 0 using 1:2 with lines linetype 1 title 'nonlinear φ, flow', \
+       data index 1 using 1:2 with points pointtype 6 pointsize 0.6 linecolor rgb orange linewidth 0.7 title 'Euler, step 0.02', \
+       data index 2 using 1:2 with lines linetype 3 dashtype 2 title 'linear φ', \
+       data index 4 every ::0::0 using 2:3 with points linestyle 9 notitle, \
+       data index 4 every ::0::0 using 2:3:(sprintf('minimum %.4f at t = %.2f', $3, $2)) with labels offset 0,-0.9 notitle
+  set xrange [*:*]
+  stats data index 3 using 1 nooutput
+  set xrange [0.3:STATS_max]
+  set yrange [0.7535:0.7575]
+  set ytics 0.001
+  set format y '%.3f'
+  set key top right
+  plot data index 3 using 1:2 with lines linetype 2 title 'two bounces: μ = 1.63, 1.77, … 4.25', \
+       data index 4 every ::2 using 2:3 with points linestyle 9 notitle, \
+       data index 4 every ::2 using 2:3:(sprintf('%.5f', $3)) with labels offset 0,(-0.9) notitle
+  set format y '%g'
+  unset logscale x
+  unset multiplot
+  unset output
+}

@@ -1,0 +1,41 @@
+# .csv: a block a layer: minibatch, entropy, layer. -panels.csv: panel, lr, nlayers, first and last
+# block, final loss. -rebounds.csv: a row a layer of every run; 1 lr, 6 rebound, 9 final loss.
+stats name.'-panels.csv' using 1 nooutput
+panels = STATS_records
+rows = int(ceil(panels/2.0)) + 1
+array rate[panels]; array depth[panels]; array first[panels]; array last[panels]; array loss[panels]
+do for [i=1:panels] {
+  stats name.'-panels.csv' every ::(i-1)::(i-1) using (rate[i]=$2, depth[i]=$3, first[i]=$4, last[i]=$5, loss[i]=$6, $1) nooutput
+}
+set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#d9c51f')
+top = 0.96
+bottom = 0.06
+pitch = (top - bottom + 0.055)/rows
+height = 0.98*rows + 0.3
+do for [kind in 'svg png pdf'] {
+  eval terminal(kind, height)
+  set output name.'.'.kind
+  set multiplot
+  set cbrange [0:1]
+  unset colorbox
+  unset key
+  set yrange [0:2.8]
+  set ytics 1
+  set xrange [0:58]
+  set xtics 20
+  do for [i=1:panels] {
+    row = (i-1)/2
+    column = (i-1)%2
+    set lmargin at screen 0.11 + 0.46*column
+    set rmargin at screen 0.11 + 0.46*column + 0.405
+    set tmargin at screen top - pitch*row
+    set bmargin at screen top - pitch*(row+1) + 0.055
+    set title sprintf('lr %g, %d layers, loss %.2f', rate[i], depth[i], loss[i]) offset 0,-0.9
+    set ylabel (column == 0 ? 'entropy (nats)' : '') offset 1,0
+    set xlabel ''
+    plot for [b=first[i]:last[i]] name.'.csv' index b using ($1/1000):2 with lines \
+         linewidth 0.8 linecolor palette frac ((b-first[i])/(depth[i] > 1 ? depth[i]-1.0 : 1.0))
+  }
+  unset multiplot
+  unset output
+}
