@@ -18,7 +18,6 @@ extern "C" void on_interrupt(int signal) {
 
 void watch_for_interrupts() {
   std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
 }
 
 bool interrupted() { return asked; }

@@ -29,7 +29,7 @@ T linear_attention_component(const T& delta, const T& start, const T& offset, co
 
 /// Time that v' = (mu - v) exp(v^2/tau) takes until ln(delta(0)/delta) = y, delta = 1 - v/mu:
 ///   int_0^y exp(-v(y')^2/tau) dy',  v(y) = mu - (mu - v(0)) e^-y.   y >= 0.
-/// Error: 1e-14 relative in double, digits - 5 in Real; adaptive quadrature.
+/// Error: 1e-14 relative in double, digits - 5 in Real; Gauss quadrature on panels.
 template <class T>
 T time_to_approach(const T& mu, const T& start, const T& tau, const T& y);
 
