@@ -22,6 +22,6 @@ do for [kind in 'svg png pdf'] {
   plot for [c=2:6] data index 0 using 1:c with lines linetype c-1, \
        data index 1 using (0.55*t_star):2:(0.49*t_star):(0) with vectors nohead linecolor rgb grey linewidth 0.7 dashtype 2, \
        data index 1 using (t_star*1.04):2:(sprintf('Δ = %.1f', $1)) with labels left offset 0.6,0, \
-       data index 1 using (t_star*1.04):(strlen(strcol(2)) ? NaN : 3.8):(sprintf('Δ = %.1f → ∞', $1)) with labels left offset -0.9,0
+       data index 1 every ::0::0 using (t_star*1.04):(3.8):(sprintf('Δ = %.1f', $1)) with labels left offset 0.6,0
   unset output
 }

@@ -5,7 +5,7 @@ data = name.'.csv'
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.13,0.97,0.11,0.97 spacing 0,0.13
+  set multiplot layout 2,1 margins 0.15,0.97,0.11,0.97 spacing 0,0.13
   set ylabel 'attention entropy (nats)'
   set xlabel 'time t = learning rate × steps'
   set logscale x
@@ -19,18 +19,18 @@ do for [kind in 'svg png pdf'] {
        data index 1 using 1:2 with points pointtype 6 pointsize 0.6 linecolor rgb orange linewidth 0.7 title 'Euler, step 0.02', \
        data index 2 using 1:2 with lines linetype 3 dashtype 2 title 'linear φ', \
        data index 4 every ::0::0 using 2:3 with points linestyle 9 notitle, \
-       data index 4 every ::0::0 using 2:3:(sprintf('minimum %.4f at t = %.2f', $3, $2)) with labels offset 0,-0.9 notitle
-  set xrange [*:*]
-  stats data index 3 using 1 nooutput
-  set xrange [0.3:STATS_max]
+       data index 4 every ::0::0 using 2:3:(sprintf('minimum %.4f at t = %.2f', $3, $2)) with labels offset 2,-0.9 notitle
+  set xrange [6:60]
+  set xtics (6,10,20,30,60)
   set yrange [0.7535:0.7575]
   set ytics 0.001
   set format y '%.3f'
   set key top right
   plot data index 3 using 1:2 with lines linetype 2 title 'two bounces: μ = 1.63, 1.77, … 4.25', \
        data index 4 every ::2 using 2:3 with points linestyle 9 notitle, \
-       data index 4 every ::2 using 2:3:(sprintf('%.5f', $3)) with labels offset 0,(-0.9) notitle
+       data index 4 every ::2 using 2:($3 + ($0 == 1 ? 0.0002 : -0.0002)):(sprintf('%.6f', $3)) with labels notitle
   set format y '%g'
+  set xtics autofreq
   unset logscale x
   unset multiplot
   unset output

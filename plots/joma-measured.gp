@@ -1,11 +1,11 @@
 # .csv: a block a layer: minibatch, entropy, layer. -panels.csv: panel, lr, nlayers, first and last
 # block, final loss. -rebounds.csv: a row a layer of every run; 1 lr, 6 rebound, 9 final loss.
-stats name.'-panels.csv' using 1 nooutput
+stats name.'-panels.csv' skip 1 using 1 nooutput
 panels = STATS_records
 rows = int(ceil(panels/2.0)) + 1
 array rate[panels]; array depth[panels]; array first[panels]; array last[panels]; array loss[panels]
 do for [i=1:panels] {
-  stats name.'-panels.csv' every ::(i-1)::(i-1) using (rate[i]=$2, depth[i]=$3, first[i]=$4, last[i]=$5, loss[i]=$6, $1) nooutput
+  stats name.'-panels.csv' skip 1 every ::(i-1)::(i-1) using (rate[i]=$2, depth[i]=$3, first[i]=$4, last[i]=$5, loss[i]=$6, $1) nooutput
 }
 set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#d9c51f')
 top = 0.96
@@ -23,6 +23,12 @@ do for [kind in 'svg png pdf'] {
   set ytics 1
   set xrange [0:58]
   set xtics 20
+  unset label
+  if (panels % 2 == 1) {
+    set label 1 'layers: dark is the first,' at screen 0.6, screen (top - pitch*(rows-2) - 0.4*pitch)
+    set label 2 'light the last' at screen 0.6, screen (top - pitch*(rows-2) - 0.55*pitch)
+    set label 3 'horizontal: 1000 minibatches' at screen 0.6, screen (top - pitch*(rows-2) - 0.25*pitch)
+  }
   do for [i=1:panels] {
     row = (i-1)/2
     column = (i-1)%2
@@ -36,6 +42,23 @@ do for [kind in 'svg png pdf'] {
     plot for [b=first[i]:last[i]] name.'.csv' index b using ($1/1000):2 with lines \
          linewidth 0.8 linecolor palette frac ((b-first[i])/(depth[i] > 1 ? depth[i]-1.0 : 1.0))
   }
+  row = rows - 1
+  set lmargin at screen 0.11
+  set rmargin at screen 0.84
+  set tmargin at screen top - pitch*row
+  set bmargin at screen bottom + 0.015
+  set title 'all layers of all runs' offset 0,-0.9
+  set xlabel 'rebound of the entropy: end − minimum (nats)'
+  set ylabel 'final validation loss'
+  set xrange [-0.05:2.75]
+  set yrange [5:7.5]
+  set xtics 0.5
+  set ytics 0.5
+  set key at screen 0.86, screen (top - pitch*row) left top Left reverse samplen 0.3 title 'lr'
+  plot for [i=1:panels] name.'-rebounds.csv' skip 1 using ($1 == rate[i] ? $6 : NaN):9 with points \
+       pointtype (int(word('7 5 9 11 13 6 4', (i-1)%7 + 1))) pointsize 0.5 \
+       linecolor palette frac (panels > 1 ? (i-1)/(panels-1.0) : 0.5) title sprintf('%.0e', rate[i])
+  unset key
   unset multiplot
   unset output
 }

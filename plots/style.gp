@@ -15,12 +15,12 @@ set linetype 7 linecolor rgb black linewidth 1.2 dashtype 1
 set border 3 linewidth 0.5
 set tics nomirror out scale 0.5
 set xtics offset 0,0.3
-set key samplen 1.5 spacing 1.05
+set key samplen 2 spacing 1.05
 set xlabel offset 0,0.5
 set ylabel offset 1,0
 # 96 dots an inch on a screen, 72 points on paper, 300 dots an inch in the PNG.
 terminal(kind, height) = kind eq 'svg' ? \
     sprintf("set terminal svg size 326,%d fixed font 'Helvetica,9.3' linewidth 1.2 background 'white'", 96*height) : \
   kind eq 'pdf' ? \
-    sprintf("set terminal pdfcairo size 3.4in,%.2fin font 'Helvetica,7' fontscale 1 linewidth 1 pointscale 0.5", height) : \
-    sprintf("set terminal pngcairo size 1020,%d font 'Helvetica,7' fontscale 3.1 linewidth 4 pointscale 2", 300*height)
+    sprintf("set terminal pdfcairo size 3.4in,%.2fin font 'Helvetica,7' fontscale 1 linewidth 1 pointscale 0.5 dashlength 0.6", height) : \
+    sprintf("set terminal pngcairo size 1020,%d font 'Helvetica,7' fontscale 3.1 linewidth 4 pointscale 2 dashlength 0.45", 300*height)

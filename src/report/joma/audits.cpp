@@ -39,13 +39,26 @@ double relative_distance(const Vector<double>& x, const Vector<double>& referenc
   return (x - reference).norm() / reference.norm();
 }
 
-// Two tables of one flow a law: Assumption 1, and the softmax invariant.
-std::array<std::string, 2> along_the_flow(const FigureRequest& request) {
-  CsvText stationarity{"t", "drift_mean_gradient", "error_z", "error_v"};
-  CsvText softmax{"t", "normalised_correlation", "relative_error", "variation_mean_attention",
-                  "factorisation_defect"};
-  for (const TokenLaw law : {TokenLaw::gaussian, TokenLaw::uniform}) {
-    const ClassInstance<double> instance = invariant_instance(law, request.seed);
+ClassInstance<double> exp_instance(std::string_view law, int embedding_dimension,
+                                   std::uint64_t seed) {
+  Parameters p("joma", Json::object());
+  p.set("law", std::string(law));
+  p.set("attention", "exp");
+  if (embedding_dimension > 0) p.set("embedding-dimension", std::to_string(embedding_dimension));
+  return class_instance<double>(p, seed);
+}
+
+std::size_t place(const std::vector<std::string>& columns, std::string_view name) {
+  return static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) -
+                                  columns.begin());
+}
+
+// Assumption 1, with exp attention: there `stationary` differs from `flow` by nothing else. (The
+// softmax closure also replaces the normaliser of each sample, which is another clock.)
+std::string stationarity(const FigureRequest& request) {
+  CsvText csv{"t", "drift_mean_gradient", "error_z", "error_v"};
+  for (const std::string_view law : {"gaussian", "uniform"}) {
+    const ClassInstance<double> instance = exp_instance(law, 0, request.seed);
     const PopulationFlow<double> flow(instance);
     const Index d = instance.tokens();
     const Index units = instance.units();
@@ -55,67 +68,77 @@ std::array<std::string, 2> along_the_flow(const FigureRequest& request) {
     frozen.logits = instance.logits;
     frozen.tau = 2 * instance.temperature * instance.temperature;
     frozen.attention = instance.attention;
-
-    const AnyRung<double> rung = forget_type(flow);
     const std::vector<double> times = equally_spaced(0.0, horizon, 201);
-    const Trajectory<double> full = follow(rung, times, request.name);
+    const Trajectory<double> full = follow(forget_type(flow), times, request.name);
     const Trajectory<double> stationary =
         follow(forget_type(StationaryFlow<double>(frozen)), times, request.name);
-    const auto place = [&](std::string_view name) {
-      return static_cast<std::size_t>(std::find(full.columns.begin(), full.columns.end(), name) -
-                                      full.columns.begin());
-    };
-    const std::size_t nc = place("normalised_correlation");
-    const std::size_t error = place("invariant_residual_relative");
     const Matrix<double> gradient = flow.mean_gradient(full.states[0]);
-    const Vector<double> attention = flow.mean_attention(full.states[0]);
-    // The start is left out: its relative errors are 0, which has no place on a log axis.
-    for (std::size_t i = 1; i < times.size(); ++i) {
+    // The start is left out: relative errors of 0 have no place on a log axis. Where the frozen
+    // gradients blow up first, the rows end there.
+    for (std::size_t i = 1; i < std::min(full.states.size(), stationary.states.size()); ++i) {
       const Vector<double>& x = full.states[i];
       const Vector<double>& y = stationary.states[i];
       const Eigen::Map<const Matrix<double>> v(x.data(), instance.weights.rows(), units);
       const Vector<double> tokens = v.topRows(d).reshaped();
-      stationarity.number(times[i])
+      csv.number(times[i])
           .number((flow.mean_gradient(x) - gradient).norm() / gradient.norm())
           .number(relative_distance(y.tail(d), x.tail(d)))
           .number(relative_distance(y.head(d * units), tokens))
           .end_row();
-      softmax.number(times[i])
-          .number(full.rows[i][nc])
-          .number(full.rows[i][error])
-          .number(relative_distance(flow.mean_attention(x), attention))
-          .number(flow.factorisation_defect(x))
+    }
+    csv.end_block();
+  }
+  return csv.text();
+}
+
+// The softmax invariant: its error in direction and size beside what it assumes.
+std::string softmax_invariant(const FigureRequest& request) {
+  CsvText csv{"t", "normalised_correlation", "relative_error", "change_mean_attention",
+              "factorisation_defect"};
+  for (const TokenLaw law : {TokenLaw::gaussian, TokenLaw::uniform}) {
+    const PopulationFlow<double> flow(invariant_instance(law, request.seed));
+    const Trajectory<double> run =
+        follow(forget_type(flow), equally_spaced(0.0, horizon, 201), request.name);
+    const std::size_t nc = place(run.columns, "normalised_correlation");
+    const std::size_t error = place(run.columns, "invariant_residual_relative");
+    const Vector<double> attention = flow.mean_attention(run.states[0]);
+    for (std::size_t i = 1; i < run.t.size(); ++i) {
+      csv.number(run.t[i])
+          .number(run.rows[i][nc])
+          .number(run.rows[i][error])
+          .number(relative_distance(flow.mean_attention(run.states[i]), attention))
+          .number(flow.factorisation_defect(run.states[i]))
           .end_row();
     }
-    stationarity.end_block();
-    softmax.end_block();
+    csv.end_block();
   }
-  return {stationarity.text(), softmax.text()};
+  return csv.text();
 }
 
 // The exp invariant with i.i.d. unit vectors of R^d for embeddings; 0 stands for orthonormal.
 std::string embeddings(const FigureRequest& request) {
+  constexpr std::uint64_t draws = 11;  // of embeddings, X and start; odd: the median is a run
   CsvText csv{"step", "relative_error", "dimension"};
   for (const int dimension : {0, 255, 64, 22}) {
-    Parameters p("joma", Json::object());
-    p.set("law", "gaussian");
-    p.set("attention", "exp");
-    if (dimension > 0) p.set("embedding-dimension", std::to_string(dimension));
-    const AnyRung<double> rung =
-        forget_type(PopulationFlow<double>(class_instance<double>(p, request.seed)));
-    const auto error = static_cast<std::size_t>(
-        std::find(rung.columns.begin(), rung.columns.end(), "invariant_residual_relative") -
-        rung.columns.begin());
     WalkRequest walk_request;
     walk_request.step_size = 0.1;
     walk_request.steps = 500;
     walk_request.save_steps = evenly_spread_steps(500, 101);
     walk_request.jobs = request.jobs;
-    const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
-    require_usable(run.outcome, request.name);
-    for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    std::vector<Trajectory<double>> runs;
+    for (std::uint64_t k = 0; k < draws; ++k) {
+      const AnyRung<double> rung = forget_type(
+          PopulationFlow<double>(exp_instance("gaussian", dimension, request.seed + k)));
+      runs.push_back(std::move(walk(rung, rung.initial, walk_request).front()));
+      require_usable(runs.back().outcome, request.name);
+    }
+    const std::size_t error = place(runs.front().columns, "invariant_residual_relative");
+    for (std::size_t i = 0; i < walk_request.save_steps.size(); ++i) {
+      std::array<double, draws> errors{};
+      for (std::size_t k = 0; k < draws; ++k) errors[k] = runs[k].rows[i][error];
+      std::nth_element(errors.begin(), errors.begin() + draws / 2, errors.end());
       csv.number(static_cast<double>(walk_request.save_steps[i]))
-          .number(run.rows[i][error])
+          .number(errors[draws / 2])
           .number(dimension)
           .end_row();
     }
@@ -154,9 +177,8 @@ std::string attention_kinds(const FigureRequest& request) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const auto [stationarity, softmax] = along_the_flow(request);
-  return {{request.name + "-stationarity.csv", stationarity},
-          {request.name + "-softmax.csv", softmax},
+  return {{request.name + "-stationarity.csv", stationarity(request)},
+          {request.name + "-softmax.csv", softmax_invariant(request)},
           {request.name + "-embeddings.csv", embeddings(request)},
           {request.name + "-attention.csv", attention_kinds(request)}};
 }
