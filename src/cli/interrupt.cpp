@@ -16,9 +16,7 @@ extern "C" void on_interrupt(int signal) {
 
 }  // namespace
 
-void watch_for_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-}
+void watch_for_interrupts() { std::signal(SIGINT, on_interrupt); }
 
 bool interrupted() { return asked; }
 
