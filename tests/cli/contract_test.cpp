@@ -1,0 +1,230 @@
+/// The command-line contract, on the real binary.
+
+#include <sys/wait.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Answer {
+  int status;
+  std::string out;  // standard output and standard error together
+};
+
+// A folder of its own for every test, removed afterwards.
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "popgrad-test-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+  [[nodiscard]] std::string file(const std::string& name, const std::string& text = {}) const {
+    if (!text.empty()) std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+};
+
+Answer shell(const std::string& line) {
+  FILE* pipe = ::popen(line.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Answer answer{};
+  std::array<char, 4096> buffer{};
+  std::size_t n = 0;
+  while ((n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0) {
+    answer.out.append(buffer.data(), n);
+  }
+  answer.status = WEXITSTATUS(::pclose(pipe));
+  return answer;
+}
+
+Answer popgrad(const std::string& words) {
+  return shell(std::string(POPGRAD_BINARY) + " " + words + " 2>&1");
+}
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
+  const Folder folder;
+  const std::string broken = folder.file("broken.json", "{\"mu\": [1, 2");
+  const std::string twice = folder.file("twice.json", "{\"mu\": [1], \"mu\": [2]}");
+  const std::string unknown = folder.file("unknown.json", "{\"mew\": [1]}");
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"run joma reduced --digits 5", "--digits 5 must be 16"},
+      {"run joma reduced --t1 -1", "--t1 -1 must be > 0"},
+      {"run joma reduced --save 1", "--save 1 must be >= 2"},
+      {"run joma reduced --save-at 1,0.5", "--save-at 0.5"},
+      {"run joma reduced --method euler", "--method euler must be"},
+      {"run joma reduced --temperature nan", "nan is not a finite number"},
+      {"run joma reduced --steps 5", "has no meaning"},
+      {"run joma gd --runs 3", "has no meaning"},
+      {"run joma sgd --steps 10 --t1 1", "exclude each other"},
+      {"run jomma reduced", "did you mean 'joma'"},
+      {"run joma reducd", "did you mean 'reduced'"},
+      {"verify joma.salient-frst", "did you mean 'joma.salient-first'"},
+      {"run joma reduced --tempratur 2", "did you mean '--temperature'"},
+      {"run joma reduced --length 3", "not read by this rung"},
+      {"run joma reduced --instance " + broken, "line 1"},
+      {"run joma reduced --instance " + twice, "twice"},
+      {"run joma reduced --instance " + unknown, "did you mean 'mu'"},
+      {"run joma reduced --instance /nonexistent.json", "cannot be read"},
+      {"run joma reduced -o " + folder.file("x.txt"), "must be .csv, .json or .npz"},
+      {"run joma reduced -o /nonexistent/x.csv", "cannot be written"},
+      {"compare joma reduced", "either a second rung or --with"},
+      {"figure joma-entrop", "did you mean 'joma-entropy'"},
+      {"equations joma reduced --format tex", "must be latex, cpp, python or text"},
+      {"", "subcommand"},
+  };
+  for (const auto& [words, expected] : cases) {
+    const Answer answer = popgrad(words);
+    CAPTURE(words, answer.out);
+    CHECK(answer.status == 2);
+    CHECK(answer.out.find(expected) != std::string::npos);
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("cli: the blow-up is an event, in double and in fifty digits", "[cli]") {
+  const Folder folder;
+  const std::string delta = folder.file("delta.json", "{\"delta\": [1, 2]}");
+  const std::string out = folder.file("out.json");
+  REQUIRE(popgrad("run joma reduced --instance " + delta + " -o " + out).status == 0);
+  Json document = Json::parse(content(out));
+  CHECK(document["model"] == "joma");
+  CHECK(document["parameters"]["delta"] == Json({1.0, 2.0}));
+  CHECK(document["columns"][0] == "t");
+  CHECK(document["rows"].size() == 100);
+  REQUIRE(document["events"].size() == 1);
+  CHECK(document["events"][0]["name"] == "blow-up");
+  CHECK(document["events"][0]["column"] == "v_1");
+  CHECK(document["events"][0]["t"].get<double>() == Approx(std::sqrt(M_PI / 2) / 2).margin(1e-9));
+  REQUIRE(popgrad("run joma reduced --digits 50 --instance " + delta + " -o " + out).status == 0);
+  document = Json::parse(content(out));
+  // sqrt(pi/2)/2 to 45 digits, from another program (bc -l).
+  const std::string digits = "0.62665706865775012560394132120276131325174668";
+  CHECK(document["events"][0]["t"].get<std::string>().substr(0, 42) == digits.substr(0, 42));
+}
+
+TEST_CASE("cli: reduced and closed form agree from the command line", "[cli]") {
+  const Folder folder;
+  const std::string mu = folder.file("mu.json", "{\"mu\":[1,2,3],\"v0\":[0.05,0.05,0.05]}");
+  const std::string common = " --instance " + mu + " --t1 4 --save 5 --states --quiet -o ";
+  REQUIRE(popgrad("run joma reduced" + common + folder.file("a.json")).status == 0);
+  REQUIRE(popgrad("run joma closed-form" + common + folder.file("b.json")).status == 0);
+  const Json a = Json::parse(content(folder.file("a.json")))["rows"];
+  const Json b = Json::parse(content(folder.file("b.json")))["rows"];
+  REQUIRE(a.size() == 5);
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    for (std::size_t c = 4; c < 7; ++c) {  // v_0, v_1, v_2
+      CHECK(a[k][c].get<double>() == Approx(b[k][c].get<double>()).margin(1e-10));
+    }
+  }
+}
+
+TEST_CASE("cli: same seed, any number of jobs, identical bytes", "[cli]") {
+  const Folder folder;
+  for (const std::string suffix : {".csv", ".npz"}) {
+    const std::string one = folder.file("same" + suffix);
+    REQUIRE(popgrad("run joma sgd --runs 4 --steps 100 --jobs 1 -q -o " + one).status == 0);
+    const std::string first = content(one);
+    REQUIRE(popgrad("run joma sgd --runs 4 --steps 100 --jobs 2 -q -o " + one).status == 0);
+    const std::string second = content(one);
+    // The npz records its command line, in which the number of jobs stands.
+    if (suffix == ".csv") CHECK(first == second);
+    CHECK(first.size() == second.size());
+    CHECK_FALSE(first.empty());
+  }
+  const std::string text = content(folder.file("same.csv"));
+  CHECK(text.rfind("run,t,attention_entropy,", 0) == 0);
+}
+
+TEST_CASE("cli: a failed write leaves the old result whole", "[cli]") {
+  const Folder folder;
+  const std::string out = folder.file("old.csv", "the old result\n");
+  CHECK(popgrad("run joma reduced --t1 -1 -o " + out).status == 2);
+  CHECK(content(out) == "the old result\n");
+  CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator{}) == 1);
+}
+
+TEST_CASE("cli: an interrupted run saves and goes on to the same bytes", "[cli]") {
+  const Folder folder;
+  const std::string whole = folder.file("whole.csv");
+  const std::string part = folder.file("part.csv");
+  const std::string words = "run joma sgd --steps 60000 --save 7 -q -o ";
+  REQUIRE(popgrad(words + whole).status == 0);
+  // Asked to stop after a moment; if the machine was faster than that, there is nothing to resume.
+  const Answer stopped = shell("timeout -s INT 0.1 " + std::string(POPGRAD_BINARY) + " " + words +
+                               part + " 2>&1; echo status $?");
+  if (stopped.out.find("interrupted") != std::string::npos) {
+    CHECK(stopped.out.find("--resume") != std::string::npos);
+    REQUIRE(fs::exists(part + ".checkpoint.json"));
+    REQUIRE(popgrad("run --resume " + part + ".checkpoint.json -o " + part).status == 0);
+  }
+  CHECK(content(part) == content(whole));
+}
+
+TEST_CASE("cli: verify speaks the JSON of the contract", "[cli]") {
+  const Answer answer =
+      shell(std::string(POPGRAD_BINARY) + " verify 'joma.tree-*' --json - 2>/dev/null");
+  CHECK(answer.status == 0);
+  const Json document = Json::parse(answer.out);
+  CHECK(document["summary"]["holds"] == 2);
+  for (const Json& s : document["statements"]) {
+    CHECK(s["verdict"] == "holds");
+    CHECK(s["evidence"].size() >= 2);
+    for (const Json& control : s["controls"]) CHECK(control["verdict"] == "violated");
+  }
+}
+
+TEST_CASE("cli: recorded runs in three formats give the same deviation", "[cli]") {
+  const Folder folder;
+  REQUIRE(popgrad("run joma reduced --t1 2 -q -o " + folder.file("r.csv")).status == 0);
+  REQUIRE(popgrad("run joma reduced --t1 2 -q -o " + folder.file("r.npz")).status == 0);
+  std::ofstream lines(folder.file("r.jsonl"));
+  std::istringstream csv(content(folder.file("r.csv")));
+  std::string row;
+  std::getline(csv, row);
+  while (std::getline(csv, row)) {
+    const std::size_t comma = row.find(',');
+    lines << "{\"t\": " << row.substr(0, comma) << ", \"attention_entropy\": "
+          << row.substr(comma + 1, row.find(',', comma + 1) - comma - 1) << "}\n";
+  }
+  lines.close();
+  for (const char* suffix : {".csv", ".npz", ".jsonl"}) {
+    const Answer answer = popgrad("compare joma reduced --t1 2 --clock 1 --with " +
+                                  folder.file(std::string("r") + suffix));
+    CAPTURE(suffix, answer.out);
+    CHECK(answer.status == 0);
+    CHECK(answer.out.find("attention_entropy") != std::string::npos);
+    CHECK(answer.out.find("1.0000") != std::string::npos);  // correlation with itself
+  }
+  const std::string bad = folder.file("bad.csv", "t,attention_entropy\n0,1\n1,x\n");
+  const Answer answer = popgrad("compare joma reduced --with " + bad);
+  CHECK(answer.status == 2);
+  CHECK(answer.out.find("line 3, column 2") != std::string::npos);
+}
+
+TEST_CASE("cli: equations print what is integrated", "[cli]") {
+  CHECK(popgrad("equations joma reduced --format python").out.find("dv_0 = ") == 0);
+  CHECK(popgrad("equations joma reduced --format latex").out.find("\\dot{v_{0}}") !=
+        std::string::npos);
+  CHECK(popgrad("equations joma flow --attention softmax --phi gelu").status == 0);
+  CHECK(popgrad("list --errata").status == 0);
+}

@@ -1,0 +1,74 @@
+#include "popgrad/scalar.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popgrad/identity.hpp"
+#include "popgrad/scalar/dual.hpp"
+#include "popgrad/scalar/interval.hpp"
+#include "popgrad/scalar/rational.hpp"
+#include "popgrad/scalar/real.hpp"
+
+using namespace popgrad;
+
+TEST_CASE("scalars read decimals and quotients exactly", "[scalar]") {
+  CHECK(from_text<Rational>("-12.5e-3") == Rational(-1) / Rational(80));
+  CHECK(from_text<Rational>("3/12") == Rational(1) / Rational(4));
+  CHECK(from_text<double>("0.1") == 0.1);
+  CHECK(vanishes(from_text<Expression>("0.05") - Expression(1) / 20) == Truth::yes);
+  CHECK(contains(from_text<Interval>("0.1"), "1/10"));
+  const DigitsScope scope(50);
+  CHECK(abs(from_text<Real>("0.1") * 10 - 1) < Real("1e-49"));
+  CHECK(to_text(from_text<Real>("1/3")).substr(0, 42) ==
+        "0.3333333333333333333333333333333333333333");
+}
+
+TEST_CASE("scalars refuse what is not a finite number", "[scalar]") {
+  for (const char* text : {"", "1e", "nan", "inf", "0x1", "1/0", "1 2", "--1", "1e999999"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(from_text<double>(text), std::invalid_argument);
+    CHECK_THROWS_AS(from_text<Rational>(text), std::invalid_argument);
+  }
+  CHECK_THROWS_WITH(from_text<double>("1e400"), Catch::Contains("--digits"));
+}
+
+TEST_CASE("intervals contain the value in fifty digits", "[scalar]") {
+  const DigitsScope scope(50);
+  const Interval x = from_text<Interval>("0.7");
+  const Real y = from_text<Real>("0.7");
+  CHECK(contains(error_function(x), to_text(Real(error_function(y)))));
+  CHECK(contains(exp(x), to_text(Real(exp(y)))) == contains(exp(x), to_text(Real(exp(y)))));
+  CHECK(lower_double(exp(x)) <= to_double(Real(exp(y))));
+  CHECK(upper_double(exp(x)) >= to_double(Real(exp(y))));
+  // An unknown sign is said, not guessed.
+  const Interval either = make_interval("-1", "1");
+  CHECK(less(Interval(0), either) == Truth::undecided);
+  CHECK(less(Interval(0), x) == Truth::yes);
+  const Interval hull = where_positive(either, Interval(2), Interval(-3));
+  CHECK(contains(hull, "2"));
+  CHECK(contains(hull, "-3"));
+}
+
+TEST_CASE("symbols leave conditions undecided", "[scalar]") {
+  const Expression x = symbol("x");
+  CHECK(less(Expression(0), x) == Truth::undecided);
+  CHECK(less(Expression(0), Expression(2)) == Truth::yes);
+  CHECK(vanishes(x - x) == Truth::yes);
+  CHECK(vanishes(x * x - 1) == Truth::no);
+  const Expression slope = error_function(x).diff(GiNaC::ex_to<GiNaC::symbol>(x));
+  CHECK(vanishes(slope - 2 * GiNaC::exp(-x * x) / GiNaC::sqrt(GiNaC::Pi)) == Truth::yes);
+}
+
+TEMPLATE_TEST_CASE("dual numbers carry the derivative", "[scalar]", double, Real) {
+  const DigitsScope scope(40);
+  const Dual<TestType> x(TestType(3) / TestType(4), TestType(1));
+  const TestType v = x.value;
+  using std::abs, std::exp, std::log, std::sqrt;
+  // A few units in the last place of order-1 numbers.
+  const TestType tiny = TestType(10) * machine_epsilon<TestType>();
+  CHECK(abs(exp(x * x).slope - 2 * v * exp(TestType(v * v))) < tiny);
+  CHECK(abs(log(x).slope - 1 / v) < tiny);
+  CHECK(abs(sqrt(x).slope - 1 / (2 * sqrt(v))) < tiny);
+  CHECK(abs((x / (x + Dual<TestType>(1))).slope - 1 / ((1 + v) * (1 + v))) < tiny);
+  CHECK(abs(error_function(x).slope - 2 / sqrt(pi<TestType>()) * exp(TestType(-v * v))) < tiny);
+}

@@ -1,0 +1,215 @@
+#include "popgrad/solve.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popgrad/fit.hpp"
+#include "popgrad/scalar/real.hpp"
+#include "problems/any_flow.hpp"
+#include "solve/explicit_steppers.hpp"
+#include "solve/rosenbrock4_core.hpp"
+
+using namespace popgrad;
+using problems::any_flow;
+
+namespace {
+
+// x' = y, y' = -x from (1, 0): (cos t, -sin t).
+AnyRung<double> oscillator() {
+  return any_flow<double>(Vector<double>{{1.0, 0.0}}, [](const auto& x, auto& dx) {
+    dx[0] = x[1];
+    dx[1] = -x[0];
+  });
+}
+
+SolveRequest<double> request_to(double end, double tolerance) {
+  SolveRequest<double> request;
+  request.end = end;
+  request.save_at = equally_spaced(0.0, end, 11);
+  request.relative_tolerance = tolerance;
+  request.absolute_tolerance = tolerance;
+  return request;
+}
+
+// Error at t = 2 of `stepper` walked with equal steps (tolerances too loose to reject one).
+double fixed_step_error(solving::Stepper<double>& stepper, int steps) {
+  const double h = 2.0 / steps;
+  stepper.start(Vector<double>{{1.0, 0.0}}, 0.0, h);
+  for (int k = 0; k < steps; ++k) REQUIRE(stepper.try_step(h));
+  return std::hypot(stepper.x()[0] - std::cos(2.0), stepper.x()[1] + std::sin(2.0));
+}
+
+}  // namespace
+
+TEST_CASE("solve: dopri5 converges at order 5, its dense output at order 4 locally 5", "[solve]") {
+  const AnyRung<double> rung = oscillator();
+  const solving::Field<double> field{rung.rhs, {}};
+  const std::vector<double> counts{20, 40, 80};
+  std::vector<double> steps, errors, inside;
+  for (const double n : counts) {
+    const auto stepper = solving::make_dopri5<double>(field, {1e9, 1e9});
+    steps.push_back(2.0 / n);
+    errors.push_back(fixed_step_error(*stepper, static_cast<int>(n)));
+    Vector<double> x;
+    const double t = (stepper->t() + stepper->t_old()) / 2;
+    stepper->at(t, x);
+    inside.push_back(std::hypot(x[0] - std::cos(t), x[1] + std::sin(t)));
+  }
+  // 0.2 around the theory, as for every order measured here.
+  CHECK(log_log_slope(steps, errors) == Approx(5.0).margin(0.2));
+  CHECK(log_log_slope(steps, inside) > 3.8);
+}
+
+TEST_CASE("solve: rosenbrock4 converges at order 4", "[solve]") {
+  // x'' = -x^2 from (1, 0), against dopri5 at a tolerance far below the errors measured.
+  SolveRequest<double> precise = request_to(2.0, 1e-14);
+  precise.save_at = {2.0};
+  const std::vector<double> reference = solve(any_flow<double>(Vector<double>{{1.0, 0.0}},
+                                                               [](const auto& x, auto& dx) {
+                                                                 dx[0] = x[1];
+                                                                 dx[1] = -x[0] * x[0];
+                                                               }),
+                                              precise)
+                                            .rows.front();
+  std::vector<double> steps, errors;
+  for (const int n : {40, 80, 160}) {
+    solving::Rosenbrock4Core core(
+        2,
+        [](const double* x, double* dx, double) {
+          dx[0] = x[1];
+          dx[1] = -x[0] * x[0];
+        },
+        [](const double* x, double* j, double) {
+          j[0] = 0;
+          j[1] = 1;
+          j[2] = -2 * x[0];
+          j[3] = 0;
+        },
+        1.0, 1.0);
+    double x[2] = {1, 0};
+    double next[2];
+    const double h = 2.0 / n;
+    for (int k = 0; k < n; ++k) {
+      core.plain_step(x, k * h, next, h);
+      x[0] = next[0];
+      x[1] = next[1];
+    }
+    steps.push_back(h);
+    errors.push_back(std::hypot(x[0] - reference[0], x[1] - reference[1]));
+  }
+  CHECK(log_log_slope(steps, errors) == Approx(4.0).margin(0.2));
+}
+
+TEST_CASE("solve: the error follows the tolerance for every method", "[solve]") {
+  AnyRung<double> rung = oscillator();
+  rung.jacobian = [](const Vector<double>&, Matrix<double>& j, const double&) {
+    j.resize(2, 2);
+    j << 0, 1, -1, 0;
+  };
+  for (const Method method : {Method::dopri5, Method::bulirsch_stoer, Method::rosenbrock4}) {
+    for (const double tolerance : {1e-6, 1e-9}) {
+      SolveRequest<double> request = request_to(5.0, tolerance);
+      request.method = method;
+      const auto run = solve(rung, request);
+      REQUIRE(run.outcome.ending == Ending::reached_end);
+      REQUIRE(run.t == request.save_at);  // exactly where asked, ends included
+      for (std::size_t k = 0; k < run.t.size(); ++k) {
+        // Local errors of some hundred steps add up.
+        CHECK(std::fabs(run.rows[k][0] - std::cos(run.t[k])) < 300 * tolerance);
+      }
+    }
+  }
+}
+
+TEST_CASE("solve: a crossing is located to the tolerance", "[solve][events]") {
+  AnyRung<double> rung = oscillator();
+  const auto x0 = [](const Vector<double>& x, const double&) { return x[0]; };
+  rung.events = {{"zero", "x_0", EventKind::crossing, x0, x0}};
+  const auto run = solve(rung, request_to(10.0, 1e-12));
+  REQUIRE(run.events.size() == 3);
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(run.events[k].t == Approx((0.5 + static_cast<double>(k)) * M_PI).margin(1e-10));
+  }
+}
+
+TEST_CASE("solve: the blow-up of x' = x^2 at 1 is an event", "[solve][events]") {
+  const auto square = [](const auto& x, auto& dx) { dx[0] = x[0] * x[0]; };
+  const auto run = solve(any_flow<double>(Vector<double>{{1.0}}, square), request_to(3.0, 1e-11));
+  REQUIRE(run.outcome.ending == Ending::blew_up);
+  REQUIRE(run.events.size() == 1);
+  CHECK(run.events[0].t == Approx(1.0).margin(1e-9));
+  CHECK(run.rows.size() == 4);  // t = 0, 0.3, 0.6, 0.9
+
+  const DigitsScope scope(50);
+  SolveRequest<Real> request;
+  request.end = Real(3);
+  request.relative_tolerance = Real("1e-45");
+  request.absolute_tolerance = Real("1e-45");
+  const auto precise = solve(any_flow<Real>(Vector<Real>::Constant(1, Real(1)), square), request);
+  REQUIRE(precise.events.size() == 1);
+  CHECK(abs(precise.events[0].t - Real(1)) < Real("1e-40"));
+}
+
+TEST_CASE("solve: exponential growth is no blow-up", "[solve][events]") {
+  const auto run =
+      solve(any_flow<double>(Vector<double>{{1.0}}, [](const auto& x, auto& dx) { dx = x; }),
+            request_to(50.0, 1e-10));
+  CHECK(run.outcome.ending == Ending::reached_end);
+  CHECK(run.events.empty());
+  // 50 time constants magnify a relative error of 1e-10 a step some hundredfold.
+  CHECK(run.rows.back()[0] / std::exp(50.0) == Approx(1.0).margin(1e-6));
+}
+
+TEST_CASE("solve: failures are outcomes and never loops", "[solve]") {
+  const auto to_nan = any_flow<double>(Vector<double>{{1.0}}, [](const auto& x, auto& dx) {
+    dx[0] = -std::sqrt(x[0] - 0.5);  // not a number below 1/2
+    if (x[0] < 0.75) dx[0] = std::nan("");
+  });
+  const auto failed = solve(to_nan, request_to(10.0, 1e-8));
+  CHECK_FALSE(failed.outcome.usable());
+  CHECK(failed.outcome.t_reached < 1.0);
+  CHECK(failed.last_state[0] >= 0.74);
+
+  SolveRequest<double> small = request_to(1000.0, 1e-12);
+  small.step_budget = 50;
+  const auto exhausted = solve(oscillator(), small);
+  CHECK(exhausted.outcome.ending == Ending::budget_exhausted);
+  CHECK(exhausted.outcome.steps_taken + exhausted.outcome.steps_rejected == 50);
+
+  SolveRequest<double> stopped = request_to(1e6, 1e-10);
+  stopped.on_progress = [](double t) { return t > 10; };
+  CHECK(solve(oscillator(), stopped).outcome.ending == Ending::interrupted);
+}
+
+TEST_CASE("solve: auto hands a stiff flow to rosenbrock4", "[solve]") {
+  // y follows x, which decays slowly; the ratio of rates is 1e5.
+  const auto stiff = any_flow<double>(
+      Vector<double>{{1.0, 0.0}},
+      [](const auto& x, auto& dx) {
+        dx[0] = -x[0];
+        dx[1] = -1e5 * (x[1] - x[0]);
+      },
+      [](const auto&, auto& j) {
+        j(0, 0) = -1;
+        j(1, 0) = 1e5;
+        j(1, 1) = -1e5;
+      });
+  SolveRequest<double> request = request_to(5.0, 1e-8);
+  const auto automatic = solve(stiff, request);
+  request.method = Method::dopri5;
+  const auto explicit_run = solve(stiff, request);
+  REQUIRE(automatic.outcome.ending == Ending::reached_end);
+  CHECK(automatic.outcome.steps_taken * 10 < explicit_run.outcome.steps_taken);
+  CHECK(automatic.rows.back()[0] == Approx(std::exp(-5.0)).margin(1e-6));
+  CHECK_FALSE(automatic.outcome.notes.empty());
+}
+
+TEST_CASE("solve: requests that make no sense are refused", "[solve]") {
+  SolveRequest<double> request = request_to(1.0, 1e-8);
+  request.relative_tolerance = 0;
+  CHECK_THROWS_AS(solve(oscillator(), request), std::invalid_argument);
+  request = request_to(1.0, 1e-8);
+  request.save_at = {0.5, 0.2};
+  CHECK_THROWS_AS(solve(oscillator(), request), std::invalid_argument);
+  CHECK_THROWS_WITH(method_from_name("dopri"), Catch::Contains("did you mean 'dopri5'"));
+}

@@ -1,0 +1,78 @@
+#include "popgrad/statement.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+
+using namespace popgrad;
+
+TEST_CASE("bounded evidence holds, fails, and knows when it cannot tell", "[statement]") {
+  CHECK(bounded(EvidenceKind::numerical, "", 1, 2, "").verdict == Verdict::holds);
+  CHECK(bounded(EvidenceKind::numerical, "", 3, 2, "").verdict == Verdict::violated);
+  CHECK(bounded(EvidenceKind::numerical, "", std::nan(""), 2, "").verdict == Verdict::inconclusive);
+}
+
+TEST_CASE("an examination is as good as its worst evidence", "[statement]") {
+  Examination e;
+  CHECK(e.verdict() == Verdict::inconclusive);  // nothing shown is not shown
+  e.evidence.push_back(reported("told", 1));
+  CHECK(e.verdict() == Verdict::inconclusive);  // a report judges nothing
+  e.evidence.push_back(identity(EvidenceKind::symbolic, "", Truth::yes));
+  CHECK(e.verdict() == Verdict::holds);
+  e.hypotheses.push_back({"h", Truth::undecided, ""});
+  CHECK(e.verdict() == Verdict::inconclusive);  // undecided is never taken for yes
+  e.hypotheses.back().met = Truth::yes;
+  e.evidence.push_back(identity(EvidenceKind::exact, "", Truth::no));
+  CHECK(e.verdict() == Verdict::violated);
+  e.hypotheses.back().met = Truth::no;
+  CHECK(e.verdict() == Verdict::not_applicable);
+}
+
+TEST_CASE("a check whose control is not refuted is not sound", "[statement]") {
+  Statement s;
+  s.id = "test";
+  s.controls = {{"wrong", "nothing is wrong"}};
+  bool refutes = true;
+  s.examine = [&](const Setting&, std::string_view variant) {
+    Examination e;
+    const bool control = !variant.empty();
+    e.evidence.push_back(bounded(EvidenceKind::numerical, "", control && refutes ? 2 : 0, 1, ""));
+    return e;
+  };
+  CHECK(check(s, Setting{}).sound());
+  refutes = false;
+  CHECK_FALSE(check(s, Setting{}).sound());
+}
+
+TEST_CASE("every statement is registered once, with a source and controls", "[statement]") {
+  std::set<std::string> ids;
+  for (const Statement& s : statements()) {
+    CAPTURE(s.id);
+    CHECK(ids.insert(s.id).second);
+    CHECK_FALSE(s.claim.empty());
+    CHECK_FALSE(s.hypotheses.empty());
+    CHECK(s.paper.find("2310.00535") != std::string::npos);
+    CHECK_FALSE(s.reaches.empty());
+    CHECK(s.controls.size() >= 2);
+    CHECK(s.examine);
+  }
+  for (const Erratum& e : errata()) {
+    CAPTURE(e.name);
+    CHECK(ids.contains(e.statement));
+    for (const Evidence& item : e.evidence()) {
+      if (item.kind != EvidenceKind::report) CHECK(item.verdict == Verdict::holds);
+    }
+  }
+}
+
+TEST_CASE("every statement holds and every control is refuted", "[statement][slow]") {
+  for (const Statement& s : statements()) {
+    if (s.needs_data) continue;
+    const Finding finding = check(s, Setting{});
+    CAPTURE(s.id, finding.failure);
+    CHECK(finding.sound());
+    std::set<EvidenceKind> kinds;
+    for (const Evidence& item : finding.examination.evidence) kinds.insert(item.kind);
+    for (const EvidenceKind kind : s.reaches) CHECK(kinds.contains(kind));
+  }
+}
