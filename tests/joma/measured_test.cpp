@@ -101,8 +101,8 @@ TEST_CASE("Measured runs: files are read whole and faults named by line", "[meas
                     Catch::Contains("line 2") && Catch::Contains("oops"));
   written(header + "1,1e-3,1,0\n");
   CHECK_THROWS_WITH(read_measured_runs(path.string()), Catch::Contains("4 fields"));
-  written("nlayers,lr,minibatch,layer,entropies,val_loss\n1,1,1,0,1,1\n");
-  CHECK_THROWS_WITH(read_measured_runs(path.string()), Catch::Contains("did you mean 'entropies'"));
+  written("nlayers,lr,minibatch,layer,entropi,val_loss\n1,1,1,0,1,1\n");
+  CHECK_THROWS_WITH(read_measured_runs(path.string()), Catch::Contains("did you mean 'entropi'"));
   fs::remove(path);
   CHECK_THROWS_WITH(read_measured_runs(path.string()), Catch::Contains("cannot be read"));
 }
