@@ -8,9 +8,10 @@ height = 3.7
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   set output name.'.'.kind
-  set multiplot layout 2,2 margins 0.11,0.98,0.085,0.955 spacing 0.13,0.125
+  set multiplot layout 2,2 margins 0.125,0.965,0.085,0.955 spacing 0.145,0.125
   set title offset 0,-0.8
-  set key samplen 1 spacing 0.95
+  set key samplen 1.3 spacing 1.1
+  set ylabel offset 0.4,0
 
   set title '(a) stationarity assumed'
   set xlabel 'time t'
@@ -18,8 +19,8 @@ do for [kind in 'svg png pdf'] {
   set logscale y
   set format y '10^{%T}'
   set xrange [0:200]
-  set yrange [1e-3:10]
-  set key bottom right
+  set yrange [1e-3:30]
+  set key top left reverse Left
   plot name.'-stationarity.csv' index 0 using 1:2 with lines linetype 1 title 'drift of E[g x]', \
        '' index 0 using 1:3 with lines linetype 2 title 'error in z', \
        '' index 0 using 1:4 with lines linetype 3 title 'error in v', \
@@ -57,7 +58,7 @@ do for [kind in 'svg png pdf'] {
   set logscale x
   set xrange [0.01:300]
   set yrange [0:2.6]
-  set key bottom left reverse Left
+  set key bottom left reverse Left spacing 0.95
   set xtics (0.01,0.1,1,10,100)
   plot name.'-attention.csv' index 2 using 1:2 with lines linetype 2 linewidth 3 title 'stationary, exp', \
        '' index 0 using 1:2 with lines linetype 1 title 'reduced, exp', \
@@ -65,7 +66,6 @@ do for [kind in 'svg png pdf'] {
        '' index 1 using 1:2 with lines linetype 1 dashtype 2 title 'red., softmax'
   set xtics autofreq
   unset logscale x
-  set ylabel offset 1,0
   unset multiplot
   unset output
 }

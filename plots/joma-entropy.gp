@@ -5,8 +5,8 @@ data = name.'.csv'
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.15,0.97,0.11,0.97 spacing 0,0.13
-  set ylabel 'attention entropy (nats)'
+  set multiplot layout 2,1 margins 0.17,0.97,0.11,0.97 spacing 0,0.13
+  set ylabel 'attention entropy (nats)' offset 0.3,0
   set xlabel 'time t = learning rate × steps'
   set logscale x
   set xrange [0.1:100]
@@ -19,7 +19,7 @@ do for [kind in 'svg png pdf'] {
        data index 1 using 1:2 with points pointtype 6 pointsize 0.6 linecolor rgb orange linewidth 0.7 title 'Euler, step 0.02', \
        data index 2 using 1:2 with lines linetype 3 dashtype 2 title 'linear φ', \
        data index 4 every ::0::0 using 2:3 with points linestyle 9 notitle, \
-       data index 4 every ::0::0 using 2:3:(sprintf('minimum %.4f at t = %.2f', $3, $2)) with labels offset 2,-0.9 notitle
+       data index 4 every ::0::0 using 2:3:(sprintf("minimum %.4f\nat t = %.2f", $3, $2)) with labels offset 3.5,-1 notitle
   set xrange [6:60]
   set xtics (6,10,20,30,60)
   set yrange [0.7535:0.7575]

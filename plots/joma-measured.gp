@@ -23,12 +23,6 @@ do for [kind in 'svg png pdf'] {
   set ytics 1
   set xrange [0:58]
   set xtics 20
-  unset label
-  if (panels % 2 == 1) {
-    set label 1 'layers: dark is the first,' at screen 0.6, screen (top - pitch*(rows-2) - 0.4*pitch)
-    set label 2 'light the last' at screen 0.6, screen (top - pitch*(rows-2) - 0.55*pitch)
-    set label 3 'horizontal: 1000 minibatches' at screen 0.6, screen (top - pitch*(rows-2) - 0.25*pitch)
-  }
   do for [i=1:panels] {
     row = (i-1)/2
     column = (i-1)%2
@@ -39,9 +33,15 @@ do for [kind in 'svg png pdf'] {
     set title sprintf('lr %g, %d layers, loss %.2f', rate[i], depth[i], loss[i]) offset 0,-0.9
     set ylabel (column == 0 ? 'entropy (nats)' : '') offset 1,0
     set xlabel ''
+    # Said once, in the free place beside the last panel.
+    if (i == panels && column == 0) {
+      set label 1 "horizontal: 1000 minibatches\nlayers: dark is the first,\nlight the last" \
+          at graph 1.2, graph 0.65 left
+    }
     plot for [b=first[i]:last[i]] name.'.csv' index b using ($1/1000):2 with lines \
          linewidth 0.8 linecolor palette frac ((b-first[i])/(depth[i] > 1 ? depth[i]-1.0 : 1.0))
   }
+  unset label
   row = rows - 1
   set lmargin at screen 0.11
   set rmargin at screen 0.84
@@ -54,11 +54,16 @@ do for [kind in 'svg png pdf'] {
   set yrange [5:7.5]
   set xtics 0.5
   set ytics 0.5
-  set key at screen 0.86, screen (top - pitch*row) left top Left reverse samplen 0.3 title 'lr'
+  kind_of(i) = int(word('7 5 9 11 13 6 4', (i-1)%7 + 1))
+  shade(i) = panels > 1 ? (i-1)/(panels-1.0) : 0.5
+  set label 99 'lr' at graph 1.07, graph 1.1 left
+  do for [i=1:panels] {
+    set label i sprintf('%.0e', rate[i]) at graph 1.05, graph (1.05 - 0.14*i) left offset 0.8,0 \
+        point pointtype kind_of(i) pointsize 0.6 linecolor palette frac shade(i)
+  }
   plot for [i=1:panels] name.'-rebounds.csv' skip 1 using ($1 == rate[i] ? $6 : NaN):9 with points \
-       pointtype (int(word('7 5 9 11 13 6 4', (i-1)%7 + 1))) pointsize 0.5 \
-       linecolor palette frac (panels > 1 ? (i-1)/(panels-1.0) : 0.5) title sprintf('%.0e', rate[i])
-  unset key
+       pointtype kind_of(i) pointsize 0.5 linecolor palette frac shade(i)
+  unset label
   unset multiplot
   unset output
 }

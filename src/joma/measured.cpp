@@ -27,7 +27,7 @@ constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 // What libcsv calls back into: a header line, then rows of as many numbers.
 struct NumberRows {
-  std::string_view file;
+  std::string file;
   std::vector<std::string> names;
   std::vector<std::vector<double>> columns;
   std::size_t line = 1;
@@ -324,7 +324,7 @@ std::vector<MeasuredRun> read_measured_runs(std::string_view paths) {
     if (comma == paths.size()) break;
     paths.remove_prefix(comma + 1);
   }
-  const std::string file = files == 1 ? std::string(all.file) : "measured runs";
+  const std::string file = files == 1 ? all.file : "measured runs";
   return group_measured_runs(all.names, all.columns, file);
 }
 

@@ -94,7 +94,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   add_curve(csv, follow(instance(mu, false), 0.1, 100.0, request.name));
 
   const Trajectory<double> twice = follow(
-      instance({1.63, 1.77, 1.79, 1.82, 1.83, 1.83, 4.23, 4.25}, true), 0.1, 1000.0, request.name);
+      instance({1.63, 1.77, 1.79, 1.82, 1.83, 1.83, 4.23, 4.25}, true), 1.0, 100.0, request.name);
   add_curve(csv, twice);
   for (const Event<double>& event : twice.events) mark("twice", event.t, event.value);
   const std::string& extrema = marks.text();

@@ -1,0 +1,117 @@
+#include "report/figure.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "popgrad/error.hpp"
+#include "report/plot_scripts.hpp"
+
+using namespace popgrad;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / "popgrad_figure_test";
+  Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+};
+
+std::string content(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+FigureRequest request(const std::string& name, const fs::path& folder) {
+  FigureRequest made;
+  made.name = name;
+  made.folder = folder;
+  made.command = "popgrad figure " + name;
+  return made;
+}
+
+// PATH for the life of this object.
+struct SearchPath {
+  std::string former = std::getenv("PATH");
+  explicit SearchPath(const char* path) { setenv("PATH", path, 1); }
+  ~SearchPath() { setenv("PATH", former.c_str(), 1); }
+  SearchPath(const SearchPath&) = delete;
+  SearchPath& operator=(const SearchPath&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
+  CHECK(figures().size() == 6);
+  for (const FigureInfo& figure : figures()) {
+    INFO(figure.name);
+    CHECK_FALSE(figure.title.empty());
+    CHECK_FALSE(plot_script(figure.name).empty());
+  }
+}
+
+TEST_CASE("Figures: data, script and three pictures, the same bytes of data each time",
+          "[figure]") {
+  const Folder folder;
+  for (const FigureInfo& figure : figures()) {
+    if (figure.name == "joma-measured") continue;  // needs a file; below
+    INFO(figure.name);
+    const auto made = make_figure(request(figure.name, folder.path));
+    for (const fs::path& path : made) CHECK(fs::file_size(path) > 500);
+    const fs::path stem = folder.path / figure.name;
+    CHECK(content(stem.string() + ".svg").find("<svg") != std::string::npos);
+    CHECK(content(stem.string() + ".png").substr(1, 3) == "PNG");
+    CHECK(content(stem.string() + ".pdf").substr(0, 4) == "%PDF");
+    const std::string script = content(stem.string() + ".gp");
+    CHECK(script.find("# Made by:  popgrad figure " + figure.name) != std::string::npos);
+    const std::string before = content(made.front());
+    CHECK(content(make_figure(request(figure.name, folder.path)).front()) == before);
+  }
+  // Nothing is left of the folders in which the pictures were drawn.
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
+    CHECK_FALSE(entry.is_directory());
+  }
+}
+
+TEST_CASE("Figures: recorded runs", "[figure]") {
+  const Folder folder;
+  CHECK_THROWS_WITH(make_figure(request("joma-measured", folder.path)), Catch::Contains("--data"));
+  fs::create_directories(folder.path);
+  const fs::path data = folder.path / "runs.csv";
+  {
+    std::ofstream rows(data);
+    rows << "nlayers,lr,seed,minibatch,layer,entropy,val_loss\n";
+    for (const char* rate : {"1e-3", "1e-4"}) {
+      for (int step = 0; step < 20; ++step) {
+        for (int layer = 0; layer < 2; ++layer) {
+          rows << "2," << rate << ",1," << 1000 * step << ',' << layer << ','
+               << 2.5 - 0.1 * (layer + 1) * (10 - std::abs(step - 10)) << ',' << 10 - 0.2 * step
+               << '\n';
+        }
+      }
+    }
+  }
+  FigureRequest with_data = request("joma-measured", folder.path);
+  with_data.data_file = data.string();
+  CHECK(make_figure(with_data).size() == 7);
+}
+
+TEST_CASE("Figures: what goes wrong is said", "[figure]") {
+  const Folder folder;
+  CHECK_THROWS_WITH(make_figure(request("joma-entropi", folder.path)),
+                    Catch::Contains("did you mean 'joma-entropy'"));
+  const SearchPath nowhere("/nonexistent");
+  CHECK_THROWS_WITH(make_figure(request("joma-component-growth", folder.path)),
+                    Catch::Contains("gnuplot-nox"));
+  // What could be made is there.
+  CHECK(fs::exists(folder.path / "joma-component-growth.csv"));
+  CHECK(fs::exists(folder.path / "joma-component-growth.gp"));
+  CHECK_FALSE(fs::exists(folder.path / "joma-component-growth.svg"));
+}
