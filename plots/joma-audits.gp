@@ -7,11 +7,11 @@
 height = 3.7
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
+  eval labels
   set output name.'.'.kind
   set multiplot layout 2,2 margins 0.125,0.965,0.085,0.955 spacing 0.145,0.125
-  set title offset 0,-0.8
-  set key samplen 1.3 spacing 1.1
-  set ylabel offset 0.4,0
+  set key samplen 1.3 spacing 1.1*line
+  set ylabel offset 0.4+right,0
 
   set title '(a) stationarity assumed'
   set xlabel 'time t'
@@ -58,7 +58,7 @@ do for [kind in 'svg png pdf'] {
   set logscale x
   set xrange [0.01:300]
   set yrange [0:2.6]
-  set key bottom left reverse Left spacing 0.95
+  set key bottom left reverse Left spacing 0.95*line
   set xtics (0.01,0.1,1,10,100)
   plot name.'-attention.csv' index 2 using 1:2 with lines linetype 2 linewidth 3 title 'stationary, exp', \
        '' index 0 using 1:2 with lines linetype 1 title 'reduced, exp', \

@@ -6,6 +6,7 @@ stats data index 1 using 3 every ::0::0 nooutput
 t_star = STATS_max
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
+  eval labels
   set output name.'.'.kind
   set lmargin at screen 0.11
   set rmargin at screen 0.83

@@ -4,16 +4,17 @@ height = 3.2
 data = name.'.csv'
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
+  eval labels
   set output name.'.'.kind
   set multiplot layout 2,1 margins 0.17,0.97,0.11,0.97 spacing 0,0.13
-  set ylabel 'attention entropy (nats)' offset 0.3,0
+  set ylabel 'attention entropy (nats)' offset 0.3+right,0
   set xlabel 'time t = learning rate × steps'
   set logscale x
   set xrange [0.1:100]
   set yrange [0:2.6]
   set ytics 0.5
   set format x '%g'
-  set key bottom left reverse Left
+  set key on bottom left reverse Left
   set style line 9 pointtype 7 pointsize 0.7 linecolor rgb black
   plot data index 0 using 1:2 with lines linetype 1 title 'nonlinear φ, flow', \
        data index 1 using 1:2 with points pointtype 6 pointsize 0.6 linecolor rgb orange linewidth 0.7 title 'Euler, step 0.02', \
@@ -25,13 +26,15 @@ do for [kind in 'svg png pdf'] {
   set yrange [0.7535:0.7575]
   set ytics 0.001
   set format y '%.3f'
-  set key top right
-  plot data index 3 using 1:2 with lines linetype 2 title 'two bounces: μ = 1.63, 1.77, … 4.25', \
-       data index 4 every ::2 using 2:3 with points linestyle 9 notitle, \
-       data index 4 every ::2 using 2:($3 + ($0 == 1 ? 0.0002 : -0.0002)):(sprintf('%.6f', $3)) with labels notitle
+  set label 2 'two bounces: μ = 1.63, 1.77, … 4.25' at graph 0.98, graph 0.93 right
+  unset key
+  plot data index 3 using 1:2 with lines linetype 2, \
+       data index 4 every ::2 using 2:3 with points linestyle 9, \
+       data index 4 every ::2 using 2:($3 + ($0 == 1 ? 0.0002 : -0.0002)):(sprintf('%.6f', $3)) with labels
   set format y '%g'
   set xtics autofreq
   unset logscale x
+  unset label
   unset multiplot
   unset output
 }

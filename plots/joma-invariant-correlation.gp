@@ -4,10 +4,11 @@ height = 3.0
 data = name.'.csv'
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
+  eval labels
   set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.13,0.97,0.12,0.95 spacing 0,0.07
+  set multiplot layout 2,1 margins 0.15,0.955,0.12,0.95 spacing 0,0.07
   set xrange [0:2000]
-  unset xlabel
+  set xlabel ''
   set format x ''
   set ylabel 'correlation NC(z, ẑ)'
   set yrange [0.75:1]

@@ -14,6 +14,7 @@ pitch = (top - bottom + 0.055)/rows
 height = 0.98*rows + 0.3
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
+  eval labels
   set output name.'.'.kind
   set multiplot
   set cbrange [0:1]
@@ -30,8 +31,8 @@ do for [kind in 'svg png pdf'] {
     set rmargin at screen 0.11 + 0.46*column + 0.405
     set tmargin at screen top - pitch*row
     set bmargin at screen top - pitch*(row+1) + 0.055
-    set title sprintf('lr %g, %d layers, loss %.2f', rate[i], depth[i], loss[i]) offset 0,-0.9
-    set ylabel (column == 0 ? 'entropy (nats)' : '') offset 1,0
+    set title sprintf('lr %g, %d layers, loss %.2f', rate[i], depth[i], loss[i])
+    set ylabel (column == 0 ? 'entropy (nats)' : '') offset 1+right,0
     set xlabel ''
     # Said once, in the free place beside the last panel.
     if (i == panels && column == 0) {
@@ -47,9 +48,9 @@ do for [kind in 'svg png pdf'] {
   set rmargin at screen 0.84
   set tmargin at screen top - pitch*row
   set bmargin at screen bottom + 0.015
-  set title 'all layers of all runs' offset 0,-0.9
+  set title 'all layers of all runs'
   set xlabel 'rebound of the entropy: end − minimum (nats)'
-  set ylabel 'final validation loss'
+  set ylabel 'final validation loss' offset 1.6+right,0
   set xrange [-0.05:2.75]
   set yrange [5:7.5]
   set xtics 0.5

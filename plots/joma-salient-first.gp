@@ -4,6 +4,7 @@ height = 2.5
 data = name.'.csv'
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
+  eval labels
   set output name.'.'.kind
   set lmargin at screen 0.13
   set rmargin at screen 0.85
@@ -15,13 +16,13 @@ do for [kind in 'svg png pdf'] {
   set ytics (1,2,5,10,20)
   set xlabel 'ln(1/δ_j) of the salient component, μ_j = 2.5'
   set ylabel 'ln(1/δ_j) / ln(1/δ_k)'
-  set key bottom right reverse Left spacing 1.35
+  set key at graph 0.3, graph 0.2 left top reverse Left spacing 1.35*line
   plot for [b=0:2] data index b using 1:2 with lines linetype b+1 notitle, \
        for [b=0:2] data index b using 1:($1 > 6 ? $4 : NaN) with lines linecolor rgb black linewidth 0.8 dashtype 3 notitle, \
        for [b=0:2] data index b using 1:3 with lines linecolor rgb grey linewidth 0.8 dashtype 2 notitle, \
        for [b=0:2] data index b every ::3::3 using (200):3:(sprintf('μ_k = %.1f', $5)) with labels left offset 0.4,0 notitle, \
        NaN with lines linetype 7 title 'flow', \
        NaN with lines linecolor rgb black linewidth 0.8 dashtype 3 title 'limit with first correction', \
-       NaN with lines linecolor rgb grey linewidth 0.8 dashtype 2 title 'limit e^{(μ_j^2 − μ_k^2)/τ}'
+       NaN with lines linecolor rgb grey linewidth 0.8 dashtype 2 title 'limit exp((μ_j^2 − μ_k^2)/τ)'
   unset output
 }

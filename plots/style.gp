@@ -15,12 +15,15 @@ set linetype 7 linecolor rgb black linewidth 1.2 dashtype 1
 set border 3 linewidth 0.5
 set tics nomirror out scale 0.5
 set xtics offset 0,0.3
-set key samplen 2 spacing 1.05
-set xlabel offset 0,0.5
-set ylabel offset 1,0
-# 96 dots an inch on a screen, 72 points on paper, 300 dots an inch in the PNG.
+set key samplen 2
+# 96 dots an inch on a screen, 72 points on paper, 300 dots an inch in the PNG. The svg terminal
+# reckons with lines half as high again and wider letters, so what is placed in units of letters
+# is corrected there: `line` scales the distance of lines, `up` and `right` move axis labels, `tight`
+# moves numbers and titles towards their axes.
 terminal(kind, height) = kind eq 'svg' ? \
-    sprintf("set terminal svg size 326,%d fixed font 'Helvetica,9.3' linewidth 1.2 background 'white'", 96*height) : \
+    sprintf("set terminal svg size 326,%d fixed font 'Helvetica,9.3' linewidth 1.2 background 'white'; tight = 0.3; line = 0.67; up = 0.55; right = 1.2", 96*height) : \
   kind eq 'pdf' ? \
-    sprintf("set terminal pdfcairo size 3.4in,%.2fin font 'Helvetica,7' fontscale 1 linewidth 1 pointscale 0.5 dashlength 0.6", height) : \
-    sprintf("set terminal pngcairo size 1020,%d font 'Helvetica,7' fontscale 3.1 linewidth 4 pointscale 2 dashlength 0.45", 300*height)
+    sprintf("set terminal pdfcairo size 3.4in,%.2fin font 'Helvetica,7' fontscale 1 linewidth 1 pointscale 0.5 dashlength 0.6; tight = 0; line = 1; up = 0; right = 0", height) : \
+    sprintf("set terminal pngcairo size 1020,%d font 'Helvetica,7' fontscale 3.1 linewidth 4 pointscale 2 dashlength 0.45; tight = 0; line = 1; up = 0; right = 0", 300*height)
+# After the terminal, for each picture.
+labels = "set xlabel '' offset 0,0.5+up; set ylabel '' offset 1+right,0; set key spacing 1.05*line; set xtics offset 0,0.3+tight; set title '' offset 0,-0.8-tight"

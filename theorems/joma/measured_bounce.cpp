@@ -255,8 +255,14 @@ Examination examine(const Setting& setting, std::string_view variant) {
       associate(clusters, setting.false_alarm, resamples, setting.seed, setting.jobs);
   const std::string level = fmt::format("level {:.2g}, {} runs resampled {} times",
                                         setting.false_alarm, a.runs, a.resamples);
-  const std::string seen =
-      fmt::format("correlation {:.3f}, interval {}", a.correlation, interval(a));
+  // The interval in atanh narrows as 1/sqrt(runs): how many would bring its end to 0.
+  const double reach = two_sided_normal_bound(setting.false_alarm, 1) * a.deviation;
+  const double needed =
+      static_cast<double>(a.runs) * std::pow(reach / std::atanh(a.correlation), 2.0);
+  const std::string seen = fmt::format(
+      "correlation {:.3f}, interval {}; about {:.0f} runs like these decide its sign "
+      "at this level",
+      a.correlation, interval(a), std::ceil(needed));
   if (variant == "opposite-sign") {
     result.evidence.push_back(
         judge("lower end for rebound and loss, sign swapped", -a.low, -a.high, 0, level, seen));
@@ -269,6 +275,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
   }
   result.evidence.push_back(judge("upper end of the correlation of rebound and final loss", a.high,
                                   a.low, 0, level, seen));
+  const Association usual = associate(clusters, 0.05, resamples, setting.seed, setting.jobs);
+  result.evidence.push_back(
+      reported("the same correlation at 95%", usual.correlation, interval(usual)));
   const PermutationTest shuffled = permute_losses(clusters, shuffles, setting.seed, setting.jobs);
   result.evidence.push_back(reported("share of shuffled losses with as low a correlation",
                                      shuffled.below,
