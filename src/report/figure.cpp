@@ -20,8 +20,6 @@
 #include "report/joma/figures.hpp"
 #include "report/plot_scripts.hpp"
 
-extern char** environ;
-
 namespace popgrad {
 namespace {
 
