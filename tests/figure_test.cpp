@@ -14,9 +14,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A new folder each: tests run side by side.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / "popgrad_figure_test";
-  Folder() { fs::remove_all(path); }
+  fs::path path;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "popgrad-figure-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
   ~Folder() { fs::remove_all(path); }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;

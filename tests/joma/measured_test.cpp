@@ -1,7 +1,9 @@
 #include "popgrad/joma/measured.hpp"
 
+#include <unistd.h>
 #include <catch2/catch.hpp>
 #include <cmath>
+
 #include <filesystem>
 #include <fstream>
 
@@ -49,7 +51,8 @@ std::string recorded_data() {
 }
 
 fs::path written(const std::string& text) {
-  const fs::path path = fs::temp_directory_path() / "popgrad_measured_test.csv";
+  const fs::path path =
+      fs::temp_directory_path() / ("popgrad-measured-" + std::to_string(::getpid()) + ".csv");
   std::ofstream(path) << text;
   return path;
 }

@@ -204,7 +204,7 @@ TEST_CASE("latent tree: formula, summation and brute force agree exactly", "[jom
 }
 
 TEST_CASE("instances refuse what is no data law", "[joma][input]") {
-  const auto build = [](Json values) {
+  const auto build = [](const Json& values) {
     return class_instance<double>(Parameters("joma", values), 1);
   };
   const auto with_law = [](const char* a, const char* b, const char* c, const char* d) {
@@ -215,7 +215,7 @@ TEST_CASE("instances refuse what is no data law", "[joma][input]") {
   CHECK_THROWS_WITH(build({{"X", {{"nan"}}}}), Catch::Contains("not a finite number"));
   CHECK_THROWS_WITH(build({{"X", {{"1", "0"}, {"0"}}}}), Catch::Contains("row 1"));
   CHECK_THROWS_WITH(build({{"X", {{"1"}}}, {"W0", {{"1"}}}}), Catch::Contains("at least 2 rows"));
-  const auto reduce = [](Json values) {
+  const auto reduce = [](const Json& values) {
     return reduced_instance<double>(Parameters("joma", values), 1);
   };
   CHECK_THROWS_WITH(reduce({{"mu", {"1"}}, {"delta", {"1"}}}), Catch::Contains("exclude"));
