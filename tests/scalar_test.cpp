@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "popgrad/identity.hpp"
+#include "popgrad/joma/latent_tree.hpp"
+#include "popgrad/scalar/all.hpp"
 #include "popgrad/scalar/dual.hpp"
-#include "popgrad/scalar/interval.hpp"
-#include "popgrad/scalar/rational.hpp"
-#include "popgrad/scalar/real.hpp"
 
 using namespace popgrad;
 
@@ -71,4 +70,17 @@ TEMPLATE_TEST_CASE("dual numbers carry the derivative", "[scalar]", double, Real
   CHECK(abs(sqrt(x).slope - 1 / (2 * sqrt(v))) < tiny);
   CHECK(abs((x / (x + Dual<TestType>(1))).slope - 1 / ((1 + v) * (1 + v))) < tiny);
   CHECK(abs(error_function(x).slope - 2 / sqrt(pi<TestType>()) * exp(TestType(-v * v))) < tiny);
+}
+
+TEMPLATE_LIST_TEST_CASE("one formula runs on every scalar", "[scalar][law]", AllScalars) {
+  // A rational formula: the co-occurrence of Theorem 5 at L = 3, H = 2, rho = 3/5, polarity 1/2.
+  joma::LatentTree<TestType> tree;
+  tree.depth = 3;
+  tree.rho = from_text<TestType>("3/5");
+  tree.class_law = {TestType(1)};
+  tree.class_polarity = {from_text<TestType>("0.5")};
+  // (1 + 81/625 - 9/25) / (2 (1 - 9/50)) = 481/1025, by hand.
+  const double expected = 481.0 / 1025.0;
+  CHECK(to_double(joma::cooccurrence_formula(tree, 2)) == Approx(expected).epsilon(1e-15));
+  CHECK(to_double(joma::cooccurrence_by_summation(tree, 2)) == Approx(expected).epsilon(1e-14));
 }
