@@ -124,7 +124,8 @@ void apply_config(CLI::App& command, const CommonOptions& options) {
       reject(options.config, "key", item.name, "is not an option" + suggestion(item.name, names));
     }
     if (option->count() > 0) continue;  // the command line has the last word
-    for (const std::string& input : item.inputs) option->add_result(input);
+    // A list such as mu = [1, 2] is what --mu 1,2 is on the command line.
+    option->add_result(fmt::format("{}", fmt::join(item.inputs, ",")));
     option->run_callback();
   }
 }

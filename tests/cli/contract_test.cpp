@@ -155,6 +155,18 @@ TEST_CASE("cli: same seed, any number of jobs, identical bytes", "[cli]") {
   CHECK(text.rfind("run,t,attention_entropy,", 0) == 0);
 }
 
+TEST_CASE("cli: a configuration file has the same keys, the command line the last word", "[cli]") {
+  const Folder folder;
+  const std::string config = folder.file("c.toml", "t1 = 2\nsave = 3\nmu = [1, 2]\n");
+  const Answer answer = popgrad("run joma reduced -q --states --save 5 --config " + config);
+  CHECK(answer.status == 0);
+  CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 6);
+  CHECK(answer.out.find("v_0,v_1\n") != std::string::npos);
+  const std::string wrong = folder.file("w.toml", "sav = 3\n");
+  CHECK(popgrad("run joma reduced --config " + wrong).out.find("did you mean") !=
+        std::string::npos);
+}
+
 TEST_CASE("cli: a failed write leaves the old result whole", "[cli]") {
   const Folder folder;
   const std::string out = folder.file("old.csv", "the old result\n");
