@@ -57,6 +57,7 @@ std::string command_line(const Words& words) {
 int run(const Words& words) {
   // A reader that closes the pipe ends us quietly, as it does any filter.
   std::signal(SIGPIPE, SIG_DFL);
+  watch_for_interrupts();
   CLI::App app{"popgrad checks theorems about how transformers train", "popgrad"};
   app.set_version_flag("--version", "popgrad " POPGRAD_VERSION);
   app.require_subcommand(1);
@@ -74,7 +75,6 @@ int run(const Words& words) {
   try {
     Words reversed(words.rbegin(), words.rend());  // the order that the parser wants
     app.parse(std::move(reversed));
-    watch_for_interrupts();
     return actions.at(app.get_subcommands().front()->get_name())();
   } catch (const CLI::Success& done) {
     return app.exit(done);
