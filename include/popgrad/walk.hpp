@@ -26,7 +26,7 @@ struct WalkRequest {
 };
 
 /// Runs x <- x + eta rhs(x) or x + eta sample_rhs(x): one trajectory a run, in order of run number.
-/// Events are located between steps by linear interpolation of the event function.
+/// Events of the rung are not looked for: an event function costs an evaluation a step.
 /// Cost: runs * steps evaluations; memory runs * save points * columns.
 std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
                                      const WalkRequest& request);
