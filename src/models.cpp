@@ -3,6 +3,7 @@
 #include "joma/model.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/model.hpp"
+#include "scan_snap/model.hpp"
 
 namespace popgrad {
 
@@ -10,6 +11,7 @@ std::span<const std::unique_ptr<Model>> models() {
   static const auto all = [] {
     std::vector<std::unique_ptr<Model>> list;
     list.push_back(joma::make_model());
+    list.push_back(scan_snap::make_model());
     return list;
   }();
   return all;

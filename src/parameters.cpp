@@ -176,6 +176,11 @@ bool Parameters::flag(std::string_view name, bool fallback) const {
   reject(model_, "--" + std::string(name), text, "must be true or false");
 }
 
+std::string Parameters::text(std::string_view name, std::string_view fallback) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::string(fallback) : text_of(*found);
+}
+
 std::string Parameters::choice(std::string_view name, std::string_view fallback,
                                std::span<const std::string> allowed) const {
   const auto found = values_.find(name);

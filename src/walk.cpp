@@ -13,6 +13,55 @@ namespace {
 /// Steps between looks at the progress of a run.
 constexpr std::uint64_t steps_between_looks = 256;
 
+// The memory of an optimiser and its step; Adam's two moments lie one behind the other.
+class Stepper {
+ public:
+  Stepper(const WalkRequest& request, const AnyRung<double>& rung)
+      : optimiser_(request.optimiser), step_size_(request.step_size), rates_(rung.rates) {
+    const Index n = rung.dimension;
+    const Index kept = optimiser_.rule == Optimiser::Rule::plain      ? 0
+                       : optimiser_.rule == Optimiser::Rule::momentum ? n
+                                                                      : 2 * n;
+    memory_ = request.start_memory.size() == kept ? request.start_memory
+                                                  : Vector<double>(Vector<double>::Zero(kept));
+    if (rates_.size() == 0) rates_ = Vector<double>::Ones(n);
+  }
+
+  // x <- x + the step number `step` (from 0) along `field`.
+  void advance(const Vector<double>& field, std::uint64_t step, Vector<double>& x) {
+    switch (optimiser_.rule) {
+      case Optimiser::Rule::plain:
+        x += step_size_ * field;
+        return;
+      case Optimiser::Rule::momentum:
+        memory_ = optimiser_.momentum * memory_ + field;
+        x += step_size_ * memory_;
+        return;
+      case Optimiser::Rule::adam:
+        break;
+    }
+    const double b1 = optimiser_.first_moment_decay;
+    const double b2 = optimiser_.second_moment_decay;
+    auto first = memory_.head(x.size()).array();
+    auto second = memory_.tail(x.size()).array();
+    const auto gradient = field.array() / rates_.array();
+    first = b1 * first + (1 - b1) * gradient;
+    second = b2 * second + (1 - b2) * gradient.square();
+    const auto count = static_cast<double>(step + 1);
+    const double first_bias = 1 - std::pow(b1, count);
+    const double second_bias = 1 - std::pow(b2, count);
+    x.array() += step_size_ * rates_.array() * (first / first_bias) /
+                 ((second / second_bias).sqrt() + optimiser_.damping);
+  }
+
+  [[nodiscard]] const Vector<double>& memory() const { return memory_; }
+
+ private:
+  Optimiser optimiser_;
+  double step_size_;
+  Vector<double> rates_, memory_;
+};
+
 // One run; `stop` is polled, `done` counts steps of all runs.
 Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>& initial,
                               const WalkRequest& request, std::uint32_t run,
@@ -22,6 +71,7 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
   result.columns = rung.columns;
   Vector<double> x = initial;
   Vector<double> slope(x.size());
+  Stepper stepper(request, rung);
   std::size_t next_save = 0;
   const auto save = [&](std::uint64_t step) {
     while (next_save < request.save_steps.size() && request.save_steps[next_save] < step) {
@@ -59,12 +109,13 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
       break;
     }
     result.last_state = x;
-    x += request.step_size * slope;
+    stepper.advance(slope, step, x);
     ++done;
     save(step + 1);
   }
   if (result.outcome.ending == Ending::reached_end) result.last_state = x;
   if (result.outcome.ending == Ending::interrupted) result.last_state = x;
+  result.last_memory = stepper.memory();
   result.outcome.t_reached = request.step_size * static_cast<double>(step);
   result.outcome.steps_taken = static_cast<std::size_t>(step - request.start_step);
   result.outcome.evaluations = result.outcome.steps_taken;
@@ -76,6 +127,10 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
 std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
                                      const WalkRequest& request) {
   if (!(request.step_size > 0)) throw std::invalid_argument("walk: the step size must be > 0");
+  const double momentum = request.optimiser.momentum;
+  if (request.optimiser.rule == Optimiser::Rule::momentum && !(momentum >= 0 && momentum < 1)) {
+    throw std::invalid_argument("walk: momentum must be >= 0 and < 1");
+  }
   if (request.batch > 0 && !rung.sample_rhs) {
     throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
   }

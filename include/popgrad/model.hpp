@@ -26,6 +26,8 @@ struct RungInfo {
   std::string cost;         ///< per step, and memory
   std::string columns;      ///< observables, as in the CSV header
   std::string default_end;  ///< `--t1` (flows) or `--steps` (descent, random) when not given
+  std::string default_step = "0.1";  ///< `--eta` of descent and random rungs when not given
+  long default_batch = 32;           ///< `--batch` of random rungs when not given
 };
 
 class Model {

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 /// What a model says of one of its parameters; makes the help text and the check of names.
 struct ParameterInfo {
   std::string name;                  ///< flag `--name`, key in files
-  std::string kind;                  ///< number | count | choice | switch | vector | matrix
+  std::string kind;                  ///< number | count | choice | switch | text | vector | matrix
   std::string default_value;         ///< as text; empty: none
   std::string help;                  ///< meaning, unit, allowed range
   std::vector<std::string> choices;  ///< for a choice
@@ -54,6 +54,8 @@ class Parameters {
   /// Whole number in [low, high].
   [[nodiscard]] long count(std::string_view name, long fallback, long low, long high) const;
   [[nodiscard]] bool flag(std::string_view name, bool fallback) const;
+  /// As given.
+  [[nodiscard]] std::string text(std::string_view name, std::string_view fallback) const;
   /// One of `allowed`; InputError with a suggestion otherwise.
   [[nodiscard]] std::string choice(std::string_view name, std::string_view fallback,
                                    std::span<const std::string> allowed) const;

@@ -62,6 +62,9 @@ template <class T>
 struct AnyRung {
   Index dimension = 0;
   Vector<T> initial;
+  /// Learning rates that `rhs` already contains, a component each (Adam takes them out again);
+  /// empty: all 1.
+  Vector<T> rates;
   std::vector<std::string> columns;
   std::vector<std::string> state_names;
   std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;  ///< empty for a closed form
@@ -85,6 +88,7 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   AnyRung<T> any;
   any.dimension = flow.dimension();
   any.initial = flow.initial();
+  if constexpr (requires { flow.rates(); }) any.rates = flow.rates();
   any.columns = flow.columns();
   any.state_names = flow.state_names();
   if constexpr (requires { flow.events(); }) any.events = flow.events();

@@ -49,6 +49,7 @@ struct Trajectory {
   std::vector<std::vector<T>> rows;  ///< one a save point
   std::vector<Vector<T>> states;     ///< one a save point, if asked for
   Vector<T> last_state;              ///< at outcome.t_reached (for a checkpoint)
+  Vector<T> last_memory;             ///< of the optimiser then; empty for flows and plain steps
   std::vector<Event<T>> events;      ///< in order of time
   Outcome outcome;
 };

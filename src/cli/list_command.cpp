@@ -11,15 +11,24 @@
 namespace popgrad::cli {
 namespace {
 
+std::string defaults_of_steps(const RungInfo& rung) {
+  std::string text;
+  if (rung.kind == RungKind::random || rung.kind == RungKind::descent) {
+    text += " --eta " + rung.default_step;
+  }
+  if (rung.kind == RungKind::random) text += fmt::format(" --batch {}", rung.default_batch);
+  return text;
+}
+
 void list_models() {
   for (const auto& model : models()) {
     fmt::print("model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
     for (const RungInfo& rung : model->rungs()) {
       fmt::print(
-          "    {:<12} {}\n    {:<12} cost {}; default end {} {}\n    {:<12} columns {}\n",
-          rung.name, rung.summary, "", rung.cost,
+          "    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n", rung.name,
+          rung.summary, "", rung.cost,
           rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
-          rung.default_end, "", rung.columns);
+          rung.default_end, defaults_of_steps(rung), "", rung.columns);
     }
     fmt::print("\n  parameters (flags, or keys of --instance and --config)\n");
     for (const ParameterInfo& p : model->parameters()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -61,8 +62,14 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
   command.add_option("--seed", o->seed, "fixes every random draw (default 1)");
   command.add_option("--t1", o->end, "end time, units of learning rate * steps, > 0");
   command.add_option("--steps", o->steps, "steps of gd and sgd, >= 1");
-  command.add_option("--eta", o->step_size, "learning rate of gd and sgd, > 0 (default 0.1)");
-  command.add_option("--batch", o->batch, "samples a step of sgd, >= 1 (default 32)");
+  command.add_option(
+      "--eta", o->step_size,
+      "step of gd and sgd on the clock, > 0 (default: the rung's, see 'popgrad list')");
+  command.add_option("--optimiser", o->optimiser,
+                     "plain, momentum or adam: steps of gd and sgd (default plain)");
+  command.add_option("--momentum", o->momentum, "of --optimiser momentum, in [0, 1) (default 0.9)");
+  command.add_option("--batch", o->batch,
+                     "samples a step of sgd, >= 1 (default: the rung's, see 'popgrad list')");
   command.add_option("--runs", o->runs, "ensemble of sgd, >= 1 (default 1)");
   command.add_option("--save", o->save,
                      "equally spaced save points, ends included, >= 2 (default 101)");
@@ -166,13 +173,18 @@ void check_meaning(const CLI::App& command, const RungInfo& rung) {
              "and --steps exclude each other; t1 = eta * steps");
     }
   } else {
-    for (const char* name : {"--steps", "--eta"}) refuse(name, "its clock is continuous; use --t1");
+    for (const char* name : {"--steps", "--eta", "--optimiser", "--momentum"})
+      refuse(name, "its clock is continuous; use --t1");
   }
   if (rung.kind != RungKind::random) {
     for (const char* name : {"--runs", "--batch"}) refuse(name, "nothing in it is random");
   }
   if (rung.kind == RungKind::closed_form) {
     for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "nothing is integrated");
+  }
+  if (given("--momentum") && command.get_option("--optimiser")->as<std::string>() != "momentum") {
+    reject("popgrad", "--momentum", command.get_option("--momentum")->as<std::string>(),
+           "belongs to --optimiser momentum; give that as well");
   }
   if (given("--save") && given("--save-at")) {
     reject("popgrad", "--save", command.get_option("--save")->as<std::string>(),
@@ -236,9 +248,35 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
   return request;
 }
 
+namespace {
+
+Optimiser optimiser_of(const CommonOptions& options) {
+  Optimiser optimiser;
+  const std::vector<std::string> names{"plain", "momentum", "adam"};
+  const auto found = std::find(names.begin(), names.end(), options.optimiser);
+  if (found == names.end()) {
+    reject("popgrad", "--optimiser", options.optimiser,
+           "must be plain, momentum or adam" + suggestion(options.optimiser, names));
+  }
+  optimiser.rule = static_cast<Optimiser::Rule>(found - names.begin());
+  try {
+    optimiser.momentum = from_text<double>(options.momentum);
+  } catch (const std::invalid_argument&) {
+    optimiser.momentum = -1;
+  }
+  if (!(optimiser.momentum >= 0 && optimiser.momentum < 1)) {
+    reject("popgrad", "--momentum", options.momentum, "must be >= 0 and < 1");
+  }
+  return optimiser;
+}
+
+}  // namespace
+
 WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   WalkRequest request;
-  request.step_size = positive<double>("--eta", options.step_size);
+  const std::string step_size = options.step_size.empty() ? rung.default_step : options.step_size;
+  request.step_size = positive<double>("--eta", step_size);
+  request.optimiser = optimiser_of(options);
   const auto whole = [](const char* option, std::optional<std::int64_t> given,
                         std::int64_t fallback, std::int64_t most) {
     const std::int64_t value = given.value_or(fallback);
@@ -252,8 +290,7 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
     const double nearest = std::round(ratio);
     // Times of a walk are multiples of eta; the text may carry rounding of its last digit.
     if (std::fabs(ratio - nearest) > 1e-9 * std::max(1.0, nearest) || nearest > 1e15) {
-      reject("popgrad", option, text,
-             fmt::format("is not a multiple of --eta {}", options.step_size));
+      reject("popgrad", option, text, fmt::format("is not a multiple of --eta {}", step_size));
     }
     return static_cast<std::int64_t>(nearest);
   };
@@ -277,9 +314,10 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
     request.save_steps =
         evenly_spread_steps(request.steps, static_cast<std::size_t>(options.save.value_or(101)));
   }
-  request.batch = rung.kind == RungKind::random
-                      ? static_cast<Index>(whole("--batch", options.batch, 32, 100'000'000))
-                      : 0;
+  request.batch =
+      rung.kind == RungKind::random
+          ? static_cast<Index>(whole("--batch", options.batch, rung.default_batch, 100'000'000))
+          : 0;
   request.runs = static_cast<std::uint32_t>(whole("--runs", options.runs, 1, 10'000'000));
   request.seed = options.seed;
   request.jobs = options.jobs;

@@ -19,7 +19,8 @@ namespace popgrad::cli {
 /// As typed; numbers stay text until the scalar is known.
 struct CommonOptions {
   std::string model, instance, config, output, method = "auto";
-  std::string end, relative_tolerance, absolute_tolerance, step_size = "0.1";
+  std::string end, relative_tolerance, absolute_tolerance, step_size, optimiser = "plain";
+  std::string momentum = "0.9";
   std::vector<std::string> save_at;
   std::optional<std::int64_t> steps, save, batch, runs;
   std::uint64_t seed = 1;

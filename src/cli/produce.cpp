@@ -19,6 +19,7 @@ Trajectory<T> joined(const Trajectory<T>& earlier, Trajectory<T> later) {
   append(whole.states, later.states);
   append(whole.events, later.events);
   whole.last_state = later.last_state;
+  whole.last_memory = later.last_memory;
   later.outcome.steps_taken += earlier.outcome.steps_taken;
   whole.outcome = later.outcome;
   return whole;
@@ -105,6 +106,7 @@ std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkR
     request.first_run = run;
     request.runs = 1;
     request.start_step = part.outcome.steps_taken;
+    request.start_memory = part.last_memory;
     request.save_steps.clear();
     const std::size_t saved = part.t.size();
     request.save_steps.assign(

@@ -10,7 +10,7 @@
 namespace popgrad {
 namespace {
 
-constexpr const char* format_name = "popgrad-checkpoint-1";
+constexpr const char* format_name = "popgrad-checkpoint-2";
 
 template <class List>
 Json texts(const List& numbers) {
@@ -66,6 +66,7 @@ void write_checkpoint(const Checkpoint<T>& checkpoint, const std::filesystem::pa
                     {"t_reached", to_text(run.outcome.t_reached)},
                     {"steps", std::to_string(run.outcome.steps_taken)},
                     {"last_state", texts(run.last_state)},
+                    {"last_memory", texts(run.last_memory)},
                     {"t", texts(run.t)},
                     {"rows", rows},
                     {"states", states},
@@ -92,6 +93,7 @@ Checkpoint<T> read_checkpoint(const std::filesystem::path& path) {
       run.outcome.t_reached = from_text<double>(item.at("t_reached").get<std::string>());
       run.outcome.steps_taken = std::stoull(item.at("steps").get<std::string>());
       run.last_state = as_vector<T>(item.at("last_state"));
+      run.last_memory = as_vector<T>(item.at("last_memory"));
       run.t = numbers<T>(item.at("t"));
       for (const Json& row : item.at("rows")) run.rows.push_back(numbers<T>(row));
       for (const Json& state : item.at("states")) run.states.push_back(as_vector<T>(state));

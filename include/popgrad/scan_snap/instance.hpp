@@ -43,4 +43,68 @@ std::vector<Index> classes_of_tokens(const SequenceClasses<T>& classes) {
   return count;
 }
 
+/// P as a dense matrix (K x M), zeros left out; K equally likely classes, next token n for class n.
+template <class T>
+SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, std::vector<Index> query,
+                                       Index tokens);
+
+/// Where training begins. Only a zero start keeps the columns of Y equal that never are a next
+/// token, so only it can share them.
+enum class Start {
+  zero,     ///< Y = Z = 0
+  uniform,  ///< Y and Z uniform in +-1/sqrt(M), as the authors' code draws them
+};
+
+/// Which clock the sum over classes in z' runs on (the paper's Eqn 10 against its own derivation).
+enum class Clock {
+  consistent,  ///< w = 1/K in both sums: t counts steps of batch 1
+  paper,       ///< w = 1/K in h, w = 1 in the attention sum: an eta_Z too large by K
+};
+
+/// Everything that training is: data, rates, start, and what to watch.
+template <class T>
+struct TrainingInstance {
+  SequenceClasses<T> classes;
+  T decoder_rate{1};    ///< eta_Y > 0
+  T attention_rate{1};  ///< eta_Z > 0
+  Index length = 128;   ///< T >= 2: T - 1 contextual tokens and the query (sgd)
+  Start start = Start::zero;
+  Clock clock = Clock::consistent;
+  std::uint64_t seed = 1;     ///< of the uniform start
+  bool track_growth = false;  ///< carry B_n = eta_Z w int xi_n along with the state
+  /// (class, token) pairs whose f and chi are columns.
+  std::vector<std::pair<Index, Index>> watched;
+
+  template <class U>
+  [[nodiscard]] TrainingInstance<U> cast() const {
+    return {classes.template cast<U>(),
+            U(decoder_rate),
+            U(attention_rate),
+            length,
+            start,
+            clock,
+            seed,
+            track_growth,
+            watched};
+  }
+};
+
+/// Syn-Small: K = 2 queries, M = 30, 10 common tokens of weight 1, 10 distinct ones a class of
+/// weights 0.1, 0.2, ..., 1. Syn-Medium: `queries` last tokens, two classes each, the same law.
+template <class T>
+SequenceClasses<T> syn_small();
+template <class T>
+SequenceClasses<T> syn_medium(Index queries);
+/// Growth: K = 10 classes of one query, M = 1000, one common token of weight 7/10, 99 distinct
+/// ones a class of weights from 1/10 to 1; |E| = 0.013.
+template <class T>
+SequenceClasses<T> growth_classes();
+
+/// From named parameters (`P`, `psi`, ... as in instance files). Throws InputError.
+template <class T>
+TrainingInstance<T> training_instance(const Parameters& parameters, std::uint64_t seed);
+
+/// What the names mean, for help texts and checks.
+std::vector<ParameterInfo> parameter_infos();
+
 }  // namespace popgrad::scan_snap

@@ -1,0 +1,46 @@
+#pragma once
+/// The observables that all rungs of scan and snap share, in one order.
+///
+///   loss, accuracy; for class N entropy_N (of c_n), distinct_entropy_N (of its distinct part,
+///   where it has one), xi_N, B_N (where growth is tracked); lambda_max_E, lambda_min_abs_E (audit
+///   of Assumption 2); f_N_L and chi_N_L = exp(2 (z - z(0))) of the pairs watched.
+/// Cost of a row nnz + K^3.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/scan_snap/instance.hpp"
+#include "popgrad/scan_snap/layout.hpp"
+
+namespace popgrad::scan_snap {
+
+/// What a rung knows of itself at one state.
+template <class T>
+struct Snapshot {
+  const Vector<T>& f;     ///< (nnz)
+  const Matrix<T>& gram;  ///< F'F (K x K)
+  const Vector<T>& z;     ///< (pairs)
+  T loss;                 ///< mean over classes, nats
+  T accuracy;             ///< probability of the right next token
+  const Vector<T>& xi;    ///< (K)
+  const Vector<T>& B;     ///< (K), or empty
+};
+
+template <class T>
+class Observer final {
+ public:
+  Observer(const TrainingInstance<T>& instance, const Layout& layout, Vector<T> start_logits);
+
+  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
+  void write(const SequenceClasses<T>& classes, const Layout& layout, const Snapshot<T>& at,
+             std::span<T> row) const;
+
+ private:
+  std::vector<std::string> columns_;
+  std::vector<bool> has_distinct_;  ///< (K)
+  std::vector<Index> watched_;      ///< entries of the law
+  Vector<T> start_logits_;
+};
+
+}  // namespace popgrad::scan_snap

@@ -1,0 +1,83 @@
+#pragma once
+/// Rungs sgd, gd, flow and fast-decoder: decoder Y and attention logits Z on sampled or expected
+/// sequences.
+///
+///   Y'   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
+///   z_m' = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') g_n,   g_n = Y (e_n - alpha_n)
+///   alpha_n = softmax(Y' f_n)
+/// fast-decoder replaces the first line (Lemma 3): Y' = eta_Y sum_n w_n F (I + E)^{-1} e_n
+/// (e_n - alpha_n)', with the F of the moment; rows of F'Y then decouple.
+/// State: Y by rows (R x C, see Layout), z (pairs), and B_n (K) if growth is tracked.
+/// Clock: t counts steps of batch 1; one step of gradient descent is Euler with step 1.
+/// Cost of an evaluation: 3 nnz(P) C multiply-adds and K C exp; with growth tracked K^2 C + K^3
+/// more. Memory O(nnz(P) + R C). From Y = 0, C <= K + 1.
+/// Source: arXiv 2305.16380, Lemmas 1 and 2.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/random.hpp"
+#include "popgrad/scan_snap/instance.hpp"
+#include "popgrad/scan_snap/layout.hpp"
+#include "popgrad/scan_snap/observables.hpp"
+
+namespace popgrad::scan_snap {
+
+/// How the decoder learns.
+enum class DecoderRule {
+  gradient,  ///< the gradient of the loss
+  fast,      ///< the gradient with the overlap of the features undone (Lemma 3); K^3 more
+};
+
+template <Transcendental T>
+class PopulationFlow final {
+ public:
+  using Scalar = T;
+
+  explicit PopulationFlow(TrainingInstance<T> instance, DecoderRule rule = DecoderRule::gradient);
+
+  [[nodiscard]] Index dimension() const;
+  [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] std::vector<std::string> columns() const { return observer_.columns(); }
+  [[nodiscard]] std::vector<std::string> state_names() const;
+  /// The learning rate that each component of rhs contains.
+  [[nodiscard]] Vector<T> rates() const;
+
+  /// The expected field; no allocation unless growth is tracked.
+  void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
+  /// The mean over `batch` sampled sequences of length T. Cost a sequence: T draws and 3 u C
+  /// multiply-adds, u <= T - 1 the different tokens drawn.
+  void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+
+  /// Mean cross entropy of the next token, nats.
+  [[nodiscard]] T loss(const Vector<T>& x) const;
+
+  [[nodiscard]] const TrainingInstance<T>& instance() const { return instance_; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  /// f (nnz) at a state, z (pairs) of a state.
+  [[nodiscard]] Vector<T> features_at(const Vector<T>& x) const;
+  [[nodiscard]] Vector<T> logits_at(const Vector<T>& x) const;
+
+ private:
+  void evaluate(const Vector<T>& x) const;
+  /// xi_n (K) at the state of the last evaluation.
+  [[nodiscard]] Vector<T> xi_of_last() const;
+
+  TrainingInstance<T> instance_;
+  DecoderRule rule_;
+  Layout layout_;
+  Observer<T> observer_;
+  Vector<T> multiplicity_;
+  std::vector<double> cumulative_classes_;
+  std::vector<std::vector<double>> cumulative_tokens_;
+  // Scratch of one evaluation; a rung is copied for every thread.
+  mutable Vector<T> f_, products_;
+  mutable RowMatrix<T> logits_, residual_, pull_;  ///< (K x C)
+  // One drawn sequence: counts by entry of its class, then its different tokens.
+  mutable std::vector<Index> counts_, drawn_row_, drawn_pair_;
+  mutable std::vector<double> drawn_f_, drawn_products_;
+};
+
+}  // namespace popgrad::scan_snap

@@ -1,0 +1,371 @@
+#include "popgrad/scan_snap/instance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <sstream>
+
+#include "popgrad/error.hpp"
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/rational.hpp"
+#include "popgrad/scalar/real.hpp"
+#include "popgrad/scan_snap/corpus.hpp"
+
+namespace popgrad::scan_snap {
+namespace {
+
+/// Sums of probabilities may miss 1 by this much; they are then made exact.
+constexpr double sum_tolerance = 1e-9;
+constexpr Index most_tokens = 100'000'000;
+/// Classes up to which B_n is carried along unless asked otherwise: xi costs K^3 an evaluation.
+constexpr Index classes_tracked = 32;
+
+const std::vector<std::string>& presets() {
+  static const std::vector<std::string> names{"syn-small", "syn-medium", "growth"};
+  return names;
+}
+
+// Classes with `common` shared tokens of one weight and distinct ones of evenly spaced weights
+// from 1/10 to 1; tokens: common, distinct by classes, queries, next tokens.
+template <class T>
+SequenceClasses<T> evenly_weighted(Index classes, Index common, Index distinct,
+                                   const T& common_weight, Index tokens) {
+  SequenceClasses<T> made;
+  made.tokens = tokens;
+  made.law.resize(classes * (common + distinct));
+  made.weight = Vector<T>::Constant(classes, T(1) / T(static_cast<int>(classes)));
+  made.first = {0};
+  T total = common_weight * T(static_cast<int>(common));
+  std::vector<T> weights;
+  for (Index i = 0; i < distinct; ++i) {
+    weights.push_back(T(static_cast<int>(distinct - 1 + 9 * i)) /
+                      T(static_cast<int>(10 * (distinct - 1))));
+    total = total + weights.back();
+  }
+  for (Index n = 0; n < classes; ++n) {
+    for (Index l = 0; l < common; ++l) {
+      made.law[made.entries()] = common_weight / total;
+      made.token.push_back(l);
+    }
+    for (Index i = 0; i < distinct; ++i) {
+      made.law[made.entries()] = weights[static_cast<std::size_t>(i)] / total;
+      made.token.push_back(common + n * distinct + i);
+    }
+    made.first.push_back(made.entries());
+    made.next.push_back(n);
+  }
+  return made;
+}
+
+template <class T>
+T positive(const Parameters& p, std::string_view name, std::string_view fallback) {
+  const T value = p.number<T>(name, fallback);
+  if (!(value > T(0))) {
+    reject("scan-snap", "--" + std::string(name), to_text(value), "must be > 0");
+  }
+  return value;
+}
+
+// Divides by the sum, which must be 1 to the tolerance; names the place otherwise.
+template <class T, class Part>
+void make_sum_one(Part&& part, const std::string& name, const std::string& where) {
+  T sum(0);
+  for (Index i = 0; i < part.size(); ++i) {
+    if (part[i] < T(0)) {
+      reject("scan-snap", name, to_text(T(part[i])),
+             where + " is negative; probabilities are >= 0");
+    }
+    sum = sum + part[i];
+  }
+  const double defect = to_double(sum) - 1.0;
+  if (!(defect <= sum_tolerance && defect >= -sum_tolerance)) {
+    reject("scan-snap", name, where,
+           fmt::format("sums to {}; it must be 1 (to 1e-9)", to_double(sum)));
+  }
+  for (Index i = 0; i < part.size(); ++i) part[i] = part[i] / sum;
+}
+
+std::vector<Index> token_list(const Parameters& p, std::string_view name, Index count,
+                              Index tokens) {
+  const Vector<double> given = p.vector<double>(name);
+  if (given.size() != count) {
+    reject("scan-snap", name, fmt::format("{} numbers", given.size()),
+           fmt::format("must have one for each of the {} classes", count));
+  }
+  std::vector<Index> list;
+  for (const double value : given) {
+    const auto token = static_cast<Index>(value);
+    if (static_cast<double>(token) != value || token < 0 || token >= tokens) {
+      reject("scan-snap", name, fmt::format("{}", value),
+             fmt::format("must be a whole number from 0 to {}", tokens - 1));
+    }
+    list.push_back(token);
+  }
+  return list;
+}
+
+template <class T>
+SequenceClasses<T> given_classes(const Parameters& p) {
+  Matrix<T> law = p.matrix<T>("P");
+  const Index tokens = p.count("M", law.cols(), std::max<Index>(law.cols(), 2), most_tokens);
+  if (law.rows() > tokens) {
+    reject("scan-snap", "P", fmt::format("{} rows", law.rows()),
+           fmt::format("has more classes than the {} tokens that could be next", tokens));
+  }
+  for (Index n = 0; n < law.rows(); ++n) {
+    make_sum_one<T>(law.row(n), "P", fmt::format("row {}", n));
+  }
+  const std::vector<Index> query =
+      p.has("psi") ? token_list(p, "psi", law.rows(), tokens)
+                   : std::vector<Index>(static_cast<std::size_t>(law.rows()), 0);
+  SequenceClasses<T> classes = classes_from_matrix<T>(law, query, tokens);
+  if (p.has("next")) classes.next = token_list(p, "next", law.rows(), tokens);
+  if (p.has("class_law")) {
+    classes.weight = p.vector<T>("class_law");
+    if (classes.weight.size() != law.rows()) {
+      reject("scan-snap", "class_law", fmt::format("{} numbers", classes.weight.size()),
+             fmt::format("must have one for each of the {} rows of P", law.rows()));
+    }
+    make_sum_one<T>(classes.weight, "class_law", "the list");
+  }
+  return classes;
+}
+
+Index whole(std::string_view text, Index most, std::string_view all) {
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most) {
+    reject(
+        "scan-snap", "--watch", all,
+        fmt::format("must be class:token pairs such as 0:12,1:3; '{}' is not a whole number from "
+                    "0 to {}",
+                    text, most));
+  }
+  return value;
+}
+
+std::vector<std::pair<Index, Index>> watched_pairs(const std::string& all, Index classes,
+                                                   Index tokens) {
+  std::vector<std::pair<Index, Index>> pairs;
+  std::stringstream in(all);
+  for (std::string part; std::getline(in, part, ',');) {
+    const std::size_t colon = part.find(':');
+    if (colon == std::string::npos) {
+      reject("scan-snap", "--watch", all, "must be class:token pairs such as 0:12,1:3");
+    }
+    pairs.emplace_back(whole(std::string_view(part).substr(0, colon), classes - 1, all),
+                       whole(std::string_view(part).substr(colon + 1), tokens - 1, all));
+  }
+  return pairs;
+}
+
+}  // namespace
+
+template <class T>
+SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, std::vector<Index> query,
+                                       Index tokens) {
+  SequenceClasses<T> classes;
+  classes.tokens = tokens;
+  classes.query = std::move(query);
+  classes.first = {0};
+  classes.weight = Vector<T>::Constant(law.rows(), T(1) / T(static_cast<int>(law.rows())));
+  std::vector<T> values;
+  for (Index n = 0; n < law.rows(); ++n) {
+    classes.next.push_back(n);
+    for (Index l = 0; l < law.cols(); ++l) {
+      if (law(n, l) == T(0)) continue;
+      classes.token.push_back(l);
+      values.push_back(law(n, l));
+    }
+    classes.first.push_back(classes.entries());
+  }
+  classes.law = Eigen::Map<const Vector<T>>(values.data(), static_cast<Index>(values.size()));
+  return classes;
+}
+
+template <class T>
+SequenceClasses<T> syn_small() {
+  SequenceClasses<T> classes = evenly_weighted<T>(2, 10, 10, T(1), 30);
+  classes.query = {0, 1};
+  return classes;
+}
+
+template <class T>
+SequenceClasses<T> syn_medium(Index queries) {
+  const Index k = 2 * queries;
+  const Index contextual = 10 + 10 * k;
+  SequenceClasses<T> classes = evenly_weighted<T>(k, 10, 10, T(1), contextual + queries + k);
+  for (Index n = 0; n < k; ++n) {
+    classes.query.push_back(contextual + n / 2);
+    classes.next[static_cast<std::size_t>(n)] = contextual + queries + n;
+  }
+  return classes;
+}
+
+template <class T>
+SequenceClasses<T> growth_classes() {
+  SequenceClasses<T> classes = evenly_weighted<T>(10, 1, 99, T(7) / T(10), 1000);
+  classes.query.assign(10, 999);
+  return classes;
+}
+
+template <class T>
+TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
+  TrainingInstance<T> instance;
+  instance.seed = seed;
+  const int sources = int{p.has("P")} + int{p.has("corpus")} + int{p.has("preset")};
+  if (sources > 1) {
+    reject("scan-snap", p.has("preset") ? "--preset" : "P",
+           p.has("preset") ? p.choice("preset", "", presets()) : "of the instance file",
+           "contradicts another data law; give one of P, --corpus, --preset");
+  }
+  for (const char* name : {"psi", "next", "class_law", "M"}) {
+    if (p.has(name) && !p.has("P")) {
+      reject("scan-snap", name, "without P", "describes P of an instance file; give P as well");
+    }
+  }
+  for (const char* name : {"window", "min-count", "classes"}) {
+    if (p.has(name) && !p.has("corpus")) {
+      reject("scan-snap", "--" + std::string(name), p.text(name, ""),
+             "is about a text; give --corpus as well");
+    }
+  }
+  const std::string preset = p.choice("preset", "syn-small", presets());
+  if (p.has("n_last") && preset != "syn-medium") {
+    reject("scan-snap", "--n_last", p.text("n_last", ""), "belongs to --preset syn-medium");
+  }
+  std::string decoder_rate = "1";
+  std::string attention_rate = "1";
+  if (p.has("P")) {
+    instance.classes = given_classes<T>(p);
+  } else if (p.has("corpus")) {
+    CorpusRequest request;
+    request.file = p.text("corpus", "");
+    request.window = p.count("window", 10, 1, 1'000'000);
+    request.min_count = p.count("min-count", 1, 1, std::numeric_limits<long>::max());
+    request.classes = p.count("classes", 1000, 1, 100'000);
+    instance.classes = read_corpus(request).classes.template cast<T>();
+    decoder_rate = "10";
+  } else if (preset == "syn-medium") {
+    instance.classes = syn_medium<T>(p.count("n_last", 10, 1, 1000));
+    instance.start = Start::uniform;
+    decoder_rate = "2";
+  } else if (preset == "growth") {
+    instance.classes = growth_classes<T>();
+    attention_rate = "0.5";
+  } else {
+    instance.classes = syn_small<T>();
+  }
+  instance.decoder_rate = positive<T>(p, "eta_Y", decoder_rate);
+  instance.attention_rate = positive<T>(p, "eta_Z", attention_rate);
+  instance.length = p.count("T", 128, 2, 100'000'000);
+  if (p.has("start")) {
+    const std::vector<std::string> starts{"zero", "uniform"};
+    instance.start = p.choice("start", "zero", starts) == "zero" ? Start::zero : Start::uniform;
+  }
+  const std::vector<std::string> clocks{"consistent", "paper"};
+  instance.clock =
+      p.choice("reading", "consistent", clocks) == "paper" ? Clock::paper : Clock::consistent;
+  instance.watched =
+      watched_pairs(p.text("watch", ""), instance.classes.classes(), instance.classes.tokens);
+  instance.track_growth = p.flag("track-growth", instance.classes.classes() <= classes_tracked &&
+                                                     instance.start == Start::zero);
+  return instance;
+}
+
+std::vector<ParameterInfo> parameter_infos() {
+  const std::vector<std::string> training{"sgd", "gd", "flow"};
+  const std::vector<std::string> one_clock{"reduced", "closed-form"};
+  std::vector<std::string> clocks{"consistent", "paper"};
+  return {
+      {"preset",
+       "choice",
+       "syn-small",
+       "data law when neither P nor a text is given",
+       presets(),
+       {},
+       true},
+      {"n_last", "count", "10", "queries of syn-medium, two classes each, 1 to 1000", {}, {}, true},
+      {"eta_Y",
+       "number",
+       "1",
+       "learning rate of the decoder Y, > 0 (syn-medium 2, text 10)",
+       {},
+       {},
+       true},
+      {"eta_Z",
+       "number",
+       "1",
+       "learning rate of the attention logits Z, > 0 (growth 0.5)",
+       {},
+       {},
+       true},
+      {"T", "count", "128", "tokens a sequence, query included, >= 2", {}, {"sgd"}, true},
+      {"start",
+       "choice",
+       "zero",
+       "Y = Z = 0, or uniform in +-1/sqrt(M) (default of syn-medium)",
+       {"zero", "uniform"},
+       {},
+       true},
+      {"reading", "choice", "consistent",
+       "weight of a class in z': 1/K, or 1 as Eqn 10 of the paper reads", clocks, one_clock, true},
+      {"watch",
+       "text",
+       "",
+       "class:token pairs whose f and chi become columns, as 0:12,1:3",
+       {},
+       {},
+       true},
+      {"track-growth",
+       "switch",
+       "up to 32 classes from a zero start",
+       "carry B_n along, at K^3 an evaluation",
+       {},
+       {},
+       true},
+      {"corpus",
+       "text",
+       "",
+       "text, tokens parted by white space, that classes are counted in",
+       {},
+       {},
+       true},
+      {"window",
+       "count",
+       "10",
+       "tokens before the last one that are its context, >= 1",
+       {},
+       {},
+       true},
+      {"min-count", "count", "1", "how often a pair (last, next) must occur, >= 1", {}, {}, true},
+      {"classes", "count", "1000", "most frequent pairs that are kept, >= 1", {}, {}, true},
+      {"P", "matrix", "", "laws of the contextual tokens, K rows, a column a token", {}, {}, false},
+      {"psi", "vector", "0", "query token of each class", {}, {}, false},
+      {"next", "vector", "0, 1, ...", "next token of each class", {}, {}, false},
+      {"class_law", "vector", "uniform", "probabilities of the classes", {}, {}, false},
+      {"M",
+       "count",
+       "columns of P",
+       "tokens of the vocabulary, if more than P has columns",
+       {},
+       {},
+       true},
+  };
+}
+
+template SequenceClasses<double> classes_from_matrix(const Matrix<double>&, std::vector<Index>,
+                                                     Index);
+template SequenceClasses<Real> classes_from_matrix(const Matrix<Real>&, std::vector<Index>, Index);
+template SequenceClasses<double> syn_small();
+template SequenceClasses<Real> syn_small();
+template SequenceClasses<double> syn_medium(Index);
+template SequenceClasses<Real> syn_medium(Index);
+template SequenceClasses<double> growth_classes();
+template SequenceClasses<Real> growth_classes();
+template TrainingInstance<double> training_instance(const Parameters&, std::uint64_t);
+template TrainingInstance<Real> training_instance(const Parameters&, std::uint64_t);
+
+}  // namespace popgrad::scan_snap

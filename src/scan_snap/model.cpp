@@ -1,0 +1,118 @@
+#include "scan_snap/model.hpp"
+
+#include <fmt/format.h>
+
+#include "popgrad/error.hpp"
+#include "popgrad/scan_snap/population_flow.hpp"
+#include "popgrad/scan_snap/quasi_static_flow.hpp"
+#include "popgrad/scan_snap/reduced_flow.hpp"
+
+namespace popgrad::scan_snap {
+namespace {
+
+constexpr const char* training_columns =
+    "loss accuracy; entropy_N distinct_entropy_N xi_N B_N of class N; lambda_max_E "
+    "lambda_min_abs_E; f_N_L chi_N_L with --watch";
+
+template <class T>
+AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance) {
+  if (name == "quasi-static") return forget_type(QuasiStaticFlow<T>(instance));
+  if (name == "reduced") return forget_type(ReducedFlow<T>(instance));
+  if (name == "fast-decoder") {
+    AnyRung<T> rung = forget_type(PopulationFlow<T>(instance, DecoderRule::fast));
+    rung.sample_rhs = nullptr;
+    return rung;
+  }
+  AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
+  if (name != "sgd") rung.sample_rhs = nullptr;
+  return rung;
+}
+
+class ScanSnap final : public Model {
+ public:
+  [[nodiscard]] std::string name() const override { return "scan-snap"; }
+  [[nodiscard]] std::string paper() const override {
+    return "Tian, Wang, Chen, Du: Scan and Snap, Understanding Training Dynamics and Token "
+           "Composition in 1-layer Transformer, arXiv 2305.16380";
+  }
+
+  [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    return {
+        {"sgd", RungKind::random, "SGD on sampled sequences of T tokens",
+         "O(B (T + u C)) a step, u <= T - 1 different tokens a sequence, C columns of Y",
+         training_columns, "100", "1", 128},
+        {"gd", RungKind::descent, "the same on the expected gradient of long sequences",
+         "O(nnz(P) C) a step", training_columns, "1000", "1"},
+        {"flow", RungKind::flow, "population flow of decoder Y and attention logits Z",
+         "O(nnz(P) C) an evaluation, C <= K + 1 from a zero start", training_columns, "1000"},
+        {"quasi-static", RungKind::flow, "Y = F S: the decoder sees frozen features",
+         "O(K^2 C + overlaps) an evaluation", training_columns, "1000"},
+        {"fast-decoder", RungKind::flow, "overlap of features undone in Y' (Lemma 3)",
+         "O(nnz(P) C + K^3) an evaluation", training_columns, "1000"},
+        {"reduced", RungKind::flow, "Z alone, the decoder summed up by h(t) (Eqn 10)",
+         "O(K^3 + overlaps) an evaluation", std::string(training_columns) + "; h gamma", "1000"},
+    };
+  }
+
+  [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
+
+  [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
+                                     std::uint64_t seed) const override {
+    return make_rung<double>(name, instance_of<double>(name, p, seed));
+  }
+
+  [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
+                                             std::uint64_t seed) const override {
+    if (name == "sgd" || name == "gd") {
+      reject("scan-snap " + std::string(name), "--digits", std::to_string(digits()),
+             "is for flows and closed forms; training steps run in double");
+    }
+    return make_rung<Real>(name, instance_of<Real>(name, p, seed));
+  }
+
+  [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
+                                                  const Parameters& /*p*/) const override {
+    // One query, two classes, three tokens: 0 common, 1 and 2 distinct.
+    const GiNaC::possymbol vocabulary("M");
+    TrainingInstance<Expression> instance;
+    Matrix<Expression> law = Matrix<Expression>::Constant(2, 3, Expression(0));
+    for (const auto& [n, l] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 2}}) {
+      law(n, l) = GiNaC::possymbol(fmt::format("P_{}_{}", n, l), fmt::format("P_{{{}|{}}}", l, n));
+    }
+    instance.classes.tokens = 3;
+    instance.classes.query = {0, 0};
+    instance.classes.next = {0, 1};
+    instance.classes.first = {0, 2, 4};
+    instance.classes.token = {0, 1, 0, 2};
+    instance.classes.law.resize(4);
+    instance.classes.law << law(0, 0), law(0, 1), law(1, 0), law(1, 2);
+    instance.classes.weight = Vector<Expression>::Constant(2, Expression(1) / Expression(2));
+    instance.decoder_rate = GiNaC::possymbol("eta_Y", "\\eta_Y");
+    instance.attention_rate = GiNaC::possymbol("eta_Z", "\\eta_Z");
+    AnyRung<Expression> rung = name == "reduced"
+                                   ? forget_type(ReducedFlow<Expression>(instance, vocabulary))
+                                   : make_rung<Expression>(name, instance);
+    for (Index i = 0; i < rung.dimension; ++i) {
+      rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)]);
+    }
+    return rung;
+  }
+
+ private:
+  template <class T>
+  static TrainingInstance<T> instance_of(std::string_view name, const Parameters& p,
+                                         std::uint64_t seed) {
+    TrainingInstance<T> instance = training_instance<T>(p, seed);
+    const bool needs_zero = name == "quasi-static" || name == "reduced" || name == "closed-form";
+    if (needs_zero && !p.has("start")) instance.start = Start::zero;
+    // Sampled steps are cheap, and xi is not: B_n is carried along only if asked for.
+    if (name == "sgd" && !p.has("track-growth")) instance.track_growth = false;
+    return instance;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_model() { return std::make_unique<ScanSnap>(); }
+
+}  // namespace popgrad::scan_snap

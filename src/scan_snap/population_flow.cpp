@@ -1,0 +1,283 @@
+#include "popgrad/scan_snap/population_flow.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/real.hpp"
+#include "popgrad/scan_snap/backprop.hpp"
+#include "popgrad/scan_snap/features.hpp"
+#include "popgrad/scan_snap/response.hpp"
+#include "scan_snap/inverse.hpp"
+#include "scan_snap/row_products.hpp"
+#include "scan_snap/rung_parts.hpp"
+
+namespace popgrad::scan_snap {
+namespace {
+
+/// Multiply-adds from which an evaluation is worth the start of a team of threads.
+constexpr double parallel_threshold = 4e6;
+
+}  // namespace
+
+template <Transcendental T>
+PopulationFlow<T>::PopulationFlow(TrainingInstance<T> instance, DecoderRule rule)
+    : instance_(std::move(instance)),
+      rule_(rule),
+      layout_(lay_out(instance_.classes, instance_.start == Start::zero)),
+      observer_(instance_, layout_, start_logits(instance_, layout_)),
+      multiplicity_(multiplicities<T>(layout_)),
+      logits_(instance_.classes.classes(), layout_.columns()),
+      residual_(instance_.classes.classes(), layout_.columns()) {
+  const SequenceClasses<T>& classes = instance_.classes;
+  f_.resize(classes.entries());
+  products_.resize(classes.entries());
+  if constexpr (std::is_same_v<T, double>) {
+    double sum = 0;
+    for (Index n = 0; n < classes.classes(); ++n) {
+      sum += classes.weight[n];
+      cumulative_classes_.push_back(sum);
+      std::vector<double> tokens;
+      double part = 0;
+      for (Index e = classes.first[static_cast<std::size_t>(n)];
+           e < classes.first[static_cast<std::size_t>(n + 1)]; ++e) {
+        part += classes.law[e];
+        tokens.push_back(part);
+      }
+      cumulative_tokens_.push_back(std::move(tokens));
+    }
+  }
+}
+
+template <Transcendental T>
+Index PopulationFlow<T>::dimension() const {
+  return layout_.rows() * layout_.columns() + layout_.pairs() +
+         (instance_.track_growth ? instance_.classes.classes() : 0);
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::initial() const {
+  Vector<T> x = Vector<T>::Constant(dimension(), T(0));
+  const Index table = layout_.rows() * layout_.columns();
+  x.head(table) = start_decoder(instance_, layout_);
+  x.segment(table, layout_.pairs()) = start_logits(instance_, layout_);
+  return x;
+}
+
+template <Transcendental T>
+std::vector<std::string> PopulationFlow<T>::state_names() const {
+  std::vector<std::string> names;
+  add_decoder_names(layout_, names);
+  add_logit_names(layout_, names);
+  if (instance_.track_growth) add_growth_names(instance_.classes.classes(), names);
+  return names;
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::rates() const {
+  Vector<T> rates = Vector<T>::Constant(dimension(), instance_.attention_rate);
+  rates.head(layout_.rows() * layout_.columns()).setConstant(instance_.decoder_rate);
+  return rates;
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::logits_at(const Vector<T>& x) const {
+  return x.segment(layout_.rows() * layout_.columns(), layout_.pairs());
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::features_at(const Vector<T>& x) const {
+  Vector<T> f;
+  features(instance_.classes, layout_, logits_at(x), f);
+  return f;
+}
+
+// Leaves f, Y'f (K x C), e - alpha (K x C) and, entry by entry, f_nl (g_nl - f_nl f_n.g_n).
+template <Transcendental T>
+void PopulationFlow<T>::evaluate(const Vector<T>& x) const {
+  const SequenceClasses<T>& classes = instance_.classes;
+  const Index columns = layout_.columns();
+  const T* const table = x.data();
+  features(classes, layout_, x.data() + layout_.rows() * columns, f_);
+  const auto one_class = [&](Index n) {
+    const auto at = static_cast<std::size_t>(n);
+    const Index begin = classes.first[at];
+    const Index count = classes.first[at + 1] - begin;
+    const Index* const row = layout_.entry_row.data() + begin;
+    T* const own = residual_.row(n).data();
+    weighted_rows(row, f_.data() + begin, count, table, columns, logits_.row(n).data());
+    respond(static_cast<const T*>(logits_.row(n).data()), multiplicity_, layout_.class_column[at],
+            own);
+    // The shared column counts as often as it stands for a token.
+    const Index last = columns - 1;
+    const T single = own[last];
+    own[last] = own[last] * multiplicity_[last];
+    row_products(row, count, table, columns, static_cast<const T*>(own), products_.data() + begin);
+    own[last] = single;
+    T along(0);  // f_n.g_n
+    for (Index e = begin; e < begin + count; ++e) along = along + f_[e] * products_[e];
+    for (Index e = begin; e < begin + count; ++e) {
+      products_[e] = f_[e] * (products_[e] - f_[e] * along);
+    }
+  };
+  if constexpr (std::is_same_v<T, double>) {
+    const double work = 2.0 * static_cast<double>(classes.entries() * columns);
+    // Every class writes to places of its own, so the result does not depend on the threads.
+#pragma omp parallel for schedule(dynamic, 4) if (work > parallel_threshold && !omp_in_parallel())
+    for (Index n = 0; n < classes.classes(); ++n) one_class(n);
+  } else {
+    for (Index n = 0; n < classes.classes(); ++n) one_class(n);
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  const SequenceClasses<T>& classes = instance_.classes;
+  const Index columns = layout_.columns();
+  evaluate(x);
+  // Row n of pull_ is what the features of class n write into Y.
+  pull_ = residual_;
+  for (Index n = 0; n < classes.classes(); ++n) {
+    pull_.row(n) *= T(instance_.decoder_rate * classes.weight[n]);
+  }
+  if (rule_ == DecoderRule::fast) {
+    pull_ = inverse_of_gram<T>(gram(layout_, classes.classes(), f_)) * pull_;
+  }
+  const auto one_row = [&](Index r) {
+    T* const to = dx.data() + r * columns;
+    for (Index c = 0; c < columns; ++c) to[c] = T(0);
+    for (Index i = layout_.row_first[static_cast<std::size_t>(r)];
+         i < layout_.row_first[static_cast<std::size_t>(r + 1)]; ++i) {
+      const Index e = layout_.row_entry[static_cast<std::size_t>(i)];
+      const Index n = layout_.entry_class[static_cast<std::size_t>(e)];
+      add_scaled(f_[e], static_cast<const T*>(pull_.row(n).data()), columns, to);
+    }
+  };
+  if constexpr (std::is_same_v<T, double>) {
+    const double work = static_cast<double>(classes.entries() * columns);
+#pragma omp parallel for schedule(dynamic, 16) if (work > parallel_threshold && !omp_in_parallel())
+    for (Index r = 0; r < layout_.rows(); ++r) one_row(r);
+  } else {
+    for (Index r = 0; r < layout_.rows(); ++r) one_row(r);
+  }
+  auto dz = dx.segment(layout_.rows() * columns, layout_.pairs());
+  for (Index p = 0; p < dz.size(); ++p) dz[p] = T(0);
+  for (Index e = 0; e < classes.entries(); ++e) {
+    const Index n = layout_.entry_class[static_cast<std::size_t>(e)];
+    T& rate = dz[layout_.entry_pair[static_cast<std::size_t>(e)]];
+    rate = rate + instance_.attention_rate * classes.weight[n] * products_[e];
+  }
+  if (instance_.track_growth) {
+    dx.tail(classes.classes()) = growth_rates(instance_, xi_of_last());
+  }
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::xi_of_last() const {
+  const Index k = instance_.classes.classes();
+  if constexpr (Ordered<T>) {
+    // f_j.g_n = (Y'f_j).(e_n - alpha_n), columns counted as often as they stand for a token.
+    const Matrix<T> products = logits_ * multiplicity_.asDiagonal() * residual_.transpose();
+    return fitted_xi<T>(gram(layout_, k, f_), products);
+  } else {
+    return Vector<T>::Constant(k, T(0));
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                   Index batch) const {
+  using std::exp, std::sqrt;
+  if constexpr (std::is_same_v<T, double>) {
+    const SequenceClasses<T>& classes = instance_.classes;
+    const Index columns = layout_.columns();
+    const Index table = layout_.rows() * columns;
+    const T* const z = x.data() + table;
+    dx.setZero();
+    auto dz = dx.segment(table, layout_.pairs());
+    for (Index b = 0; b < batch; ++b) {
+      const auto n = static_cast<Index>(stream.category(cumulative_classes_));
+      const auto at = static_cast<std::size_t>(n);
+      const Index begin = classes.first[at];
+      const Index count = classes.first[at + 1] - begin;
+      counts_.assign(static_cast<std::size_t>(count), 0);
+      for (Index i = 0; i + 1 < instance_.length; ++i) {
+        ++counts_[stream.category(cumulative_tokens_[at])];
+      }
+      drawn_row_.clear();
+      drawn_pair_.clear();
+      drawn_f_.clear();
+      double shift = -std::numeric_limits<double>::infinity();
+      for (Index i = 0; i < count; ++i) {
+        if (counts_[static_cast<std::size_t>(i)] == 0) continue;
+        const auto e = static_cast<std::size_t>(begin + i);
+        drawn_row_.push_back(layout_.entry_row[e]);
+        drawn_pair_.push_back(layout_.entry_pair[e]);
+        drawn_f_.push_back(static_cast<double>(counts_[static_cast<std::size_t>(i)]));
+        shift = std::max(shift, z[drawn_pair_.back()]);
+      }
+      double square = 0;
+      for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
+        drawn_f_[i] *= exp(z[drawn_pair_[i]] - shift);
+        square += drawn_f_[i] * drawn_f_[i];
+      }
+      const double norm = sqrt(square);
+      for (double& f : drawn_f_) f /= norm;
+      const auto drawn = static_cast<Index>(drawn_f_.size());
+      double* const logits = logits_.data();
+      double* const residual = residual_.data();
+      weighted_rows(drawn_row_.data(), drawn_f_.data(), drawn, x.data(), columns, logits);
+      respond(static_cast<const double*>(logits), multiplicity_, layout_.class_column[at],
+              residual);
+      const double share = 1.0 / static_cast<double>(batch);
+      for (Index i = 0; i < drawn; ++i) {
+        add_scaled(instance_.decoder_rate * share * drawn_f_[static_cast<std::size_t>(i)], residual,
+                   columns, dx.data() + drawn_row_[static_cast<std::size_t>(i)] * columns);
+      }
+      residual[columns - 1] *= multiplicity_[columns - 1];
+      drawn_products_.resize(drawn_f_.size());
+      row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
+      double along = 0;
+      for (std::size_t i = 0; i < drawn_f_.size(); ++i) along += drawn_f_[i] * drawn_products_[i];
+      for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
+        dz[drawn_pair_[i]] += instance_.attention_rate * share * drawn_f_[i] *
+                              (drawn_products_[i] - drawn_f_[i] * along);
+      }
+    }
+    if (instance_.track_growth) {
+      evaluate(x);
+      dx.tail(classes.classes()) = growth_rates(instance_, xi_of_last());
+    }
+  } else {
+    throw std::logic_error("scan-snap: samples are drawn in double only");
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+  const SequenceClasses<T>& classes = instance_.classes;
+  evaluate(x);
+  const Matrix<T> overlap = gram(layout_, classes.classes(), f_);
+  const Response<T> answer = mean_response(classes, layout_, multiplicity_, logits_);
+  Vector<T> growth;
+  if (instance_.track_growth) growth = x.tail(classes.classes());
+  observer_.write(classes, layout_,
+                  {f_, overlap, logits_at(x), answer.loss, answer.accuracy, xi_of_last(), growth},
+                  row);
+}
+
+template <Transcendental T>
+T PopulationFlow<T>::loss(const Vector<T>& x) const {
+  evaluate(x);
+  return mean_response(instance_.classes, layout_, multiplicity_, logits_).loss;
+}
+
+template class PopulationFlow<double>;
+template class PopulationFlow<Real>;
+template class PopulationFlow<Expression>;
+
+}  // namespace popgrad::scan_snap
