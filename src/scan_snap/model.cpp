@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "popgrad/error.hpp"
+#include "popgrad/scan_snap/closed_form.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/quasi_static_flow.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
@@ -51,6 +52,9 @@ class ScanSnap final : public Model {
          "O(nnz(P) C + K^3) an evaluation", training_columns, "1000"},
         {"reduced", RungKind::flow, "Z alone, the decoder summed up by h(t) (Eqn 10)",
          "O(K^3 + overlaps) an evaluation", std::string(training_columns) + "; h gamma", "1000"},
+        {"closed-form", RungKind::closed_form,
+         "one common token, leading order in K f^2 (Theorem 4, corrected); default preset growth",
+         "O(1) a time", "h gamma Gamma B B_paper", "700"},
     };
   }
 
@@ -58,7 +62,8 @@ class ScanSnap final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
-    return make_rung<double>(name, instance_of<double>(name, p, seed));
+    const TrainingInstance<double> instance = instance_of<double>(name, p, seed);
+    return name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance);
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
@@ -67,11 +72,16 @@ class ScanSnap final : public Model {
       reject("scan-snap " + std::string(name), "--digits", std::to_string(digits()),
              "is for flows and closed forms; training steps run in double");
     }
-    return make_rung<Real>(name, instance_of<Real>(name, p, seed));
+    const TrainingInstance<Real> instance = instance_of<Real>(name, p, seed);
+    return name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance);
   }
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
                                                   const Parameters& /*p*/) const override {
+    if (name == "closed-form") {
+      reject("scan-snap", "rung", "closed-form",
+             "has no right-hand side; its formulas are in scan_snap/decoder.hpp, take reduced");
+    }
     // One query, two classes, three tokens: 0 common, 1 and 2 distinct.
     const GiNaC::possymbol vocabulary("M");
     TrainingInstance<Expression> instance;
@@ -100,8 +110,10 @@ class ScanSnap final : public Model {
 
  private:
   template <class T>
-  static TrainingInstance<T> instance_of(std::string_view name, const Parameters& p,
-                                         std::uint64_t seed) {
+  static TrainingInstance<T> instance_of(std::string_view name, Parameters p, std::uint64_t seed) {
+    // The closed form is for one common token, which only this preset has.
+    const bool standard = !p.has("P") && !p.has("corpus") && !p.has("preset");
+    if (name == "closed-form" && standard) p.set("preset", "growth");
     TrainingInstance<T> instance = training_instance<T>(p, seed);
     const bool needs_zero = name == "quasi-static" || name == "reduced" || name == "closed-form";
     if (needs_zero && !p.has("start")) instance.start = Start::zero;
