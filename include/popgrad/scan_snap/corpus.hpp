@@ -1,0 +1,36 @@
+#pragma once
+/// Sequence classes counted in a text, tokens parted by white space.
+///
+/// A class is a pair (last token, next token) of neighbours in the text; its law is the relative
+/// frequency of the tokens in a window before the last one. Words are bytes: any UTF-8 is a word.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "popgrad/scan_snap/instance.hpp"
+
+namespace popgrad::scan_snap {
+
+struct CorpusRequest {
+  std::filesystem::path file;
+  Index window = 10;  ///< contextual tokens before the last one, >= 1 (fewer where the text begins)
+  Index min_count = 1;   ///< how often a pair must occur, >= 1
+  Index classes = 1000;  ///< most frequent pairs that are kept, >= 1; ties: the earlier in the text
+};
+
+struct Corpus {
+  SequenceClasses<double> classes;         ///< P(n) by frequency among the pairs kept
+  std::vector<std::string> words;          ///< text of each token (M), in order of first occurrence
+  std::vector<std::uint64_t> occurrences;  ///< of each class's pair (K)
+  std::uint64_t length = 0;                ///< tokens of the text
+};
+
+/// Reads the whole file, counts pairs, then the contexts of the pairs kept.
+/// Cost O(length * window) at most; memory 5 bytes a byte of text, a pair 40 bytes, nnz(P) 24.
+/// Throws InputError for files that cannot be read, are not UTF-8 text, have fewer than three
+/// tokens, or in which no pair occurs often enough.
+Corpus read_corpus(const CorpusRequest& request);
+
+}  // namespace popgrad::scan_snap
