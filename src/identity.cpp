@@ -39,6 +39,77 @@ bool nonzero_somewhere(const GiNaC::ex& e) {
   return false;
 }
 
+// Writes square roots and exponentials as symbols of their own: sqrt(S) = root with root^2 = S, and
+// exp(m) of whole multiples of symbols m as powers, so that what is left is a rational function.
+class AlgebraicForm final : public GiNaC::map_function {
+ public:
+  GiNaC::ex operator()(const GiNaC::ex& e) override {
+    const GiNaC::ex mapped = e.map(*this);
+    if (GiNaC::is_the_function<GiNaC::exp_SERIAL>(mapped))
+      return exponential(mapped.op(0).expand());
+    if (GiNaC::is_a<GiNaC::power>(mapped)) {
+      const GiNaC::ex twice = 2 * mapped.op(1);
+      if (twice.info(GiNaC::info_flags::integer) &&
+          !mapped.op(1).info(GiNaC::info_flags::integer)) {
+        return GiNaC::pow(named(roots_, mapped.op(0).expand()), twice);
+      }
+    }
+    return mapped;
+  }
+
+  // The numerator, with even powers of every root replaced, is 0 power by power.
+  [[nodiscard]] bool vanishes(const GiNaC::ex& e) {
+    return polynomial_vanishes((*this)(e).normal().numer(), 0);
+  }
+
+ private:
+  using Named = std::vector<std::pair<GiNaC::ex, GiNaC::ex>>;
+
+  static GiNaC::ex named(Named& list, const GiNaC::ex& meaning) {
+    for (const auto& [known, name] : list) {
+      if ((known - meaning).expand().is_zero()) return name;
+    }
+    list.emplace_back(meaning, GiNaC::symbol());
+    return list.back().second;
+  }
+
+  // exp of a sum: whole multiples of symbols and of logarithms term by term, anything else at once.
+  GiNaC::ex exponential(const GiNaC::ex& argument) {
+    GiNaC::ex product = 1;
+    const std::size_t terms = GiNaC::is_a<GiNaC::add>(argument) ? argument.nops() : 1;
+    for (std::size_t i = 0; i < terms; ++i) {
+      const GiNaC::ex term = terms == 1 ? argument : argument.op(i);
+      const bool scaled = GiNaC::is_a<GiNaC::mul>(term) && term.nops() == 2 &&
+                          term.op(1).info(GiNaC::info_flags::integer);
+      const GiNaC::ex what = scaled ? term.op(0) : term;
+      const GiNaC::ex times = scaled ? term.op(1) : GiNaC::ex(1);
+      if (GiNaC::is_the_function<GiNaC::log_SERIAL>(what)) {
+        product *= GiNaC::pow(what.op(0), times);
+      } else if (GiNaC::is_a<GiNaC::symbol>(what)) {
+        product *= GiNaC::pow(named(exponentials_, what), times);
+      } else {
+        return named(exponentials_, argument);
+      }
+    }
+    return product;
+  }
+
+  bool polynomial_vanishes(const GiNaC::ex& polynomial, std::size_t root) {
+    const GiNaC::ex expanded = polynomial.expand();
+    if (root == roots_.size()) return expanded.is_zero();
+    const auto& [square, name] = roots_[root];
+    GiNaC::ex even = 0;
+    GiNaC::ex odd = 0;
+    for (int k = expanded.ldegree(name); k <= expanded.degree(name); ++k) {
+      const GiNaC::ex part = expanded.coeff(name, k) * GiNaC::pow(square, k / 2);
+      (k % 2 == 0 ? even : odd) += part;
+    }
+    return polynomial_vanishes(even, root + 1) && polynomial_vanishes(odd, root + 1);
+  }
+
+  Named roots_, exponentials_;
+};
+
 }  // namespace
 
 Expression symbol(const std::string& name) { return GiNaC::realsymbol(name); }
@@ -69,7 +140,7 @@ Expression rate_along(const Expression& f, const Vector<Expression>& x,
 Truth vanishes(const Expression& f) {
   if (f.expand().is_zero()) return Truth::yes;
   if (nonzero_somewhere(f)) return Truth::no;
-  if (f.normal().is_zero()) return Truth::yes;
+  if (f.normal().is_zero() || AlgebraicForm().vanishes(f)) return Truth::yes;
   return Truth::undecided;
 }
 

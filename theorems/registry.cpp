@@ -1,15 +1,36 @@
 #include "theorems/joma/statements.hpp"
+#include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad {
 
 const std::vector<Statement>& statements() {
   using namespace theorems;
   static const std::vector<Statement> all{
-      joma::invariant_linear(), joma::invariant_exp(),     joma::invariant_softmax(),
-      joma::linear_growth(),    joma::nonlinear_uniform(), joma::salient_first(),
-      joma::entropy_bounce(),   joma::stable_rank(),       joma::tree_cooccurrence(),
-      joma::tree_learning(),    joma::clock_change(),      joma::ode_limit(),
+      joma::invariant_linear(),
+      joma::invariant_exp(),
+      joma::invariant_softmax(),
+      joma::linear_growth(),
+      joma::nonlinear_uniform(),
+      joma::salient_first(),
+      joma::entropy_bounce(),
+      joma::stable_rank(),
+      joma::tree_cooccurrence(),
+      joma::tree_learning(),
+      joma::clock_change(),
+      joma::ode_limit(),
       joma::measured_bounce(),
+      scan_snap::gradient(),
+      scan_snap::long_sequence(),
+      scan_snap::decoder_recursion(),
+      scan_snap::decoder_closed_form(),
+      scan_snap::decoder_solution(),
+      scan_snap::backprop_gradient(),
+      scan_snap::fates(),
+      scan_snap::fates_symmetric(),
+      scan_snap::growth(),
+      scan_snap::phase_transition(),
+      scan_snap::learning_rates(),
+      scan_snap::assumptions(),
   };
   return all;
 }
@@ -20,6 +41,13 @@ const std::vector<Erratum>& errata() {
       joma::summed_condition(),
       joma::logits_too_large(),
       joma::single_bounce(),
+      scan_snap::phase_transition_constant(),
+      scan_snap::cross_scale_sign(),
+      scan_snap::attention_clock(),
+      scan_snap::late_backprop_regime(),
+      scan_snap::fates_on_flow(),
+      scan_snap::centred_sum(),
+      scan_snap::growth_figure(),
   };
   return all;
 }

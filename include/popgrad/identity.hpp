@@ -18,8 +18,9 @@ Matrix<Expression> symbols(const std::string& name, Index rows, Index cols);
 Expression rate_along(const Expression& f, const Vector<Expression>& x,
                       const Vector<Expression>& rate);
 
-/// Is the expression identically 0? Yes if expansion or a common denominator makes it 0; no if it
-/// is nonzero at a point of small rationals; undecided otherwise.
+/// Is the expression identically 0? Yes if expansion, a common denominator, or both with square
+/// roots and exponentials as unknowns make it 0; no if it is nonzero at a point of small rationals;
+/// undecided otherwise. Symbols under roots stand for numbers that keep the radicand positive.
 Truth vanishes(const Expression& f);
 /// The same for every entry: no if any is no, else undecided if any is undecided.
 Truth vanishes(const Matrix<Expression>& f);

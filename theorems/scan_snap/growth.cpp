@@ -1,0 +1,174 @@
+// Theorem    scan-snap.growth                        Status  proved in source (Theorem 3)
+// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 3
+// Statement  on the reduced flow, for distinct tokens l, l' of n: r = f_nl^2/f_nl'^2 - 1 obeys
+//            r(t) = r(0) chi_l(t), chi_l = exp(2 (z_l(t) - z_l(0))); f of the distinct token l0
+//            with the largest f rises, and exp(2 f_nl0(0)^2 B_n) <= chi_l0 <= exp(2 B_n)
+// Hypotheses H1 xi_n > 0 (B_n grows); H2 l0 leads among all tokens of n at the start
+// Check      d/dt (r - r(0) chi) on generic symbols; both along the growth instance; the defect
+//            of the identity on flow and on SGD
+// Controls   chi with half the exponent; the upper bound taken for the lower
+// Uses       rungs reduced, flow, sgd
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/identity.hpp"
+#include "popgrad/scan_snap/features.hpp"
+#include "popgrad/scan_snap/population_flow.hpp"
+#include "popgrad/scan_snap/reduced_flow.hpp"
+#include "popgrad/walk.hpp"
+#include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/statements.hpp"
+
+namespace popgrad::theorems::scan_snap {
+namespace {
+
+// Class 0 has tokens 0 (common), 1, 2 (distinct), class 1 has 0 and 3: r' = 2 z_1' r.
+Truth symbolic_identity(std::string_view variant) {
+  TrainingInstance<Expression> instance;
+  SequenceClasses<Expression>& classes = instance.classes;
+  classes.tokens = 4;
+  classes.query = {0, 0};
+  classes.next = {0, 1};
+  classes.first = {0, 3, 5};
+  classes.token = {0, 1, 2, 0, 3};
+  classes.law = symbols("P", 5);
+  classes.weight = symbols("w", 2);
+  instance.decoder_rate = symbol("eta_Y");
+  instance.attention_rate = symbol("eta_Z");
+  const ReducedFlow<Expression> flow(instance, symbol("M"));
+  const Vector<Expression> x = symbols("x", flow.dimension());
+  Vector<Expression> rate(x.size());
+  flow.rhs(x, rate, Expression(0));
+  const Expression quotient = classes.law[1] / classes.law[2];
+  // Pairs of the query are its tokens in order: 0, 1, 2, 3.
+  const Expression r = quotient * quotient * GiNaC::exp(2 * (x[1] - x[2])) - 1;
+  const int exponent = variant == "half-exponent" ? 1 : 2;
+  return vanishes(Expression(rate_along(r, x, rate) - exponent * rate[1] * r));
+}
+
+/// Tokens of class 0 that the numerical part is about.
+struct Leading {
+  Index first = -1, second = -1;  // entries of the two largest distinct tokens
+};
+
+Leading leading(const SequenceClasses<double>& classes, const Layout& layout) {
+  Leading found;
+  for (Index e = classes.first[0]; e < classes.first[1]; ++e) {
+    if (!layout.entry_distinct[static_cast<std::size_t>(e)]) continue;
+    if (found.first < 0 || classes.law[e] > classes.law[found.first]) {
+      found.second = found.first;
+      found.first = e;
+    } else if (found.second < 0 || classes.law[e] > classes.law[found.second]) {
+      found.second = e;
+    }
+  }
+  return found;
+}
+
+double ratio_of(const Vector<double>& f, const Leading& l) {
+  return f[l.first] * f[l.first] / (f[l.second] * f[l.second]) - 1;
+}
+
+// |r(t)/(r(0) chi) - 1| at a state, from a zero start.
+double identity_defect(const PopulationFlow<double>& rung, const Vector<double>& state) {
+  const Leading l = leading(rung.instance().classes, rung.layout());
+  const double before = ratio_of(rung.features_at(rung.initial()), l);
+  const double after = ratio_of(rung.features_at(state), l);
+  const Index pair = rung.layout().entry_pair[static_cast<std::size_t>(l.first)];
+  return std::fabs(after / (before * std::exp(2 * rung.logits_at(state)[pair])) - 1);
+}
+
+void measure_on_training(Examination& result, const Setting& setting) {
+  for (const double ratio : {1.0, 10.0, 100.0}) {
+    const PopulationFlow<double> flow(with_ratio(syn_small<double>(), ratio));
+    const Trajectory<double> run = follow(forget_type(flow), {1000});
+    result.evidence.push_back(reported(
+        fmt::format("defect of the identity on flow, Syn-Small, t = 1000, ratio {}", ratio),
+        identity_defect(flow, run.states.front())));
+  }
+  const PopulationFlow<double> rung(with_ratio(syn_small<double>(), 1));
+  WalkRequest request;
+  request.step_size = 1;
+  request.steps = 1000;
+  request.save_steps = {request.steps};
+  request.batch = 128;
+  request.runs = 4;
+  request.seed = setting.seed;
+  request.jobs = setting.jobs;
+  request.keep_states = true;
+  double mean = 0;
+  const AnyRung<double> any = forget_type(rung);
+  for (const Trajectory<double>& run : walk(any, any.initial, request)) {
+    mean += identity_defect(rung, run.states.front()) / request.runs;
+  }
+  result.evidence.push_back(
+      reported("defect on SGD, Syn-Small, t = 1000, ratio 1, batch 128, mean of 4 runs", mean));
+}
+
+Examination examine(const Setting& setting, std::string_view variant) {
+  Examination result;
+  result.parameters = {{"preset", "growth"}, {"t", "0 to 700"}, {"eta_Y", 1}, {"eta_Z", 0.5}};
+  result.evidence.push_back(identity(EvidenceKind::symbolic, "r' = 2 z_l' r on the reduced flow",
+                                     symbolic_identity(variant), "generic P, w, z, h, M"));
+  const TrainingInstance<double> instance = with_ratio(growth_classes<double>(), 2, true);
+  const ReducedFlow<double> rung(instance);
+  const Trajectory<double> run = follow(forget_type(rung), equally_spaced(0.0, 700.0, 71));
+  const Leading l = leading(instance.classes, rung.layout());
+  const Vector<double> start = rung.features_at(run.states.front());
+  const Index pair = rung.layout().entry_pair[static_cast<std::size_t>(l.first)];
+  const double square = start[l.first] * start[l.first];
+  double defect = 0;
+  double above = -1;
+  double below = -1;
+  double fall = -1;
+  double last = 0;
+  for (const Vector<double>& state : run.states) {
+    const Vector<double> f = rung.features_at(state);
+    const double z = rung.logits_at(state)[pair];
+    const double chi = std::exp((variant == "half-exponent" ? 1 : 2) * z);
+    defect = std::max(defect, std::fabs(ratio_of(f, l) / (ratio_of(start, l) * chi) - 1));
+    const double growth = state[rung.layout().pairs() + 1];  // B_0
+    const double lower =
+        variant == "swapped-bound" ? std::exp(2 * growth) : std::exp(2 * square * growth);
+    above = std::max(above, chi / std::exp(2 * growth) - 1);
+    below = std::max(below, lower / chi - 1);
+    if (last > 0) fall = std::max(fall, last / f[l.first] - 1);
+    last = f[l.first];
+  }
+  result.hypotheses.push_back(
+      {"xi_0 > 0 along the way",
+       run.states.back()[rung.layout().pairs() + 1] > 0 ? Truth::yes : Truth::no,
+       fmt::format("B_0(700) = {:.4g}", run.states.back()[rung.layout().pairs() + 1])});
+  const std::string solver = "ten times the solver's relative tolerance 1e-10";
+  result.evidence.push_back(
+      bounded(EvidenceKind::numerical, "r(t)/(r(0) chi) - 1 on reduced", defect, 1e-9, solver));
+  result.evidence.push_back(bounded(EvidenceKind::numerical, "chi/exp(2 B) - 1, largest", above,
+                                    1e-9, "equality at t = 0; " + solver));
+  result.evidence.push_back(bounded(EvidenceKind::numerical, "exp(2 f(0)^2 B)/chi - 1, largest",
+                                    below, 1e-9, "equality at t = 0; " + solver));
+  result.evidence.push_back(bounded(EvidenceKind::numerical,
+                                    "fall of f_nl0 from one save point to the next, relative", fall,
+                                    0, "a strict sign"));
+  if (variant.empty()) measure_on_training(result, setting);
+  return result;
+}
+
+}  // namespace
+
+Statement growth() {
+  return {.id = "scan-snap.growth",
+          .claim =
+              "distinct tokens part as r(t) = r(0) chi(t), with chi between exp(2 f^2 B), exp(2 B)",
+          .paper = "arXiv 2305.16380, Theorem 3",
+          .status = "proved in source",
+          .hypotheses = {"xi_n > 0", "l0 leads at the start"},
+          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+          .controls = {{"half-exponent", "chi = exp(z - z(0))"},
+                       {"swapped-bound", "exp(2 B) as the lower bound"}},
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::scan_snap

@@ -1,0 +1,30 @@
+#pragma once
+/// The statements on scan and snap, in the order of the paper.
+
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+Statement gradient();
+Statement long_sequence();
+Statement decoder_recursion();
+Statement decoder_closed_form();
+Statement decoder_solution();
+Statement backprop_gradient();
+Statement fates();
+Statement fates_symmetric();
+Statement growth();
+Statement phase_transition();
+Statement learning_rates();
+Statement assumptions();
+
+/// Disagreements between the paper and the algebra, beside the statements that show them.
+Erratum phase_transition_constant();
+Erratum cross_scale_sign();
+Erratum attention_clock();
+Erratum late_backprop_regime();
+Erratum fates_on_flow();
+Erratum centred_sum();
+Erratum growth_figure();
+
+}  // namespace popgrad::theorems::scan_snap
