@@ -46,6 +46,43 @@ std::uint32_t Stream::index(std::uint32_t count) {
   return std::min(static_cast<std::uint32_t>(scaled), count - 1);
 }
 
+AliasTable::AliasTable(std::span<const double> law) : cells_(law.size()) {
+  // Shares in units of 1/size: cells below 1 are filled up by those above.
+  std::vector<double> share(law.begin(), law.end());
+  std::vector<std::uint32_t> small, large;
+  for (std::uint32_t i = 0; i < share.size(); ++i) {
+    share[i] *= static_cast<double>(law.size());
+    (share[i] < 1 ? small : large).push_back(i);
+  }
+  const auto fill = [&](std::uint32_t cell, double own, std::uint32_t alias) {
+    cells_[cell].own = static_cast<std::uint32_t>(std::min(own * 0x1p32, 0x1p32 - 1));
+    cells_[cell].alias = alias;
+  };
+  while (!small.empty() && !large.empty()) {
+    const std::uint32_t low = small.back();
+    const std::uint32_t high = large.back();
+    small.pop_back();
+    fill(low, share[low], high);
+    share[high] -= 1 - share[low];
+    if (share[high] < 1) {
+      large.pop_back();
+      small.push_back(high);
+    }
+  }
+  // What is left is 1 up to rounding.
+  for (const std::uint32_t i : small) fill(i, 1, i);
+  for (const std::uint32_t i : large) fill(i, 1, i);
+}
+
+void Stream::count(const AliasTable& law, std::size_t draws, std::span<std::uint32_t> counts) {
+  for (std::size_t i = 0; i < draws; i += 4) {
+    const auto block = r123::Philox4x32{}(counter_, key_);
+    ++counter_[0];
+    const std::size_t taken = std::min<std::size_t>(4, draws - i);
+    for (std::size_t j = 0; j < taken; ++j) ++counts[law(block[j])];
+  }
+}
+
 std::uint32_t Stream::category(std::span<const double> cumulative) {
   const auto* const last =
       cumulative.data() + cumulative.size() - 1;  // takes the rounding of the sum

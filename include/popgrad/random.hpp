@@ -9,8 +9,33 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace popgrad {
+
+/// Draws from a fixed law in O(1): Walker's alias method in whole numbers of 32 bits, so that a
+/// probability is met to size/2^32. Built in O(size).
+/// Source: Vose, A linear algorithm for generating random numbers with a given distribution (1991).
+class AliasTable {
+ public:
+  AliasTable() = default;
+  /// `law`: probabilities that sum to 1 up to rounding, at least one. Zeros are never drawn.
+  explicit AliasTable(std::span<const double> law);
+  /// The category that 32 random bits stand for.
+  [[nodiscard]] std::uint32_t operator()(std::uint32_t bits) const {
+    const std::uint64_t scaled = std::uint64_t{bits} * cells_.size();
+    const Cell& cell = cells_[scaled >> 32U];
+    return static_cast<std::uint32_t>(scaled) < cell.own ? static_cast<std::uint32_t>(scaled >> 32U)
+                                                         : cell.alias;
+  }
+
+ private:
+  struct Cell {
+    std::uint32_t own = 0;    ///< share of the cell that is its own, in 2^-32
+    std::uint32_t alias = 0;  ///< whose the rest is
+  };
+  std::vector<Cell> cells_;
+};
 
 class Stream {
  public:
@@ -24,6 +49,8 @@ class Stream {
   std::uint32_t index(std::uint32_t count);
   /// i with probability cumulative[i] - cumulative[i-1]; cumulative ends at 1. O(log size).
   std::uint32_t category(std::span<const double> cumulative);
+  /// counts[i] += number of times that i comes out in `draws` draws. Four draws a block of Philox.
+  void count(const AliasTable& law, std::size_t draws, std::span<std::uint32_t> counts);
 
  private:
   std::uint64_t word();

@@ -13,7 +13,7 @@
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/response.hpp"
 #include "scan_snap/inverse.hpp"
-#include "scan_snap/row_products.hpp"
+#include "scan_snap/kernels.hpp"
 #include "scan_snap/rung_parts.hpp"
 
 namespace popgrad::scan_snap {
@@ -41,14 +41,10 @@ PopulationFlow<T>::PopulationFlow(TrainingInstance<T> instance, DecoderRule rule
     for (Index n = 0; n < classes.classes(); ++n) {
       sum += classes.weight[n];
       cumulative_classes_.push_back(sum);
-      std::vector<double> tokens;
-      double part = 0;
-      for (Index e = classes.first[static_cast<std::size_t>(n)];
-           e < classes.first[static_cast<std::size_t>(n + 1)]; ++e) {
-        part += classes.law[e];
-        tokens.push_back(part);
-      }
-      cumulative_tokens_.push_back(std::move(tokens));
+      const Index begin = classes.first[static_cast<std::size_t>(n)];
+      const Index end = classes.first[static_cast<std::size_t>(n + 1)];
+      token_laws_.emplace_back(
+          std::span(classes.law.data() + begin, static_cast<std::size_t>(end - begin)));
     }
   }
 }
@@ -110,8 +106,8 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x) const {
     const Index* const row = layout_.entry_row.data() + begin;
     T* const own = residual_.row(n).data();
     weighted_rows(row, f_.data() + begin, count, table, columns, logits_.row(n).data());
-    respond(static_cast<const T*>(logits_.row(n).data()), multiplicity_, layout_.class_column[at],
-            own);
+    respond_fast(static_cast<const T*>(logits_.row(n).data()), multiplicity_,
+                 layout_.class_column[at], own);
     // The shared column counts as often as it stands for a token.
     const Index last = columns - 1;
     const T single = own[last];
@@ -205,9 +201,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
       const Index begin = classes.first[at];
       const Index count = classes.first[at + 1] - begin;
       counts_.assign(static_cast<std::size_t>(count), 0);
-      for (Index i = 0; i + 1 < instance_.length; ++i) {
-        ++counts_[stream.category(cumulative_tokens_[at])];
-      }
+      stream.count(token_laws_[at], static_cast<std::size_t>(instance_.length - 1), counts_);
       drawn_row_.clear();
       drawn_pair_.clear();
       drawn_f_.clear();
@@ -231,8 +225,8 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
       double* const logits = logits_.data();
       double* const residual = residual_.data();
       weighted_rows(drawn_row_.data(), drawn_f_.data(), drawn, x.data(), columns, logits);
-      respond(static_cast<const double*>(logits), multiplicity_, layout_.class_column[at],
-              residual);
+      respond_fast(static_cast<const double*>(logits), multiplicity_, layout_.class_column[at],
+                   residual);
       const double share = 1.0 / static_cast<double>(batch);
       for (Index i = 0; i < drawn; ++i) {
         add_scaled(instance_.decoder_rate * share * drawn_f_[static_cast<std::size_t>(i)], residual,

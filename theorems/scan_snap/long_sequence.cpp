@@ -28,7 +28,7 @@ constexpr double outside = 0.05;  // delta of the band
 // The law of one class of Syn-Small and logits of order 1, so that weights differ.
 struct Setup {
   Vector<double> law, weight, limit;  // P, exp(z), c (tokens)
-  std::vector<double> cumulative;
+  AliasTable drawn;
 };
 
 Setup make_setup() {
@@ -36,11 +36,9 @@ Setup make_setup() {
   const SequenceClasses<double> classes = syn_small<double>();
   s.law = classes.law.head(tokens);
   s.weight.resize(tokens);
-  double sum = 0;
+  s.drawn = AliasTable(std::span(s.law.data(), tokens));
   for (Index l = 0; l < tokens; ++l) {
     s.weight[l] = std::exp(-1 + 2.0 * static_cast<double>(l) / (tokens - 1));
-    sum += s.law[l];
-    s.cumulative.push_back(sum);
   }
   s.limit = s.law.cwiseProduct(s.weight);
   s.limit /= s.limit.sum();
@@ -60,16 +58,16 @@ Deviation sample(const Setup& s, Index length, std::uint32_t sequences, double b
   Deviation found;
   Vector<double> mean = Vector<double>::Zero(tokens);
   Vector<double> counts(tokens);
+  std::vector<std::uint32_t> drawn_counts;
   const auto drawn = static_cast<double>(length - 1);
   const double band = band_scale * std::sqrt(std::log(2 * tokens / outside) / (2 * drawn));
   std::uint32_t left = 0;
   double square = 0;
   for (std::uint32_t k = 0; k < sequences; ++k) {
     Stream stream(seed, k, static_cast<std::uint64_t>(length));
-    counts.setZero();
-    for (Index i = 0; i + 1 < length; ++i) {
-      counts[static_cast<Index>(stream.category(s.cumulative))] += 1;
-    }
+    drawn_counts.assign(tokens, 0);
+    stream.count(s.drawn, static_cast<std::size_t>(length - 1), drawn_counts);
+    for (Index l = 0; l < tokens; ++l) counts[l] = drawn_counts[static_cast<std::size_t>(l)];
     if ((counts / drawn - s.law).cwiseAbs().maxCoeff() > band) ++left;
     Vector<double> attended = counts.cwiseProduct(s.weight);
     attended /= attended.sum();

@@ -71,12 +71,13 @@ class PopulationFlow final {
   Observer<T> observer_;
   Vector<T> multiplicity_;
   std::vector<double> cumulative_classes_;
-  std::vector<std::vector<double>> cumulative_tokens_;
+  std::vector<AliasTable> token_laws_;  ///< of each class, by entry
   // Scratch of one evaluation; a rung is copied for every thread.
   mutable Vector<T> f_, products_;
   mutable RowMatrix<T> logits_, residual_, pull_;  ///< (K x C)
   // One drawn sequence: counts by entry of its class, then its different tokens.
-  mutable std::vector<Index> counts_, drawn_row_, drawn_pair_;
+  mutable std::vector<std::uint32_t> counts_;
+  mutable std::vector<Index> drawn_row_, drawn_pair_;
   mutable std::vector<double> drawn_f_, drawn_products_;
 };
 

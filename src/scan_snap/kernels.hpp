@@ -1,9 +1,12 @@
 #pragma once
-/// The three products of a sparse F with a row-major table that every evaluation is made of.
+/// The products of a sparse F with a row-major table, and the softmax, that an evaluation is made
+/// of.
 ///
 /// Plain loops for any scalar; for double functions compiled for several instruction sets, the
-/// widest that the processor has chosen at start (sums are then reordered and fused).
+/// widest that the processor has chosen at start. They relax: sums are reordered and fused, exp is
+/// a polynomial within 2 units in the last place. Tested against the plain loops.
 
+#include "popgrad/scan_snap/response.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad::scan_snap {
@@ -42,5 +45,13 @@ void weighted_rows(const Index* row, const double* f, Index count, const double*
 void row_products(const Index* row, Index count, const double* table, Index columns,
                   const double* v, double* out);
 void add_scaled(const double& factor, const double* v, Index columns, double* to);
+
+/// `respond` of response.hpp for double.
+double respond_fast(const double* logits, const Vector<double>& multiplicity, Index label,
+                    double* residual);
+template <class T>
+T respond_fast(const T* logits, const Vector<T>& multiplicity, Index label, T* residual) {
+  return respond(logits, multiplicity, label, residual);
+}
 
 }  // namespace popgrad::scan_snap
