@@ -6,6 +6,7 @@
 /// widest that the processor has chosen at start. They relax: sums are reordered and fused, exp is
 /// a polynomial within 2 units in the last place. Tested against the plain loops.
 
+#include "popgrad/scan_snap/layout.hpp"
 #include "popgrad/scan_snap/response.hpp"
 #include "popgrad/vector.hpp"
 
@@ -34,17 +35,33 @@ void row_products(const Index* row, Index count, const T* table, Index columns, 
   }
 }
 
-/// to (C) += factor v.
+/// Rows `begin` .. `end` - 1 of the transposed product: out[r] (C) = sum_i f[e_i] pull[class of
+/// e_i] over the entries e_i of row r.
 template <class T>
-void add_scaled(const T& factor, const T* v, Index columns, T* to) {
-  for (Index c = 0; c < columns; ++c) to[c] = to[c] + factor * v[c];
+void scatter_rows(const Layout& layout, Index begin, Index end, const T* f, const T* pull,
+                  Index columns, T* out) {
+  for (Index r = begin; r < end; ++r) {
+    T* const to = out + r * columns;
+    for (Index c = 0; c < columns; ++c) to[c] = T(0);
+    for (Index i = layout.row_first[static_cast<std::size_t>(r)];
+         i < layout.row_first[static_cast<std::size_t>(r + 1)]; ++i) {
+      const Index e = layout.row_entry[static_cast<std::size_t>(i)];
+      const T* const from = pull + layout.entry_class[static_cast<std::size_t>(e)] * columns;
+      for (Index c = 0; c < columns; ++c) to[c] = to[c] + f[e] * from[c];
+    }
+  }
 }
+
+/// table[row_i] (C) += f_i v, i < count.
+void add_to_rows(const Index* row, const double* f, Index count, const double* v, Index columns,
+                 double* table);
 
 void weighted_rows(const Index* row, const double* f, Index count, const double* table,
                    Index columns, double* out);
 void row_products(const Index* row, Index count, const double* table, Index columns,
                   const double* v, double* out);
-void add_scaled(const double& factor, const double* v, Index columns, double* to);
+void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
+                  Index columns, double* out);
 
 /// `respond` of response.hpp for double.
 double respond_fast(const double* logits, const Vector<double>& multiplicity, Index label,

@@ -19,8 +19,12 @@
 namespace popgrad::scan_snap {
 namespace {
 
-/// Multiply-adds from which an evaluation is worth the start of a team of threads.
-constexpr double parallel_threshold = 4e6;
+/// Is a pass of so many multiply-adds worth the start of a team of threads?
+template <class T>
+bool worth_threads(Index products) {
+  constexpr Index threshold = 2'000'000;
+  return std::is_same_v<T, double> && products > threshold && omp_in_parallel() == 0;
+}
 
 }  // namespace
 
@@ -120,10 +124,9 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x) const {
       products_[e] = f_[e] * (products_[e] - f_[e] * along);
     }
   };
-  if constexpr (std::is_same_v<T, double>) {
-    const double work = 2.0 * static_cast<double>(classes.entries() * columns);
+  if (worth_threads<T>(classes.entries() * columns)) {
     // Every class writes to places of its own, so the result does not depend on the threads.
-#pragma omp parallel for schedule(dynamic, 4) if (work > parallel_threshold && !omp_in_parallel())
+#pragma omp parallel for schedule(dynamic, 4)
     for (Index n = 0; n < classes.classes(); ++n) one_class(n);
   } else {
     for (Index n = 0; n < classes.classes(); ++n) one_class(n);
@@ -143,22 +146,19 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
   if (rule_ == DecoderRule::fast) {
     pull_ = inverse_of_gram<T>(gram(layout_, classes.classes(), f_)) * pull_;
   }
-  const auto one_row = [&](Index r) {
-    T* const to = dx.data() + r * columns;
-    for (Index c = 0; c < columns; ++c) to[c] = T(0);
-    for (Index i = layout_.row_first[static_cast<std::size_t>(r)];
-         i < layout_.row_first[static_cast<std::size_t>(r + 1)]; ++i) {
-      const Index e = layout_.row_entry[static_cast<std::size_t>(i)];
-      const Index n = layout_.entry_class[static_cast<std::size_t>(e)];
-      add_scaled(f_[e], static_cast<const T*>(pull_.row(n).data()), columns, to);
-    }
+  const auto some_rows = [&](Index begin, Index end) {
+    scatter_rows(layout_, begin, end, static_cast<const T*>(f_.data()),
+                 static_cast<const T*>(pull_.data()), columns, dx.data());
   };
-  if constexpr (std::is_same_v<T, double>) {
-    const double work = static_cast<double>(classes.entries() * columns);
-#pragma omp parallel for schedule(dynamic, 16) if (work > parallel_threshold && !omp_in_parallel())
-    for (Index r = 0; r < layout_.rows(); ++r) one_row(r);
+  if (worth_threads<T>(classes.entries() * columns)) {
+    constexpr Index block = 16;
+    const Index blocks = (layout_.rows() + block - 1) / block;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (Index b = 0; b < blocks; ++b) {
+      some_rows(b * block, std::min(layout_.rows(), (b + 1) * block));
+    }
   } else {
-    for (Index r = 0; r < layout_.rows(); ++r) one_row(r);
+    some_rows(0, layout_.rows());
   }
   auto dz = dx.segment(layout_.rows() * columns, layout_.pairs());
   for (Index p = 0; p < dz.size(); ++p) dz[p] = T(0);
@@ -228,12 +228,12 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
       respond_fast(static_cast<const double*>(logits), multiplicity_, layout_.class_column[at],
                    residual);
       const double share = 1.0 / static_cast<double>(batch);
-      for (Index i = 0; i < drawn; ++i) {
-        add_scaled(instance_.decoder_rate * share * drawn_f_[static_cast<std::size_t>(i)], residual,
-                   columns, dx.data() + drawn_row_[static_cast<std::size_t>(i)] * columns);
-      }
-      residual[columns - 1] *= multiplicity_[columns - 1];
       drawn_products_.resize(drawn_f_.size());
+      for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
+        drawn_products_[i] = instance_.decoder_rate * share * drawn_f_[i];
+      }
+      add_to_rows(drawn_row_.data(), drawn_products_.data(), drawn, residual, columns, dx.data());
+      residual[columns - 1] *= multiplicity_[columns - 1];
       row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
       double along = 0;
       for (std::size_t i = 0; i < drawn_f_.size(); ++i) along += drawn_f_[i] * drawn_products_[i];
