@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the benchmarks and the PyTorch peer and prints what they cost beside what was promised.
+"""Runs the benchmarks and their peers in Python and prints what they cost beside what was promised.
 
     report.py BENCHMARK_PROGRAM [--rounds N]
 
@@ -15,12 +15,17 @@ import subprocess
 import sys
 import tempfile
 
-PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers", "joma_invariant.py")
+PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
+PEER = os.path.join(PEERS, "joma_invariant.py")
 
 FASTER_THAN_TORCH = 50  # times
 STATE_VECTORS = 13      # of memory for a solve: dopri5 with two ends, 6 stages and an error needs 11
 GROWTH = 1.15           # exponent of the cost in the size; 1 is linear, the rest is for the caches
 AGREEMENT = 1e-10       # of loss and entropy after training, absolute
+SGD_FASTER_THAN_TORCH = 20   # times, Syn-Medium
+FASTER_THAN_SCIPY = 20       # times, DOP853 on the growth instance
+LOGIT_AGREEMENT = 1e-7       # of attention logits after the solve, relative: ten times rtol
+ENTROPY_AGREEMENT = 0.03     # of distinct entropy after 100 steps: spread over starts 0.005
 
 
 class Report:
@@ -119,6 +124,80 @@ def population_flow(report, program, instance):
                     slope <= GROWTH)
 
 
+def peer(name, *arguments):
+    return json.loads(subprocess.run([sys.executable, os.path.join(PEERS, name), *arguments],
+                                     check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def scan_snap_sgd(report, program, rounds):
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours += benchmarks(program, "^syn_medium_sgd", "")
+        theirs.append(peer("scan_snap_sgd.py", "--steps", "100"))
+    our_rate = statistics.median(row["steps"] / seconds(row) for row in ours)
+    their_rate = statistics.median(run["steps_per_second"] for run in theirs)
+    print(f"\nSGD on Syn-Medium, M = 240, T = 128, batch 128, one thread: medians of {rounds}")
+    report.line("popgrad", f"{our_rate:.0f} steps/s")
+    report.line(f"PyTorch {theirs[0]['version']}", f"{their_rate:.0f} steps/s")
+    ratio = our_rate / their_rate
+    report.line("ratio", f"{ratio:.1f}", f">= {SGD_FASTER_THAN_TORCH}",
+                ratio >= SGD_FASTER_THAN_TORCH)
+    apart = abs(ours[0]["distinct_entropy"] - theirs[0]["distinct_entropy"])
+    report.line("distinct entropy after 100 steps, apart by", f"{apart:.3f}",
+                f"<= {ENTROPY_AGREEMENT}", apart <= ENTROPY_AGREEMENT)
+
+
+def growth_instance():
+    """K = 10, M = 1000: a common token of weight 0.7, 99 distinct ones a class."""
+    laws = []
+    for n in range(10):
+        row = [0.0] * 1000
+        row[0] = 0.7
+        row[1 + 99 * n:100 + 99 * n] = [(98 + 9 * i) / 980 for i in range(99)]
+        laws.append([weight / sum(row) for weight in row])
+    return {"P": laws, "psi": [999] * 10, "eta_Y": 1, "eta_Z": 0.5, "t1": 700, "rtol": 1e-8,
+            "atol": 1e-10}
+
+
+def scan_snap_flow(report, program, folder, rounds):
+    instance = os.path.join(folder, "growth.json")
+    with open(instance, "w", encoding="utf-8") as out:
+        json.dump(growth_instance(), out)
+    ours, cvode, scipy = [], [], []
+    for _ in range(rounds):
+        ours += benchmarks(program, "^growth_flow/0", "")
+        cvode += benchmarks(program, "^growth_flow_cvode/0", "")
+        scipy.append(peer("scan_snap_flow.py", instance))
+    print(f"\nPopulation flow, K = 10, M = 1000, to t = 700 at rtol 1e-8: medians of {rounds}")
+    our_time = statistics.median(map(seconds, ours))
+    cvode_time = statistics.median(map(seconds, cvode))
+    scipy_time = statistics.median(run["seconds"] for run in scipy)
+    report.line(f"popgrad, {ours[0]['evaluations']:.0f} evaluations", f"{our_time * 1e3:.2f} ms")
+    report.line(f"CVODE (Adams), ours to evaluate, {cvode[0]['evaluations']:.0f}",
+                f"{cvode_time * 1e3:.2f} ms", ">= ours", cvode_time >= our_time)
+    report.line(f"SciPy {scipy[0]['version']} DOP853 on NumPy, {scipy[0]['evaluations']}",
+                f"{scipy_time * 1e3:.2f} ms")
+    ratio = scipy_time / our_time
+    report.line("ratio to SciPy", f"{ratio:.1f}", f">= {FASTER_THAN_SCIPY}",
+                ratio >= FASTER_THAN_SCIPY)
+    apart = max(abs(ours[0][name] / value - 1) for name, value in
+                (("z_common", scipy[0]["z"][0]), ("z_distinct", scipy[0]["z"][1])))
+    report.line("logits of SciPy, apart by (relative)", f"{apart:.1e}", f"<= {LOGIT_AGREEMENT:.0e}",
+                apart <= LOGIT_AGREEMENT)
+
+
+def scan_snap_field(report, program):
+    print("\nPopulation field, one evaluation with K classes of 100 tokens")
+    sizes, costs = [], []
+    for row in benchmarks(program, "^population_field", ""):
+        sizes.append(row["products"])
+        costs.append(seconds(row))
+        report.line(f"K = {row['name'].split('/')[1]}: {seconds(row) * 1e6:.1f} us",
+                    f"{seconds(row) / row['products'] * 1e12:.0f} ps per entry and column")
+    slope = growth(sizes, costs)
+    report.line("cost ~ nnz(P) C to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the compiled benchmarks")
@@ -131,6 +210,9 @@ def main():
         training(report, options.program, instance, options.rounds)
         joma_flow(report, options.program, instance)
         population_flow(report, options.program, instance)
+        scan_snap_sgd(report, options.program, options.rounds)
+        scan_snap_flow(report, options.program, folder, options.rounds)
+        scan_snap_field(report, options.program)
     return 0 if report.kept else 1
 
 
