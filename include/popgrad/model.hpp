@@ -5,6 +5,7 @@
 /// listed in src/models.cpp.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "popgrad/rung.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "popgrad/statement.hpp"
+#include "popgrad/trajectory.hpp"
 
 namespace popgrad {
 
@@ -44,6 +47,15 @@ class Model {
   /// The same in many digits; InputError if the rung has no such form.
   [[nodiscard]] virtual AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
                                                      std::uint64_t seed) const = 0;
+  /// Which hypotheses of the theory these parameters meet, and which of its conclusions the
+  /// trajectory of a rung shows; nothing where a model has no such audit.
+  [[nodiscard]] virtual std::optional<Examination> audit(std::string_view /*rung*/,
+                                                         const Parameters& /*p*/,
+                                                         std::uint64_t /*seed*/,
+                                                         const AnyRung<double>& /*rung_made*/,
+                                                         const Trajectory<double>& /*run*/) const {
+    return std::nullopt;
+  }
   /// The rung over symbols, at sizes small enough to read; its `initial` is the symbolic state.
   [[nodiscard]] virtual AnyRung<Expression> symbolic_rung(std::string_view name,
                                                           const Parameters& p) const = 0;

@@ -84,6 +84,8 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
   command.add_option("--jobs", o->jobs,
                      "threads of an ensemble; results do not depend on it (0: all)");
   command.add_flag("--states", o->states, "write the state as well, not only observables");
+  command.add_flag("--audit", o->audit,
+                   "of a flow: which hypotheses it meets, which conclusions it shows");
   command.add_option("-o,--output", o->output,
                      ".csv, .json or .npz by suffix; - is CSV on standard output");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
@@ -185,6 +187,12 @@ void check_meaning(const CLI::App& command, const RungInfo& rung) {
   if (given("--momentum") && command.get_option("--optimiser")->as<std::string>() != "momentum") {
     reject("popgrad", "--momentum", command.get_option("--momentum")->as<std::string>(),
            "belongs to --optimiser momentum; give that as well");
+  }
+  const int of_audit =
+      command.get_option("--digits")->count() > 0 ? command.get_option("--digits")->as<int>() : 16;
+  if (given("--audit") && (walks || of_audit > 16)) {
+    reject("popgrad", "--audit", "given",
+           "is for flows in double; leave out --digits, take a flow");
   }
   if (given("--save") && given("--save-at")) {
     reject("popgrad", "--save", command.get_option("--save")->as<std::string>(),

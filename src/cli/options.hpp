@@ -27,6 +27,7 @@ struct CommonOptions {
   int digits = 16;
   int jobs = 0;
   bool states = false;
+  bool audit = false;
   bool quiet = false;
   /// Model parameters given as flags, by name.
   std::map<std::string, std::string> flags;

@@ -11,6 +11,7 @@
 #include "cli/progress.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/error.hpp"
+#include "report/verdict_table.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -45,6 +46,7 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
     fmt::print(stderr, "popgrad: {}stopped at t = {:.17g}: {}\n", which, run.outcome.t_reached,
                describe(run.outcome.ending));
   }
+  if (record.audit) fmt::print(stderr, "{}", audit_table(*record.audit));
   fmt::print(stderr, "popgrad: made by: {}\n", record.command);
 }
 
@@ -95,6 +97,12 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     record.runs = {produce_flow(rung, info, solve_request<double>(options, info),
                                 options.end.empty() && options.save_at.empty(),
                                 earlier.runs.empty() ? nullptr : &earlier.runs.front(), report)};
+    if (options.audit || parameters.has("corpus")) {
+      record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+      if (!record.audit && options.audit) {
+        reject(model.name() + " " + info.name, "--audit", "given", "this rung has no audit");
+      }
+    }
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
     record.state_names = rung.state_names;

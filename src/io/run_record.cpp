@@ -9,6 +9,7 @@
 #include "io/npz.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "report/verdict_table.hpp"
 
 namespace popgrad {
 namespace {
@@ -137,6 +138,7 @@ std::string to_json(const RunRecord<T>& record) {
                         {"notes", outcome.notes}});
   }
   document["events"] = std::move(events);
+  if (record.audit) document["audit"] = audit_json(*record.audit);
   document["outcome"] = record.ensemble ? outcomes : outcomes.empty() ? Json() : outcomes.front();
   return document.dump(1) + "\n";
 }

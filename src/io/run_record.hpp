@@ -2,10 +2,12 @@
 /// What `run` writes: one trajectory or an ensemble, with all that is needed to make it again.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "popgrad/parameters.hpp"
+#include "popgrad/statement.hpp"
 #include "popgrad/trajectory.hpp"
 
 namespace popgrad {
@@ -20,6 +22,7 @@ struct RunRecord {
   bool ensemble = false;  ///< adds the column `run`
   std::vector<std::string> state_names;
   std::vector<Trajectory<T>> runs;
+  std::optional<Examination> audit;  ///< hypotheses and conclusions, where asked for
 };
 
 /// Names of the columns: run (ensembles), t, observables, states if there are any.

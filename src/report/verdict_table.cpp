@@ -59,7 +59,10 @@ std::size_t count(const Verification& v, Verdict verdict) {
 }  // namespace
 
 std::string verdict_table(const Verification& v) {
-  constexpr std::string_view row = "{:<25} {:<13} {:<32} {:<18} {:>8} {:>7}\n";
+  std::size_t width = std::string_view("statement").size();
+  for (const Finding& f : v.findings) width = std::max(width, f.statement->id.size());
+  const std::string row =
+      fmt::format("{{:<{}}} {{:<13}} {{:<32}} {{:<18}} {{:>8}} {{:>7}}\n", width);
   std::string text = fmt::format(fmt::runtime(row), "statement", "verdict", "evidence",
                                  "tightest margin", "controls", "seconds");
   for (const Finding& finding : v.findings) {
@@ -92,6 +95,34 @@ std::string verdict_table(const Verification& v) {
       count(v, Verdict::holds), count(v, Verdict::violated), count(v, Verdict::inconclusive),
       count(v, Verdict::not_applicable), v.seed, v.false_alarm);
   return text;
+}
+
+std::string audit_table(const Examination& audit) {
+  std::size_t width = 0;
+  for (const Hypothesis& h : audit.hypotheses) width = std::max(width, h.text.size());
+  for (const Evidence& item : audit.evidence) width = std::max(width, item.what.size());
+  std::string text;
+  for (const Hypothesis& h : audit.hypotheses) {
+    const char* met = h.met == Truth::yes ? "met" : h.met == Truth::no ? "not met" : "undecided";
+    text += fmt::format("hypothesis  {:<{}}  {:<9}  {}\n", h.text, width, met, h.by_how_much);
+  }
+  for (const Evidence& item : audit.evidence) {
+    text += fmt::format("conclusion  {:<{}}  {:<9}  {:.3g}{}\n", item.what, width,
+                        item.verdict == Verdict::holds ? "holds" : "fails", item.measured,
+                        item.detail.empty() ? "" : "; " + item.detail);
+  }
+  return text;
+}
+
+Json audit_json(const Examination& audit) {
+  Json hypotheses = Json::array();
+  for (const Hypothesis& h : audit.hypotheses) {
+    const char* met = h.met == Truth::yes ? "yes" : h.met == Truth::no ? "no" : "undecided";
+    hypotheses.push_back({{"hypothesis", h.text}, {"met", met}, {"by_how_much", h.by_how_much}});
+  }
+  Json conclusions = Json::array();
+  for (const Evidence& item : audit.evidence) conclusions.push_back(evidence_json(item));
+  return {{"hypotheses", hypotheses}, {"conclusions", conclusions}};
 }
 
 std::string verdict_details(const Verification& v) {

@@ -18,6 +18,9 @@ struct Verification {
 /// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
 /// counterexample.
 std::string verdict_table(const Verification& verification);
+/// Hypotheses and conclusions of one run, a line each, aligned.
+std::string audit_table(const Examination& audit);
+Json audit_json(const Examination& audit);
 /// One statement a block: every piece of evidence with its bound and reason.
 std::string verdict_details(const Verification& verification);
 Json verdict_json(const Verification& verification);

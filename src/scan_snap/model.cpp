@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "popgrad/error.hpp"
+#include "popgrad/scan_snap/audit.hpp"
 #include "popgrad/scan_snap/closed_form.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/quasi_static_flow.hpp"
@@ -106,6 +109,23 @@ class ScanSnap final : public Model {
       rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)]);
     }
     return rung;
+  }
+
+  [[nodiscard]] std::optional<Examination> audit(std::string_view name, const Parameters& p,
+                                                 std::uint64_t seed, const AnyRung<double>& rung,
+                                                 const Trajectory<double>& run) const override {
+    if (name == "closed-form" || run.rows.empty()) return std::nullopt;
+    const TrainingInstance<double> instance = instance_of<double>(name, p, seed);
+    const auto is_logit = [](const std::string& state) { return state.starts_with("z_"); };
+    const auto begin = std::find_if(rung.state_names.begin(), rung.state_names.end(), is_logit);
+    const auto at = begin - rung.state_names.begin();
+    const auto pairs = std::find_if_not(begin, rung.state_names.end(), is_logit) - begin;
+    std::vector<double> xi;
+    for (std::size_t i = 0; i < run.columns.size(); ++i) {
+      if (run.columns[i].starts_with("xi_")) xi.push_back(run.rows.back()[i]);
+    }
+    return scan_snap::audit(instance, rung.initial.segment(at, pairs),
+                            run.last_state.segment(at, pairs), xi);
   }
 
  private:
