@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
@@ -21,10 +22,14 @@ Action add_figure(CLI::App& app, const Words& words) {
   command->add_option("--jobs", request->jobs, "threads (default 0: all cores)")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--data", request->data_file,
-                      "recorded runs (CSV) for figures of measurements");
+                      "recorded runs (CSV) or a text, for the figures that show them");
   return [request, words]() -> int {
     std::vector<std::string> names;
-    for (const FigureInfo& figure : figures()) names.push_back(figure.name);
+    std::set<std::string> needing_data;
+    for (const FigureInfo& figure : figures()) {
+      names.push_back(figure.name);
+      if (figure.needs_data) needing_data.insert(figure.name);
+    }
     std::vector<std::string> chosen;
     if (request->name == "all") {
       chosen = names;
@@ -36,8 +41,12 @@ Action add_figure(CLI::App& app, const Words& words) {
     }
     request->command = command_line(words);
     for (const std::string& name : chosen) {
-      if (name.ends_with("-measured") && request->data_file.empty() && chosen.size() > 1) {
-        fmt::print(stderr, "popgrad: {} is left out: it needs --data FILE\n", name);
+      // Each such figure reads a file of another kind, so one --data cannot serve all of them.
+      if (needing_data.contains(name) && chosen.size() > 1) {
+        fmt::print(stderr,
+                   "popgrad: {0} is left out: it needs a file of its own; popgrad figure {0} "
+                   "--data FILE\n",
+                   name);
         continue;
       }
       FigureRequest one = *request;

@@ -19,6 +19,7 @@
 #include "report/figure_maker.hpp"
 #include "report/joma/figures.hpp"
 #include "report/plot_scripts.hpp"
+#include "report/scan_snap/figures.hpp"
 
 namespace popgrad {
 namespace {
@@ -127,8 +128,20 @@ class DrawingFolder {
   fs::path path_;
 };
 
+// Of all models, in their order.
+const std::vector<FigureMaker>& all_makers() {
+  static const std::vector<FigureMaker> all = [] {
+    std::vector<FigureMaker> list;
+    for (const auto* makers : {&report::joma_figures(), &report::scan_snap_figures()}) {
+      list.insert(list.end(), makers->begin(), makers->end());
+    }
+    return list;
+  }();
+  return all;
+}
+
 const FigureMaker& find_maker(std::string_view name) {
-  const std::vector<FigureMaker>& makers = report::joma_figures();
+  const std::vector<FigureMaker>& makers = all_makers();
   const auto found = std::find_if(makers.begin(), makers.end(),
                                   [&](const FigureMaker& m) { return m.info.name == name; });
   if (found == makers.end()) {
@@ -201,7 +214,7 @@ void require_usable(const Outcome& outcome, std::string_view figure) {
 
 std::vector<FigureInfo> figures() {
   std::vector<FigureInfo> infos;
-  for (const FigureMaker& maker : report::joma_figures()) infos.push_back(maker.info);
+  for (const FigureMaker& maker : all_makers()) infos.push_back(maker.info);
   return infos;
 }
 

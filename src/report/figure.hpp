@@ -11,6 +11,7 @@ namespace popgrad {
 struct FigureInfo {
   std::string name;
   std::string title;
+  bool needs_data = false;  ///< drawn from a file that the user names
 };
 
 struct FigureRequest {
@@ -18,7 +19,7 @@ struct FigureRequest {
   std::filesystem::path folder;
   std::uint64_t seed = 1;
   int jobs = 0;
-  std::string data_file;  ///< recorded runs; empty: none
+  std::string data_file;  ///< recorded runs or a text; empty: none
   std::string command;    ///< the line that makes it again
 };
 

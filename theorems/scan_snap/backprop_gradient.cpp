@@ -135,7 +135,7 @@ Positivity search_positivity(std::uint64_t seed, int trials) {
   for (int trial = 0; trial < trials; ++trial) {
     const Index k = 2 + static_cast<Index>(stream.index(7));
     const SequenceClasses<double> classes =
-        trial % 2 == 0 ? scattered_classes(stream, k, k + static_cast<Index>(stream.index(6)), 200)
+        trial % 2 == 0 ? scattered_classes(stream, k, k, k)
                        : random_classes(stream, k, 1 + static_cast<Index>(stream.index(4)), 2,
                                         std::exp(3 * (stream.uniform() - 0.7)), 200);
     const double lambda = largest_overlap(classes);
@@ -143,8 +143,8 @@ Positivity search_positivity(std::uint64_t seed, int trials) {
     Vector<double> f;
     features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
     const Matrix<double> overlaps = gram(layout, k, f);
-    const Vector<double> xi =
-        relative_xi<double>(beta_of<double>(overlaps.inverse(), 200.0), overlaps);
+    const Vector<double> xi = relative_xi<double>(
+        beta_of<double>(overlaps.inverse(), static_cast<double>(classes.tokens)), overlaps);
     if (lambda < overlap_bound(k)) ++found.below;
     for (Index n = 0; n < k; ++n) {
       if (overlaps.row(n).sum() - overlaps(n, n) == 0) continue;  // H: n overlaps another class

@@ -1,24 +1,13 @@
 #pragma once
 /// Instances and solves that the statements on scan and snap share.
 
-#include "popgrad/random.hpp"
 #include "popgrad/scan_snap/instance.hpp"
+#include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/solve.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
 using namespace popgrad::scan_snap;
-
-/// One query holding all K classes: `common` tokens in every class, `distinct` ones a class.
-/// Weights of distinct tokens uniform in (0.1, 1); of common ones the same times `overlap`, drawn
-/// anew for each class, or once for all if `alike`.
-SequenceClasses<double> random_classes(Stream& stream, Index classes, Index common, Index distinct,
-                                       double overlap, Index tokens, bool alike = false);
-
-/// One query: every class has each of `support` tokens with probability 0.6 (at least one), of
-/// weight u^3, u uniform: any pattern of sharing, from none to almost all.
-SequenceClasses<double> scattered_classes(Stream& stream, Index classes, Index support,
-                                          Index tokens);
 
 /// Rates eta_Y = 1 and eta_Z = 1/ratio, zero start, growth tracked if asked for.
 TrainingInstance<double> with_ratio(SequenceClasses<double> classes, double ratio,

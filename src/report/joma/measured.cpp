@@ -66,9 +66,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker measured_figure() {
-  return {{"joma-measured",
-           "Recorded attention entropies by layer and learning rate, and rebound against loss"},
-          data};
+  return {
+      {"joma-measured",
+       "Recorded attention entropies by layer and learning rate, and rebound against loss", true},
+      data};
 }
 
 }  // namespace popgrad::report
