@@ -8,8 +8,8 @@ do for [kind in 'svg png pdf'] {
   eval labels
   set output name.'.'.kind
   set multiplot layout 3,1 margins 0.15,0.97,0.075,0.965 spacing 0,0.1
-  set yrange [0:0.2]
-  set ytics 0.05
+  set yrange [0:0.3]
+  set ytics 0.1
   set title '(a) overlap, η_Y/η_Z = 100'
   set xlabel 'λ_{max}(E)'
   set ylabel 'share of instances' offset 0+right,0
