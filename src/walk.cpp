@@ -2,9 +2,11 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <exception>
+#include <mutex>
 #include <stdexcept>
 
 namespace popgrad {
@@ -143,13 +145,17 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
   std::exception_ptr failure;
   const double total =
       static_cast<double>(request.runs) * static_cast<double>(request.steps - request.start_step);
-  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-  // Only the first thread reports, so that the callback needs no lock.
+  const int jobs = std::min(request.jobs > 0 ? request.jobs : omp_get_num_procs(),
+                            static_cast<int>(std::min<std::uint32_t>(request.runs, 1U << 20U)));
+  // Whoever comes by reports, one at a time: no thread is sure to have work to the end.
+  std::mutex reporting;
   const auto look = [&] {
-    if (omp_get_thread_num() != 0 || !request.on_progress) return;
+    if (!request.on_progress) return;
+    const std::unique_lock<std::mutex> lock(reporting, std::try_to_lock);
+    if (!lock.owns_lock()) return;
     if (request.on_progress(static_cast<double>(done.load()) / total)) stop = true;
   };
-#pragma omp parallel num_threads(jobs)
+#pragma omp parallel num_threads(std::max(1, jobs))
   {
     // Rungs keep scratch space, so every thread works on a copy of its own.
     AnyRung<double> own;

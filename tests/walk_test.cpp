@@ -168,3 +168,18 @@ TEST_CASE("statistics: quantiles, ranks and equivalence", "[statistics]") {
   CHECK(equivalence(1.0, 0.1, 0.5) == Equivalence::beyond);
   CHECK(equivalence(0.3, 0.5, 0.5) == Equivalence::undecided);
 }
+
+TEST_CASE("walk: a stop is obeyed whichever thread works", "[walk]") {
+  const AnyRung<double> rung = small_rung();
+  for (const std::uint32_t runs : {1U, 5U}) {
+    WalkRequest request = small_walk();
+    request.steps = 1'000'000'000;  // only a stop ends this
+    request.save_steps = {0};
+    request.runs = runs;
+    request.jobs = 4;
+    request.on_progress = [](double) { return true; };
+    for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
+      CHECK(run.outcome.ending == Ending::interrupted);
+    }
+  }
+}

@@ -32,6 +32,15 @@ AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance)
   return rung;
 }
 
+// `y_0_other` as `y_{0,other}`: TeX takes one subscript.
+std::string in_latex(const std::string& name) {
+  const std::size_t first = name.find('_');
+  if (first == std::string::npos) return name;
+  std::string indices = name.substr(first + 1);
+  std::replace(indices.begin(), indices.end(), '_', ',');
+  return fmt::format("{}_{{{}}}", name.substr(0, first), indices);
+}
+
 class ScanSnap final : public Model {
  public:
   [[nodiscard]] std::string name() const override { return "scan-snap"; }
@@ -106,7 +115,8 @@ class ScanSnap final : public Model {
                                    ? forget_type(ReducedFlow<Expression>(instance, vocabulary))
                                    : make_rung<Expression>(name, instance);
     for (Index i = 0; i < rung.dimension; ++i) {
-      rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)]);
+      const std::string& state = rung.state_names[static_cast<std::size_t>(i)];
+      rung.initial[i] = GiNaC::symbol(state, in_latex(state));
     }
     return rung;
   }
