@@ -4,6 +4,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/model.hpp"
 #include "scan_snap/model.hpp"
+#include "scb/model.hpp"
 
 namespace popgrad {
 
@@ -12,6 +13,7 @@ std::span<const std::unique_ptr<Model>> models() {
     std::vector<std::unique_ptr<Model>> list;
     list.push_back(joma::make_model());
     list.push_back(scan_snap::make_model());
+    list.push_back(scb::make_model());
     return list;
   }();
   return all;

@@ -83,6 +83,15 @@ void Stream::count(const AliasTable& law, std::size_t draws, std::span<std::uint
   }
 }
 
+void Stream::fill(std::span<std::uint32_t> bits) {
+  for (std::size_t i = 0; i < bits.size(); i += 4) {
+    const auto block = r123::Philox4x32{}(counter_, key_);
+    ++counter_[0];
+    const std::size_t taken = std::min<std::size_t>(4, bits.size() - i);
+    for (std::size_t j = 0; j < taken; ++j) bits[i + j] = block[j];
+  }
+}
+
 std::uint32_t Stream::category(std::span<const double> cumulative) {
   const auto* const last =
       cumulative.data() + cumulative.size() - 1;  // takes the rounding of the sum

@@ -1,5 +1,6 @@
 #include "theorems/joma/statements.hpp"
 #include "theorems/scan_snap/statements.hpp"
+#include "theorems/scb/statements.hpp"
 
 namespace popgrad {
 
@@ -31,6 +32,12 @@ const std::vector<Statement>& statements() {
       scan_snap::phase_transition(),
       scan_snap::learning_rates(),
       scan_snap::assumptions(),
+      scb::gradient(),
+      scb::reduction(),
+      scb::linearisation(),
+      scb::fixed_points(),
+      scb::softmax_link(),
+      scb::ode_limit(),
   };
   return all;
 }
@@ -48,6 +55,8 @@ const std::vector<Erratum>& errata() {
       scan_snap::fates_on_flow(),
       scan_snap::centred_sum(),
       scan_snap::growth_figure(),
+      scb::uniform_start(),
+      scb::square_of_jacobian(),
   };
   return all;
 }

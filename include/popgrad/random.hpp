@@ -51,6 +51,8 @@ class Stream {
   std::uint32_t category(std::span<const double> cumulative);
   /// counts[i] += number of times that i comes out in `draws` draws. Four draws a block of Philox.
   void count(const AliasTable& law, std::size_t draws, std::span<std::uint32_t> counts);
+  /// 32 random bits each; four a block of Philox.
+  void fill(std::span<std::uint32_t> bits);
 
  private:
   std::uint64_t word();

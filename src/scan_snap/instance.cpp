@@ -164,11 +164,11 @@ std::vector<std::pair<Index, Index>> watched_pairs(const std::string& all, Index
 }  // namespace
 
 template <class T>
-SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, std::vector<Index> query,
+SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, const std::vector<Index>& query,
                                        Index tokens) {
   SequenceClasses<T> classes;
   classes.tokens = tokens;
-  classes.query = std::move(query);
+  classes.query = query;
   classes.first = {0};
   classes.weight = Vector<T>::Constant(law.rows(), T(1) / T(static_cast<int>(law.rows())));
   std::vector<T> values;
@@ -356,9 +356,10 @@ std::vector<ParameterInfo> parameter_infos() {
   };
 }
 
-template SequenceClasses<double> classes_from_matrix(const Matrix<double>&, std::vector<Index>,
-                                                     Index);
-template SequenceClasses<Real> classes_from_matrix(const Matrix<Real>&, std::vector<Index>, Index);
+template SequenceClasses<double> classes_from_matrix(const Matrix<double>&,
+                                                     const std::vector<Index>&, Index);
+template SequenceClasses<Real> classes_from_matrix(const Matrix<Real>&, const std::vector<Index>&,
+                                                   Index);
 template SequenceClasses<double> syn_small();
 template SequenceClasses<Real> syn_small();
 template SequenceClasses<double> syn_medium(Index);

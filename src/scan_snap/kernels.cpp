@@ -96,16 +96,12 @@ void scatter_rows(const Layout& layout, Index begin, Index end, const double* f,
   const Index* const owner = layout.entry_class.data();
   for (Index r = begin; r < end; ++r) {
     double* const to = out + r * columns;
+    for (Index c = 0; c < columns; ++c) to[c] = 0;
     for (Index i = first[r]; i < first[r + 1]; ++i) {
       const double factor = f[entry[i]];
       const double* const from = pull + owner[entry[i]] * columns;
-      if (i == first[r]) {
 #pragma omp simd
-        for (Index c = 0; c < columns; ++c) to[c] = factor * from[c];
-      } else {
-#pragma omp simd
-        for (Index c = 0; c < columns; ++c) to[c] += factor * from[c];
-      }
+      for (Index c = 0; c < columns; ++c) to[c] += factor * from[c];
     }
   }
 }

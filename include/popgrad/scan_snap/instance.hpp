@@ -45,7 +45,7 @@ std::vector<Index> classes_of_tokens(const SequenceClasses<T>& classes) {
 
 /// P as a dense matrix (K x M), zeros left out; K equally likely classes, next token n for class n.
 template <class T>
-SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, std::vector<Index> query,
+SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, const std::vector<Index>& query,
                                        Index tokens);
 
 /// Where training begins. Only a zero start keeps the columns of Y equal that never are a next

@@ -60,7 +60,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
                                      1000 * request.seed + (seed == 0 ? 1 : seed));
       }
       for (int ratio = 1; ratio <= ratios; ++ratio) {
-        const double* const own = values.data() + (ratio - 1) * (seeds + 1);
+        const double* const own = values.data() + Index{ratio - 1} * (seeds + 1);
         double mean = 0;
         double square = 0;
         for (int k = 1; k <= seeds; ++k) mean += own[k] / seeds;

@@ -1,0 +1,55 @@
+#pragma once
+/// Rungs flow and gd: expected gradients of values V and attention A, T positions in Q_k + 1
+/// numbers.
+///
+///   V'   = c (P - mu 1') - d (V - mu 1'),  c = sum_k mu_k q^k.a^k,  d = sum_k mu_k |a^k|^2
+///   a^k' = eta (<V,P> (q^k - 1/T) - <V,V> (a^k - 1/T))
+/// (preconditioned by D^{-1} and 1/mu_k, projected onto the constraints; exact, Lemma of Section
+/// 3). Positions outside the support of q^k stay equal, so a^k is its support and their mean m_k.
+/// Softmax: a^k = softmax(w^k), w^k' = eta J_k (<V,P> q^k - <V,V> a^k), J = diag(a) - a a'.
+/// State: V by columns (N x N), then for each token its support and the value of the rest.
+/// Cost of an evaluation O(N^2 + N Q), whatever T is. Memory the same.
+/// Source: arXiv 2410.23438, Section 3.1; the exact form with constraints is derived here.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/instance.hpp"
+
+namespace popgrad::scb {
+
+template <class T>
+class PopulationFlow final {
+ public:
+  using Scalar = T;
+
+  explicit PopulationFlow(Training<T> training);
+
+  [[nodiscard]] Index dimension() const;
+  [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] std::vector<std::string> state_names() const;
+  void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
+  void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+
+  [[nodiscard]] const Training<T>& training() const { return training_; }
+  /// alpha_V, alpha_A at a state.
+  [[nodiscard]] T value_coefficient(const Vector<T>& x) const;
+  [[nodiscard]] T attention_coefficient(const Vector<T>& x) const;
+  /// Expected loss 1/2 E |e_y - V X a^k|^2.
+  [[nodiscard]] T loss(const Vector<T>& x) const;
+
+ private:
+  using ConstBlock = Eigen::Map<const Matrix<T>>;
+  [[nodiscard]] ConstBlock values(const Vector<T>& x) const;
+  /// Attention of token k: weight of entry e at e + k of the list, of one other position behind.
+  void attend(const Vector<T>& x) const;
+
+  Training<T> training_;
+  T transition_size_, context_size_;
+  mutable Vector<T> attention_;  ///< scratch, laid out as in the state
+};
+
+}  // namespace popgrad::scb

@@ -1,0 +1,58 @@
+#pragma once
+/// Rung reduced: two numbers, or three from a transfer start.
+///
+///   V = mu 1' + alpha_V (P - mu 1') + W,  <W, P> = 0,  a^k = 1/T + alpha_A (q^k - 1/T),  w = <W,
+///   W> alpha_V' = c - d alpha_V,  c = 1/T + (K_Q - 1/T) alpha_A,  d = 1/T + (K_Q - 1/T) alpha_A^2
+///   alpha_A' = K_P alpha_V (1 - alpha_A alpha_V) - w alpha_A,   w' = -2 d w
+/// State: alpha_V, alpha_A, w. Cost O(1). Only + - *.
+/// Source: arXiv 2410.23438, Section 3; with w derived here.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/scb/geometry.hpp"
+
+namespace popgrad::scb {
+
+template <class T>
+class ReducedFlow final {
+ public:
+  using Scalar = T;
+
+  /// `transition_size` K_P, `context_size` K_Q, `positions` T; the start of alpha_V and w.
+  ReducedFlow(T transition_size, T context_size, T positions, T stationary_square, T value_start,
+              T residual_start);
+  /// From an instance: alpha_V(0) = <V(0), P>/K_P and what is left of V(0).
+  explicit ReducedFlow(const Training<T>& training);
+
+  [[nodiscard]] static Index dimension() { return 3; }
+  [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] std::vector<std::string> state_names() const { return {"alpha_V", "alpha_A", "w"}; }
+  void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
+  void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+  /// c and d.
+  [[nodiscard]] T overlap(const T& alpha_A) const;
+  [[nodiscard]] T size(const T& alpha_A) const;
+  [[nodiscard]] T loss(const Vector<T>& x) const;
+
+  template <class U>
+  [[nodiscard]] ReducedFlow<U> cast() const {
+    return ReducedFlow<U>(U(transition_size_), U(context_size_), U(positions_),
+                          U(stationary_square_), U(value_start_), U(residual_start_));
+  }
+
+ private:
+  T transition_size_, context_size_, positions_, stationary_square_, value_start_, residual_start_;
+};
+
+/// (alpha_V, alpha_A) near 0: x' = M x + b, M = [[-1/T, K_Q - 1/T], [K_P, 0]], b = (1/T, 0), so
+/// x(t) = M^{-1} (e^{Mt} - I) b. Growth rate sqrt(K_P (K_Q - 1/T) + 1/(4 T^2)) - 1/(2 T).
+template <Transcendental T>
+Vector<T> linearised(const T& transition_size, const T& context_size, const T& positions,
+                     const T& t);
+template <Transcendental T>
+T growth_rate(const T& transition_size, const T& context_size, const T& positions);
+
+}  // namespace popgrad::scb

@@ -1,0 +1,62 @@
+#pragma once
+/// Rung sgd: values V and dense attention A on sampled sequences.
+///
+/// For one sample x_1..x_T, k, y:  h = X a^k (a weighted histogram), r = e_y - V h,
+///   V-direction r h' D^{-1},  a^k-direction eta (V'r)[x_t] / mu_k  (t = 1..T), other a: none
+/// projected: V-direction by (I - 11'/N) . (I - mu 1'), a^k-direction less its mean over t.
+/// Softmax: a^k = softmax(w^k), the w^k-direction is J_k times the a^k-direction.
+/// State: V by columns (N x N), then A (or w) by columns (T x N). Cost of a sample O(T + N^2),
+/// memory O(N T + N^2), no one-hot matrix. Source: arXiv 2410.23438, Section 2.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/random.hpp"
+#include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/instance.hpp"
+
+namespace popgrad::scb {
+
+template <class T>
+class SequenceSgd final {
+ public:
+  using Scalar = T;
+
+  explicit SequenceSgd(Training<T> training);
+
+  [[nodiscard]] Index dimension() const;
+  [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] std::vector<std::string> state_names() const;
+  /// The expectation over samples. Cost O(N T + N^2).
+  void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
+  /// The mean over `batch` samples.
+  void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+
+  /// Keeps the attention of every token at a state, for what follows. Cost O(N T).
+  void attend(const Vector<T>& x) const;
+  /// Adds weight times the direction of one sample to dx, without projection: the token at each
+  /// position (T), the query token, the label. After `attend`.
+  void add_sample(const Vector<T>& x, const std::vector<Index>& sequence, Index query, Index label,
+                  const T& weight, Vector<T>& dx) const;
+  /// Projects an accumulated direction, if the training asks for it; softmax: the part of J_k.
+  void finish(Vector<T>& dx) const;
+
+  [[nodiscard]] const Training<T>& training() const { return training_; }
+  /// a^k (T) at a state.
+  [[nodiscard]] Vector<T> attention(const Vector<T>& x, Index token) const;
+
+ private:
+  Training<T> training_;
+  T transition_size_, context_size_;
+  std::vector<AliasTable> tokens_;     ///< P by columns, then mu behind
+  std::vector<AliasTable> positions_;  ///< q^k on its support
+  mutable Vector<T> histogram_, residual_, pull_;
+  mutable Matrix<T> attention_;  ///< softmax(w), (T x N); a copy of A for linear attention
+  mutable std::vector<Index> sequence_;
+  mutable std::vector<std::uint32_t> draws_;
+};
+
+}  // namespace popgrad::scb

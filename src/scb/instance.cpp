@@ -1,0 +1,276 @@
+#include "popgrad/scb/instance.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/error.hpp"
+#include "popgrad/random.hpp"
+#include "popgrad/scalar/real.hpp"
+#include "popgrad/scb/geometry.hpp"
+
+namespace popgrad::scb {
+namespace {
+
+constexpr const char* where = "scb";
+/// Sums of probabilities may miss 1 by this much; they are then made exact.
+constexpr double sum_tolerance = 1e-9;
+constexpr Index most_tokens = 2000;
+constexpr Index most_positions = 1'000'000'000;
+
+/// Instances draw from streams of their own, so that no training draw repeats one.
+constexpr std::uint32_t instance_run = 0xFFFFFFFFU;
+enum InstanceStream : std::uint64_t {
+  transition_stream,
+  position_stream,
+  law_stream,
+  transfer_stream
+};
+
+Matrix<double> random_kernel(Index n, std::uint64_t seed, std::uint64_t which) {
+  Stream stream(seed, instance_run, which);
+  Matrix<double> p(n, n);
+  for (double& value : p.reshaped()) value = stream.uniform();
+  for (Index k = 0; k < n; ++k) p.col(k) /= p.col(k).sum();
+  return p;
+}
+
+// mu with P mu = mu, sum 1: the rows of P - I with one replaced by the sum.
+template <class T>
+Vector<T> stationary_law(const Matrix<T>& p) {
+  const Index n = p.rows();
+  Matrix<T> system = p - Matrix<T>::Identity(n, n);
+  system.row(n - 1).setConstant(T(1));
+  Vector<T> right = Vector<T>::Constant(n, T(0));
+  right[n - 1] = T(1);
+  return system.fullPivLu().solve(right);
+}
+
+template <class T, class Part>
+void make_sum_one(Part&& part, const std::string& name, const std::string& place) {
+  T sum(0);
+  for (Index i = 0; i < part.size(); ++i) {
+    if (part[i] < T(0)) {
+      reject(where, name, to_text(T(part[i])), place + " is negative; probabilities are >= 0");
+    }
+    sum = sum + part[i];
+  }
+  const double defect = to_double(sum) - 1.0;
+  if (!(defect <= sum_tolerance && defect >= -sum_tolerance)) {
+    reject(where, name, place, fmt::format("sums to {}; it must be 1 (to 1e-9)", to_double(sum)));
+  }
+  for (Index i = 0; i < part.size(); ++i) part[i] = part[i] / sum;
+}
+
+template <class T>
+Bigrams<T> given_bigrams(const Parameters& p) {
+  Bigrams<T> b;
+  b.transition = p.matrix<T>("P");
+  const Index n = b.transition.rows();
+  if (b.transition.cols() != n || n < 2) {
+    reject(where, "P", fmt::format("{} x {}", n, b.transition.cols()),
+           "must be square, 2 x 2 or larger; column k is the law of the token after k");
+  }
+  for (Index k = 0; k < n; ++k) {
+    make_sum_one<T>(b.transition.col(k), "P", fmt::format("column {}", k));
+  }
+  b.stationary = stationary_law(b.transition);
+  if (p.has("mu")) {
+    Vector<T> given = p.vector<T>("mu");
+    if (given.size() != n) {
+      reject(where, "mu", fmt::format("{} numbers", given.size()),
+             fmt::format("must have one for each of the {} tokens", n));
+    }
+    make_sum_one<T>(given, "mu", "the list");
+    const double apart = to_double(Vector<T>(b.transition * given - given).cwiseAbs().maxCoeff());
+    if (!(apart <= sum_tolerance)) {
+      reject(where, "mu", "as given",
+             fmt::format("misses P mu = mu by {:.3g}; leave it out to have it computed", apart));
+    }
+    b.stationary = given;
+  }
+  for (Index k = 0; k < n; ++k) {
+    if (!(to_double(b.stationary[k]) > 1e-12)) {
+      reject(where, "P", fmt::format("with mu_{} = {:.3g}", k, to_double(b.stationary[k])),
+             "must lead to a stationary law with all entries > 0; join the classes of the chain");
+    }
+  }
+  if (!p.has("q")) reject(where, "q", "", "is missing; give N rows of T probabilities beside P");
+  Matrix<T> q = p.matrix<T>("q");
+  if (q.rows() != n) {
+    reject(where, "q", fmt::format("{} rows", q.rows()),
+           fmt::format("must have one for each of the {} tokens", n));
+  }
+  if (q.cols() < 2) reject(where, "q", fmt::format("{} columns", q.cols()), "needs T >= 2");
+  b.context = q.cols();
+  b.first = {0};
+  std::vector<T> law;
+  for (Index k = 0; k < n; ++k) {
+    make_sum_one<T>(q.row(k), "q", fmt::format("row {}", k));
+    for (Index t = 0; t < q.cols(); ++t) {
+      if (q(k, t) == T(0)) continue;
+      b.position.push_back(t);
+      law.push_back(q(k, t));
+    }
+    b.first.push_back(static_cast<Index>(law.size()));
+  }
+  b.law = Eigen::Map<const Vector<T>>(law.data(), static_cast<Index>(law.size()));
+  return b;
+}
+
+}  // namespace
+
+Bigrams<double> random_bigrams(Index tokens, Index context, Index support, std::uint64_t seed) {
+  Bigrams<double> b;
+  b.transition = random_kernel(tokens, seed, transition_stream);
+  b.stationary = stationary_law(b.transition);
+  b.context = context;
+  b.first = {0};
+  b.law.resize(tokens * support);
+  Stream where_stream(seed, instance_run, position_stream);
+  Stream weight_stream(seed, instance_run, law_stream);
+  for (Index k = 0; k < tokens; ++k) {
+    // Floyd's sampling: distinct positions without a list of all.
+    std::vector<Index> chosen;
+    for (Index j = context - support; j < context; ++j) {
+      const auto t = static_cast<Index>(where_stream.uniform() * static_cast<double>(j + 1));
+      const bool taken = std::find(chosen.begin(), chosen.end(), t) != chosen.end();
+      chosen.push_back(taken ? j : t);
+    }
+    std::sort(chosen.begin(), chosen.end());
+    double sum = 0;
+    for (Index i = 0; i < support; ++i) {
+      b.law[k * support + i] = weight_stream.uniform();
+      sum += b.law[k * support + i];
+    }
+    b.law.segment(k * support, support) /= sum;
+    b.position.insert(b.position.end(), chosen.begin(), chosen.end());
+    b.first.push_back(b.entries());
+  }
+  return b;
+}
+
+Matrix<double> transfer_start(const Bigrams<double>& b, double theta, double correlation,
+                              std::uint64_t seed) {
+  const Index n = b.tokens();
+  const Vector<double>& mu = b.stationary;
+  const Matrix<double> ground = mu * Vector<double>::Ones(n).transpose();
+  const Matrix<double> target = b.transition - ground;
+  // A random direction, made orthogonal to P - mu 1' and as long, then mixed to the correlation.
+  Matrix<double> other = random_kernel(n, seed, transfer_stream);
+  other -= (other * mu) * Vector<double>::Ones(n).transpose();
+  const double size = covariance_product(target, target, mu);
+  other -= covariance_product(other, target, mu) / size * target;
+  const double length = covariance_product(other, other, mu);
+  const double left = std::sqrt(std::max(0.0, 1 - correlation * correlation));
+  Matrix<double> mixed = correlation * target;
+  if (left > 0) mixed += left * std::sqrt(size / length) * other;
+  return ground + theta * mixed;
+}
+
+template <class T>
+Training<T> training(const Parameters& p, std::uint64_t seed) {
+  Training<T> made;
+  if (p.has("P")) {
+    for (const char* name : {"N", "T", "Q"}) {
+      if (p.has(name)) {
+        reject(where, "--" + std::string(name), p.text(name, ""),
+               "contradicts P and q of the instance file; leave it out");
+      }
+    }
+    made.bigrams = given_bigrams<T>(p);
+  } else {
+    for (const char* name : {"mu", "q"}) {
+      if (p.has(name)) reject(where, name, "without P", "describes an instance; give P as well");
+    }
+    const Index n = p.count("N", 3, 2, most_tokens);
+    const Index context = p.count("T", 5000, 2, most_positions);
+    const Index support = p.count("Q", 2, 1, most_positions);
+    if (support > context) {
+      reject(where, "--Q", std::to_string(support),
+             fmt::format("exceeds --T {}; a sparse context needs 1 <= Q <= T", context));
+    }
+    made.bigrams = random_bigrams(n, context, support, seed).template cast<T>();
+  }
+  const Index n = made.bigrams.tokens();
+  const std::vector<std::string> starts{"stationary", "uniform", "transfer"};
+  const std::string start = p.choice("start", "stationary", starts);
+  for (const char* name : {"theta", "correlation"}) {
+    if (p.has(name) && start != "transfer") {
+      reject(where, "--" + std::string(name), p.text(name, ""), "belongs to --start transfer");
+    }
+  }
+  if (start == "uniform") {
+    made.start = Matrix<T>::Constant(n, n, T(1) / T(static_cast<int>(n)));
+  } else if (start == "transfer") {
+    const auto theta = p.number<double>("theta", "0.5");
+    const auto correlation = p.number<double>("correlation", "0.5");
+    if (!(theta > 0)) reject(where, "--theta", to_text(theta), "must be > 0");
+    if (!(correlation > -1 && correlation <= 1)) {
+      reject(where, "--correlation", to_text(correlation), "must be > -1 and <= 1");
+    }
+    Bigrams<double> rounded;
+    rounded.transition = made.bigrams.transition.template cast<double>();
+    rounded.stationary = made.bigrams.stationary.template cast<double>();
+    made.start = transfer_start(rounded, theta, correlation, seed).template cast<T>();
+  } else {
+    made.start = made.bigrams.stationary * Vector<T>::Constant(n, T(1)).transpose();
+  }
+  const std::vector<std::string> kinds{"linear", "softmax"};
+  made.softmax = p.choice("attention", "linear", kinds) == "softmax";
+  made.attention_rate = p.number<T>("eta_A", "1");
+  if (!(made.attention_rate > T(0))) {
+    reject(where, "--eta_A", to_text(made.attention_rate), "must be > 0");
+  }
+  made.project = p.flag("project", true);
+  return made;
+}
+
+std::vector<ParameterInfo> parameter_infos() {
+  const std::vector<std::string> full{"sgd", "gd", "flow"};
+  return {
+      {"N", "count", "3", "tokens of the vocabulary, 2 to 2000", {}, {}, true},
+      {"T", "count", "5000", "positions of the context, >= 2", {}, {}, true},
+      {"Q", "count", "2", "positions that a token looks at, 1 <= Q <= T", {}, {}, true},
+      {"attention",
+       "choice",
+       "linear",
+       "attention itself, or the softmax of logits",
+       {"linear", "softmax"},
+       full,
+       true},
+      {"eta_A",
+       "number",
+       "1",
+       "learning rate of the attention over that of V, > 0",
+       {},
+       full,
+       true},
+      {"project", "switch", "true", "project gradients onto the constraints", {}, full, true},
+      {"start",
+       "choice",
+       "stationary",
+       "V = mu 1', 11'/N, or from a correlated kernel",
+       {"stationary", "uniform", "transfer"},
+       {},
+       true},
+      {"theta", "number", "0.5", "size of a transfer start, > 0", {}, {}, true},
+      {"correlation",
+       "number",
+       "0.5",
+       "of the transferred kernel with P, in (-1, 1]",
+       {},
+       {},
+       true},
+      {"P", "matrix", "", "kernel, N rows, column k the law of the token after k", {}, {}, false},
+      {"mu", "vector", "computed", "stationary law of P", {}, {}, false},
+      {"q", "matrix", "", "context laws, N rows of T probabilities", {}, {}, false},
+  };
+}
+
+template Training<double> training(const Parameters&, std::uint64_t);
+template Training<Real> training(const Parameters&, std::uint64_t);
+
+}  // namespace popgrad::scb

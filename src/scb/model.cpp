@@ -1,0 +1,149 @@
+#include "scb/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "popgrad/error.hpp"
+#include "popgrad/scb/population_flow.hpp"
+#include "popgrad/scb/reduced_flow.hpp"
+#include "popgrad/scb/sequence_sgd.hpp"
+
+namespace popgrad::scb {
+namespace {
+
+constexpr const char* all_columns =
+    "alpha_V alpha_A dist_P dist_Q loss S_mean dist_P_normalised dist_Q_normalised";
+/// Numbers of a dense attention matrix that a run may hold: 8 GB.
+constexpr Index most_dense = 1'000'000'000;
+
+// Near 0 by the matrix exponential; from mu 1' only.
+template <class T>
+AnyRung<T> closed_form(const Training<T>& training) {
+  ReducedFlow<T> flow(training);
+  if (training.start != training.bigrams.stationary *
+                            Vector<T>::Constant(training.bigrams.tokens(), T(1)).transpose()) {
+    reject("scb closed-form", "--start", "other than stationary",
+           "has no such form; use the rung 'reduced'");
+  }
+  const T transition = transition_size(training.bigrams);
+  const T context = context_size(training.bigrams);
+  const T positions(static_cast<int>(training.bigrams.context));
+  AnyRung<T> rung = forget_type(std::move(flow));
+  rung.rhs = nullptr;
+  rung.jacobian = nullptr;
+  rung.state_at = [=](const T& t) {
+    Vector<T> x = Vector<T>::Constant(3, T(0));
+    x.head(2) = linearised(transition, context, positions, t);
+    return x;
+  };
+  return rung;
+}
+
+template <class T>
+AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
+  if (name == "closed-form") return closed_form(training);
+  if (name == "reduced") {
+    AnyRung<T> rung = forget_type(ReducedFlow<T>(training));
+    return rung;
+  }
+  return forget_type(PopulationFlow<T>(training));
+}
+
+class Scb final : public Model {
+ public:
+  [[nodiscard]] std::string name() const override { return "scb"; }
+  [[nodiscard]] std::string paper() const override {
+    return "Ren, Wang, Lee: Learning and Transferring Sparse Contextual Bigrams with Linear "
+           "Transformers, arXiv 2410.23438";
+  }
+
+  [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    return {
+        {"sgd", RungKind::random, "SGD on sampled sequences, dense attention",
+         "O(B (T + N^2)) a step, memory O(N T)", all_columns, "1000", "0.01", 64},
+        {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step",
+         all_columns, "10000", "0.01"},
+        {"flow", RungKind::flow, "population flow of values and attention",
+         "O(N^2 + N Q) an evaluation, whatever T is", all_columns, "200"},
+        {"reduced", RungKind::flow, "alpha_V and alpha_A, and what a transfer start adds",
+         "O(1) an evaluation", all_columns, "200"},
+        {"closed-form", RungKind::closed_form, "near 0: M^{-1} (e^{Mt} - I) b", "O(1) a time",
+         all_columns, "20"},
+    };
+  }
+
+  [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
+
+  [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
+                                     std::uint64_t seed) const override {
+    const Training<double> made = training<double>(p, seed);
+    if (name != "sgd") return make_rung(name, made);
+    if (made.bigrams.context > most_dense / made.bigrams.tokens()) {
+      reject(
+          "scb sgd", "--T", std::to_string(made.bigrams.context),
+          fmt::format("needs N T <= {} numbers of memory; flow, gd and reduced do not depend on T",
+                      most_dense));
+    }
+    return forget_type(SequenceSgd<double>(made));
+  }
+
+  [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
+                                             std::uint64_t seed) const override {
+    if (name == "sgd" || name == "gd") {
+      reject("scb " + std::string(name), "--digits", std::to_string(digits()),
+             "is for flows and closed forms; training steps run in double");
+    }
+    return make_rung<Real>(name, training<Real>(p, seed));
+  }
+
+  [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
+                                                  const Parameters& p) const override {
+    if (name == "closed-form") {
+      reject("scb", "rung", "closed-form", "has no right-hand side; take reduced instead");
+    }
+    if (name == "reduced") {
+      AnyRung<Expression> rung = forget_type(ReducedFlow<Expression>(
+          GiNaC::possymbol("K_P"), GiNaC::possymbol("K_Q"), GiNaC::possymbol("T"),
+          GiNaC::possymbol("mu2", "|\\mu|^2"), 0, 0));
+      rung.initial << GiNaC::symbol("alpha_V", "\\alpha_V"), GiNaC::symbol("alpha_A", "\\alpha_A"),
+          GiNaC::symbol("w");
+      return rung;
+    }
+    // Two tokens, one position each that they look at; T stays a number.
+    Training<Expression> made;
+    Bigrams<Expression>& b = made.bigrams;
+    b.transition.resize(2, 2);
+    b.stationary.resize(2);
+    for (int i = 0; i < 2; ++i) {
+      b.stationary[i] = GiNaC::possymbol(fmt::format("mu_{}", i), fmt::format("\\mu_{{{}}}", i));
+      for (int k = 0; k < 2; ++k) {
+        b.transition(i, k) =
+            GiNaC::possymbol(fmt::format("P_{}_{}", i, k), fmt::format("P_{{{},{}}}", i, k));
+      }
+    }
+    b.context = p.count("T", 3, 2, 1'000'000'000);
+    b.first = {0, 1, 2};
+    b.position = {0, 1};
+    b.law = Vector<Expression>::Constant(2, Expression(1));
+    made.start = Matrix<Expression>::Constant(2, 2, Expression(0));
+    made.attention_rate = GiNaC::possymbol("eta_A", "\\eta_A");
+    const std::vector<std::string> kinds{"linear", "softmax"};
+    made.softmax = p.choice("attention", "linear", kinds) == "softmax";
+    made.project = p.flag("project", true);
+    AnyRung<Expression> rung = forget_type(PopulationFlow<Expression>(made));
+    for (Index i = 0; i < rung.dimension; ++i) {
+      std::string latex = rung.state_names[static_cast<std::size_t>(i)];
+      latex = fmt::format("{}_{{{}}}", latex[0], latex.substr(2));
+      std::replace(latex.begin() + 2, latex.end(), '_', ',');
+      rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)], latex);
+    }
+    return rung;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_model() { return std::make_unique<Scb>(); }
+
+}  // namespace popgrad::scb

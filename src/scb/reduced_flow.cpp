@@ -1,0 +1,131 @@
+#include "popgrad/scb/reduced_flow.hpp"
+
+#include <cmath>
+
+#include "popgrad/scalar/dual.hpp"
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/rational.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad::scb {
+
+template <class T>
+ReducedFlow<T>::ReducedFlow(T transition_size, T context_size, T positions, T stationary_square,
+                            T value_start, T residual_start)
+    : transition_size_(std::move(transition_size)),
+      context_size_(std::move(context_size)),
+      positions_(std::move(positions)),
+      stationary_square_(std::move(stationary_square)),
+      value_start_(std::move(value_start)),
+      residual_start_(std::move(residual_start)) {}
+
+template <class T>
+ReducedFlow<T>::ReducedFlow(const Training<T>& training)
+    : transition_size_(scb::transition_size(training.bigrams)),
+      context_size_(scb::context_size(training.bigrams)),
+      positions_(static_cast<int>(training.bigrams.context)),
+      stationary_square_(training.bigrams.stationary.squaredNorm()) {
+  const Bigrams<T>& b = training.bigrams;
+  value_start_ = covariance_product(training.start, b.transition, b.stationary) / transition_size_;
+  residual_start_ = covariance_product(training.start, training.start, b.stationary) -
+                    value_start_ * value_start_ * transition_size_;
+}
+
+template <class T>
+Vector<T> ReducedFlow<T>::initial() const {
+  Vector<T> x(3);
+  x << value_start_, T(0), residual_start_;
+  return x;
+}
+
+template <class T>
+std::vector<std::string> ReducedFlow<T>::columns() const {
+  return {"alpha_V", "alpha_A",           "dist_P",           "dist_Q", "loss",
+          "S_mean",  "dist_P_normalised", "dist_Q_normalised"};
+}
+
+template <class T>
+T ReducedFlow<T>::overlap(const T& alpha_A) const {
+  const T share = T(1) / positions_;
+  return share + (context_size_ - share) * alpha_A;
+}
+
+template <class T>
+T ReducedFlow<T>::size(const T& alpha_A) const {
+  const T share = T(1) / positions_;
+  return share + (context_size_ - share) * alpha_A * alpha_A;
+}
+
+template <class T>
+void ReducedFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  const T d = size(x[1]);
+  dx[0] = overlap(x[1]) - d * x[0];
+  dx[1] = transition_size_ * x[0] * (T(1) - x[1] * x[0]) - x[2] * x[1];
+  dx[2] = T(-2) * d * x[2];
+}
+
+template <class T>
+T ReducedFlow<T>::loss(const Vector<T>& x) const {
+  const T product = transition_size_ * x[0];
+  const T square = transition_size_ * x[0] * x[0] + x[2];
+  return (T(1) - stationary_square_) / T(2) - overlap(x[1]) * product + size(x[1]) * square / T(2);
+}
+
+template <class T>
+void ReducedFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+  row[0] = x[0];
+  row[1] = x[1];
+  row[4] = loss(x);
+  row[5] = T(1);
+  if constexpr (Ordered<T> && Transcendental<T>) {
+    using std::sqrt;
+    const T value_gap = T(1) - x[0];
+    const T attention_gap = x[1] < T(1) ? T(T(1) - x[1]) : T(x[1] - T(1));
+    row[2] = sqrt(T(transition_size_ * value_gap * value_gap + x[2]));
+    row[3] = attention_gap * sqrt(T(context_size_ - T(1) / positions_));
+    row[6] = row[2];
+    row[7] = row[3];
+  } else {
+    for (const std::size_t i : {2, 3, 6, 7}) row[i] = T(0);
+  }
+}
+
+template <Transcendental T>
+T growth_rate(const T& transition_size, const T& context_size, const T& positions) {
+  using std::sqrt;
+  const T half = T(1) / (T(2) * positions);
+  return sqrt(T(transition_size * (context_size - T(2) * half) + half * half)) - half;
+}
+
+template <Transcendental T>
+Vector<T> linearised(const T& transition_size, const T& context_size, const T& positions,
+                     const T& t) {
+  using std::exp;
+  const T fast = growth_rate(transition_size, context_size, positions);
+  const T slow = -fast - T(1) / positions;  // the eigenvalues of M add up to -1/T
+  // Integral of e^{Ms} b: projectors (M - other)/(own - other) on each eigenvalue.
+  const T share = T(1) / positions;
+  Vector<T> x = Vector<T>::Constant(2, T(0));
+  const auto add = [&](const T& own, const T& other) {
+    const T weight = (exp(T(own * t)) - T(1)) / own / (own - other) * share;
+    x[0] = x[0] + weight * (-share - other);
+    x[1] = x[1] + weight * transition_size;
+  };
+  add(fast, slow);
+  add(slow, fast);
+  return x;
+}
+
+template class ReducedFlow<double>;
+template class ReducedFlow<Real>;
+template class ReducedFlow<Rational>;
+template class ReducedFlow<Expression>;
+template class ReducedFlow<Dual<double>>;
+template class ReducedFlow<Dual<Real>>;
+template Vector<double> linearised(const double&, const double&, const double&, const double&);
+template Vector<Real> linearised(const Real&, const Real&, const Real&, const Real&);
+template double growth_rate(const double&, const double&, const double&);
+template Real growth_rate(const Real&, const Real&, const Real&);
+template Expression growth_rate(const Expression&, const Expression&, const Expression&);
+
+}  // namespace popgrad::scb

@@ -1,0 +1,278 @@
+#include "popgrad/scb/sequence_sgd.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <type_traits>
+
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad::scb {
+
+template <class T>
+SequenceSgd<T>::SequenceSgd(Training<T> training)
+    : training_(std::move(training)),
+      transition_size_(scb::transition_size(training_.bigrams)),
+      context_size_(scb::context_size(training_.bigrams)) {
+  const Bigrams<T>& b = training_.bigrams;
+  attention_.resize(b.context, b.tokens());
+  if constexpr (std::is_same_v<T, double>) {
+    const auto size = static_cast<std::size_t>(b.tokens());
+    for (Index k = 0; k < b.tokens(); ++k) {
+      tokens_.emplace_back(std::span(b.transition.col(k).data(), size));
+      const auto begin = b.first[static_cast<std::size_t>(k)];
+      positions_.emplace_back(
+          std::span(b.law.data() + begin, static_cast<std::size_t>(b.support(k))));
+    }
+    tokens_.emplace_back(std::span(b.stationary.data(), size));
+  }
+}
+
+template <class T>
+Index SequenceSgd<T>::dimension() const {
+  const Bigrams<T>& b = training_.bigrams;
+  return b.tokens() * (b.tokens() + b.context);
+}
+
+template <class T>
+Vector<T> SequenceSgd<T>::initial() const {
+  const Bigrams<T>& b = training_.bigrams;
+  const T start = training_.softmax ? T(0) : T(T(1) / T(static_cast<int>(b.context)));
+  Vector<T> x = Vector<T>::Constant(dimension(), start);
+  x.head(b.tokens() * b.tokens()) = training_.start.reshaped();
+  return x;
+}
+
+template <class T>
+std::vector<std::string> SequenceSgd<T>::columns() const {
+  return {"alpha_V", "alpha_A",           "dist_P",           "dist_Q", "loss",
+          "S_mean",  "dist_P_normalised", "dist_Q_normalised"};
+}
+
+template <class T>
+std::vector<std::string> SequenceSgd<T>::state_names() const {
+  const Bigrams<T>& b = training_.bigrams;
+  std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(dimension()));
+  for (Index k = 0; k < b.tokens(); ++k) {
+    for (Index i = 0; i < b.tokens(); ++i) names.push_back(fmt::format("V_{}_{}", i, k));
+  }
+  for (Index k = 0; k < b.tokens(); ++k) {
+    for (Index t = 0; t < b.context; ++t) {
+      names.push_back(fmt::format("{}_{}_{}", training_.softmax ? "w" : "a", k, t));
+    }
+  }
+  return names;
+}
+
+template <class T>
+Vector<T> SequenceSgd<T>::attention(const Vector<T>& x, Index token) const {
+  const Bigrams<T>& b = training_.bigrams;
+  Vector<T> own = x.segment(b.tokens() * b.tokens() + token * b.context, b.context);
+  if (!training_.softmax) return own;
+  if constexpr (Transcendental<T>) {
+    using std::exp;
+    T shift(0);
+    if constexpr (Ordered<T>) shift = own.maxCoeff();
+    T total(0);
+    for (T& value : own) {
+      value = exp(T(value - shift));
+      total = total + value;
+    }
+    for (T& value : own) value = value / total;
+  }
+  return own;
+}
+
+template <class T>
+void SequenceSgd<T>::attend(const Vector<T>& x) const {
+  for (Index k = 0; k < training_.bigrams.tokens(); ++k) attention_.col(k) = attention(x, k);
+}
+
+template <class T>
+void SequenceSgd<T>::add_sample(const Vector<T>& x, const std::vector<Index>& sequence, Index query,
+                                Index label, const T& weight, Vector<T>& dx) const {
+  const Bigrams<T>& b = training_.bigrams;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
+  const auto a = attention_.col(query);
+  histogram_ = Vector<T>::Constant(n, T(0));
+  for (Index t = 0; t < b.context; ++t) {
+    T& bin = histogram_[sequence[static_cast<std::size_t>(t)]];
+    bin = bin + a[t];
+  }
+  residual_ = -(v * histogram_);
+  residual_[label] = residual_[label] + T(1);
+  for (Index j = 0; j < n; ++j) {
+    const T scale = weight * histogram_[j] / b.stationary[j];
+    for (Index i = 0; i < n; ++i) dx[j * n + i] = dx[j * n + i] + scale * residual_[i];
+  }
+  pull_ = v.transpose() * residual_;
+  pull_ = pull_ * T(weight * training_.attention_rate / b.stationary[query]);
+  T* const da = dx.data() + n * n + query * b.context;
+  for (Index t = 0; t < b.context; ++t) {
+    da[t] = da[t] + pull_[sequence[static_cast<std::size_t>(t)]];
+  }
+}
+
+template <class T>
+void SequenceSgd<T>::finish(Vector<T>& dx) const {
+  const Bigrams<T>& b = training_.bigrams;
+  const Vector<T>& mu = b.stationary;
+  const Index n = b.tokens();
+  Eigen::Map<Matrix<T>> dv(dx.data(), n, n);
+  Eigen::Map<Matrix<T>> da(dx.data() + n * n, b.context, n);
+  if (training_.project) {
+    for (Index k = 0; k < n; ++k) {
+      const T mean = dv.col(k).sum() / T(static_cast<int>(n));
+      for (Index i = 0; i < n; ++i) dv(i, k) = dv(i, k) - mean;
+    }
+    const Vector<T> along = dv * mu;
+    for (Index k = 0; k < n; ++k) dv.col(k) -= along;
+  }
+  for (Index k = 0; k < n; ++k) {
+    if (training_.softmax) {
+      const T mean = attention_.col(k).dot(da.col(k));
+      for (Index t = 0; t < b.context; ++t) da(t, k) = attention_(t, k) * (da(t, k) - mean);
+    } else if (training_.project) {
+      const T mean = da.col(k).sum() / T(static_cast<int>(b.context));
+      for (Index t = 0; t < b.context; ++t) da(t, k) = da(t, k) - mean;
+    }
+  }
+}
+
+template <class T>
+void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                Index batch) const {
+  if constexpr (std::is_same_v<T, double>) {
+    const Bigrams<T>& b = training_.bigrams;
+    const auto length = static_cast<std::size_t>(b.context);
+    const AliasTable& stationary = tokens_.back();
+    attend(x);
+    dx.setZero();
+    draws_.resize(length + 4);
+    sequence_.resize(length);
+    for (Index s = 0; s < batch; ++s) {
+      stream.fill(draws_);
+      for (std::size_t t = 0; t < length; ++t) {
+        sequence_[t] = static_cast<Index>(stationary(draws_[t]));
+      }
+      const auto query = static_cast<std::size_t>(stationary(draws_[length]));
+      const std::size_t entry =
+          static_cast<std::size_t>(b.first[query]) + positions_[query](draws_[length + 1]);
+      const Index source = sequence_[static_cast<std::size_t>(b.position[entry])];
+      const auto label =
+          static_cast<Index>(tokens_[static_cast<std::size_t>(source)](draws_[length + 2]));
+      add_sample(x, sequence_, static_cast<Index>(query), label, 1.0 / static_cast<double>(batch),
+                 dx);
+    }
+    finish(dx);
+  } else {
+    throw std::logic_error("scb: samples are drawn in double only");
+  }
+}
+
+template <class T>
+void SequenceSgd<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  const Bigrams<T>& b = training_.bigrams;
+  const Vector<T>& mu = b.stationary;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
+  const T product = covariance_product(v, b.transition, mu);
+  const T square = covariance_product(v, v, mu);
+  const Vector<T> mean_value = v * mu;
+  const Vector<T> mean_next = b.transition * mu;
+  const T mean_product = mean_value.dot(mean_next);
+  const T mean_square = mean_value.squaredNorm();
+  T overlap(0), size(0), mass_mean(0), mass_square(0);
+  Eigen::Map<Matrix<T>> dv(dx.data(), n, n);
+  Eigen::Map<Matrix<T>> da(dx.data() + n * n, b.context, n);
+  attend(x);
+  for (Index k = 0; k < n; ++k) {
+    const auto a = attention_.col(k);
+    T mass(0), own_size(0), own_overlap(0);
+    for (Index t = 0; t < b.context; ++t) {
+      mass = mass + a[t];
+      own_size = own_size + a[t] * a[t];
+    }
+    const T level = mean_product - mass * mean_square;
+    for (Index t = 0; t < b.context; ++t) {
+      da(t, k) = training_.attention_rate * (level - square * a[t]);
+    }
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      const Index t = b.position[static_cast<std::size_t>(e)];
+      own_overlap = own_overlap + b.law[e] * a[t];
+      da(t, k) = da(t, k) + training_.attention_rate * product * b.law[e];
+    }
+    overlap = overlap + mu[k] * own_overlap;
+    size = size + mu[k] * own_size;
+    mass_mean = mass_mean + mu[k] * mass;
+    mass_square = mass_square + mu[k] * mass * mass;
+  }
+  for (Index k = 0; k < n; ++k) {
+    for (Index i = 0; i < n; ++i) {
+      dv(i, k) = overlap * (b.transition(i, k) - mean_next[i]) - size * (v(i, k) - mean_value[i]) +
+                 mass_mean * mean_next[i] - mass_square * mean_value[i];
+    }
+  }
+  finish(dx);
+}
+
+template <class T>
+void SequenceSgd<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+  const Bigrams<T>& b = training_.bigrams;
+  const Vector<T>& mu = b.stationary;
+  const Index n = b.tokens();
+  const T share = T(1) / T(static_cast<int>(b.context));
+  const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
+  const T product = covariance_product(v, b.transition, mu);
+  const T square = covariance_product(v, v, mu);
+  const Vector<T> mean_value = v * mu;
+  const Vector<T> mean_next = b.transition * mu;
+  T loss = T(1) / T(2);
+  T alpha(0), distance(0), scaled_distance(0), mass_mean(0);
+  for (Index k = 0; k < n; ++k) {
+    const Vector<T> a = attention(x, k);
+    T mass(0), size(0), overlap(0), law_size(0);
+    for (const T& value : a) {
+      mass = mass + value;
+      size = size + value * value;
+    }
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      overlap = overlap + b.law[e] * a[b.position[static_cast<std::size_t>(e)]];
+      law_size = law_size + b.law[e] * b.law[e];
+    }
+    alpha = alpha + mu[k] * (overlap - mass * share);
+    mass_mean = mass_mean + mu[k] * mass;
+    // |a - q|^2, and the same for a/S.
+    distance = distance + mu[k] * (size - T(2) * overlap + law_size);
+    scaled_distance =
+        scaled_distance + mu[k] * (size / (mass * mass) - T(2) * overlap / mass + law_size);
+    loss = loss + mu[k] * (-overlap * product - mass * mean_value.dot(mean_next) +
+                           (size * square + mass * mass * mean_value.squaredNorm()) / T(2));
+  }
+  row[0] = product / transition_size_;
+  row[1] = alpha / (context_size_ - share);
+  row[4] = loss;
+  row[5] = mass_mean;
+  if constexpr (Ordered<T> && Transcendental<T>) {
+    using std::sqrt;
+    const Matrix<T> ground = mu * Vector<T>::Constant(n, T(1)).transpose();
+    row[2] = sqrt(stationary_square(Matrix<T>(v - b.transition), mu));
+    row[3] = sqrt(distance < T(0) ? T(0) : distance);
+    row[6] =
+        sqrt(stationary_square(Matrix<T>(ground + (v - ground) * mass_mean - b.transition), mu));
+    row[7] = sqrt(scaled_distance < T(0) ? T(0) : scaled_distance);
+  } else {
+    for (const std::size_t i : {2, 3, 6, 7}) row[i] = T(0);
+  }
+}
+
+template class SequenceSgd<double>;
+template class SequenceSgd<Expression>;
+
+}  // namespace popgrad::scb

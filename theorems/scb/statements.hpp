@@ -1,0 +1,19 @@
+#pragma once
+/// The statements on sparse contextual bigrams, in the order of the paper.
+
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::scb {
+
+Statement gradient();
+Statement reduction();
+Statement linearisation();
+Statement fixed_points();
+Statement softmax_link();
+Statement ode_limit();
+
+/// Disagreements between the paper and the algebra, beside the statements that show them.
+Erratum uniform_start();
+Erratum square_of_jacobian();
+
+}  // namespace popgrad::theorems::scb
