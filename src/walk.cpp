@@ -1,5 +1,7 @@
 #include "popgrad/walk.hpp"
 
+#include "popgrad/error.hpp"
+
 #include <omp.h>
 
 #include <algorithm>
@@ -100,6 +102,18 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
       }
     }
     const double t = request.step_size * static_cast<double>(step);
+    if (request.batch > 0 && rung.sample_step) {
+      Stream stream(request.seed, run, step);
+      result.last_state = x;
+      rung.sample_step(x, request.step_size, stream, request.batch);
+      if (!x.allFinite()) {
+        result.outcome.ending = Ending::not_a_number;
+        break;
+      }
+      ++done;
+      save(step + 1);
+      continue;
+    }
     if (request.batch > 0) {
       Stream stream(request.seed, run, step);
       rung.sample_rhs(x, slope, stream, request.batch);
@@ -133,7 +147,10 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
   if (request.optimiser.rule == Optimiser::Rule::momentum && !(momentum >= 0 && momentum < 1)) {
     throw std::invalid_argument("walk: momentum must be >= 0 and < 1");
   }
-  if (request.batch > 0 && !rung.sample_rhs) {
+  if (rung.sample_step && request.optimiser.rule != Optimiser::Rule::plain) {
+    throw InputError("--optimiser: this rung takes plain steps only; leave it out");
+  }
+  if (request.batch > 0 && !rung.sample_rhs && !rung.sample_step) {
     throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
   }
   if (request.batch == 0 && !rung.rhs) {

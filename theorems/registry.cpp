@@ -37,6 +37,7 @@ const std::vector<Statement>& statements() {
       scb::linearisation(),
       scb::fixed_points(),
       scb::softmax_link(),
+      scb::lumping(),
       scb::ode_limit(),
   };
   return all;

@@ -45,6 +45,8 @@ class Stream {
   double uniform();
   /// Standard normal (Box-Muller).
   double normal();
+  /// 64 random bits.
+  std::uint64_t bits() { return word(); }
   /// Uniform on 0..count-1, count >= 1.
   std::uint32_t index(std::uint32_t count);
   /// i with probability cumulative[i] - cumulative[i-1]; cumulative ends at 1. O(log size).

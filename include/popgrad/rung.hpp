@@ -73,6 +73,9 @@ struct AnyRung {
   std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
   /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
   std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
+  /// One random step of a size in place, for rungs whose law is not that of an added field: state,
+  /// step size, stream, batch. Empty for the others; plain steps only.
+  std::function<void(Vector<T>&, double, Stream&, Index)> sample_step;
   /// State at time t without integration; empty unless the rung is a closed form.
   std::function<Vector<T>(const T&)> state_at;
   std::vector<EventFinder<T>> events;
@@ -118,6 +121,13 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   if constexpr (Walk<F>) {
     any.sample_rhs = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
       shared->sample_rhs(x, dx, stream, batch);
+    };
+  }
+  if constexpr (requires(Vector<T> & x, Stream & stream) {
+                  shared->sample_step(x, 0.0, stream, Index{1});
+                }) {
+    any.sample_step = [shared](Vector<T>& x, double step, Stream& stream, Index batch) {
+      shared->sample_step(x, step, stream, batch);
     };
   }
   any.clone = [shared] { return forget_type(F(*shared)); };

@@ -229,7 +229,8 @@ Training<T> training(const Parameters& p, std::uint64_t seed) {
 }
 
 std::vector<ParameterInfo> parameter_infos() {
-  const std::vector<std::string> full{"sgd", "gd", "flow"};
+  const std::vector<std::string> full{"sgd", "gd", "flow", "noisy", "noisy-lumped"};
+  const std::vector<std::string> noisy{"noisy", "noisy-lumped"};
   return {
       {"N", "count", "3", "tokens of the vocabulary, 2 to 2000", {}, {}, true},
       {"T", "count", "5000", "positions of the context, >= 2", {}, {}, true},
@@ -249,6 +250,27 @@ std::vector<ParameterInfo> parameter_infos() {
        full,
        true},
       {"project", "switch", "true", "project gradients onto the constraints", {}, full, true},
+      {"noise",
+       "choice",
+       "multiplicative",
+       "levels as they are, or scaled with V and A as SGD's own",
+       {"constant", "multiplicative"},
+       noisy,
+       true},
+      {"sigma_V",
+       "number",
+       "of one sample at the solution",
+       "noise level of V, >= 0",
+       {},
+       noisy,
+       true},
+      {"sigma_A",
+       "number",
+       "of one sample at the solution",
+       "noise level of attention, >= 0",
+       {},
+       noisy,
+       true},
       {"start",
        "choice",
        "stationary",

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "popgrad/error.hpp"
+#include "popgrad/scb/lumped_descent.hpp"
+#include "popgrad/scb/noisy_descent.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
@@ -40,6 +42,23 @@ AnyRung<T> closed_form(const Training<T>& training) {
   return rung;
 }
 
+// Levels of one sample at the solution, unless given.
+NoiseLevels noise_levels(const Parameters& p, const Bigrams<double>& bigrams) {
+  NoiseLevels levels = noise_at_solution(bigrams);
+  const std::vector<std::string> shapes{"constant", "multiplicative"};
+  levels.shape = p.choice("noise", "multiplicative", shapes) == "constant"
+                     ? NoiseShape::constant
+                     : NoiseShape::multiplicative;
+  const auto given = [&](const char* name) {
+    const auto level = p.number<double>(name, "0");
+    if (!(level >= 0)) reject("scb", "--" + std::string(name), to_text(level), "must be >= 0");
+    return level;
+  };
+  if (p.has("sigma_V")) levels.value = given("sigma_V");
+  if (p.has("sigma_A")) levels.attention.setConstant(given("sigma_A"));
+  return levels;
+}
+
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
   if (name == "closed-form") return closed_form(training);
@@ -62,6 +81,10 @@ class Scb final : public Model {
     return {
         {"sgd", RungKind::random, "SGD on sampled sequences, dense attention",
          "O(B (T + N^2)) a step, memory O(N T)", all_columns, "1000", "0.01", 64},
+        {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
+         "N T normals and O(N T + N^3) a step", all_columns, "1000", "0.01", 64},
+        {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
+         "O(N^3 + N Q) a step, whatever T is; plain steps only", all_columns, "10000", "0.01", 64},
         {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step",
          all_columns, "10000", "0.01"},
         {"flow", RungKind::flow, "population flow of values and attention",
@@ -78,19 +101,24 @@ class Scb final : public Model {
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
     const Training<double> made = training<double>(p, seed);
-    if (name != "sgd") return make_rung(name, made);
-    if (made.bigrams.context > most_dense / made.bigrams.tokens()) {
-      reject(
-          "scb sgd", "--T", std::to_string(made.bigrams.context),
-          fmt::format("needs N T <= {} numbers of memory; flow, gd and reduced do not depend on T",
-                      most_dense));
+    if (name == "noisy-lumped") {
+      return forget_type(LumpedDescent(made, noise_levels(p, made.bigrams)));
     }
+    if (name != "sgd" && name != "noisy") return make_rung(name, made);
+    if (made.bigrams.context > most_dense / made.bigrams.tokens()) {
+      reject("scb sgd", "--T", std::to_string(made.bigrams.context),
+             fmt::format(
+                 "needs N T <= {} numbers of memory; noisy-lumped, flow, gd and reduced do not "
+                 "depend on T",
+                 most_dense));
+    }
+    if (name == "noisy") return forget_type(NoisyDescent(made, noise_levels(p, made.bigrams)));
     return forget_type(SequenceSgd<double>(made));
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
                                              std::uint64_t seed) const override {
-    if (name == "sgd" || name == "gd") {
+    if (name == "sgd" || name == "gd" || name == "noisy" || name == "noisy-lumped") {
       reject("scb " + std::string(name), "--digits", std::to_string(digits()),
              "is for flows and closed forms; training steps run in double");
     }

@@ -10,6 +10,7 @@ Statement reduction();
 Statement linearisation();
 Statement fixed_points();
 Statement softmax_link();
+Statement lumping();
 Statement ode_limit();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.

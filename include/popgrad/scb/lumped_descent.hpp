@@ -1,0 +1,59 @@
+#pragma once
+/// Rung noisy-lumped: the law of the rung noisy without its T coordinates.
+///
+/// Of a^k it keeps the values on the support of q^k, the mean m_k of the n_k = T - Q_k others and
+/// their centred norm r_k. With s = eta sigma_{A,k}/sqrt(B), rho = 1 - eta <V,V>:
+///   support  a_t + eta (<V,P> (q_t - 1/T) - <V,V> (a_t - 1/T)) + s (z_t - zbar),
+///            zbar = (sum z + n zm)/T, zm ~ N(0, 1/n)
+///   rest     m = (1 - sum of the support)/n,  r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2)
+/// (n = 1: r = 0; n = 2: no chi^2). Exact in law for stage 1; derived here.
+/// State: V by columns, then for each token its support, m_k, r_k.
+/// Cost of a step O(N^3 + N Q), whatever T is; memory O(N^2 + N Q).
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/random.hpp"
+#include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/noise.hpp"
+
+namespace popgrad::scb {
+
+/// Deliberate mistakes, for the controls of the statement on lumping.
+enum class LumpingMistake { none, degrees_of_freedom, no_mean_subtraction };
+
+class LumpedDescent final {
+ public:
+  using Scalar = double;
+
+  /// Linear attention, projected; throws InputError otherwise.
+  LumpedDescent(Training<double> training, NoiseLevels levels,
+                LumpingMistake mistake = LumpingMistake::none);
+
+  [[nodiscard]] Index dimension() const;
+  [[nodiscard]] Vector<double> initial() const;
+  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] std::vector<std::string> state_names() const;
+  /// The expected field; r shrinks at the rate <V,V>.
+  void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const;
+  /// One step of size eta in place; batch >= 1.
+  void sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const;
+  void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
+
+ private:
+  struct Sums {
+    double product = 0, square = 0;  // <V,P>, <V,V>
+    double overlap = 0, size = 0;    // c, d
+  };
+  [[nodiscard]] Sums sums(const Vector<double>& x) const;
+  /// Where the numbers of token k begin.
+  [[nodiscard]] Index begin_of(Index token) const;
+
+  Training<double> training_;
+  NoiseLevels levels_;
+  LumpingMistake mistake_;
+  double transition_size_, context_size_;
+};
+
+}  // namespace popgrad::scb
