@@ -4,6 +4,7 @@
     scan_snap_sgd.py [--steps N] [--threads N] [--seed S]
 
 Prints steps per second, loss, and the entropy of attention on distinct tokens as one line of JSON.
+The first steps count for the loss and the entropy, but not for the time.
 Setting: 10 last tokens, 20 next tokens, M = 240, T = 128, batch 128, momentum 0.9, eta_Y = 2,
 eta_Z = 1, double precision.
 """
@@ -18,6 +19,7 @@ QUERIES, CLASSES, COMMON, DISTINCT = 10, 20, 10, 10
 CONTEXTUAL = COMMON + DISTINCT * CLASSES
 TOKENS = CONTEXTUAL + QUERIES + CLASSES
 LENGTH, BATCH, MOMENTUM = 127, 128, 0.9
+WARM_UP = 5
 
 
 def token_laws():
@@ -66,6 +68,8 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.steps <= WARM_UP:
+        parser.error(f"--steps must be above {WARM_UP}, the steps that are not timed")
     torch.set_num_threads(options.threads)
     torch.set_default_dtype(torch.float64)
     torch.manual_seed(options.seed)
@@ -73,9 +77,9 @@ def main():
     model = Attention()
     optimiser = torch.optim.SGD([{"params": [model.Y], "lr": 2.0}, {"params": [model.Z], "lr": 1.0}],
                                 momentum=MOMENTUM)
-    loss = None
-    began = time.perf_counter()
-    for _ in range(options.steps):
+    for step in range(options.steps):
+        if step == WARM_UP:
+            began = time.perf_counter()
         classes = torch.randint(CLASSES, (BATCH,))
         tokens = torch.multinomial(laws[classes], LENGTH, replacement=True)
         logits = model(CONTEXTUAL + classes // 2, tokens)
@@ -86,7 +90,7 @@ def main():
     seconds = time.perf_counter() - began
     with torch.no_grad():
         entropy = distinct_entropy(model, laws)
-    print(json.dumps({"seconds": seconds, "steps_per_second": options.steps / seconds,
+    print(json.dumps({"seconds": seconds, "steps_per_second": (options.steps - WARM_UP) / seconds,
                       "loss": loss.item(), "distinct_entropy": entropy,
                       "version": torch.__version__, "threads": options.threads}))
 
