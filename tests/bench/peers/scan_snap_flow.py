@@ -26,6 +26,7 @@ class Flow:
         self.classes, tokens = law.shape
         self.law = law[:, self.used]
         self.queries, self.query = numpy.unique(instance["psi"], return_inverse=True)
+        self.holds = numpy.equal.outer(range(len(self.queries)), self.query).astype(float)
         self.multiplicity = numpy.append(numpy.ones(self.classes), tokens - self.classes)
         self.rate_y = instance["eta_Y"] / self.classes
         self.rate_z = instance["eta_Z"] / self.classes
@@ -52,8 +53,8 @@ class Flow:
         numpy.matmul(self.rate_y * features.T, error, out=dy)
         pull = (error * self.multiplicity) @ y.T
         along = numpy.einsum("nl,nl->n", features, pull)
-        dz[:] = 0
-        numpy.add.at(dz, self.query, self.rate_z * features * (pull - features * along[:, None]))
+        pull -= features * along[:, None]
+        numpy.matmul(self.rate_z * self.holds, features * pull, out=dz)
         return dx
 
 
