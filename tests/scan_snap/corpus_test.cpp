@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -95,6 +96,57 @@ TEST_CASE("corpus: bad files and numbers are named", "[corpus]") {
   CHECK_THROWS_WITH(read_corpus({"no such file", 1, 1, 1}), Catch::Contains("cannot be read"));
   CHECK_THROWS_WITH(read_corpus({std::filesystem::temp_directory_path(), 1, 1, 1}),
                     Catch::Contains("folder"));
+}
+
+TEST_CASE("corpus: a window may be longer than the text, a last line may lack its end",
+          "[corpus]") {
+  const Corpus ended = read("a b\r\nc a\r\n", 1000);
+  const Corpus cut = read("a b\nc a", 3);
+  CHECK(ended.words == std::vector<std::string>{"a", "b", "c"});
+  CHECK(ended.words == cut.words);
+  CHECK(ended.length == cut.length);
+  CHECK(ended.classes.query == std::vector<Index>{1, 2});
+  CHECK(ended.classes.token == std::vector<Index>{0, 0, 1});
+  CHECK(ended.classes.token == cut.classes.token);
+  CHECK(ended.classes.law == cut.classes.law);
+}
+
+TEST_CASE("corpus: only the longest words are refused, with their line", "[corpus]") {
+  const std::string longest(1000000, 'x');
+  CHECK(read("a\n" + longest + " b c").words[1] == longest);
+  CHECK_THROWS_WITH(read("a\n" + longest + "x b c"),
+                    Catch::Contains("1000000 bytes") && Catch::Contains("line 2"));
+  CHECK_THROWS_WITH(read("a\n" + longest + "x"), Catch::Contains("1000000 bytes"));
+  // Of a word cut anywhere in a character only its length is wrong.
+  std::string wide = "a ";
+  for (int i = 0; i < 700000; ++i) wide += "\xE6\xBC\xA2";
+  CHECK_THROWS_WITH(read(wide), Catch::Contains("1000000 bytes"));
+  // A binary file is told from its bytes.
+  CHECK_THROWS_WITH(read("a\n" + std::string(3000000, '\0')),
+                    Catch::Contains("line 2, byte 1 is 0x00"));
+}
+
+TEST_CASE("corpus: pieces of the file join without a seam", "[corpus]") {
+  // Five megabytes in words of 1, 5, 9, ... bytes meet the ends of the pieces in every way.
+  std::string text;
+  std::vector<std::string> words;
+  std::size_t length = 0;
+  for (std::size_t i = 0; text.size() < 5000000; ++i) {
+    std::string word = "\xC3\xA4";
+    for (std::size_t k = 0; k < i % 50; ++k) word += "\xF0\x9F\x98\x80";
+    if (i < 50) words.push_back(word);
+    text += word + (i % 7 == 0 ? "\r\n" : " ");
+    ++length;
+  }
+  const Corpus corpus = read(text, 2, 1, 100);
+  CHECK(corpus.words == words);
+  CHECK(corpus.length == length);
+  CHECK(corpus.classes.classes() == 50);
+  // A fault in a late piece is still counted from the beginning of its line.
+  const std::string last = "\nab \xFF";
+  const auto lines = std::count(text.begin(), text.end(), '\n') + 2;
+  CHECK_THROWS_WITH(read(text + last),
+                    Catch::Contains("line " + std::to_string(lines) + ", byte 4 is 0xff"));
 }
 
 TEST_CASE("corpus: agrees with a plain count on a random text", "[corpus]") {
