@@ -96,8 +96,13 @@ void scatter_rows(const Layout& layout, Index begin, Index end, const double* f,
   const Index* const owner = layout.entry_class.data();
   for (Index r = begin; r < end; ++r) {
     double* const to = out + r * columns;
-    for (Index c = 0; c < columns; ++c) to[c] = 0;
-    for (Index i = first[r]; i < first[r + 1]; ++i) {
+    // Every row has an entry; the first one writes, the others add.
+    Index i = first[r];
+    const double once = f[entry[i]];
+    const double* const start = pull + owner[entry[i]] * columns;
+#pragma omp simd
+    for (Index c = 0; c < columns; ++c) to[c] = once * start[c];
+    for (++i; i < first[r + 1]; ++i) {
       const double factor = f[entry[i]];
       const double* const from = pull + owner[entry[i]] * columns;
 #pragma omp simd
@@ -109,12 +114,10 @@ void scatter_rows(const Layout& layout, Index begin, Index end, const double* f,
 namespace {
 
 // out = exp(x - shift), x <= shift; below -708 counts as -708. x - shift = n ln 2 + r, |r| <= ln 2
-// / 2; exp r by its series to r^13, remainder below 5e-18. Returns sum of multiplicity * out.
+// / 2; exp r by its series to r^13, remainder below 5e-18.
 POPGRAD_CLONES
-double exponentials(const double* x, double shift, const double* multiplicity, Index count,
-                    double* out) {
-  double total = 0;
-#pragma omp simd reduction(+ : total)
+void exponentials(const double* x, double shift, Index count, double* out) {
+#pragma omp simd
   for (Index i = 0; i < count; ++i) {
     double y = x[i] - shift;
     y = y < -708.0 ? -708.0 : y;
@@ -137,9 +140,15 @@ double exponentials(const double* x, double shift, const double* multiplicity, I
     p = (p * r) * r + (r + 1.0);
     const std::uint64_t power = (std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U;
     out[i] = p * std::bit_cast<double>(power);
-    total += multiplicity[i] * out[i];
   }
-  return total;
+}
+
+POPGRAD_CLONES
+double product(const double* a, const double* b, Index count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
 }
 
 POPGRAD_CLONES
@@ -156,14 +165,41 @@ void scale(double factor, Index count, double* x) {
   for (Index i = 0; i < count; ++i) x[i] *= factor;
 }
 
+// f = law * f, returns the square of the result's norm.
+POPGRAD_CLONES
+double weigh(const double* law, Index count, double* f) {
+  double square = 0;
+#pragma omp simd reduction(+ : square)
+  for (Index i = 0; i < count; ++i) {
+    f[i] *= law[i];
+    square += f[i] * f[i];
+  }
+  return square;
+}
+
 }  // namespace
+
+void features_fast(const SequenceClasses<double>& classes, const Layout& layout, const double* z,
+                   Vector<double>& f) {
+  f.resize(classes.entries());
+  const Index* const pair = layout.entry_pair.data();
+  for (std::size_t n = 0; n + 1 < classes.first.size(); ++n) {
+    const Index begin = classes.first[n];
+    const Index count = classes.first[n + 1] - begin;
+    double* const own = f.data() + begin;
+    for (Index i = 0; i < count; ++i) own[i] = z[pair[begin + i]];
+    exponentials(own, largest(own, count), count, own);
+    scale(1 / std::sqrt(weigh(classes.law.data() + begin, count, own)), count, own);
+  }
+}
 
 double respond_fast(const double* logits, const Vector<double>& multiplicity, Index label,
                     double* residual) {
   const Index columns = multiplicity.size();
   const double shift = largest(logits, columns);
   const double own = logits[label] - shift;
-  const double total = exponentials(logits, shift, multiplicity.data(), columns, residual);
+  exponentials(logits, shift, columns, residual);
+  const double total = product(residual, multiplicity.data(), columns);
   scale(-1 / total, columns, residual);
   residual[label] += 1;
   return std::log(total) - own;

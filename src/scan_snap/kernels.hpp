@@ -6,6 +6,7 @@
 /// widest that the processor has chosen at start. They relax: sums are reordered and fused, exp is
 /// a polynomial within 2 units in the last place. Tested against the plain loops.
 
+#include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/layout.hpp"
 #include "popgrad/scan_snap/response.hpp"
 #include "popgrad/vector.hpp"
@@ -62,6 +63,15 @@ void row_products(const Index* row, Index count, const double* table, Index colu
                   const double* v, double* out);
 void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
                   Index columns, double* out);
+
+/// `features` of features.hpp.
+template <class T>
+void features_fast(const SequenceClasses<T>& classes, const Layout& layout, const T* z,
+                   Vector<T>& f) {
+  features(classes, layout, z, f);
+}
+void features_fast(const SequenceClasses<double>& classes, const Layout& layout, const double* z,
+                   Vector<double>& f);
 
 /// `respond` of response.hpp for double.
 double respond_fast(const double* logits, const Vector<double>& multiplicity, Index label,

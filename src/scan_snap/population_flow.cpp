@@ -102,7 +102,7 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x) const {
   const SequenceClasses<T>& classes = instance_.classes;
   const Index columns = layout_.columns();
   const T* const table = x.data();
-  features(classes, layout_, x.data() + layout_.rows() * columns, f_);
+  features_fast(classes, layout_, static_cast<const T*>(x.data()) + layout_.rows() * columns, f_);
   const auto one_class = [&](Index n) {
     const auto at = static_cast<std::size_t>(n);
     const Index begin = classes.first[at];

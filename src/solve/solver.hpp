@@ -379,13 +379,17 @@ class Solver {
       start_method(method_, x_now_, t_, T(0));
       return;
     }
-    Index component = 0;
-    const T speed = stepper_->slope().cwiseAbs().maxCoeff(&component);
+    const T speed = norm_inf(stepper_->slope());
     const T speed_old = norm_inf(stepper_->slope_old());
-    const bool outward = stepper_->slope()[component] * stepper_->x()[component] > T(0);
+    const auto outward = [&] {
+      // Only asked when the field grows: looking for the place costs more than the size.
+      Index component = 0;
+      stepper_->slope().cwiseAbs().maxCoeff(&component);
+      return stepper_->slope()[component] * stepper_->x()[component] > T(0);
+    };
     using std::log;
     bool runs_away = false;
-    if (outward && speed > speed_old && speed_old > T(0)) {
+    if (speed > speed_old && speed_old > T(0) && outward()) {
       const T remaining_time = (stepper_->t() - stepper_->t_old()) / log(speed / speed_old);
       const T left = request_.end - stepper_->t();
       runs_away =
