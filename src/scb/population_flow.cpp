@@ -254,7 +254,7 @@ void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
     row[6] = sqrt(stationary_square(Matrix<T>(ground + (v - ground) * mass - b.transition), mu));
     row[7] = sqrt(scaled_distance);
   } else {
-    for (const std::size_t i : {2, 3, 5, 6, 7}) row[i] = T(0);
+    for (const std::size_t i : {2U, 3U, 5U, 6U, 7U}) row[i] = T(0);
   }
 }
 

@@ -86,7 +86,7 @@ void ReducedFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
     row[6] = row[2];
     row[7] = row[3];
   } else {
-    for (const std::size_t i : {2, 3, 6, 7}) row[i] = T(0);
+    for (const std::size_t i : {2U, 3U, 6U, 7U}) row[i] = T(0);
   }
 }
 

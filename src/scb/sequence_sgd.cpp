@@ -268,7 +268,7 @@ void SequenceSgd<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
         sqrt(stationary_square(Matrix<T>(ground + (v - ground) * mass_mean - b.transition), mu));
     row[7] = sqrt(scaled_distance < T(0) ? T(0) : scaled_distance);
   } else {
-    for (const std::size_t i : {2, 3, 6, 7}) row[i] = T(0);
+    for (const std::size_t i : {2U, 3U, 6U, 7U}) row[i] = T(0);
   }
 }
 

@@ -97,7 +97,7 @@ double distance_of_flows(const Training<double>& training, std::string_view vari
   const Trajectory<double> small = solve(reduced, request);
   double worst = 0;
   for (std::size_t i = 0; i < full.rows.size(); ++i) {
-    for (const std::size_t column : {0, 1, 4}) {
+    for (const std::size_t column : {0U, 1U, 4U}) {
       worst = std::max(worst, std::fabs(full.rows[i][column] - small.rows[i][column]));
     }
   }
