@@ -48,7 +48,7 @@ void list_statements() {
   for (const Statement& s : statements()) {
     std::string kinds;
     for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
-    fmt::print("  {:<26} {}\n  {:<26} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper, kinds,
+    fmt::print("  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper, kinds,
                s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
   }
   fmt::print("\nfigures\n");

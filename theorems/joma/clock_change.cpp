@@ -163,7 +163,7 @@ Statement clock_change() {
       .id = "joma.clock-change",
       .claim =
           "softmax reduced flow = exp orbit on the clock dt = sum a dt_exp, with two exact sums",
-      .paper = "derived here, for arXiv 2310.00535, Section 4",
+      .paper = "arXiv 2310.00535, Section 4",
       .status = "derived here",
       .hypotheses = {"one hidden unit for the sums", "v(0) differs from mu"},
       .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},

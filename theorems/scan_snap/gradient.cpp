@@ -153,7 +153,7 @@ Statement gradient() {
           .claim = "the training formulas are the gradient of the log-likelihood",
           .paper = "arXiv 2305.16380, Lemma 1",
           .status = "proved in source",
-          .hypotheses = {},
+          .hypotheses = {"every class has a positive weight and f_n does not vanish"},
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"no-projection", "I - f f' left out of the attention part"},
                        {"no-norm", "attention weights in place of normalised features"}},

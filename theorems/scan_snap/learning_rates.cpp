@@ -161,7 +161,7 @@ Statement learning_rates() {
           .claim = "attention on distinct tokens is most concentrated at eta_Y/eta_Z near 2",
           .paper = "arXiv 2305.16380, Section 6",
           .status = "observed in source",
-          .hypotheses = {},
+          .hypotheses = {"the same data law and start at every ratio"},
           .reaches = {EvidenceKind::statistical, EvidenceKind::numerical},
           .controls = {{"falls-on", "entropy lower at ratio 10 than at 2"},
                        {"minimum-at-one", "entropy lower at ratio 1 than at 2"}},

@@ -177,7 +177,7 @@ Statement gradient() {
           .claim = "expected gradients, loss and projected directions equal those over samples",
           .paper = "arXiv 2410.23438, Section 3.1",
           .status = "proved in source",
-          .hypotheses = {},
+          .hypotheses = {"mu > 0 sums to 1", "columns of P and q sum to 1"},
           .reaches = {EvidenceKind::symbolic, EvidenceKind::statistical},
           .controls = {{"no-mean-value", "the term S_k |V mu|^2 left out"},
                        {"no-query-weight", "1/mu_k left out of the attention part"}},
