@@ -5,18 +5,92 @@
 #include <cmath>
 #include <cstdint>
 
-// Sanitizers instrument the resolver that picks a version before they are ready themselves.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
-#define POPGRAD_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
-#else
-#define POPGRAD_CLONES
-#endif
+#include "wide.hpp"
 
 namespace popgrad::scan_snap {
+namespace {
 
-POPGRAD_CLONES
+// Short rows, of 8 to 16 columns, are held in two registers of 8. The second ends at the last
+// column and overlaps the first, so that no row has a tail of single numbers.
+constexpr Index block = 8;
+
+using Block = double __attribute__((vector_size(block * sizeof(double))));
+using Unaligned = double
+    __attribute__((vector_size(block * sizeof(double)), aligned(alignof(double)), may_alias));
+
+bool is_short(Index columns) { return columns >= block && columns <= 2 * block; }
+
+[[gnu::always_inline]] inline const Unaligned& at(const double* x) {
+  return *reinterpret_cast<const Unaligned*>(x);
+}
+[[gnu::always_inline]] inline void put(double* x, const Block& value) {
+  *reinterpret_cast<Unaligned*>(x) = value;
+}
+[[gnu::always_inline]] inline double sum_of(const Block& x) {
+  // By halves; every sum is then in all places.
+  const Block four = x + __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+  const Block two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1, 6, 7, 4, 5);
+  return two[0] + two[1];
+}
+[[gnu::always_inline]] inline void weighted_short_rows(const Index* row, const double* f,
+                                                       Index count, const double* table,
+                                                       Index columns, double* out) {
+  const double* const tail = table + columns - block;
+  Block even{};
+  Block even_tail{};
+  Block odd{};
+  Block odd_tail{};
+  Index i = 0;
+  for (; i + 2 <= count; i += 2) {
+    even += f[i] * at(table + row[i] * columns);
+    even_tail += f[i] * at(tail + row[i] * columns);
+    odd += f[i + 1] * at(table + row[i + 1] * columns);
+    odd_tail += f[i + 1] * at(tail + row[i + 1] * columns);
+  }
+  if (i < count) {
+    even += f[i] * at(table + row[i] * columns);
+    even_tail += f[i] * at(tail + row[i] * columns);
+  }
+  put(out, even + odd);
+  put(out + columns - block, even_tail + odd_tail);
+}
+
+[[gnu::always_inline]] inline void short_row_products(const Index* row, Index count,
+                                                      const double* table, Index columns,
+                                                      const double* v, double* out) {
+  const double* const tail = table + columns - block;
+  const Block factor = at(v);
+  // Without the columns that the first block has counted.
+  Block factor_tail{};
+  for (Index k = 2 * block - columns; k < block; ++k) factor_tail[k] = v[columns - block + k];
+  for (Index i = 0; i < count; ++i) {
+    out[i] =
+        sum_of(factor * at(table + row[i] * columns) + factor_tail * at(tail + row[i] * columns));
+  }
+}
+
+[[gnu::always_inline]] inline void scatter_short_row(const Index* entry, const Index* end,
+                                                     const Index* owner, const double* f,
+                                                     const double* pull, Index columns,
+                                                     double* to) {
+  const double* from = pull + owner[*entry] * columns;
+  Block sum = f[*entry] * at(from);
+  Block sum_tail = f[*entry] * at(from + columns - block);
+  while (++entry != end) {
+    from = pull + owner[*entry] * columns;
+    sum += f[*entry] * at(from);
+    sum_tail += f[*entry] * at(from + columns - block);
+  }
+  put(to, sum);
+  put(to + columns - block, sum_tail);
+}
+
+}  // namespace
+
+POPGRAD_WIDE
 void weighted_rows(const Index* row, const double* f, Index count, const double* table,
                    Index columns, double* out) {
+  if (is_short(columns)) return weighted_short_rows(row, f, count, table, columns, out);
   for (Index c = 0; c < columns; ++c) out[c] = 0;
   Index i = 0;
   for (; i + 4 <= count; i += 4) {
@@ -42,9 +116,10 @@ void weighted_rows(const Index* row, const double* f, Index count, const double*
   }
 }
 
-POPGRAD_CLONES
+POPGRAD_WIDE
 void row_products(const Index* row, Index count, const double* table, Index columns,
                   const double* v, double* out) {
+  if (is_short(columns)) return short_row_products(row, count, table, columns, v, out);
   Index i = 0;
   for (; i + 4 <= count; i += 4) {
     // Four sums at a time: short rows do not fill the pipeline alone.
@@ -77,7 +152,7 @@ void row_products(const Index* row, Index count, const double* table, Index colu
   }
 }
 
-POPGRAD_CLONES
+POPGRAD_WIDE
 void add_to_rows(const Index* row, const double* f, Index count, const double* v, Index columns,
                  double* table) {
   for (Index i = 0; i < count; ++i) {
@@ -88,7 +163,7 @@ void add_to_rows(const Index* row, const double* f, Index count, const double* v
   }
 }
 
-POPGRAD_CLONES
+POPGRAD_WIDE
 void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
                   Index columns, double* out) {
   const Index* const first = layout.row_first.data();
@@ -96,6 +171,10 @@ void scatter_rows(const Layout& layout, Index begin, Index end, const double* f,
   const Index* const owner = layout.entry_class.data();
   for (Index r = begin; r < end; ++r) {
     double* const to = out + r * columns;
+    if (is_short(columns)) {
+      scatter_short_row(entry + first[r], entry + first[r + 1], owner, f, pull, columns, to);
+      continue;
+    }
     // Every row has an entry; the first one writes, the others add.
     Index i = first[r];
     const double once = f[entry[i]];
@@ -115,7 +194,7 @@ namespace {
 
 // out = exp(x - shift), x <= shift; below -708 counts as -708. x - shift = n ln 2 + r, |r| <= ln 2
 // / 2; exp r by its series to r^13, remainder below 5e-18.
-POPGRAD_CLONES
+POPGRAD_WIDE
 void exponentials(const double* x, double shift, Index count, double* out) {
 #pragma omp simd
   for (Index i = 0; i < count; ++i) {
@@ -143,7 +222,7 @@ void exponentials(const double* x, double shift, Index count, double* out) {
   }
 }
 
-POPGRAD_CLONES
+POPGRAD_WIDE
 double product(const double* a, const double* b, Index count) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -151,7 +230,7 @@ double product(const double* a, const double* b, Index count) {
   return sum;
 }
 
-POPGRAD_CLONES
+POPGRAD_WIDE
 double largest(const double* x, Index count) {
   double most = x[0];
 #pragma omp simd reduction(max : most)
@@ -159,14 +238,14 @@ double largest(const double* x, Index count) {
   return most;
 }
 
-POPGRAD_CLONES
+POPGRAD_WIDE
 void scale(double factor, Index count, double* x) {
 #pragma omp simd
   for (Index i = 0; i < count; ++i) x[i] *= factor;
 }
 
 // f = law * f, returns the square of the result's norm.
-POPGRAD_CLONES
+POPGRAD_WIDE
 double weigh(const double* law, Index count, double* f) {
   double square = 0;
 #pragma omp simd reduction(+ : square)
@@ -178,6 +257,13 @@ double weigh(const double* law, Index count, double* f) {
 }
 
 }  // namespace
+
+POPGRAD_WIDE
+void pull_back(const double* f, Index count, double* g) {
+  const double along = product(f, g, count);
+#pragma omp simd
+  for (Index i = 0; i < count; ++i) g[i] = f[i] * (g[i] - f[i] * along);
+}
 
 void features_fast(const SequenceClasses<double>& classes, const Layout& layout, const double* z,
                    Vector<double>& f) {

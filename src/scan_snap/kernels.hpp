@@ -64,6 +64,15 @@ void row_products(const Index* row, Index count, const double* table, Index colu
 void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
                   Index columns, double* out);
 
+/// g = diag(f) (I - f f') g, of `count` entries.
+template <class T>
+void pull_back(const T* f, Index count, T* g) {
+  T along(0);
+  for (Index i = 0; i < count; ++i) along = along + f[i] * g[i];
+  for (Index i = 0; i < count; ++i) g[i] = f[i] * (g[i] - f[i] * along);
+}
+void pull_back(const double* f, Index count, double* g);
+
 /// `features` of features.hpp.
 template <class T>
 void features_fast(const SequenceClasses<T>& classes, const Layout& layout, const T* z,

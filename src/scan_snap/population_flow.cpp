@@ -118,11 +118,7 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x) const {
     own[last] = own[last] * multiplicity_[last];
     row_products(row, count, table, columns, static_cast<const T*>(own), products_.data() + begin);
     own[last] = single;
-    T along(0);  // f_n.g_n
-    for (Index e = begin; e < begin + count; ++e) along = along + f_[e] * products_[e];
-    for (Index e = begin; e < begin + count; ++e) {
-      products_[e] = f_[e] * (products_[e] - f_[e] * along);
-    }
+    pull_back(static_cast<const T*>(f_.data()) + begin, count, products_.data() + begin);
   };
   if (worth_threads<T>(classes.entries() * columns)) {
     // Every class writes to places of its own, so the result does not depend on the threads.
@@ -162,10 +158,13 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
   }
   auto dz = dx.segment(layout_.rows() * columns, layout_.pairs());
   for (Index p = 0; p < dz.size(); ++p) dz[p] = T(0);
-  for (Index e = 0; e < classes.entries(); ++e) {
-    const Index n = layout_.entry_class[static_cast<std::size_t>(e)];
-    T& rate = dz[layout_.entry_pair[static_cast<std::size_t>(e)]];
-    rate = rate + instance_.attention_rate * classes.weight[n] * products_[e];
+  for (Index n = 0; n < classes.classes(); ++n) {
+    const T scale = instance_.attention_rate * classes.weight[n];
+    for (Index e = classes.first[static_cast<std::size_t>(n)];
+         e < classes.first[static_cast<std::size_t>(n + 1)]; ++e) {
+      T& rate = dz[layout_.entry_pair[static_cast<std::size_t>(e)]];
+      rate = rate + scale * products_[e];
+    }
   }
   if (instance_.track_growth) {
     dx.tail(classes.classes()) = growth_rates(instance_, xi_of_last());
@@ -235,11 +234,9 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
       add_to_rows(drawn_row_.data(), drawn_products_.data(), drawn, residual, columns, dx.data());
       residual[columns - 1] *= multiplicity_[columns - 1];
       row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
-      double along = 0;
-      for (std::size_t i = 0; i < drawn_f_.size(); ++i) along += drawn_f_[i] * drawn_products_[i];
+      pull_back(static_cast<const double*>(drawn_f_.data()), drawn, drawn_products_.data());
       for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
-        dz[drawn_pair_[i]] += instance_.attention_rate * share * drawn_f_[i] *
-                              (drawn_products_[i] - drawn_f_[i] * along);
+        dz[drawn_pair_[i]] += instance_.attention_rate * share * drawn_products_[i];
       }
     }
     if (instance_.track_growth) {

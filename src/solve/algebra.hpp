@@ -7,12 +7,15 @@
 #include <boost/numeric/odeint/util/is_resizeable.hpp>
 #include <boost/numeric/odeint/util/resize.hpp>
 #include <boost/numeric/odeint/util/same_size.hpp>
+#include <concepts>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "popgrad/scalar.hpp"
 #include "popgrad/vector.hpp"
+#include "wide.hpp"
 
 namespace boost::numeric::odeint {
 
@@ -56,19 +59,32 @@ T norm_inf(const Vector<T>& x) {
   return largest;
 }
 
+/// The same for doubles, many entries at a time (src/solve/algebra_double.cpp).
+double norm_inf(const Vector<double>& x);
+
 /// The algebra concept of Odeint: for_eachN(state_1, ..., state_N, operation).
 struct VectorAlgebra {
   template <class... A>
   static void each(A&&... a) {
     auto arguments = std::forward_as_tuple(a...);
     constexpr std::size_t states = sizeof...(A) - 1;
-    auto& operation = std::get<states>(arguments);
     const Index n = std::get<0>(arguments).size();
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-      auto pointers = std::make_tuple(std::get<k>(arguments).data()...);
-      for (Index i = 0; i < n; ++i) operation(std::get<k>(pointers)[i]...);
+      each_entry(n, std::get<states>(arguments), std::get<k>(arguments).data()...);
     }
     (std::make_index_sequence<states>{});
+  }
+  // By value, as coefficients that a state might overlap would be read anew for every entry; and
+  // entry i is made of entries i only, so that there is nothing to wait for.
+  template <class Operation, class... Entry>
+  static void each_entry(Index n, Operation operation, Entry*... entry) {
+    for (Index i = 0; i < n; ++i) operation(entry[i]...);
+  }
+  template <class Operation, class... Entry>
+  requires(std::same_as<std::remove_const_t<Entry>, double>&&...) POPGRAD_WIDE
+      static void each_entry(Index n, Operation operation, Entry*... entry) {
+#pragma GCC ivdep
+    for (Index i = 0; i < n; ++i) operation(entry[i]...);
   }
   // One name a number of operands, as the concept asks.
   template <class... A>

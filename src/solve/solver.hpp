@@ -158,6 +158,7 @@ class Solver {
       if (speed > T(0) && speed * step > scale / T(100)) step = scale / speed / T(100);
     }
     stepper_->start(y, clock, step);
+    speed_ = norm_inf(stepper_->slope());
     stiff_votes_ = 0;
   }
 
@@ -166,7 +167,11 @@ class Solver {
     const T largest = in_arc_ ? solving::infinity<T>() : T(request_.end - stepper_->t());
     const T before = stepper_->t();
     bool accepted = stepper_->try_step(largest);
-    if (accepted && !(all_finite(stepper_->x()) && all_finite(stepper_->slope()))) {
+    if (accepted) {
+      speed_old_ = speed_;
+      speed_ = norm_inf(stepper_->slope());
+    }
+    if (accepted && !(speed_ < solving::infinity<T>() && all_finite(stepper_->x()))) {
       last_good(in_arc_ ? Vector<T>(stepper_->x_old().head(n_)) : stepper_->x_old(),
                 time_of(stepper_->x_old(), stepper_->t_old()));
       finish(Ending::not_a_number);
@@ -379,8 +384,6 @@ class Solver {
       start_method(method_, x_now_, t_, T(0));
       return;
     }
-    const T speed = norm_inf(stepper_->slope());
-    const T speed_old = norm_inf(stepper_->slope_old());
     const auto outward = [&] {
       // Only asked when the field grows: looking for the place costs more than the size.
       Index component = 0;
@@ -389,11 +392,11 @@ class Solver {
     };
     using std::log;
     bool runs_away = false;
-    if (speed > speed_old && speed_old > T(0) && outward()) {
-      const T remaining_time = (stepper_->t() - stepper_->t_old()) / log(speed / speed_old);
+    if (speed_ > speed_old_ && speed_old_ > T(0) && outward()) {
+      const T remaining_time = (stepper_->t() - stepper_->t_old()) / log(speed_ / speed_old_);
       const T left = request_.end - stepper_->t();
-      runs_away =
-          remaining_time * T(20) < left && speed * left > T(100) * (T(1) + norm_inf(stepper_->x()));
+      runs_away = remaining_time * T(20) < left &&
+                  speed_ * left > T(100) * (T(1) + norm_inf(stepper_->x()));
     }
     growing_ = runs_away ? growing_ + 1 : 0;
     if (growing_ < 3) return;
@@ -484,6 +487,7 @@ class Solver {
   bool finished_ = false;
   int growing_ = 0;
   int falling_ = 0;
+  T speed_{}, speed_old_{};  // |f|_max at the two ends of the last step
   int stiff_votes_ = 0;
   int since_estimate_ = 0;
   int since_progress_ = 0;

@@ -12,7 +12,7 @@ using namespace popgrad::scan_snap;
 
 TEST_CASE("scan-snap kernels agree with the plain loops", "[scan_snap]") {
   Stream stream(1, 0, 0);
-  for (const Index columns : {1, 2, 3, 5, 8, 11, 17, 64, 241}) {
+  for (const Index columns : {1, 2, 3, 5, 8, 11, 15, 16, 17, 64, 241}) {
     const Index rows = 23;
     std::vector<double> table(static_cast<std::size_t>(rows * columns));
     for (double& x : table) x = stream.normal();
@@ -72,14 +72,16 @@ TEST_CASE("scan-snap transposed product agrees with the plain one", "[scan_snap]
   Stream stream(3, 0, 0);
   Vector<double> f(classes.entries());
   for (double& x : f) x = stream.normal();
-  RowMatrix<double> pull(classes.classes(), layout.columns());
-  for (double& x : pull.reshaped()) x = stream.normal();
-  RowMatrix<double> fast(layout.rows(), layout.columns());
-  RowMatrix<double> plain = fast;
-  scatter_rows(layout, 0, layout.rows(), f.data(), pull.data(), layout.columns(), fast.data());
-  scatter_rows<double>(layout, 0, layout.rows(), f.data(), pull.data(), layout.columns(),
-                       plain.data());
-  CHECK((fast - plain).cwiseAbs().maxCoeff() < 1e-14);
+  // Widths on either side of those that are held in registers.
+  for (const Index columns : {1, 7, 8, 11, 16, 17, 21}) {
+    RowMatrix<double> pull(classes.classes(), columns);
+    for (double& x : pull.reshaped()) x = stream.normal();
+    RowMatrix<double> fast(layout.rows(), columns);
+    RowMatrix<double> plain = fast;
+    scatter_rows(layout, 0, layout.rows(), f.data(), pull.data(), columns, fast.data());
+    scatter_rows<double>(layout, 0, layout.rows(), f.data(), pull.data(), columns, plain.data());
+    CHECK((fast - plain).cwiseAbs().maxCoeff() < 1e-14);
+  }
 }
 
 TEST_CASE("alias table: counts pass a chi-square test, zeros never come out", "[random]") {
