@@ -83,7 +83,7 @@ struct VectorAlgebra {
   template <class Operation, class... Entry>
   requires(std::same_as<std::remove_const_t<Entry>, double>&&...) POPGRAD_WIDE
       static void each_entry(Index n, Operation operation, Entry*... entry) {
-#pragma GCC ivdep
+#pragma omp simd
     for (Index i = 0; i < n; ++i) operation(entry[i]...);
   }
   // One name a number of operands, as the concept asks.
