@@ -102,7 +102,7 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
       }
     }
     const double t = request.step_size * static_cast<double>(step);
-    if (request.batch > 0 && rung.sample_step) {
+    if (rung.sample_step) {
       Stream stream(request.seed, run, step);
       result.last_state = x;
       rung.sample_step(x, request.step_size, stream, request.batch);

@@ -73,8 +73,8 @@ struct AnyRung {
   std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
   /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
   std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
-  /// One random step of a size in place, for rungs whose law is not that of an added field: state,
-  /// step size, stream, batch. Empty for the others; plain steps only.
+  /// One step of a size in place, for rungs whose law is not that of an added field: state, step
+  /// size, stream, batch (0: the expectation). Empty for the others; plain steps only.
   std::function<void(Vector<T>&, double, Stream&, Index)> sample_step;
   /// State at time t without integration; empty unless the rung is a closed form.
   std::function<Vector<T>(const T&)> state_at;

@@ -3,36 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/random/gamma_distribution.hpp>
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "scb/draws.hpp"
+#include "scb/observables.hpp"
 #include "scb/value_noise.hpp"
 
 namespace popgrad::scb {
-namespace {
-
-/// A stream as Boost.Random's distributions want it.
-class Bits {
- public:
-  using result_type = std::uint64_t;
-  explicit Bits(Stream& stream) : stream_(&stream) {}
-  static constexpr result_type min() { return 0; }
-  static constexpr result_type max() { return ~result_type{0}; }
-  result_type operator()() { return stream_->bits(); }
-
- private:
-  Stream* stream_;
-};
-
-double chi_square(double degrees, Stream& stream) {
-  if (degrees <= 0) return 0;
-  Bits bits(stream);
-  return 2 * boost::random::gamma_distribution<double>(degrees / 2, 1.0)(bits);
-}
-
-}  // namespace
-
 LumpedDescent::LumpedDescent(Training<double> training, NoiseLevels levels, LumpingMistake mistake)
     : training_(std::move(training)),
       levels_(std::move(levels)),
@@ -60,10 +38,7 @@ Vector<double> LumpedDescent::initial() const {
   return x;
 }
 
-std::vector<std::string> LumpedDescent::columns() const {
-  return {"alpha_V", "alpha_A",           "dist_P",           "dist_Q", "loss",
-          "S_mean",  "dist_P_normalised", "dist_Q_normalised"};
-}
+std::vector<std::string> LumpedDescent::columns() const { return observable_names(); }
 
 std::vector<std::string> LumpedDescent::state_names() const {
   const Bigrams<double>& b = training_.bigrams;
@@ -131,34 +106,39 @@ void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, I
   const Index n = b.tokens();
   const Sums now = sums(x);
   const double share = 1 / static_cast<double>(b.context);
-  const double scale = 1 / std::sqrt(static_cast<double>(batch));
+  const double scale = batch > 0 ? 1 / std::sqrt(static_cast<double>(batch)) : 0.0;
   double value_scale = scale * levels_.value;
   double attention_scale = scale;
   if (levels_.shape == NoiseShape::multiplicative) {
     value_scale *= std::sqrt(now.size / context_size_);
-    attention_scale *= std::sqrt(now.square / transition_size_);
+    attention_scale *= std::sqrt(std::max(0.0, now.square) / transition_size_);
   }
-  Vector<double> slope(x.size());
+  Vector<double> slope(dimension());
   rhs(x, slope, 0.0);
   Eigen::Map<Matrix<double>> dv(slope.data(), n, n);
-  dv += value_scale * value_noise(b, stream);
+  if (value_scale > 0) dv += value_scale * value_noise(b, stream);
   const double kept = 1 - eta * training_.attention_rate * now.square;  // rho
   for (Index k = 0; k < n; ++k) {
     const Index begin = begin_of(k);
     const Index count = b.support(k);
     const auto rest = static_cast<double>(b.context - count);
-    const double s = eta * attention_scale * levels_.attention[k];
+    const double s = eta * training_.attention_rate * attention_scale * levels_.attention[k];
     Vector<double> z(count);
     for (double& value : z) value = stream.normal();
-    double mean = z.sum() * share;
-    if (rest > 0) mean += std::sqrt(rest) * stream.normal() * share;
-    if (mistake_ == LumpingMistake::no_mean_subtraction) mean = 0;
+    const double rest_sum = rest > 0 ? std::sqrt(rest) * stream.normal() : 0.0;
+    if (mistake_ != LumpingMistake::no_mean_subtraction) {
+      take_off_mean(z, rest_sum, static_cast<double>(b.context));
+    }
     for (Index i = 0; i < count; ++i) {
-      x[begin + i] += eta * slope[begin + i] + s * (z[i] - mean);
+      x[begin + i] += eta * slope[begin + i] + s * z[i];
     }
     double& m = x[begin + count];
     double& r = x[begin + count + 1];
-    m = rest > 0 ? (1 - x.segment(begin, count).sum()) / rest : 0.0;
+    if (mistake_ == LumpingMistake::independent_mean && rest > 0) {
+      m += eta * slope[begin + count] + s * std::sqrt(1 / rest - share) * stream.normal();
+    } else {
+      m = rest > 0 ? (1 - x.segment(begin, count).sum()) / rest : 0.0;
+    }
     if (rest >= 2) {
       const double moved = kept * r + s * stream.normal();
       const double degrees = mistake_ == LumpingMistake::degrees_of_freedom ? rest - 1 : rest - 2;
@@ -168,49 +148,26 @@ void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, I
   x.head(n * n) += eta * slope.head(n * n);
 }
 
+double LumpedDescent::attention_coefficient(const Vector<double>& x) const {
+  const double share = 1 / static_cast<double>(training_.bigrams.context);
+  return (sums(x).overlap - share) / (context_size_ - share);
+}
+
 void LumpedDescent::observe(const Vector<double>& x, const double& /*t*/,
                             std::span<double> row) const {
   const Bigrams<double>& b = training_.bigrams;
-  const Vector<double>& mu = b.stationary;
-  const Index n = b.tokens();
-  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
-  const double share = 1 / static_cast<double>(b.context);
-  const Sums now = sums(x);
-  const Vector<double> mean_value = v * mu;
-  const Vector<double> mean_next = b.transition * mu;
-  double alpha = 0;
-  double distance = 0;
-  double scaled = 0;
-  double mass_mean = 0;
-  double loss = 0.5;
-  for (Index k = 0; k < n; ++k) {
+  const Eigen::Map<const Matrix<double>> v(x.data(), b.tokens(), b.tokens());
+  std::vector<AttentionSums<double>> sums;
+  for (Index k = 0; k < b.tokens(); ++k) {
     const Index begin = begin_of(k);
     const Index count = b.support(k);
-    const auto own = x.segment(begin, count);
-    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], count);
     const auto rest = static_cast<double>(b.context - count);
     const double m = x[begin + count];
     const double r = x[begin + count + 1];
-    const double mass = own.sum() + rest * m;
-    const double size = own.squaredNorm() + rest * m * m + r * r;
-    const double overlap = own.dot(law);
-    alpha += mu[k] * (overlap - mass * share);
-    mass_mean += mu[k] * mass;
-    distance += mu[k] * (size - 2 * overlap + law.squaredNorm());
-    scaled += mu[k] * (size / (mass * mass) - 2 * overlap / mass + law.squaredNorm());
-    loss += mu[k] * (-overlap * now.product - mass * mean_value.dot(mean_next) +
-                     (size * now.square + mass * mass * mean_value.squaredNorm()) / 2);
+    sums.push_back(attention_sums<double>(x.segment(begin, count), law_of(b, k), rest * m,
+                                          rest * m * m + r * r));
   }
-  const Matrix<double> ground = mu * Vector<double>::Ones(n).transpose();
-  row[0] = now.product / transition_size_;
-  row[1] = alpha / (context_size_ - share);
-  row[2] = std::sqrt(stationary_square(Matrix<double>(v - b.transition), mu));
-  row[3] = std::sqrt(std::max(0.0, distance));
-  row[4] = loss;
-  row[5] = mass_mean;
-  row[6] = std::sqrt(
-      stationary_square(Matrix<double>(ground + (v - ground) * mass_mean - b.transition), mu));
-  row[7] = std::sqrt(std::max(0.0, scaled));
+  write_observables<double>(b, v, sums, transition_size_, context_size_, row);
 }
 
 }  // namespace popgrad::scb

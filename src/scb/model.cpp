@@ -6,10 +6,12 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
+#include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
+#include "popgrad/scb/three_part_descent.hpp"
 
 namespace popgrad::scb {
 namespace {
@@ -59,6 +61,38 @@ NoiseLevels noise_levels(const Parameters& p, const Bigrams<double>& bigrams) {
   return levels;
 }
 
+Schedule schedule(const Parameters& p) {
+  Schedule s;
+  const auto number = [&](const char* name, const char* standard, bool zero) {
+    const auto value = p.number<double>(name, standard);
+    if (!(zero ? value >= 0 : value > 0)) {
+      reject("scb", "--" + std::string(name), to_text(value),
+             zero ? "must be >= 0" : "must be > 0");
+    }
+    return value;
+  };
+  constexpr long most_steps = 1'000'000'000;
+  s.boost_until = number("boost_until", "0.6", false);
+  s.boost_steps = static_cast<std::uint64_t>(p.count("boost_steps", 0, 0, most_steps));
+  s.threshold = number("tau", "0.05", true);
+  s.l1_step = number("eta_2", "0.002", false);
+  s.l1_weight = number("lambda", "0.004", true);
+  s.l1_steps = static_cast<std::uint64_t>(p.count("l1_steps", 0, 0, most_steps));
+  return s;
+}
+
+bool in_three_parts(const Parameters& p, std::string_view rung) {
+  const std::vector<std::string> algorithms{"plain", "three-part"};
+  if (p.choice("algorithm", "plain", algorithms) == "three-part") return true;
+  for (const char* name : {"boost_until", "boost_steps", "tau", "eta_2", "lambda", "l1_steps"}) {
+    if (p.has(name)) {
+      reject("scb " + std::string(rung), "--" + std::string(name), p.text(name, ""),
+             "belongs to --algorithm three-part");
+    }
+  }
+  return false;
+}
+
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
   if (name == "closed-form") return closed_form(training);
@@ -80,13 +114,13 @@ class Scb final : public Model {
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
     return {
         {"sgd", RungKind::random, "SGD on sampled sequences, dense attention",
-         "O(B (T + N^2)) a step, memory O(N T)", all_columns, "1000", "0.01", 64},
+         "O(B (T + N^2)) a step, memory O(N T)", all_columns, "20000", "0.01", 64},
         {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
-         "N T normals and O(N T + N^3) a step", all_columns, "1000", "0.01", 64},
+         "N T normals and O(N T + N^2) a step", all_columns, "20000", "0.01", 64},
         {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
-         "O(N^3 + N Q) a step, whatever T is; plain steps only", all_columns, "10000", "0.01", 64},
+         "O(N^2 + N Q) a step, whatever T is; plain steps only", all_columns, "20000", "0.01", 64},
         {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step",
-         all_columns, "10000", "0.01"},
+         all_columns, "20000", "0.01"},
         {"flow", RungKind::flow, "population flow of values and attention",
          "O(N^2 + N Q) an evaluation, whatever T is", all_columns, "200"},
         {"reduced", RungKind::flow, "alpha_V and alpha_A, and what a transfer start adds",
@@ -101,19 +135,28 @@ class Scb final : public Model {
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
     const Training<double> made = training<double>(p, seed);
-    if (name == "noisy-lumped") {
-      return forget_type(LumpedDescent(made, noise_levels(p, made.bigrams)));
-    }
-    if (name != "sgd" && name != "noisy") return make_rung(name, made);
-    if (made.bigrams.context > most_dense / made.bigrams.tokens()) {
-      reject("scb sgd", "--T", std::to_string(made.bigrams.context),
+    const bool dense = name == "sgd" || name == "noisy";
+    if (dense && made.bigrams.context > most_dense / made.bigrams.tokens()) {
+      reject("scb " + std::string(name), "--T", std::to_string(made.bigrams.context),
              fmt::format(
                  "needs N T <= {} numbers of memory; noisy-lumped, flow, gd and reduced do not "
                  "depend on T",
                  most_dense));
     }
-    if (name == "noisy") return forget_type(NoisyDescent(made, noise_levels(p, made.bigrams)));
-    return forget_type(SequenceSgd<double>(made));
+    const bool gaussian = name == "noisy" || name == "noisy-lumped";
+    const bool steps = dense || gaussian || name == "gd";
+    NoiseLevels levels;
+    if (gaussian) levels = noise_levels(p, made.bigrams);
+    if (steps && in_three_parts(p, name)) {
+      if (name == "sgd") return forget_type(ThreePartDescent(made, schedule(p)));
+      if (name == "noisy") return forget_type(ThreePartDescent(made, schedule(p), levels));
+      if (name == "gd") levels.attention = Vector<double>::Zero(made.bigrams.tokens());
+      return forget_type(LumpedThreePart(made, schedule(p), levels));
+    }
+    if (name == "noisy-lumped") return forget_type(LumpedDescent(made, levels));
+    if (name == "noisy") return forget_type(NoisyDescent(made, levels));
+    if (name == "sgd") return forget_type(SequenceSgd<double>(made));
+    return make_rung(name, made);
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,

@@ -7,6 +7,7 @@
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "scb/observables.hpp"
 
 namespace popgrad::scb {
 
@@ -35,8 +36,7 @@ Vector<T> PopulationFlow<T>::initial() const {
 
 template <class T>
 std::vector<std::string> PopulationFlow<T>::columns() const {
-  return {"alpha_V", "alpha_A",           "dist_P",           "dist_Q", "loss",
-          "S_mean",  "dist_P_normalised", "dist_Q_normalised"};
+  return observable_names();
 }
 
 template <class T>
@@ -159,103 +159,29 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
 }
 
 template <class T>
-T PopulationFlow<T>::value_coefficient(const Vector<T>& x) const {
+std::vector<AttentionSums<T>> PopulationFlow<T>::sums(const Vector<T>& x) const {
   const Bigrams<T>& b = training_.bigrams;
-  return covariance_product(values(x), b.transition, b.stationary) / transition_size_;
-}
-
-template <class T>
-T PopulationFlow<T>::attention_coefficient(const Vector<T>& x) const {
-  const Bigrams<T>& b = training_.bigrams;
-  const T share = T(1) / T(static_cast<int>(b.context));
   attend(x);
-  T sum(0);
+  std::vector<AttentionSums<T>> found;
   for (Index k = 0; k < b.tokens(); ++k) {
-    const Index begin = b.first[static_cast<std::size_t>(k)];
+    const Index begin = b.first[static_cast<std::size_t>(k)] + k;
     const Index count = b.support(k);
-    T own(0);
-    T mass = T(static_cast<int>(b.context - count)) * attention_[begin + k + count];
-    for (Index i = 0; i < count; ++i) {
-      own = own + attention_[begin + k + i] * b.law[begin + i];
-      mass = mass + attention_[begin + k + i];
-    }
-    // (a - S/T).(q - 1/T) = a.q - S/T
-    sum = sum + b.stationary[k] * (own - mass * share);
+    const T rest(static_cast<int>(b.context - count));
+    const T& m = attention_[begin + count];
+    found.push_back(
+        attention_sums<T>(attention_.segment(begin, count), law_of(b, k), rest * m, rest * m * m));
   }
-  return sum / (context_size_ - share);
+  return found;
 }
 
 template <class T>
 T PopulationFlow<T>::loss(const Vector<T>& x) const {
-  const Bigrams<T>& b = training_.bigrams;
-  const Vector<T>& mu = b.stationary;
-  const ConstBlock v = values(x);
-  attend(x);
-  const T product = covariance_product(v, b.transition, mu);
-  const T square = covariance_product(v, v, mu);
-  const Vector<T> mean_value = v * mu;
-  const Vector<T> mean_next = b.transition * mu;
-  T sum = T(1) / T(2);
-  for (Index k = 0; k < b.tokens(); ++k) {
-    const Index begin = b.first[static_cast<std::size_t>(k)];
-    const Index count = b.support(k);
-    const T rest(static_cast<int>(b.context - count));
-    const T& m = attention_[begin + k + count];
-    T overlap(0);
-    T size = rest * m * m;
-    T mass = rest * m;
-    for (Index i = 0; i < count; ++i) {
-      const T& a = attention_[begin + k + i];
-      overlap = overlap + b.law[begin + i] * a;
-      size = size + a * a;
-      mass = mass + a;
-    }
-    sum = sum + mu[k] * (-overlap * product - mass * mean_value.dot(mean_next) +
-                         (size * square + mass * mass * mean_value.squaredNorm()) / T(2));
-  }
-  return sum;
+  return expected_loss<T>(training_.bigrams, values(x), sums(x));
 }
 
 template <class T>
 void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
-  const Bigrams<T>& b = training_.bigrams;
-  const Vector<T>& mu = b.stationary;
-  row[0] = value_coefficient(x);
-  row[1] = attention_coefficient(x);
-  row[4] = loss(x);
-  if constexpr (Ordered<T> && Transcendental<T>) {
-    using std::sqrt;
-    attend(x);
-    T distance(0), scaled_distance(0), mass(0);
-    for (Index k = 0; k < b.tokens(); ++k) {
-      const Index begin = b.first[static_cast<std::size_t>(k)];
-      const Index count = b.support(k);
-      const T rest(static_cast<int>(b.context - count));
-      const T& m = attention_[begin + k + count];
-      T own_mass = rest * m;
-      for (Index i = 0; i < count; ++i) own_mass = own_mass + attention_[begin + k + i];
-      T own = rest * m * m;
-      T scaled = rest * m * m / (own_mass * own_mass);
-      for (Index i = 0; i < count; ++i) {
-        const T gap = attention_[begin + k + i] - b.law[begin + i];
-        const T scaled_gap = attention_[begin + k + i] / own_mass - b.law[begin + i];
-        own = own + gap * gap;
-        scaled = scaled + scaled_gap * scaled_gap;
-      }
-      distance = distance + mu[k] * own;
-      scaled_distance = scaled_distance + mu[k] * scaled;
-      mass = mass + mu[k] * own_mass;
-    }
-    const ConstBlock v = values(x);
-    const Matrix<T> ground = mu * Vector<T>::Constant(b.tokens(), T(1)).transpose();
-    row[2] = sqrt(stationary_square(Matrix<T>(v - b.transition), mu));
-    row[3] = sqrt(distance);
-    row[5] = mass;
-    row[6] = sqrt(stationary_square(Matrix<T>(ground + (v - ground) * mass - b.transition), mu));
-    row[7] = sqrt(scaled_distance);
-  } else {
-    for (const std::size_t i : {2U, 3U, 5U, 6U, 7U}) row[i] = T(0);
-  }
+  write_observables<T>(training_.bigrams, values(x), sums(x), transition_size_, context_size_, row);
 }
 
 template class PopulationFlow<double>;

@@ -8,6 +8,7 @@
 
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "scb/observables.hpp"
 
 namespace popgrad::scb {
 
@@ -47,8 +48,7 @@ Vector<T> SequenceSgd<T>::initial() const {
 
 template <class T>
 std::vector<std::string> SequenceSgd<T>::columns() const {
-  return {"alpha_V", "alpha_A",           "dist_P",           "dist_Q", "loss",
-          "S_mean",  "dist_P_normalised", "dist_Q_normalised"};
+  return observable_names();
 }
 
 template <class T>
@@ -224,52 +224,25 @@ void SequenceSgd<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) cons
 template <class T>
 void SequenceSgd<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   const Bigrams<T>& b = training_.bigrams;
-  const Vector<T>& mu = b.stationary;
-  const Index n = b.tokens();
-  const T share = T(1) / T(static_cast<int>(b.context));
-  const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
-  const T product = covariance_product(v, b.transition, mu);
-  const T square = covariance_product(v, v, mu);
-  const Vector<T> mean_value = v * mu;
-  const Vector<T> mean_next = b.transition * mu;
-  T loss = T(1) / T(2);
-  T alpha(0), distance(0), scaled_distance(0), mass_mean(0);
-  for (Index k = 0; k < n; ++k) {
+  const Eigen::Map<const Matrix<T>> v(x.data(), b.tokens(), b.tokens());
+  std::vector<AttentionSums<T>> sums;
+  for (Index k = 0; k < b.tokens(); ++k) {
     const Vector<T> a = attention(x, k);
-    T mass(0), size(0), overlap(0), law_size(0);
-    for (const T& value : a) {
-      mass = mass + value;
-      size = size + value * value;
+    const Index begin = b.first[static_cast<std::size_t>(k)];
+    Vector<T> support(b.support(k));
+    T mass(0), size(0);
+    Index next = 0;
+    for (Index t = 0; t < a.size(); ++t) {
+      if (next < support.size() && b.position[static_cast<std::size_t>(begin + next)] == t) {
+        support[next++] = a[t];
+        continue;
+      }
+      mass = mass + a[t];
+      size = size + a[t] * a[t];
     }
-    for (Index e = b.first[static_cast<std::size_t>(k)];
-         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
-      overlap = overlap + b.law[e] * a[b.position[static_cast<std::size_t>(e)]];
-      law_size = law_size + b.law[e] * b.law[e];
-    }
-    alpha = alpha + mu[k] * (overlap - mass * share);
-    mass_mean = mass_mean + mu[k] * mass;
-    // |a - q|^2, and the same for a/S.
-    distance = distance + mu[k] * (size - T(2) * overlap + law_size);
-    scaled_distance =
-        scaled_distance + mu[k] * (size / (mass * mass) - T(2) * overlap / mass + law_size);
-    loss = loss + mu[k] * (-overlap * product - mass * mean_value.dot(mean_next) +
-                           (size * square + mass * mass * mean_value.squaredNorm()) / T(2));
+    sums.push_back(attention_sums<T>(support, law_of(b, k), mass, size));
   }
-  row[0] = product / transition_size_;
-  row[1] = alpha / (context_size_ - share);
-  row[4] = loss;
-  row[5] = mass_mean;
-  if constexpr (Ordered<T> && Transcendental<T>) {
-    using std::sqrt;
-    const Matrix<T> ground = mu * Vector<T>::Constant(n, T(1)).transpose();
-    row[2] = sqrt(stationary_square(Matrix<T>(v - b.transition), mu));
-    row[3] = sqrt(distance < T(0) ? T(0) : distance);
-    row[6] =
-        sqrt(stationary_square(Matrix<T>(ground + (v - ground) * mass_mean - b.transition), mu));
-    row[7] = sqrt(scaled_distance < T(0) ? T(0) : scaled_distance);
-  } else {
-    for (const std::size_t i : {2U, 3U, 6U, 7U}) row[i] = T(0);
-  }
+  write_observables<T>(b, v, sums, transition_size_, context_size_, row);
 }
 
 template class SequenceSgd<double>;

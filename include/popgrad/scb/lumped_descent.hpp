@@ -8,7 +8,7 @@
 ///   rest     m = (1 - sum of the support)/n,  r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2)
 /// (n = 1: r = 0; n = 2: no chi^2). Exact in law for stage 1; derived here.
 /// State: V by columns, then for each token its support, m_k, r_k.
-/// Cost of a step O(N^3 + N Q), whatever T is; memory O(N^2 + N Q).
+/// Cost of a step O(N^2 + N Q), whatever T is; memory O(N^2 + N Q).
 
 #include <span>
 #include <string>
@@ -21,7 +21,21 @@
 namespace popgrad::scb {
 
 /// Deliberate mistakes, for the controls of the statement on lumping.
-enum class LumpingMistake { none, degrees_of_freedom, no_mean_subtraction };
+enum class LumpingMistake {
+  none,
+  degrees_of_freedom,   ///< n - 1 in place of n - 2
+  no_mean_subtraction,  ///< the noise keeps its mean
+  independent_mean,     ///< m has a draw of its own
+  one_sided,            ///< part 2: zeros leave upwards only
+};
+
+/// Normals on the support, whatever their scalar, less the mean over all positions; `rest_sum` is
+/// the sum of the normals of the others, N(0, n).
+template <class T>
+void take_off_mean(Vector<T>& z, const T& rest_sum, const T& positions) {
+  const T mean = (z.sum() + rest_sum) / positions;
+  for (Index i = 0; i < z.size(); ++i) z[i] = z[i] - mean;
+}
 
 class LumpedDescent final {
  public:
@@ -37,9 +51,12 @@ class LumpedDescent final {
   [[nodiscard]] std::vector<std::string> state_names() const;
   /// The expected field; r shrinks at the rate <V,V>.
   void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const;
-  /// One step of size eta in place; batch >= 1.
+  /// One step of size eta in place. Batch 0: no noise.
   void sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
+  /// Where the numbers of token k begin: its support, m_k, r_k.
+  [[nodiscard]] Index begin_of(Index token) const;
+  [[nodiscard]] double attention_coefficient(const Vector<double>& x) const;
 
  private:
   struct Sums {
@@ -47,9 +64,6 @@ class LumpedDescent final {
     double overlap = 0, size = 0;    // c, d
   };
   [[nodiscard]] Sums sums(const Vector<double>& x) const;
-  /// Where the numbers of token k begin.
-  [[nodiscard]] Index begin_of(Index token) const;
-
   Training<double> training_;
   NoiseLevels levels_;
   LumpingMistake mistake_;

@@ -21,6 +21,9 @@
 namespace popgrad::scb {
 
 template <class T>
+struct AttentionSums;
+
+template <class T>
 class PopulationFlow final {
  public:
   using Scalar = T;
@@ -35,9 +38,6 @@ class PopulationFlow final {
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
   [[nodiscard]] const Training<T>& training() const { return training_; }
-  /// alpha_V, alpha_A at a state.
-  [[nodiscard]] T value_coefficient(const Vector<T>& x) const;
-  [[nodiscard]] T attention_coefficient(const Vector<T>& x) const;
   /// Expected loss 1/2 E |e_y - V X a^k|^2.
   [[nodiscard]] T loss(const Vector<T>& x) const;
 
@@ -46,6 +46,7 @@ class PopulationFlow final {
   [[nodiscard]] ConstBlock values(const Vector<T>& x) const;
   /// Attention of token k: weight of entry e at e + k of the list, of one other position behind.
   void attend(const Vector<T>& x) const;
+  [[nodiscard]] std::vector<AttentionSums<T>> sums(const Vector<T>& x) const;
 
   Training<T> training_;
   T transition_size_, context_size_;
