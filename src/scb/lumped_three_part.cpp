@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
+#include <numbers>
 
 #include "popgrad/error.hpp"
 #include "scb/draws.hpp"
@@ -16,6 +17,8 @@ namespace {
 
 /// Nonzeros that a state may hold: 0.8 GB.
 constexpr double most_nonzeros = 1e8;
+/// Positions that are drawn one by one.
+constexpr Index most_streamed = 1'000'000;
 /// A survivor this improbable is not looked for: a billion runs would show one.
 constexpr double negligible = 1e-12;
 
@@ -29,7 +32,8 @@ LumpedThreePart::LumpedThreePart(Training<double> training, Schedule schedule, N
       mistake_(mistake),
       boost_(std::move(training), std::move(levels), mistake),
       transition_size_(scb::transition_size(training_.bigrams)),
-      context_size_(scb::context_size(training_.bigrams)) {}
+      context_size_(scb::context_size(training_.bigrams)),
+      goal_(boost_goal(schedule_, transition_size_, context_size_)) {}
 
 Vector<double> LumpedThreePart::initial() const {
   Vector<double> x(dimension());
@@ -73,8 +77,7 @@ void LumpedThreePart::sample_step(Vector<double>& x, double step, Stream& stream
       break;
   }
   boost_.sample_step(x, step, stream, batch);
-  if (count_step(x) == schedule_.boost_steps ||
-      boost_.attention_coefficient(x) >= schedule_.boost_until) {
+  if (count_step(x) == schedule_.boost_steps || boost_.attention_coefficient(x) >= goal_) {
     begin_l1(x, stream);
   }
 }
@@ -159,6 +162,7 @@ std::vector<double> LumpedThreePart::survivors(double m, double r, Index rest,
     tail = rest == 2 ? 0.5 : boost::math::ibetac(0.5, (n - 2) / 2, square) / 2;
   }
   if (n * tail < negligible) return found;
+  if (rest > most_streamed) return far_survivors(m, r, n, stream);
   // Two passes over the same draws: mean and norm first, then the entries.
   Stream again = stream;
   double sum = 0;
@@ -173,6 +177,53 @@ std::vector<double> LumpedThreePart::survivors(double m, double r, Index rest,
   for (Index t = 0; t < rest; ++t) {
     const double a = m + r * (again.normal() - mean) / norm;
     if (a >= threshold && a != 0) found.push_back(a);
+  }
+  return found;
+}
+
+// Draws those z_t alone that might survive. The sum and the sum of squares of the others, which
+// mean and norm need, are drawn as normals of their exact moments up to the second.
+std::vector<double> LumpedThreePart::far_survivors(double m, double r, double n,
+                                                   Stream& stream) const {
+  const double reach = (schedule_.threshold - m) / r;
+  // Mean and norm/sqrt(n) are 0 and 1 up to ten deviations 1/sqrt(n).
+  const double spread = 10 / std::sqrt(n);
+  const double edge = reach * std::sqrt(n) * (1 - spread) - spread;
+  if (n * normal_tail(edge) > most_nonzeros) {
+    reject("scb noisy-lumped", "--tau", fmt::format("{}", schedule_.threshold),
+           fmt::format("leaves about {:.2g} of {:.0f} positions; raise --tau or --batch",
+                       n * normal_tail(edge), n));
+  }
+  const std::int64_t count = binomial(static_cast<std::int64_t>(n), normal_tail(edge), stream);
+  std::vector<double> high;
+  double sum = 0;
+  double squares = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    high.push_back(edge + excess_over(edge, stream));
+    sum += high.back();
+    squares += high.back() * high.back();
+  }
+  // Moments of a standard normal below the edge.
+  const double ratio =
+      std::exp(-edge * edge / 2) / std::sqrt(2 * std::numbers::pi) / normal_tail(-edge);
+  const double first = -ratio;
+  const double second = 1 - edge * ratio;
+  const double third = -(edge * edge + 2) * ratio;
+  const double fourth = 3 - (edge * edge + 3) * edge * ratio;
+  const double others = n - static_cast<double>(count);
+  const double variance = second - first * first;
+  const double covariance = third - first * second;
+  const double left = fourth - second * second - covariance * covariance / variance;
+  const double g = stream.normal();
+  sum += others * first + std::sqrt(others * variance) * g;
+  squares += others * second + std::sqrt(others) * (covariance / std::sqrt(variance) * g +
+                                                    std::sqrt(left) * stream.normal());
+  const double mean = sum / n;
+  const double norm = std::sqrt(squares - sum * mean);
+  std::vector<double> found;
+  for (const double z : high) {
+    const double a = m + r * (z - mean) / norm;
+    if (a >= schedule_.threshold && a != 0) found.push_back(a);
   }
   return found;
 }

@@ -72,7 +72,7 @@ Schedule schedule(const Parameters& p) {
     return value;
   };
   constexpr long most_steps = 1'000'000'000;
-  s.boost_until = number("boost_until", "0.6", false);
+  if (p.has("boost_until")) s.boost_until = number("boost_until", "0", false);
   s.boost_steps = static_cast<std::uint64_t>(p.count("boost_steps", 0, 0, most_steps));
   s.threshold = number("tau", "0.05", true);
   s.l1_step = number("eta_2", "0.002", false);

@@ -14,7 +14,8 @@ ThreePartDescent::ThreePartDescent(Training<double> training, Schedule schedule,
       levels_(std::move(levels)),
       schedule_(schedule),
       transition_size_(scb::transition_size(sampled_.training().bigrams)),
-      context_size_(scb::context_size(sampled_.training().bigrams)) {
+      context_size_(scb::context_size(sampled_.training().bigrams)),
+      goal_(boost_goal(schedule_, transition_size_, context_size_)) {
   if (sampled_.training().softmax || !sampled_.training().project) {
     reject("scb", sampled_.training().softmax ? "--attention" : "--no-project", "as given",
            "does not go with --algorithm three-part, which is for linear attention, projected");
@@ -90,7 +91,7 @@ void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& strea
   }
   direction_.tail(2).setZero();
   x += step * direction_;
-  if (count_step(x) == schedule_.boost_steps || attention_coefficient(x) >= schedule_.boost_until) {
+  if (count_step(x) == schedule_.boost_steps || attention_coefficient(x) >= goal_) {
     begin_l1(x);
   }
 }

@@ -3,14 +3,15 @@
 ///
 /// Part 1 is LumpedDescent. At the threshold the rest of a^k is m + r u with u uniform on the
 /// centred unit sphere, u_t^2 n/(n - 1) ~ Beta(1/2, (n - 2)/2): nothing survives where n times the
-/// tail is below 1e-12, otherwise u is drawn in two passes. In part 2 the rest is a number of equal
-/// positions (zero as soon as there is noise) and a list of the others; with s = eta_2
-/// sigma_{A,k}/sqrt(B), b = -eta_2 (<V,P> - S <V,V>)/T, th = eta_2 lambda, rho = 1 - eta_2 <V,V>
+/// tail is below 1e-12, otherwise u is drawn in two passes (n <= 10^6), or its large entries alone
+/// and the sums of the others by the central limit theorem, which changes the law by O(n^{-1/2}).
+/// In part 2 the rest is a number of equal positions (zero as soon as there is noise) and a list of
+/// the others; with s = eta_2 sigma_{A,k}/sqrt(B), b = -eta_2 (<V,P> - S <V,V>)/T, th = eta_2
+/// lambda, rho = 1 - eta_2 <V,V>
 ///   support  soft(rho a + eta_2 q <V,P> + b + s z, th)
 ///   listed   soft(rho a + b + s z, th), zeros dropped
-///   zeros    K+ ~ Bin(n0, P[g > hu]), K- ~ Bin(n0 - K+, P[g > hl]/P[g < hu]), hu = (th - b)/s, hl
-///   =
-///            (th + b)/s, become s (g - hu), -s (g - hl) of the tails
+///   zeros    K+ ~ Bin(n0, P[g > hu]) become s (g - hu), g of the tail; K- ~ Bin(n0 - K+, P[g > hl]
+///            / P[g < hu]) become -s (g - hl);  hu = (th - b)/s, hl = (th + b)/s
 /// Derived here. State of part 2: V, then for each token its support, the common value of the rest,
 /// the length of its list and the list; at the end the part and the steps taken in it. Its length
 /// varies. Cost of a step O(N^2 + N Q + nonzeros) whatever T is; the nonzeros stay few where lambda
@@ -62,6 +63,8 @@ class LumpedThreePart final {
   void pack(const std::vector<Attention>& attention, Vector<double>& x) const;
   /// Entries of the rest that reach the threshold.
   [[nodiscard]] std::vector<double> survivors(double m, double r, Index rest, Stream& stream) const;
+  [[nodiscard]] std::vector<double> far_survivors(double m, double r, double n,
+                                                  Stream& stream) const;
   void begin_l1(Vector<double>& x, Stream& stream) const;
   void l1_step(Vector<double>& x, Stream& stream, Index batch) const;
   void normalise(Vector<double>& x) const;
@@ -72,6 +75,7 @@ class LumpedThreePart final {
   LumpingMistake mistake_;
   LumpedDescent boost_;
   double transition_size_, context_size_;
+  double goal_;  ///< alpha_A at which part 1 ends
 };
 
 }  // namespace popgrad::scb

@@ -16,7 +16,8 @@
 namespace popgrad::scb {
 
 struct Schedule {
-  double boost_until = 0.6;       ///< alpha_A at which part 1 ends, > 0
+  /// alpha_A at which part 1 ends; 0: 3/4 of (K_P/K_Q)^(1/4), where the flow first settles.
+  double boost_until = 0;
   std::uint64_t boost_steps = 0;  ///< it ends after so many steps anyway; 0: no such limit
   double threshold = 0.05;        ///< tau, >= 0
   double l1_step = 0.002;         ///< eta_2 > 0; part 1 takes the step size of the run
@@ -31,6 +32,10 @@ Part part_of(const Vector<double>& x);
 void set_part(Vector<double>& x, Part part);
 /// Counts one more step of the part and returns the count.
 std::uint64_t count_step(Vector<double>& x);
+
+/// The `boost_until` that a schedule means. Throws InputError for one that the flow does not reach
+/// before it creeps: (K_P/K_Q)^(1/4) or more.
+double boost_goal(const Schedule& schedule, double transition_size, double context_size);
 
 /// sign(x) max(|x| - threshold, 0)
 inline double soft_threshold(double x, double threshold) {

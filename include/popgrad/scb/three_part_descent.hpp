@@ -49,6 +49,7 @@ class ThreePartDescent final {
   std::optional<NoiseLevels> levels_;
   Schedule schedule_;
   double transition_size_, context_size_;
+  double goal_;  ///< alpha_A at which part 1 ends
   mutable Vector<double> direction_;
 };
 

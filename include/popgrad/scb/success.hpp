@@ -1,0 +1,38 @@
+#pragma once
+/// Does a run of the three-part algorithm succeed? Ensembles for critical batch sizes.
+
+#include <cstdint>
+
+#include "popgrad/critical.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/scb/noise.hpp"
+#include "popgrad/scb/schedule.hpp"
+
+namespace popgrad::scb {
+
+/// Which part of the algorithm is tried.
+enum class Attempt {
+  boost,  ///< part 1 and the threshold: alpha_A reaches its value within twice the time that it
+          ///< takes without noise, and what survives the threshold is within 1/2 of Q
+  l1,  ///< part 2, from where part 1 ends without noise, for 3/K_P units of time: both normalised
+       ///< distances within 0.1
+};
+
+/// Where samples come from.
+enum class Sampling { sequences, dense_noise, lumped_noise };
+
+struct AttemptSetting {
+  Attempt attempt = Attempt::boost;
+  Sampling sampling = Sampling::lumped_noise;
+  Schedule schedule;
+  NoiseLevels levels;  ///< unused with sequences
+  double step = 0.05;  ///< eta_1
+  std::uint64_t seed = 1;
+  int jobs = 0;
+};
+
+/// Counts successes at a batch size (rounded to a whole number >= 1). A run that diverges, or whose
+/// nonzeros outgrow memory, fails. Cost that of the rung; linear attention, projected.
+CountSuccesses success_counter(const Training<double>& training, const AttemptSetting& setting);
+
+}  // namespace popgrad::scb

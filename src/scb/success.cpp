@@ -1,0 +1,132 @@
+#include "popgrad/scb/success.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/error.hpp"
+#include "popgrad/scb/lumped_three_part.hpp"
+#include "popgrad/scb/three_part_descent.hpp"
+#include "popgrad/walk.hpp"
+
+namespace popgrad::scb {
+namespace {
+
+constexpr std::uint64_t most_steps = 10'000'000;
+enum Column : std::size_t { dist_P_normalised = 6, dist_Q_normalised = 7 };
+
+NoiseLevels no_noise(Index tokens) {
+  return {0, Vector<double>::Zero(tokens), NoiseShape::constant};
+}
+
+AnyRung<double> make_rung(const Training<double>& training, const Schedule& schedule,
+                          const AttemptSetting& setting) {
+  switch (setting.sampling) {
+    case Sampling::sequences:
+      return forget_type(ThreePartDescent(training, schedule));
+    case Sampling::dense_noise:
+      return forget_type(ThreePartDescent(training, schedule, setting.levels));
+    case Sampling::lumped_noise:
+      break;
+  }
+  return forget_type(LumpedThreePart(training, schedule, setting.levels));
+}
+
+// Steps of part 1 without noise.
+std::uint64_t quiet_boost_steps(const Training<double>& training, const Schedule& schedule,
+                                double step) {
+  const LumpedThreePart rung(training, schedule, no_noise(training.bigrams.tokens()));
+  Vector<double> x = rung.initial();
+  Stream unused(0, 0, 0);
+  std::uint64_t steps = 0;
+  while (part_of(x) == Part::boost && steps < most_steps) {
+    rung.sample_step(x, step, unused, 0);
+    ++steps;
+  }
+  return steps;
+}
+
+// Steps until part 1 ends, at most `steps`.
+bool boosted(const AnyRung<double>& rung, const AttemptSetting& setting, Index batch,
+             std::uint32_t run, std::uint64_t steps) {
+  Vector<double> x = rung.initial;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    Stream stream(setting.seed, run, step);
+    rung.sample_step(x, setting.step, stream, batch);
+    if (part_of(x) == Part::boost) continue;
+    std::vector<double> row(rung.columns.size());
+    rung.observe(x, 0.0, row);
+    return row[dist_Q_normalised] <= 0.5;
+  }
+  return false;  // neither has a run that turned into NaN got there
+}
+
+CountSuccesses count_boosts(const AnyRung<double>& rung, const AttemptSetting& setting,
+                            std::uint64_t steps) {
+  return [rung, setting, steps](double size, std::uint32_t first_run, std::uint32_t runs) {
+    const Index batch = std::max<Index>(1, std::llround(size));
+    const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
+    std::uint32_t successes = 0;
+#pragma omp parallel num_threads(jobs)
+    {
+      AnyRung<double> own;
+#pragma omp critical(popgrad_clone_rung)
+      own = rung.clone();
+#pragma omp for schedule(dynamic, 1) reduction(+ : successes)
+      for (std::uint32_t run = 0; run < runs; ++run) {
+        successes += boosted(own, setting, batch, first_run + run, steps) ? 1U : 0U;
+      }
+    }
+    return successes;
+  };
+}
+
+// Walks the whole of part 2 from `initial`.
+CountSuccesses count_recoveries(const AnyRung<double>& rung, const Vector<double>& initial,
+                                const WalkRequest& request) {
+  return [rung, initial, request](double size, std::uint32_t first_run,
+                                  std::uint32_t runs) -> std::uint32_t {
+    WalkRequest own = request;
+    own.batch = std::max<Index>(1, std::llround(size));
+    own.first_run = first_run;
+    own.runs = runs;
+    try {
+      std::uint32_t successes = 0;
+      for (const Trajectory<double>& run : walk(rung, initial, own)) {
+        if (run.rows.empty()) continue;
+        const std::vector<double>& row = run.rows.back();
+        const bool good = row[dist_P_normalised] <= 0.1 && row[dist_Q_normalised] <= 0.1;
+        successes += good ? 1U : 0U;
+      }
+      return successes;
+    } catch (const InputError&) {
+      return 0;  // more nonzeros than memory holds
+    }
+  };
+}
+
+}  // namespace
+
+CountSuccesses success_counter(const Training<double>& training, const AttemptSetting& setting) {
+  Schedule schedule = setting.schedule;
+  const std::uint64_t quiet = quiet_boost_steps(training, schedule, setting.step);
+  if (setting.attempt == Attempt::boost) {
+    return count_boosts(make_rung(training, schedule, setting), setting, 2 * quiet);
+  }
+  const double time = 3 / transition_size(training.bigrams);
+  schedule.l1_steps = static_cast<std::uint64_t>(std::ceil(time / schedule.l1_step));
+  const AnyRung<double> rung = make_rung(training, schedule, setting);
+  Vector<double> initial = rung.initial;
+  Stream unused(0, 0, 0);
+  for (std::uint64_t i = 0; i < quiet; ++i) rung.sample_step(initial, setting.step, unused, 0);
+  WalkRequest request;
+  request.step_size = setting.step;
+  request.steps = schedule.l1_steps;
+  request.save_steps = {request.steps};
+  request.seed = setting.seed;
+  request.jobs = setting.jobs;
+  return count_recoveries(rung, initial, request);
+}
+
+}  // namespace popgrad::scb
