@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "random_wide.hpp"
+
 namespace popgrad {
 
 // Counter layout: word 0 counts blocks within the stream, word 1 is the run, words 2 and 3 the
@@ -83,13 +85,45 @@ void Stream::count(const AliasTable& law, std::size_t draws, std::span<std::uint
   }
 }
 
+std::array<std::uint32_t, 4> Stream::take_blocks(std::uint32_t blocks) {
+  const std::array<std::uint32_t, 4> taken{counter_[0], counter_[1], counter_[2], counter_[3]};
+  counter_[0] += blocks;
+  return taken;
+}
+
 void Stream::fill(std::span<std::uint32_t> bits) {
-  for (std::size_t i = 0; i < bits.size(); i += 4) {
+  wide::Words words;
+  std::size_t i = 0;
+  for (; i + 4 * wide::lanes <= bits.size(); i += 4 * wide::lanes) {
+    wide::philox(key(), take_blocks(wide::lanes), words);
+    for (std::size_t b = 0; b < wide::lanes; ++b) {
+      for (std::size_t w = 0; w < 4; ++w) bits[i + 4 * b + w] = words[w][b];
+    }
+  }
+  for (; i < bits.size(); i += 4) {
     const auto block = r123::Philox4x32{}(counter_, key_);
     ++counter_[0];
     const std::size_t taken = std::min<std::size_t>(4, bits.size() - i);
     for (std::size_t j = 0; j < taken; ++j) bits[i + j] = block[j];
   }
+}
+
+void Stream::normals(std::span<double> out) {
+  constexpr std::size_t group = 4 * wide::lanes;
+  std::size_t i = 0;
+  for (; i + group <= out.size(); i += group) {
+    wide::normals(key(), take_blocks(wide::lanes), out.data() + i);
+  }
+  if (i == out.size()) return;
+  std::array<double, group> last;
+  wide::normals(key(), take_blocks(wide::lanes), last.data());
+  std::copy_n(last.begin(), out.size() - i, out.data() + i);
+}
+
+Stream Stream::skip(std::uint32_t groups) const {
+  Stream further = *this;
+  further.take_blocks(groups * static_cast<std::uint32_t>(wide::lanes));
+  return further;
 }
 
 std::uint32_t Stream::category(std::span<const double> cumulative) {

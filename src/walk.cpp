@@ -14,6 +14,8 @@
 namespace popgrad {
 namespace {
 
+/// Beyond this, a copy of the state and a look for NaN would cost what a step costs.
+constexpr Index largest_always_checked = 100'000;
 /// Steps between looks at the progress of a run.
 constexpr std::uint64_t steps_between_looks = 256;
 
@@ -104,9 +106,12 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
     const double t = request.step_size * static_cast<double>(step);
     if (rung.sample_step) {
       Stream stream(request.seed, run, step);
-      result.last_state = x;
+      const bool checked = x.size() <= largest_always_checked ||
+                           (step - request.start_step) % steps_between_looks == 0 ||
+                           step + 1 == request.steps;
+      if (checked) result.last_state = x;
       rung.sample_step(x, request.step_size, stream, request.batch);
-      if (!x.allFinite()) {
+      if (checked && !x.allFinite()) {
         result.outcome.ending = Ending::not_a_number;
         break;
       }

@@ -168,9 +168,9 @@ std::vector<double> LumpedThreePart::survivors(double m, double r, Index rest,
   double sum = 0;
   double squares = 0;
   for (Index t = 0; t < rest; ++t) {
-    const double z = stream.normal();
-    sum += z;
-    squares += z * z;
+    const double g = stream.normal();
+    sum += g;
+    squares += g * g;
   }
   const double mean = sum / n;
   const double norm = std::sqrt(squares - sum * mean);
@@ -271,19 +271,22 @@ void LumpedThreePart::l1_step(Vector<double>& x, Stream& stream, Index batch) co
   const double step = schedule_.l1_step * training_.attention_rate;
   const double threshold = step * schedule_.l1_weight;
   const double kept = 1 - step * square;  // rho
+  std::vector<double> z;
   for (Index k = 0; k < n; ++k) {
     Attention& own = attention[static_cast<std::size_t>(k)];
     const double s = step * attention_level * levels_.attention[k];
     const double shift = -step * (product - own.mass() * square) / static_cast<double>(b.context);
     const auto law = law_of(b, k);
-    const auto noise = [&] { return s > 0 ? s * stream.normal() : 0.0; };
+    z.assign(static_cast<std::size_t>(own.support.size()) + own.listed.size(), 0.0);
+    if (s > 0) stream.normals(z);
+    const double* noise = z.data();
     for (Index i = 0; i < own.support.size(); ++i) {
       own.support[i] = soft_threshold(
-          kept * own.support[i] + step * law[i] * product + shift + noise(), threshold);
+          kept * own.support[i] + step * law[i] * product + shift + s * *noise++, threshold);
     }
     const double zeros = own.unlisted;
     for (double& value : own.listed) {
-      value = soft_threshold(kept * value + shift + noise(), threshold);
+      value = soft_threshold(kept * value + shift + s * *noise++, threshold);
     }
     std::erase(own.listed, 0.0);
     const double common = kept * own.common + shift;

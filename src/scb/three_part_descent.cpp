@@ -82,15 +82,17 @@ void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& strea
     case Part::boost:
       break;
   }
-  if (batch == 0) {
-    sampled_.rhs(x, direction_, 0.0);
-  } else if (noisy_) {
-    noisy_->sample_rhs(x, direction_, stream, batch);
+  if (noisy_) {
+    noisy_->sample_step(x, step, stream, batch);
   } else {
-    sampled_.sample_rhs(x, direction_, stream, batch);
+    if (batch == 0) {
+      sampled_.rhs(x, direction_, 0.0);
+    } else {
+      sampled_.sample_rhs(x, direction_, stream, batch);
+    }
+    direction_.tail(2).setZero();
+    x += step * direction_;
   }
-  direction_.tail(2).setZero();
-  x += step * direction_;
   if (count_step(x) == schedule_.boost_steps || attention_coefficient(x) >= goal_) {
     begin_l1(x);
   }
@@ -135,12 +137,12 @@ void ThreePartDescent::l1_step(Vector<double>& x, Stream& stream, Index batch) c
   }
   const auto da = attention(direction_);
   const double threshold = step * rate * schedule_.l1_weight;
+  Vector<double> z = Vector<double>::Zero(b.context);
   for (Index k = 0; k < n; ++k) {
     const double noise = levels_ ? step * rate * attention_level * levels_->attention[k] : 0.0;
+    if (noise > 0) stream.normals({z.data(), static_cast<std::size_t>(z.size())});
     for (Index t = 0; t < b.context; ++t) {
-      double moved = a(t, k) + step * da(t, k);
-      if (noise > 0) moved += noise * stream.normal();
-      a(t, k) = soft_threshold(moved, threshold);
+      a(t, k) = soft_threshold(a(t, k) + step * da(t, k) + noise * z[t], threshold);
     }
   }
   x.head(n * n) += step * direction_.head(n * n);

@@ -10,7 +10,7 @@ namespace popgrad::scb {
 inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {
   const Index n = b.tokens();
   Matrix<double> noise(n, n);
-  for (double& z : noise.reshaped()) z = stream.normal();
+  stream.normals({noise.data(), static_cast<std::size_t>(noise.size())});
   noise.rowwise() -= noise.colwise().mean().eval();
   const Vector<double> along = noise * b.stationary;
   noise.colwise() -= along;

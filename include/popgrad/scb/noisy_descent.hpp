@@ -2,7 +2,9 @@
 /// Rung noisy: population descent plus Gaussian noise, attention dense.
 ///
 /// x + eta (field + sigma/sqrt(B) noise), see noise.hpp. State as in the rung sgd.
-/// Cost of a step N T normals and O(N T + N^3). Memory O(N T + N^2).
+/// Cost of a step N T normals, one pass over A (a column of it stays in cache until its mean is
+/// known) and O(N^2). Memory that of the state and O(N^2). Columns are shared by the threads where
+/// runs are not; the result does not depend on them.
 
 #include <span>
 #include <string>
@@ -27,15 +29,24 @@ class NoisyDescent final {
   void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const {
     expected_.rhs(x, dx, t);
   }
+  /// The same law as sample_step, plainly: field, then noise; draws of its own.
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
+  /// One step of size eta in place. Batch 0: no noise. Numbers behind the state are left alone.
+  void sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const {
     expected_.observe(x, t, row);
   }
 
  private:
+  /// |a^k|^2 of all columns; those of the last step if `x` is the state it left.
+  [[nodiscard]] const Vector<double>& column_sizes(const Vector<double>& x) const;
+  /// V and the ends of every column: states that agree in them are taken to be the same.
+  [[nodiscard]] Vector<double> marks(const Vector<double>& x) const;
+
   SequenceSgd<double> expected_;
   NoiseLevels levels_;
   double transition_size_, context_size_;
+  mutable Vector<double> sizes_, marks_;
 };
 
 }  // namespace popgrad::scb

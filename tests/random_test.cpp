@@ -1,0 +1,107 @@
+#include "popgrad/random.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+using namespace popgrad;
+
+namespace {
+
+// What `normals` computes, from Random123 itself and the library's functions.
+std::vector<double> plain_normals(std::uint64_t seed, std::uint32_t run, std::uint64_t step,
+                                  std::uint32_t groups) {
+  std::vector<double> out;
+  const r123::Philox4x32::key_type key{
+      {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)}};
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    std::vector<double> group(64);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      const r123::Philox4x32::ctr_type counter{{16 * g + i, run, static_cast<std::uint32_t>(step),
+                                                static_cast<std::uint32_t>(step >> 32U)}};
+      const auto words = r123::Philox4x32_R<7>{}(counter, key);
+      for (std::size_t pair = 0; pair < 2; ++pair) {
+        const double radius = std::sqrt(-2 * std::log((words[2 * pair] + 0.5) * 0x1p-32));
+        // The quarters begin at -pi/4.
+        const double angle =
+            2 * std::numbers::pi * ((words[2 * pair + 1] + 0.5) * 0x1p-32) - std::numbers::pi / 4;
+        group[32 * pair + i] = radius * std::cos(angle);
+        group[32 * pair + 16 + i] = radius * std::sin(angle);
+      }
+    }
+    out.insert(out.end(), group.begin(), group.end());
+  }
+  return out;
+}
+
+double tail(double x) { return std::erfc(x / std::sqrt(2.0)); }
+
+}  // namespace
+
+TEST_CASE("normals: the wide path is the plain one", "[random]") {
+  const std::vector<double> plain = plain_normals(0x123456789ABCDEFU, 7, 0x987654321U, 200);
+  std::vector<double> fast(plain.size());
+  Stream(0x123456789ABCDEFU, 7, 0x987654321U).normals(fast);
+  // Remainders of the series, 2e-14 of the logarithm and of the sine, times a radius below 7.
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CHECK(fast[i] == Approx(plain[i]).margin(2e-13).epsilon(0));
+  }
+}
+
+TEST_CASE("normals: parts of a stream are what the whole is", "[random]") {
+  std::vector<double> whole(64 * 5 + 11);
+  const Stream start(3, 1, 2);
+  Stream stream = start;
+  stream.normals(whole);
+  CHECK(Stream::groups(whole.size()) == 6);
+  std::vector<double> part(64 * 2 + 5);
+  start.skip(3).normals(part);
+  for (std::size_t i = 0; i < part.size(); ++i) CHECK(part[i] == whole[64 * 3 + i]);
+  // Whole groups are taken: what follows is the same for 5 groups and a bit as for 6.
+  Stream after = start.skip(6);
+  CHECK(stream.bits() == after.bits());
+}
+
+TEST_CASE("normals: moments and tails", "[random]") {
+  constexpr std::size_t count = 4'000'000;
+  std::vector<double> z(count);
+  Stream(5, 0, 0).normals(z);
+  double m1 = 0, m2 = 0, m3 = 0, m4 = 0;
+  std::vector<double> beyond(5, 0.0);
+  for (const double x : z) {
+    m1 += x;
+    m2 += x * x;
+    m3 += x * x * x;
+    m4 += x * x * x * x;
+    for (std::size_t s = 1; s < beyond.size(); ++s) {
+      if (std::fabs(x) > static_cast<double>(s)) beyond[s] += 1;
+    }
+  }
+  // Variances of x, x^2, x^3, x^4: 1, 2, 15, 96; five standard errors.
+  const double n = count;
+  CHECK(std::fabs(m1 / n) < 5 * std::sqrt(1 / n));
+  CHECK(std::fabs(m2 / n - 1) < 5 * std::sqrt(2 / n));
+  CHECK(std::fabs(m3 / n) < 5 * std::sqrt(15 / n));
+  CHECK(std::fabs(m4 / n - 3) < 5 * std::sqrt(96 / n));
+  for (std::size_t s = 1; s < beyond.size(); ++s) {
+    const double p = tail(static_cast<double>(s));
+    CHECK(std::fabs(beyond[s] - n * p) < 5 * std::sqrt(n * p));
+  }
+  // Neighbours in every lane distance are uncorrelated.
+  for (const std::size_t lag : {1U, 16U, 32U, 64U}) {
+    double product = 0;
+    for (std::size_t i = 0; i + lag < count; ++i) product += z[i] * z[i + lag];
+    CHECK(std::fabs(product / n) < 5 * std::sqrt(1 / n));
+  }
+}
+
+TEST_CASE("fill: the wide path is Random123's", "[random]") {
+  std::vector<std::uint32_t> bits(64 * 3 + 7);
+  Stream(9, 4, 11).fill(bits);
+  const r123::Philox4x32::key_type key{{9, 0}};
+  for (std::uint32_t i = 0; i < bits.size(); ++i) {
+    const r123::Philox4x32::ctr_type counter{{i / 4, 4, 11, 0}};
+    CHECK(bits[i] == r123::Philox4x32{}(counter, key)[i % 4]);
+  }
+}
