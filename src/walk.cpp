@@ -16,6 +16,9 @@ namespace {
 
 /// Beyond this, a copy of the state and a look for NaN would cost what a step costs.
 constexpr Index largest_always_checked = 100'000;
+constexpr std::uint64_t steps_between_checks(Index size) {
+  return size <= largest_always_checked ? 16 : 256;
+}
 /// Steps between looks at the progress of a run.
 constexpr std::uint64_t steps_between_looks = 256;
 
@@ -79,11 +82,22 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
   Vector<double> slope(x.size());
   Stepper stepper(request, rung);
   std::size_t next_save = 0;
-  const auto save = [&](std::uint64_t step) {
+  const auto diverged = [&] {
+    if (!rung.divergence) return false;
+    const std::string why = rung.divergence(x, request.step_size, request.batch);
+    if (why.empty()) return false;
+    result.outcome.ending = Ending::diverged;
+    result.outcome.notes.push_back(why);
+    return true;
+  };
+  const auto due = [&](std::uint64_t step) {
     while (next_save < request.save_steps.size() && request.save_steps[next_save] < step) {
       ++next_save;
     }
-    if (next_save >= request.save_steps.size() || request.save_steps[next_save] != step) return;
+    return next_save < request.save_steps.size() && request.save_steps[next_save] == step;
+  };
+  const auto save = [&](std::uint64_t step) {
+    if (!due(step)) return;
     ++next_save;
     const double t = request.step_size * static_cast<double>(step);
     std::vector<double> row(rung.columns.size());
@@ -103,6 +117,7 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
         break;
       }
     }
+    if ((step - request.start_step) % steps_between_checks(x.size()) == 0 && diverged()) break;
     const double t = request.step_size * static_cast<double>(step);
     if (rung.sample_step) {
       Stream stream(request.seed, run, step);
@@ -112,10 +127,12 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
       if (checked) result.last_state = x;
       rung.sample_step(x, request.step_size, stream, request.batch);
       if (checked && !x.allFinite()) {
-        result.outcome.ending = Ending::not_a_number;
+        x = result.last_state;
+        if (!diverged()) result.outcome.ending = Ending::not_a_number;
         break;
       }
       ++done;
+      if (due(step + 1) && diverged()) break;
       save(step + 1);
       continue;
     }
@@ -126,12 +143,14 @@ Trajectory<double> single_run(const AnyRung<double>& rung, const Vector<double>&
       rung.rhs(x, slope, t);
     }
     if (!slope.allFinite() || !x.allFinite()) {
-      result.outcome.ending = Ending::not_a_number;
+      x = result.last_state;
+      if (!diverged()) result.outcome.ending = Ending::not_a_number;
       break;
     }
     result.last_state = x;
     stepper.advance(slope, step, x);
     ++done;
+    if (due(step + 1) && diverged()) break;
     save(step + 1);
   }
   if (result.outcome.ending == Ending::reached_end) result.last_state = x;

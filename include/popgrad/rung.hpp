@@ -76,6 +76,11 @@ struct AnyRung {
   /// One step of a size in place, for rungs whose law is not that of an added field: state, step
   /// size, stream, batch (0: the expectation). Empty for the others; plain steps only.
   std::function<void(Vector<T>&, double, Stream&, Index)> sample_step;
+  /// Why a walk that got here has diverged: quantity, its value, likely cause and remedy. Nothing
+  /// if it has not. State, step size, batch.
+  std::function<std::string(const Vector<T>&, double, Index)> divergence;
+  /// The length of the state changes on the way, so that its components have no fixed names.
+  bool varying_length = false;
   /// State at time t without integration; empty unless the rung is a closed form.
   std::function<Vector<T>(const T&)> state_at;
   std::vector<EventFinder<T>> events;
@@ -130,6 +135,14 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
       shared->sample_step(x, step, stream, batch);
     };
   }
+  if constexpr (requires(const Vector<T>& x) {
+                  { shared->divergence(x, 0.0, Index{1}) } -> std::same_as<std::string>;
+                }) {
+    any.divergence = [shared](const Vector<T>& x, double step, Index batch) {
+      return shared->divergence(x, step, batch);
+    };
+  }
+  if constexpr (requires { F::varying_length; }) any.varying_length = F::varying_length;
   any.clone = [shared] { return forget_type(F(*shared)); };
   return any;
 }

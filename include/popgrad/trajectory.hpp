@@ -15,6 +15,7 @@ enum class Ending {
   blew_up,           ///< a component tends to infinity at a time that was located
   step_underflow,    ///< the step fell below the spacing of numbers at t
   not_a_number,      ///< the field or the state stopped being finite
+  diverged,          ///< a walk left what it can come back from; a note says which quantity and why
   budget_exhausted,  ///< the step budget of the whole solve is used up
   interrupted,       ///< asked to stop from outside
 };

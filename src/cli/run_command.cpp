@@ -43,8 +43,10 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
                  to_text(event.t));
     }
     if (run.outcome.ending == Ending::reached_end) continue;
+    std::string why = describe(run.outcome.ending);
+    if (run.outcome.ending == Ending::diverged) why += ": " + run.outcome.notes.back();
     fmt::print(stderr, "popgrad: {}stopped at t = {:.17g}: {}\n", which, run.outcome.t_reached,
-               describe(run.outcome.ending));
+               why);
   }
   if (record.audit) fmt::print(stderr, "{}", audit_table(*record.audit));
   fmt::print(stderr, "popgrad: made by: {}\n", record.command);
@@ -88,6 +90,10 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
   if constexpr (std::is_same_v<T, double>) {
     const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
     record.state_names = rung.state_names;
+    if (options.states && rung.varying_length) {
+      reject(model.name() + " " + info.name, "--states", "given",
+             "does not go with a state whose length changes; leave it out, or take a dense rung");
+    }
     if (info.kind == RungKind::random || info.kind == RungKind::descent) {
       const WalkRequest request = walk_request(options, info);
       record.ensemble = request.runs > 1;

@@ -40,6 +40,8 @@ std::string ending_name(Ending ending) {
       return "step-underflow";
     case Ending::not_a_number:
       return "not-a-number";
+    case Ending::diverged:
+      return "diverged";
     case Ending::budget_exhausted:
       return "budget-exhausted";
     case Ending::interrupted:

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "scb/divergence.hpp"
 #include "scb/draws.hpp"
 #include "scb/observables.hpp"
 #include "scb/value_noise.hpp"
@@ -168,6 +169,13 @@ void LumpedDescent::observe(const Vector<double>& x, const double& /*t*/,
                                           rest * m * m + r * r));
   }
   write_observables<double>(b, v, sums, transition_size_, context_size_, row);
+}
+
+std::string LumpedDescent::divergence(const Vector<double>& x, double step, Index batch) const {
+  const Sums now = sums(x);
+  const Index n = training_.bigrams.tokens();
+  return divergence_of(x.head(n * n).squaredNorm(), now.size, now.square, step,
+                       training_.attention_rate, batch);
 }
 
 }  // namespace popgrad::scb

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "popgrad/error.hpp"
+#include "scb/divergence.hpp"
 #include "scb/draws.hpp"
 #include "scb/observables.hpp"
 #include "scb/value_noise.hpp"
@@ -358,6 +359,21 @@ void LumpedThreePart::observe(const Vector<double>& x, const double& t,
   }
   row[row.size() - 2] = static_cast<double>(part_of(x));
   row[row.size() - 1] = nonzeros;
+}
+
+std::string LumpedThreePart::divergence(const Vector<double>& x, double step, Index batch) const {
+  if (part_of(x) == Part::boost) return boost_.divergence(x, step, batch);
+  const Bigrams<double>& b = training_.bigrams;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  const std::vector<Attention> attention = unpack(x);
+  double size = 0;
+  for (Index k = 0; k < n; ++k) {
+    const Attention& own = attention[static_cast<std::size_t>(k)];
+    size += b.stationary[k] * (own.support.squaredNorm() + own.rest_size());
+  }
+  return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary),
+                       schedule_.l1_step, training_.attention_rate, batch);
 }
 
 }  // namespace popgrad::scb

@@ -8,6 +8,7 @@
 
 #include "popgrad/error.hpp"
 #include "scb/column_kernels.hpp"
+#include "scb/divergence.hpp"
 #include "scb/value_noise.hpp"
 
 namespace popgrad::scb {
@@ -116,7 +117,7 @@ void NoisyDescent::sample_step(Vector<double>& x, double eta, Stream& stream, In
     const double level = step * attention_level * levels_.attention[k];
     Stream own = stream.skip(static_cast<std::uint32_t>(k) * groups);
     // Normals of one piece stay in the first cache.
-    constexpr Index piece = 1024;
+    constexpr Index piece = 512;
     std::array<double, piece> z{};
     double sum = 0;
     for (Index t = 0; t < b.context; t += piece) {
@@ -140,6 +141,18 @@ void NoisyDescent::sample_step(Vector<double>& x, double eta, Stream& stream, In
     for (Index k = 0; k < n; ++k) one_column(k);
   }
   marks_ = marks(x);
+}
+
+std::string NoisyDescent::divergence(const Vector<double>& x, double step, Index batch) const {
+  const Bigrams<double>& b = expected_.training().bigrams;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  double size = 0;
+  for (Index k = 0; k < n; ++k) {
+    size += b.stationary[k] * column_size(x.data() + n * n + k * b.context, b.context);
+  }
+  return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
+                       expected_.training().attention_rate, batch);
 }
 
 }  // namespace popgrad::scb

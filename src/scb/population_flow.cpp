@@ -4,9 +4,12 @@
 
 #include <cmath>
 
+#include <type_traits>
+
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "scb/divergence.hpp"
 #include "scb/observables.hpp"
 
 namespace popgrad::scb {
@@ -182,6 +185,23 @@ T PopulationFlow<T>::loss(const Vector<T>& x) const {
 template <class T>
 void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   write_observables<T>(training_.bigrams, values(x), sums(x), transition_size_, context_size_, row);
+}
+
+template <class T>
+std::string PopulationFlow<T>::divergence(const Vector<T>& x, double step, Index batch) const {
+  if constexpr (std::is_same_v<T, double>) {
+    const Bigrams<T>& b = training_.bigrams;
+    double size = 0;
+    const std::vector<AttentionSums<T>> attention = sums(x);
+    for (Index k = 0; k < b.tokens(); ++k) {
+      size += b.stationary[k] * attention[static_cast<std::size_t>(k)].size;
+    }
+    const ConstBlock v = values(x);
+    return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
+                         training_.attention_rate, batch);
+  } else {
+    return {};
+  }
 }
 
 template class PopulationFlow<double>;

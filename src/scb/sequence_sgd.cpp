@@ -8,6 +8,7 @@
 
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "scb/divergence.hpp"
 #include "scb/observables.hpp"
 
 namespace popgrad::scb {
@@ -243,6 +244,21 @@ void SequenceSgd<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
     sums.push_back(attention_sums<T>(support, law_of(b, k), mass, size));
   }
   write_observables<T>(b, v, sums, transition_size_, context_size_, row);
+}
+
+template <class T>
+std::string SequenceSgd<T>::divergence(const Vector<T>& x, double step, Index batch) const {
+  if constexpr (std::is_same_v<T, double>) {
+    const Bigrams<T>& b = training_.bigrams;
+    const Index n = b.tokens();
+    const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
+    double size = 0;
+    for (Index k = 0; k < n; ++k) size += b.stationary[k] * attention(x, k).squaredNorm();
+    return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
+                         training_.attention_rate, batch);
+  } else {
+    return {};
+  }
 }
 
 template class SequenceSgd<double>;

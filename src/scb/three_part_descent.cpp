@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "scb/column_kernels.hpp"
+#include "scb/divergence.hpp"
 #include "scb/value_noise.hpp"
 
 namespace popgrad::scb {
@@ -170,6 +172,18 @@ void ThreePartDescent::observe(const Vector<double>& x, const double& t,
   row[row.size() - 2] = static_cast<double>(part_of(x));
   row[row.size() - 1] = static_cast<double>(
       std::count_if(a, a + b.tokens() * b.context, [](double v) { return v != 0; }));
+}
+
+std::string ThreePartDescent::divergence(const Vector<double>& x, double step, Index batch) const {
+  const Bigrams<double>& b = sampled_.training().bigrams;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  double size = 0;
+  for (Index k = 0; k < n; ++k) {
+    size += b.stationary[k] * column_size(x.data() + n * n + k * b.context, b.context);
+  }
+  return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
+                       sampled_.training().attention_rate, batch);
 }
 
 }  // namespace popgrad::scb

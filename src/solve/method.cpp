@@ -45,6 +45,8 @@ std::string describe(Ending ending) {
     case Ending::not_a_number:
       return "the field is no longer finite; check the parameters, lower the step size, or end "
              "earlier";
+    case Ending::diverged:
+      return "training diverged";
     case Ending::budget_exhausted:
       return "the step budget is used up; loosen --rtol or choose --method rosenbrock4 if the "
              "field is stiff";

@@ -53,6 +53,8 @@ class LumpedDescent final {
   void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const;
   /// One step of size eta in place. Batch 0: no noise.
   void sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const;
+  /// Why a walk here has diverged; empty if it has not.
+  [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
   /// Where the numbers of token k begin: its support, m_k, r_k.
   [[nodiscard]] Index begin_of(Index token) const;

@@ -29,6 +29,7 @@ namespace popgrad::scb {
 class LumpedThreePart final {
  public:
   using Scalar = double;
+  static constexpr bool varying_length = true;
 
   /// Linear attention, projected; throws InputError otherwise.
   LumpedThreePart(Training<double> training, Schedule schedule, NoiseLevels levels,
@@ -45,6 +46,8 @@ class LumpedThreePart final {
   /// One step of the schedule in place; `step` is eta_1. Batch 0: no noise. Throws InputError if
   /// more positions leave zero than memory holds.
   void sample_step(Vector<double>& x, double step, Stream& stream, Index batch) const;
+  /// Why a walk here has diverged; empty if it has not.
+  [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
 
  private:

@@ -33,6 +33,8 @@ class NoisyDescent final {
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
   /// One step of size eta in place. Batch 0: no noise. Numbers behind the state are left alone.
   void sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const;
+  /// Why a walk here has diverged; empty if it has not.
+  [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const {
     expected_.observe(x, t, row);
   }

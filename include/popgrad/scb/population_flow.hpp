@@ -35,6 +35,8 @@ class PopulationFlow final {
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
+  /// Why a walk here has diverged; empty if it has not.
+  [[nodiscard]] std::string divergence(const Vector<T>& x, double step, Index batch) const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
   [[nodiscard]] const Training<T>& training() const { return training_; }

@@ -33,6 +33,8 @@ class SequenceSgd final {
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` samples.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Why a walk here has diverged; empty if it has not.
+  [[nodiscard]] std::string divergence(const Vector<T>& x, double step, Index batch) const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
   /// Keeps the attention of every token at a state, for what follows. Cost O(N T).

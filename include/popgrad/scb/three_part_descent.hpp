@@ -34,6 +34,8 @@ class ThreePartDescent final {
   void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const;
   /// One step of the schedule in place; `step` is eta_1. Batch 0: the expectation.
   void sample_step(Vector<double>& x, double step, Stream& stream, Index batch) const;
+  /// Why a walk here has diverged; empty if it has not.
+  [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
 
  private:

@@ -1,0 +1,197 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popgrad/error.hpp"
+#include "popgrad/scb/lumped_three_part.hpp"
+#include "popgrad/scb/success.hpp"
+#include "popgrad/scb/three_part_descent.hpp"
+#include "popgrad/walk.hpp"
+
+using namespace popgrad;
+using namespace popgrad::scb;
+
+namespace {
+
+Training<double> from_scratch(Index tokens, Index context, Index support, std::uint64_t seed = 1) {
+  Training<double> training;
+  training.bigrams = random_bigrams(tokens, context, support, seed);
+  training.start = training.bigrams.stationary * Vector<double>::Ones(tokens).transpose();
+  return training;
+}
+
+std::vector<std::vector<double>> rows(const AnyRung<double>& rung, std::uint64_t steps, Index batch,
+                                      int jobs = 1) {
+  WalkRequest request;
+  request.step_size = 0.05;
+  request.steps = steps;
+  request.save_steps = evenly_spread_steps(steps, 21);
+  request.batch = batch;
+  request.jobs = jobs;
+  return walk(rung, rung.initial, request).front().rows;
+}
+
+}  // namespace
+
+TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") {
+  const Training<double> training = from_scratch(4, 60, 3);
+  Schedule schedule;
+  schedule.l1_step = 0.05;
+  schedule.l1_steps = 800;
+  const NoiseLevels levels = noise_at_solution(training.bigrams);
+  const auto dense = rows(forget_type(ThreePartDescent(training, schedule, levels)), 2000, 0);
+  const auto sampled = rows(forget_type(ThreePartDescent(training, schedule)), 2000, 0);
+  const auto lumped = rows(forget_type(LumpedThreePart(training, schedule, levels)), 2000, 0);
+  REQUIRE(dense.size() == lumped.size());
+  bool l1 = false;
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    for (std::size_t c = 0; c < dense[i].size(); ++c) {
+      INFO("row " << i << ", column " << c);
+      CHECK(dense[i][c] == Approx(lumped[i][c]).margin(1e-10));
+      CHECK(dense[i][c] == Approx(sampled[i][c]).margin(1e-10));
+    }
+    l1 = l1 || dense[i][8] == 2;
+  }
+  CHECK(l1);
+  CHECK(dense.back()[8] == 3);
+  CHECK(dense.back()[5] == Approx(1).epsilon(1e-12));  // normalised: S = 1
+  CHECK(dense.back()[6] < 0.05);
+  CHECK(dense.back()[7] < 0.2);
+}
+
+TEST_CASE("scb: a noisy step does not depend on threads and keeps sums at 1", "[scb]") {
+  const Training<double> training = from_scratch(6, 40'000, 2);
+  const NoisyDescent rung(training, noise_at_solution(training.bigrams));
+  Vector<double> one = rung.initial();
+  one.head(36) += 0.1 * (training.bigrams.transition - training.start).reshaped();
+  Vector<double> other = one;
+  for (const int threads : {1, 2}) {
+    Vector<double>& x = threads == 1 ? one : other;
+#pragma omp parallel num_threads(2)
+    {
+      // Within a team the rung works alone.
+#pragma omp single
+      if (threads == 1) {
+        for (std::uint64_t i = 0; i < 3; ++i) {
+          Stream stream(1, 0, i);
+          rung.sample_step(x, 0.1, stream, 16);
+        }
+      }
+    }
+    if (threads == 2) {
+      const NoisyDescent fresh(training, noise_at_solution(training.bigrams));
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        Stream stream(1, 0, i);
+        fresh.sample_step(x, 0.1, stream, 16);
+      }
+    }
+  }
+  CHECK(one == other);
+  for (Index k = 0; k < 6; ++k) {
+    CHECK(one.segment(36 + k * 40'000, 40'000).sum() == Approx(1).epsilon(1e-11));
+  }
+}
+
+TEST_CASE("scb: the fast noisy step has the law of the plain one", "[scb]") {
+  const Training<double> training = from_scratch(3, 8, 2);
+  const NoiseLevels levels = noise_at_solution(training.bigrams);
+  const NoisyDescent rung(training, levels);
+  Vector<double> start = rung.initial();
+  start.head(9) += 0.5 * (training.bigrams.transition - training.start).reshaped();
+  constexpr int draws = 40'000;
+  const Index n = rung.dimension();
+  Vector<double> mean_fast = Vector<double>::Zero(n), mean_plain = mean_fast;
+  Matrix<double> square_fast = Matrix<double>::Zero(n, n), square_plain = square_fast;
+  Vector<double> slope(n);
+  for (int i = 0; i < draws; ++i) {
+    Stream a(1, 0, static_cast<std::uint64_t>(i));
+    Vector<double> x = start;
+    rung.sample_step(x, 0.1, a, 4);
+    x -= start;
+    mean_fast += x / draws;
+    square_fast += x * x.transpose() / draws;
+    Stream b(1, 1, static_cast<std::uint64_t>(i));
+    rung.sample_rhs(start, slope, b, 4);
+    slope *= 0.1;
+    mean_plain += slope / draws;
+    square_plain += slope * slope.transpose() / draws;
+  }
+  const Matrix<double> fast = square_fast - mean_fast * mean_fast.transpose();
+  const Matrix<double> plain = square_plain - mean_plain * mean_plain.transpose();
+  for (Index i = 0; i < n; ++i) {
+    const double deviation = std::sqrt(2 * plain(i, i) / draws);
+    CHECK(std::fabs(mean_fast[i] - mean_plain[i]) < 5 * deviation + 1e-15);
+    for (Index j = 0; j < n; ++j) {
+      // Standard error of a covariance: at most sqrt(2 C_ii C_jj / draws), twice.
+      const double error = 2 * std::sqrt(plain(i, i) * plain(j, j) / draws);
+      CHECK(std::fabs(fast(i, j) - plain(i, j)) < 5 * error + 1e-18);
+    }
+  }
+}
+
+TEST_CASE("scb: divergence is said, with quantity and cause", "[scb]") {
+  const Training<double> training = from_scratch(3, 200, 2);
+  WalkRequest request;
+  request.step_size = 20;
+  request.steps = 5000;
+  request.save_steps = evenly_spread_steps(5000, 50);
+  request.batch = 4;
+  for (const AnyRung<double>& rung :
+       {forget_type(SequenceSgd<double>(training)),
+        forget_type(NoisyDescent(training, noise_at_solution(training.bigrams))),
+        forget_type(LumpedDescent(training, noise_at_solution(training.bigrams)))}) {
+    const Trajectory<double> run = walk(rung, rung.initial, request).front();
+    CHECK(run.outcome.ending == Ending::diverged);
+    REQUIRE_FALSE(run.outcome.notes.empty());
+    CHECK_THAT(run.outcome.notes.back(), Catch::Contains("stable below 2"));
+    for (const auto& row : run.rows) {
+      for (const double value : row) CHECK(std::isfinite(value));
+    }
+  }
+}
+
+TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
+  const Training<double> training = from_scratch(3, 200, 2);
+  Schedule schedule;
+  schedule.boost_until = 2;
+  CHECK_THROWS_WITH(ThreePartDescent(training, schedule), Catch::Contains("--boost_until 2"));
+  Training<double> softmax = training;
+  softmax.softmax = true;
+  CHECK_THROWS_AS(ThreePartDescent(softmax, Schedule{}), InputError);
+}
+
+TEST_CASE("crossing: a known logistic curve is found", "[critical]") {
+  // P[success] = 1/(1 + exp(-2 (ln size - ln 500))).
+  const CountSuccesses count = [](double size, std::uint32_t first, std::uint32_t runs) {
+    const double p = 1 / (1 + std::exp(-2 * std::log(size / 500)));
+    std::uint32_t good = 0;
+    for (std::uint32_t run = first; run < first + runs; ++run) {
+      good += Stream(1, run, 0).uniform() < p ? 1U : 0U;
+    }
+    return good;
+  };
+  CrossingRequest request;
+  request.runs = 2000;
+  const Crossing half = find_crossing(count, request);
+  REQUIRE(half.found);
+  CHECK(half.low < 500);
+  CHECK(half.high > 500);
+  CHECK(half.size == Approx(500).epsilon(0.1));
+  // 90 %: ln(size/500) = ln(9)/2, so size = 1500.
+  CHECK(fit_crossing(half.trials, 0.9).size == Approx(1500).epsilon(0.15));
+  request.largest = 100;
+  CHECK_FALSE(find_crossing(count, request).found);
+}
+
+TEST_CASE("crossing: an exponent is fitted with its interval", "[critical]") {
+  const std::vector<double> x{10, 100, 1000};
+  std::vector<Crossing> y(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    y[i].size = 3 * std::pow(x[i], 1.5);
+    y[i].low = y[i].size / 1.1;
+    y[i].high = y[i].size * 1.1;
+  }
+  const Exponent fit = fit_exponent(x, y);
+  CHECK(fit.value == Approx(1.5));
+  // Weights all alike: half width = ln(1.1) / sqrt(sum (ln x - mean)^2).
+  CHECK(fit.half_width == Approx(std::log(1.1) / (std::sqrt(2.0) * std::log(10.0))));
+}
