@@ -57,8 +57,8 @@ AliasTable::AliasTable(std::span<const double> law) : cells_(law.size()) {
     (share[i] < 1 ? small : large).push_back(i);
   }
   const auto fill = [&](std::uint32_t cell, double own, std::uint32_t alias) {
-    cells_[cell].own = static_cast<std::uint32_t>(std::min(own * 0x1p32, 0x1p32 - 1));
-    cells_[cell].alias = alias;
+    cells_[cell] = (std::uint64_t{alias} << 32U) |
+                   static_cast<std::uint32_t>(std::min(own * 0x1p32, 0x1p32 - 1));
   };
   while (!small.empty() && !large.empty()) {
     const std::uint32_t low = small.back();
@@ -74,6 +74,12 @@ AliasTable::AliasTable(std::span<const double> law) : cells_(law.size()) {
   // What is left is 1 up to rounding.
   for (const std::uint32_t i : small) fill(i, 1, i);
   for (const std::uint32_t i : large) fill(i, 1, i);
+}
+
+void AliasTable::draw(std::span<const std::uint32_t> bits,
+                      std::span<std::uint16_t> categories) const {
+  wide::alias_draws(cells_.data(), cells_.size(), bits.data(), categories.size(),
+                    categories.data());
 }
 
 void Stream::count(const AliasTable& law, std::size_t draws, std::span<std::uint32_t> counts) {
@@ -101,7 +107,7 @@ void Stream::fill(std::span<std::uint32_t> bits) {
     }
   }
   for (; i < bits.size(); i += 4) {
-    const auto block = r123::Philox4x32{}(counter_, key_);
+    const auto block = r123::Philox4x32_R<7>{}(counter_, key_);
     ++counter_[0];
     const std::size_t taken = std::min<std::size_t>(4, bits.size() - i);
     for (std::size_t j = 0; j < taken; ++j) bits[i + j] = block[j];

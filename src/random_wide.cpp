@@ -103,7 +103,7 @@ template <int rounds>
 POPGRAD_WIDE
 void philox(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
             Words& words) {
-  blocks<10>(key, counter, words);
+  blocks<7>(key, counter, words);
 }
 
 POPGRAD_WIDE
@@ -113,6 +113,19 @@ void normals(const std::array<std::uint32_t, 2>& key, const std::array<std::uint
   blocks<7>(key, counter, words);
   box_muller(words[0].data(), words[1].data(), out, out + lanes);
   box_muller(words[2].data(), words[3].data(), out + 2 * lanes, out + 3 * lanes);
+}
+
+POPGRAD_WIDE
+void alias_draws(const std::uint64_t* cells, std::uint64_t size, const std::uint32_t* bits,
+                 std::size_t count, std::uint16_t* out) {
+#pragma omp simd
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t scaled = bits[i] * size;
+    const std::uint64_t own = scaled >> 32U;
+    const std::uint64_t cell = cells[own];
+    const std::uint64_t low = scaled & 0xFFFFFFFFU;
+    out[i] = static_cast<std::uint16_t>(low < (cell & 0xFFFFFFFFU) ? own : cell >> 32U);
+  }
 }
 
 }  // namespace popgrad::wide

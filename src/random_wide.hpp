@@ -10,15 +10,19 @@ namespace popgrad::wide {
 inline constexpr std::size_t lanes = 16;
 using Words = std::array<std::array<std::uint32_t, lanes>, 4>;
 
-/// Blocks `first` .. `first + lanes - 1` (in word 0 of the counter) of Philox 4x32-10: word w of
-/// block i in words[w][i].
+/// Blocks `first` .. `first + lanes - 1` (in word 0 of the counter) of Philox 4x32-7, the fewest
+/// rounds that pass all tests of its authors: word w of block i in words[w][i].
 void philox(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
             Words& words);
 
-/// The four normals of each of these blocks, of seven rounds (Philox 4x32-7), two pairs by Box and
+/// The four normals of each of these blocks, two pairs by Box and
 /// Muller: pair p of block i is r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p +
 /// i] and out[32 p + 16 + i].
 void normals(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
              double* out);
+
+/// Categories of an alias table: cell i holds its own share in 2^-32 below, its alias above.
+void alias_draws(const std::uint64_t* cells, std::uint64_t size, const std::uint32_t* bits,
+                 std::size_t count, std::uint16_t* out);
 
 }  // namespace popgrad::wide

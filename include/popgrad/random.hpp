@@ -25,17 +25,16 @@ class AliasTable {
   /// The category that 32 random bits stand for.
   [[nodiscard]] std::uint32_t operator()(std::uint32_t bits) const {
     const std::uint64_t scaled = std::uint64_t{bits} * cells_.size();
-    const Cell& cell = cells_[scaled >> 32U];
-    return static_cast<std::uint32_t>(scaled) < cell.own ? static_cast<std::uint32_t>(scaled >> 32U)
-                                                         : cell.alias;
+    const std::uint64_t cell = cells_[scaled >> 32U];
+    return (scaled & 0xFFFFFFFFU) < (cell & 0xFFFFFFFFU) ? static_cast<std::uint32_t>(scaled >> 32U)
+                                                         : static_cast<std::uint32_t>(cell >> 32U);
   }
+  /// The same for many, in wide vectors; at most 65536 categories.
+  void draw(std::span<const std::uint32_t> bits, std::span<std::uint16_t> categories) const;
 
  private:
-  struct Cell {
-    std::uint32_t own = 0;    ///< share of the cell that is its own, in 2^-32
-    std::uint32_t alias = 0;  ///< whose the rest is
-  };
-  std::vector<Cell> cells_;
+  /// Low half: share of the cell that is its own, in 2^-32. High half: whose the rest is.
+  std::vector<std::uint64_t> cells_;
 };
 
 class Stream {

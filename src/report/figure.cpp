@@ -20,6 +20,7 @@
 #include "report/joma/figures.hpp"
 #include "report/plot_scripts.hpp"
 #include "report/scan_snap/figures.hpp"
+#include "report/scb/figures.hpp"
 
 namespace popgrad {
 namespace {
@@ -132,7 +133,8 @@ class DrawingFolder {
 const std::vector<FigureMaker>& all_makers() {
   static const std::vector<FigureMaker> all = [] {
     std::vector<FigureMaker> list;
-    for (const auto* makers : {&report::joma_figures(), &report::scan_snap_figures()}) {
+    for (const auto* makers :
+         {&report::joma_figures(), &report::scan_snap_figures(), &report::scb_figures()}) {
       list.insert(list.end(), makers->begin(), makers->end());
     }
     return list;

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <omp.h>
+
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <type_traits>
 
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "scb/column_kernels.hpp"
 #include "scb/divergence.hpp"
 #include "scb/observables.hpp"
 
@@ -119,29 +123,36 @@ void SequenceSgd<T>::add_sample(const Vector<T>& x, const std::vector<Index>& se
 }
 
 template <class T>
-void SequenceSgd<T>::finish(Vector<T>& dx) const {
-  const Bigrams<T>& b = training_.bigrams;
-  const Vector<T>& mu = b.stationary;
-  const Index n = b.tokens();
+void SequenceSgd<T>::finish_values(Vector<T>& dx) const {
+  if (!training_.project) return;
+  const Vector<T>& mu = training_.bigrams.stationary;
+  const Index n = mu.size();
   Eigen::Map<Matrix<T>> dv(dx.data(), n, n);
-  Eigen::Map<Matrix<T>> da(dx.data() + n * n, b.context, n);
-  if (training_.project) {
-    for (Index k = 0; k < n; ++k) {
-      const T mean = dv.col(k).sum() / T(static_cast<int>(n));
-      for (Index i = 0; i < n; ++i) dv(i, k) = dv(i, k) - mean;
-    }
-    const Vector<T> along = dv * mu;
-    for (Index k = 0; k < n; ++k) dv.col(k) -= along;
-  }
   for (Index k = 0; k < n; ++k) {
-    if (training_.softmax) {
-      const T mean = attention_.col(k).dot(da.col(k));
-      for (Index t = 0; t < b.context; ++t) da(t, k) = attention_(t, k) * (da(t, k) - mean);
-    } else if (training_.project) {
-      const T mean = da.col(k).sum() / T(static_cast<int>(b.context));
-      for (Index t = 0; t < b.context; ++t) da(t, k) = da(t, k) - mean;
-    }
+    const T mean = dv.col(k).sum() / T(static_cast<int>(n));
+    for (Index i = 0; i < n; ++i) dv(i, k) = dv(i, k) - mean;
   }
+  const Vector<T> along = dv * mu;
+  for (Index k = 0; k < n; ++k) dv.col(k) -= along;
+}
+
+template <class T>
+void SequenceSgd<T>::finish_attention(Index token, Vector<T>& dx) const {
+  const Bigrams<T>& b = training_.bigrams;
+  auto da = dx.segment(b.tokens() * b.tokens() + token * b.context, b.context);
+  if (training_.softmax) {
+    const T mean = attention_.col(token).dot(da);
+    for (Index t = 0; t < b.context; ++t) da[t] = attention_(t, token) * (da[t] - mean);
+  } else if (training_.project) {
+    const T mean = da.sum() / T(static_cast<int>(b.context));
+    for (Index t = 0; t < b.context; ++t) da[t] = da[t] - mean;
+  }
+}
+
+template <class T>
+void SequenceSgd<T>::finish(Vector<T>& dx) const {
+  finish_values(dx);
+  for (Index k = 0; k < training_.bigrams.tokens(); ++k) finish_attention(k, dx);
 }
 
 template <class T>
@@ -149,27 +160,67 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
                                 Index batch) const {
   if constexpr (std::is_same_v<T, double>) {
     const Bigrams<T>& b = training_.bigrams;
+    const Index n = b.tokens();
     const auto length = static_cast<std::size_t>(b.context);
+    if (training_.softmax) attend(x);
+    const double* const attention = training_.softmax ? attention_.data() : x.data() + n * n;
+    const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
+    sequences_.resize(length * static_cast<std::size_t>(batch));
+    queries_.resize(static_cast<std::size_t>(batch));
+    histograms_.resize(n, batch);
+    residuals_.resize(n, batch);
+    pulls_.resize(n, batch);
+    // The positions, and three words more: query, source, label.
+    const std::size_t words = (length + 3 + 63) / 64 * 64;
     const AliasTable& stationary = tokens_.back();
-    attend(x);
-    dx.setZero();
-    draws_.resize(length + 4);
-    sequence_.resize(length);
-    for (Index s = 0; s < batch; ++s) {
-      stream.fill(draws_);
-      for (std::size_t t = 0; t < length; ++t) {
-        sequence_[t] = static_cast<Index>(stationary(draws_[t]));
-      }
-      const auto query = static_cast<std::size_t>(stationary(draws_[length]));
+    const double scale = training_.attention_rate / static_cast<double>(batch);
+    const auto one_sample = [&](Index s) {
+      thread_local std::vector<std::uint32_t> bits;
+      bits.resize(words);
+      stream.skip(static_cast<std::uint32_t>(s * static_cast<Index>(words / 64))).fill(bits);
+      std::uint16_t* const sequence = sequences_.data() + static_cast<std::size_t>(s) * length;
+      stationary.draw(bits, {sequence, length});
+      const auto query = static_cast<std::size_t>(stationary(bits[length]));
       const std::size_t entry =
-          static_cast<std::size_t>(b.first[query]) + positions_[query](draws_[length + 1]);
-      const Index source = sequence_[static_cast<std::size_t>(b.position[entry])];
-      const auto label =
-          static_cast<Index>(tokens_[static_cast<std::size_t>(source)](draws_[length + 2]));
-      add_sample(x, sequence_, static_cast<Index>(query), label, 1.0 / static_cast<double>(batch),
-                 dx);
+          static_cast<std::size_t>(b.first[query]) + positions_[query](bits[length + 1]);
+      const std::uint16_t source = sequence[b.position[entry]];
+      const auto label = static_cast<Index>(tokens_[source](bits[length + 2]));
+      queries_[static_cast<std::size_t>(s)] = static_cast<Index>(query);
+      weigh_tokens(sequence, attention + static_cast<Index>(query) * b.context, b.context, n,
+                   histograms_.col(s).data());
+      residuals_.col(s).noalias() = -(v * histograms_.col(s));
+      residuals_(label, s) += 1;
+      pulls_.col(s).noalias() =
+          (scale / b.stationary[static_cast<Index>(query)]) * (v.transpose() * residuals_.col(s));
+    };
+    double* const da = dx.data() + n * n;
+    const auto one_token = [&](Index k) {
+      double* const own = da + k * b.context;
+      std::fill(own, own + b.context, 0.0);
+      for (Index s = 0; s < batch; ++s) {
+        if (queries_[static_cast<std::size_t>(s)] != k) continue;
+        add_pulls(sequences_.data() + static_cast<std::size_t>(s) * length, pulls_.col(s).data(),
+                  b.context, own);
+      }
+      finish_attention(k, dx);
+    };
+    constexpr Index worth_threads = 100'000;
+    if (batch * b.context > worth_threads && omp_in_parallel() == 0) {
+#pragma omp parallel
+      {
+#pragma omp for schedule(dynamic, 2)
+        for (Index s = 0; s < batch; ++s) one_sample(s);
+#pragma omp for schedule(dynamic, 1)
+        for (Index k = 0; k < n; ++k) one_token(k);
+      }
+    } else {
+      for (Index s = 0; s < batch; ++s) one_sample(s);
+      for (Index k = 0; k < n; ++k) one_token(k);
     }
-    finish(dx);
+    Eigen::Map<Matrix<T>> dv(dx.data(), n, n);
+    dv.noalias() = residuals_ * histograms_.transpose();
+    for (Index k = 0; k < n; ++k) dv.col(k) /= static_cast<double>(batch) * b.stationary[k];
+    finish_values(dx);
   } else {
     throw std::logic_error("scb: samples are drawn in double only");
   }

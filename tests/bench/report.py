@@ -27,6 +27,13 @@ FASTER_THAN_SCIPY = 20       # times, DOP853 on the growth instance
 LOGIT_AGREEMENT = 1e-7       # of attention logits after the solve, relative: ten times rtol
 ENTROPY_AGREEMENT = 0.03     # of distinct entropy after 100 steps: spread over starts 0.005
 
+BIGRAM_SGD_FASTER = 20       # times PyTorch, N = 20, T = 5000, B = 64
+NOISY_FASTER_THAN_TORCH = 15
+NOISY_FASTER_THAN_NUMPY = 30
+NOISY_OVER_SCALING = 3       # times an in-place scaling of the same array
+LUMPED_MS = 5                # a step at N = 500, T = 1e9
+LUMPED_MB = 50               # of memory, instance included
+
 
 class Report:
     """Lines of a table with a verdict each."""
@@ -198,6 +205,58 @@ def scan_snap_field(report, program):
     report.line("cost ~ nnz(P) C to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
 
 
+def scb_sgd(report, program, rounds):
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours += benchmarks(program, "^scb_sgd/", "")
+        theirs.append(peer("scb_sgd.py"))
+    our_rate = statistics.median(row["steps"] / seconds(row) for row in ours)
+    their_rate = statistics.median(run["steps_per_second"] for run in theirs)
+    print(f"\nSGD on sequences, N = 20, T = 5000, batch 64, two threads: medians of {rounds}")
+    report.line("popgrad", f"{our_rate:.0f} steps/s")
+    report.line(f"PyTorch {theirs[0]['version']}", f"{their_rate:.0f} steps/s")
+    ratio = our_rate / their_rate
+    report.line("ratio", f"{ratio:.1f}", f">= {BIGRAM_SGD_FASTER}", ratio >= BIGRAM_SGD_FASTER)
+    sizes, costs = [], []
+    for row in benchmarks(program, "^scb_sgd_size", ""):
+        sizes.append(row["products"])
+        costs.append(seconds(row))
+    slope = growth(sizes, costs)
+    report.line("cost ~ B (T + N^2) to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
+
+
+def scb_noisy(report, program):
+    ours = seconds(benchmarks(program, "^scb_noisy", "")[0])
+    scaling = seconds(benchmarks(program, "^scb_scaling", "")[0])
+    torch, numpy = peer("scb_noisy.py", "torch"), peer("scb_noisy.py", "numpy")
+    print("\nNoisy step, N = 500, T = 1e5, double, two threads")
+    report.line("popgrad", f"{ours * 1e3:.1f} ms")
+    report.line("scaling the array in place", f"{scaling * 1e3:.1f} ms")
+    report.line("ratio to scaling", f"{ours / scaling:.2f}", f"<= {NOISY_OVER_SCALING}",
+                ours <= NOISY_OVER_SCALING * scaling)
+    for name, other, bar in (("PyTorch", torch, NOISY_FASTER_THAN_TORCH),
+                             ("NumPy", numpy, NOISY_FASTER_THAN_NUMPY)):
+        report.line(f"{name} {other['version']} (scaling {other['scaling'] * 1e3:.1f} ms)",
+                    f"{other['seconds'] * 1e3:.0f} ms")
+        ratio = other["seconds"] / ours
+        report.line(f"ratio to {name}", f"{ratio:.1f}", f">= {bar}", ratio >= bar)
+
+
+def scb_lumped(report, program):
+    rows = benchmarks(program, "^scb_lumped", "")
+    print("\nNoisy step, lumped, T = 1e9")
+    for row in rows:
+        report.line(f"N = {row['name'].split('/')[1]}", f"{seconds(row) * 1e3:.3f} ms")
+    slope = growth([row["products"] for row in rows], [seconds(row) for row in rows])
+    report.line("cost ~ N^2 + N Q to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
+    last = rows[-1]
+    report.line("a step at N = 500", f"{seconds(last) * 1e3:.2f} ms", f"<= {LUMPED_MS} ms",
+                seconds(last) * 1e3 <= LUMPED_MS)
+    megabytes = last["peak_bytes"] / 1e6
+    report.line("most memory, instance included", f"{megabytes:.1f} MB", f"<= {LUMPED_MB} MB",
+                megabytes <= LUMPED_MB)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the compiled benchmarks")
@@ -213,6 +272,9 @@ def main():
         scan_snap_sgd(report, options.program, options.rounds)
         scan_snap_flow(report, options.program, folder, options.rounds)
         scan_snap_field(report, options.program)
+        scb_sgd(report, options.program, min(3, options.rounds))
+        scb_noisy(report, options.program)
+        scb_lumped(report, options.program)
     return 0 if report.kept else 1
 
 

@@ -31,7 +31,8 @@ class SequenceSgd final {
   [[nodiscard]] std::vector<std::string> state_names() const;
   /// The expectation over samples. Cost O(N T + N^2).
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
-  /// The mean over `batch` samples.
+  /// The mean over `batch` samples. Samples, then tokens, are shared by the threads where runs are
+  /// not; the result does not depend on them.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Why a walk here has diverged; empty if it has not.
   [[nodiscard]] std::string divergence(const Vector<T>& x, double step, Index batch) const;
@@ -51,14 +52,19 @@ class SequenceSgd final {
   [[nodiscard]] Vector<T> attention(const Vector<T>& x, Index token) const;
 
  private:
+  void finish_values(Vector<T>& dx) const;
+  void finish_attention(Index token, Vector<T>& dx) const;
+
   Training<T> training_;
   T transition_size_, context_size_;
   std::vector<AliasTable> tokens_;     ///< P by columns, then mu behind
   std::vector<AliasTable> positions_;  ///< q^k on its support
   mutable Vector<T> histogram_, residual_, pull_;
   mutable Matrix<T> attention_;  ///< softmax(w), (T x N); a copy of A for linear attention
-  mutable std::vector<Index> sequence_;
-  mutable std::vector<std::uint32_t> draws_;
+  // The samples of one batch, one behind the other.
+  mutable std::vector<std::uint16_t> sequences_;      ///< (batch x T)
+  mutable std::vector<Index> queries_;                ///< (batch)
+  mutable Matrix<T> histograms_, residuals_, pulls_;  ///< (N x batch)
 };
 
 }  // namespace popgrad::scb

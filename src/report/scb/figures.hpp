@@ -1,0 +1,20 @@
+#pragma once
+/// The figures on sparse contextual bigrams, one source file each; what they show is said where
+/// they are made.
+
+#include <vector>
+
+#include "report/figure_maker.hpp"
+
+namespace popgrad::report {
+
+FigureMaker training_figure();
+FigureMaker longer_training_figure();
+FigureMaker heat_maps_figure();
+FigureMaker phase_portrait_figure();
+FigureMaker critical_batch_figure();
+
+/// In the order of `popgrad list`.
+const std::vector<FigureMaker>& scb_figures();
+
+}  // namespace popgrad::report

@@ -1,0 +1,112 @@
+/// What the rungs of sparse contextual bigrams cost: SGD on sequences, noisy steps dense and
+/// lumped.
+
+#include <benchmark/benchmark.h>
+
+#include "allocations.hpp"
+#include "popgrad/scb/lumped_descent.hpp"
+#include "popgrad/scb/noisy_descent.hpp"
+#include "popgrad/scb/sequence_sgd.hpp"
+#include "popgrad/walk.hpp"
+
+namespace {
+
+using namespace popgrad;
+using namespace popgrad::scb;
+
+Training<double> training(Index tokens, Index context) {
+  Training<double> made;
+  made.bigrams = random_bigrams(tokens, context, 2, 1);
+  made.start = transfer_start(made.bigrams, 0.5, 0.5, 1);
+  return made;
+}
+
+/// 100 steps at N = 20, T = 5000, B = 64, all threads in one run.
+void scb_sgd(benchmark::State& state) {
+  const AnyRung<double> rung = forget_type(SequenceSgd<double>(training(20, 5000)));
+  Vector<double> x = rung.initial;
+  Vector<double> slope(x.size());
+  std::uint64_t step = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    for (int i = 0; i < 100; ++i) {
+      Stream stream(1, 0, step++);
+      rung.sample_rhs(x, slope, stream, 64);
+      x += 0.01 * slope;
+    }
+  }
+  state.counters["steps"] = 100;
+}
+
+/// One step at N = range(0), T = range(1), B = 64.
+void scb_sgd_size(benchmark::State& state) {
+  const AnyRung<double> rung =
+      forget_type(SequenceSgd<double>(training(state.range(0), state.range(1))));
+  const Vector<double> x = rung.initial;
+  Vector<double> slope(x.size());
+  std::uint64_t step = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    Stream stream(1, 0, step++);
+    rung.sample_rhs(x, slope, stream, 64);
+  }
+  const auto n = static_cast<double>(state.range(0));
+  state.counters["products"] = 64 * (static_cast<double>(state.range(1)) + n * n);
+}
+
+constexpr Index many_tokens = 500;
+
+void scb_noisy(benchmark::State& state) {
+  const Training<double> made = training(many_tokens, 100'000);
+  const NoisyDescent rung(made, noise_at_solution(made.bigrams));
+  Vector<double> x = rung.initial();
+  std::uint64_t step = 0;
+  // The first step reads all of A once more, for the norms that later ones carry along.
+  Stream first(1, 0, step++);
+  rung.sample_step(x, 0.01, first, 100'000);
+  for ([[maybe_unused]] auto _ : state) {
+    Stream stream(1, 0, step++);
+    rung.sample_step(x, 0.01, stream, 100'000);
+  }
+}
+
+/// The limit of the machine: an array of that size, scaled in place.
+void scb_scaling(benchmark::State& state) {
+  Vector<double> x = Vector<double>::Constant(many_tokens * 100'000, 1e-5);
+  double* const entry = x.data();
+  for ([[maybe_unused]] auto _ : state) {
+#pragma omp parallel for simd schedule(static)
+    for (Index i = 0; i < x.size(); ++i) entry[i] *= 1.0000001;
+    benchmark::ClobberMemory();
+  }
+}
+
+/// One step at N = range(0), T = 1e9.
+void scb_lumped(benchmark::State& state) {
+  const std::size_t before = bench::bytes_in_use();
+  bench::forget_peak();
+  const Training<double> made = training(state.range(0), 1'000'000'000);
+  const AnyRung<double> rung = forget_type(LumpedDescent(made, noise_at_solution(made.bigrams)));
+  Vector<double> x = rung.initial;
+  std::uint64_t step = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    Stream stream(1, 0, step++);
+    rung.sample_step(x, 0.01, stream, 1'000'000'000);
+  }
+  state.counters["peak_bytes"] = static_cast<double>(bench::peak_bytes() - before);
+  state.counters["products"] = static_cast<double>(state.range(0) * (state.range(0) + 2));
+}
+
+BENCHMARK(scb_sgd)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_sgd_size)
+    ->Args({5, 2000})
+    ->Args({5, 20'000})
+    ->Args({20, 5000})
+    ->Args({20, 50'000})
+    ->Args({100, 5000})
+    ->Args({100, 50'000})
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
+BENCHMARK(scb_noisy)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_scaling)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_lumped)->Arg(125)->Arg(250)->Arg(500)->Unit(benchmark::kMillisecond);
+
+}  // namespace
