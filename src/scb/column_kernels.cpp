@@ -49,7 +49,7 @@ void weigh_tokens(const std::uint16_t* tokens, const double* a, Index count, Ind
     std::fill_n(bins.begin(), 4 * size, 0.0);
     for (; t + 4 <= count; t += 4) {
       for (Index j = 0; j < 4; ++j)
-        bins[static_cast<std::size_t>(4 * tokens[t + j] + j)] += a[t + j];
+        bins[4 * std::size_t{tokens[t + j]} + static_cast<std::size_t>(j)] += a[t + j];
     }
     for (Index i = 0; i < size; ++i) {
       const double* const own = bins.data() + 4 * i;
