@@ -44,13 +44,49 @@ AnyRung<T> closed_form(const Training<T>& training) {
   return rung;
 }
 
-// Levels of one sample at the solution, unless given.
-NoiseLevels noise_levels(const Parameters& p, const Bigrams<double>& bigrams) {
+// V = P, A = Q, as a state of the rung sgd.
+Vector<double> solution(const Bigrams<double>& b) {
+  const Index n = b.tokens();
+  Vector<double> x = Vector<double>::Zero(n * (n + b.context));
+  x.head(n * n) = b.transition.reshaped();
+  for (Index k = 0; k < n; ++k) {
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      x[n * n + k * b.context + b.position[static_cast<std::size_t>(e)]] = b.law[e];
+    }
+  }
+  return x;
+}
+
+// Levels of one sample at the solution, unless given or measured.
+NoiseLevels noise_levels(const Parameters& p, const Training<double>& made, std::uint64_t seed) {
+  const Bigrams<double>& bigrams = made.bigrams;
+  const std::vector<std::string> shapes{"constant", "multiplicative", "calibrated"};
+  const std::string shape = p.choice("noise", "multiplicative", shapes);
+  const std::vector<std::string> places{"solution", "start"};
+  const std::string place = p.choice("pilot_at", "solution", places);
+  const Index samples = p.count("pilot", 2000, 2, 1'000'000);
+  if (shape != "calibrated") {
+    for (const char* name : {"pilot", "pilot_at"}) {
+      if (p.has(name)) {
+        reject("scb", "--" + std::string(name), p.text(name, ""), "belongs to --noise calibrated");
+      }
+    }
+  }
   NoiseLevels levels = noise_at_solution(bigrams);
-  const std::vector<std::string> shapes{"constant", "multiplicative"};
-  levels.shape = p.choice("noise", "multiplicative", shapes) == "constant"
-                     ? NoiseShape::constant
-                     : NoiseShape::multiplicative;
+  if (shape == "calibrated") {
+    constexpr Index most_piloted = 10'000'000;
+    if (bigrams.context > most_piloted / bigrams.tokens()) {
+      reject("scb", "--noise", "calibrated",
+             fmt::format("draws sequences, which needs N T <= {}; measure at a smaller T and give "
+                         "--sigma_V and --sigma_A",
+                         most_piloted));
+    }
+    levels = noise_from_pilot(
+        made, place == "start" ? SequenceSgd<double>(made).initial() : solution(bigrams), samples,
+        seed);
+  }
+  levels.shape = shape == "multiplicative" ? NoiseShape::multiplicative : NoiseShape::constant;
   const auto given = [&](const char* name) {
     const auto level = p.number<double>(name, "0");
     if (!(level >= 0)) reject("scb", "--" + std::string(name), to_text(level), "must be >= 0");
@@ -146,7 +182,7 @@ class Scb final : public Model {
     const bool gaussian = name == "noisy" || name == "noisy-lumped";
     const bool steps = dense || gaussian || name == "gd";
     NoiseLevels levels;
-    if (gaussian) levels = noise_levels(p, made.bigrams);
+    if (gaussian) levels = noise_levels(p, made, seed);
     if (steps && in_three_parts(p, name)) {
       if (name == "sgd") return forget_type(ThreePartDescent(made, schedule(p)));
       if (name == "noisy") return forget_type(ThreePartDescent(made, schedule(p), levels));

@@ -128,6 +128,29 @@ TEST_CASE("scb: the fast noisy step has the law of the plain one", "[scb]") {
   }
 }
 
+TEST_CASE("scb: noise levels measured are those derived", "[scb]") {
+  const Training<double> training = from_scratch(4, 400, 2);
+  const Bigrams<double>& b = training.bigrams;
+  Vector<double> solution = Vector<double>::Zero(4 * (4 + b.context));
+  solution.head(16) = b.transition.reshaped();
+  for (Index k = 0; k < 4; ++k) {
+    for (Index i = 2 * k; i < 2 * k + 2; ++i) {
+      solution[16 + k * b.context + b.position[static_cast<std::size_t>(i)]] = b.law[i];
+    }
+  }
+  const NoiseLevels derived = noise_at_solution(b);
+  const NoiseLevels measured = noise_from_pilot(training, solution, 20'000, 1);
+  // The formulas neglect O(1/T); a trace over 20000 heavy-tailed samples is known to about 3 %.
+  CHECK(measured.value == Approx(derived.value).epsilon(0.05));
+  for (Index k = 0; k < 4; ++k) {
+    CHECK(measured.attention[k] == Approx(derived.attention[k]).epsilon(0.05));
+  }
+  const NoiseLevels at_start =
+      noise_from_pilot(training, SequenceSgd<double>(training).initial(), 100, 1);
+  CHECK(at_start.value > 0);
+  for (const double level : at_start.attention) CHECK(level < 1e-12);
+}
+
 TEST_CASE("scb: divergence is said, with quantity and cause", "[scb]") {
   const Training<double> training = from_scratch(3, 200, 2);
   WalkRequest request;
