@@ -152,6 +152,13 @@ Bigrams<double> random_bigrams(Index tokens, Index context, Index support, std::
   return b;
 }
 
+Training<double> from_scratch(Index tokens, Index context, Index support, std::uint64_t seed) {
+  Training<double> made;
+  made.bigrams = random_bigrams(tokens, context, support, seed);
+  made.start = made.bigrams.stationary * Vector<double>::Ones(tokens).transpose();
+  return made;
+}
+
 Matrix<double> transfer_start(const Bigrams<double>& b, double theta, double correlation,
                               std::uint64_t seed) {
   const Index n = b.tokens();

@@ -8,8 +8,8 @@
 #include "popgrad/error.hpp"
 #include "scb/divergence.hpp"
 #include "scb/draws.hpp"
+#include "scb/gaussian_noise.hpp"
 #include "scb/observables.hpp"
-#include "scb/value_noise.hpp"
 
 namespace popgrad::scb {
 LumpedDescent::LumpedDescent(Training<double> training, NoiseLevels levels, LumpingMistake mistake)
@@ -43,10 +43,7 @@ std::vector<std::string> LumpedDescent::columns() const { return observable_name
 
 std::vector<std::string> LumpedDescent::state_names() const {
   const Bigrams<double>& b = training_.bigrams;
-  std::vector<std::string> names;
-  for (Index k = 0; k < b.tokens(); ++k) {
-    for (Index i = 0; i < b.tokens(); ++i) names.push_back(fmt::format("V_{}_{}", i, k));
-  }
+  std::vector<std::string> names = value_names(b.tokens());
   for (Index k = 0; k < b.tokens(); ++k) {
     for (Index e = b.first[static_cast<std::size_t>(k)];
          e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
@@ -107,13 +104,9 @@ void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, I
   const Index n = b.tokens();
   const Sums now = sums(x);
   const double share = 1 / static_cast<double>(b.context);
-  const double scale = batch > 0 ? 1 / std::sqrt(static_cast<double>(batch)) : 0.0;
-  double value_scale = scale * levels_.value;
-  double attention_scale = scale;
-  if (levels_.shape == NoiseShape::multiplicative) {
-    value_scale *= std::sqrt(now.size / context_size_);
-    attention_scale *= std::sqrt(std::max(0.0, now.square) / transition_size_);
-  }
+  const NoiseScale scale =
+      noise_scale(levels_.shape, batch, now.size, now.square, transition_size_, context_size_);
+  const double value_scale = scale.value * levels_.value;
   Vector<double> slope(dimension());
   rhs(x, slope, 0.0);
   Eigen::Map<Matrix<double>> dv(slope.data(), n, n);
@@ -123,7 +116,7 @@ void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, I
     const Index begin = begin_of(k);
     const Index count = b.support(k);
     const auto rest = static_cast<double>(b.context - count);
-    const double s = eta * training_.attention_rate * attention_scale * levels_.attention[k];
+    const double s = eta * training_.attention_rate * scale.attention * levels_.attention[k];
     Vector<double> z(count);
     for (double& value : z) value = stream.normal();
     const double rest_sum = rest > 0 ? std::sqrt(rest) * stream.normal() : 0.0;

@@ -10,8 +10,8 @@
 #include "popgrad/error.hpp"
 #include "scb/divergence.hpp"
 #include "scb/draws.hpp"
+#include "scb/gaussian_noise.hpp"
 #include "scb/observables.hpp"
-#include "scb/value_noise.hpp"
 
 namespace popgrad::scb {
 namespace {
@@ -44,15 +44,11 @@ Vector<double> LumpedThreePart::initial() const {
 }
 
 std::vector<std::string> LumpedThreePart::columns() const {
-  std::vector<std::string> names = boost_.columns();
-  names.insert(names.end(), {"part", "nonzeros"});
-  return names;
+  return with_part_columns(boost_.columns());
 }
 
 std::vector<std::string> LumpedThreePart::state_names() const {
-  std::vector<std::string> names = boost_.state_names();
-  names.insert(names.end(), {"part", "steps_of_part"});
-  return names;
+  return with_part_states(boost_.state_names());
 }
 
 void LumpedThreePart::rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const {
@@ -260,22 +256,15 @@ void LumpedThreePart::l1_step(Vector<double>& x, Stream& stream, Index batch) co
     overlap += b.stationary[k] * own.support.dot(law_of(b, k));
     size += b.stationary[k] * (own.support.squaredNorm() + own.rest_size());
   }
-  double value_level = 0;
-  double attention_level = 0;
-  if (batch > 0) {
-    value_level = attention_level = 1 / std::sqrt(static_cast<double>(batch));
-    if (levels_.shape == NoiseShape::multiplicative) {
-      value_level *= std::sqrt(size / context_size_);
-      attention_level *= std::sqrt(std::max(0.0, square) / transition_size_);
-    }
-  }
+  const NoiseScale scale =
+      noise_scale(levels_.shape, batch, size, square, transition_size_, context_size_);
   const double step = schedule_.l1_step * training_.attention_rate;
   const double threshold = step * schedule_.l1_weight;
   const double kept = 1 - step * square;  // rho
   std::vector<double> z;
   for (Index k = 0; k < n; ++k) {
     Attention& own = attention[static_cast<std::size_t>(k)];
-    const double s = step * attention_level * levels_.attention[k];
+    const double s = step * scale.attention * levels_.attention[k];
     const double shift = -step * (product - own.mass() * square) / static_cast<double>(b.context);
     const auto law = law_of(b, k);
     z.assign(static_cast<std::size_t>(own.support.size()) + own.listed.size(), 0.0);
@@ -314,7 +303,7 @@ void LumpedThreePart::l1_step(Vector<double>& x, Stream& stream, Index batch) co
   }
   Matrix<double> change =
       overlap * (b.transition.colwise() - b.stationary) - size * (v.colwise() - b.stationary);
-  if (value_level > 0) change += value_level * levels_.value * value_noise(b, stream);
+  if (scale.value > 0) change += scale.value * levels_.value * value_noise(b, stream);
   v += schedule_.l1_step * change;
   pack(attention, x);
 }

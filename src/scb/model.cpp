@@ -21,13 +21,13 @@ constexpr const char* all_columns =
 /// Numbers of a dense attention matrix that a run may hold: 8 GB.
 constexpr Index most_dense = 1'000'000'000;
 
-// Near 0 by the matrix exponential; from mu 1' only.
+// Near 0 by the matrix exponential, or along the hyperbola; from mu 1' only.
 template <class T>
-AnyRung<T> closed_form(const Training<T>& training) {
+AnyRung<T> closed_form(const Training<T>& training, bool late) {
   ReducedFlow<T> flow(training);
   if (training.start != training.bigrams.stationary *
                             Vector<T>::Constant(training.bigrams.tokens(), T(1)).transpose()) {
-    reject("scb closed-form", "--start", "other than stationary",
+    reject(late ? "scb hyperbola" : "scb closed-form", "--start", "other than stationary",
            "has no such form; use the rung 'reduced'");
   }
   const T transition = transition_size(training.bigrams);
@@ -38,7 +38,8 @@ AnyRung<T> closed_form(const Training<T>& training) {
   rung.jacobian = nullptr;
   rung.state_at = [=](const T& t) {
     Vector<T> x = Vector<T>::Constant(3, T(0));
-    x.head(2) = linearised(transition, context, positions, t);
+    x.head(2) = late ? along_hyperbola(transition, context, positions, t)
+                     : linearised(transition, context, positions, t);
     return x;
   };
   return rung;
@@ -131,7 +132,8 @@ bool in_three_parts(const Parameters& p, std::string_view rung) {
 
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
-  if (name == "closed-form") return closed_form(training);
+  if (name == "closed-form" || name == "hyperbola")
+    return closed_form(training, name == "hyperbola");
   if (name == "reduced") {
     AnyRung<T> rung = forget_type(ReducedFlow<T>(training));
     return rung;
@@ -163,6 +165,9 @@ class Scb final : public Model {
          "O(1) an evaluation", all_columns, "200"},
         {"closed-form", RungKind::closed_form, "near 0: M^{-1} (e^{Mt} - I) b", "O(1) a time",
          all_columns, "20"},
+        {"hyperbola", RungKind::closed_form,
+         "along alpha_A alpha_V = 1, from the balanced point on", "O(1) a time, to O(1/T)",
+         all_columns, "50000"},
     };
   }
 
@@ -206,8 +211,8 @@ class Scb final : public Model {
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
                                                   const Parameters& p) const override {
-    if (name == "closed-form") {
-      reject("scb", "rung", "closed-form", "has no right-hand side; take reduced instead");
+    if (name == "closed-form" || name == "hyperbola") {
+      reject("scb", "rung", name, "has no right-hand side; take reduced instead");
     }
     if (name == "reduced") {
       AnyRung<Expression> rung = forget_type(ReducedFlow<Expression>(

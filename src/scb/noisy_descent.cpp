@@ -8,8 +8,7 @@
 
 #include "popgrad/error.hpp"
 #include "scb/column_kernels.hpp"
-#include "scb/divergence.hpp"
-#include "scb/value_noise.hpp"
+#include "scb/gaussian_noise.hpp"
 
 namespace popgrad::scb {
 
@@ -29,23 +28,18 @@ void NoisyDescent::sample_rhs(const Vector<double>& x, Vector<double>& dx, Strea
   const Bigrams<double>& b = expected_.training().bigrams;
   const Index n = b.tokens();
   expected_.rhs(x, dx, 0.0);
-  double value_scale = 1;
-  double attention_scale = 1;
-  if (levels_.shape == NoiseShape::multiplicative) {
-    const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
-    const Eigen::Map<const Matrix<double>> a(x.data() + n * n, b.context, n);
-    const double size = a.colwise().squaredNorm() * b.stationary;
-    value_scale = std::sqrt(size / context_size_);
-    attention_scale =
-        std::sqrt(std::max(0.0, covariance_product(v, v, b.stationary)) / transition_size_);
-  }
-  const double share = 1 / std::sqrt(static_cast<double>(batch));
+  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  const Eigen::Map<const Matrix<double>> a(x.data() + n * n, b.context, n);
+  const double size = a.colwise().squaredNorm() * b.stationary;
+  const NoiseScale scale =
+      noise_scale(levels_.shape, batch, size, covariance_product(v, v, b.stationary),
+                  transition_size_, context_size_);
   Eigen::Map<Matrix<double>> dv(dx.data(), n, n);
-  dv += share * value_scale * levels_.value * value_noise(b, stream);
+  dv += scale.value * levels_.value * value_noise(b, stream);
   for (Index k = 0; k < n; ++k) {
     auto da = dx.segment(n * n + k * b.context, b.context);
     const double level =
-        share * attention_scale * expected_.training().attention_rate * levels_.attention[k];
+        scale.attention * expected_.training().attention_rate * levels_.attention[k];
     // The mean is taken off in a second pass, so that the normals need no room of their own.
     double sum = 0;
     for (double& rate : da) {
@@ -96,16 +90,11 @@ void NoisyDescent::sample_step(Vector<double>& x, double eta, Stream& stream, In
   }
   const double product = covariance_product(v, b.transition, b.stationary);
   const double square = covariance_product(v, v, b.stationary);
-  const double share = batch > 0 ? 1 / std::sqrt(static_cast<double>(batch)) : 0.0;
-  double value_level = share * levels_.value;
-  double attention_level = share;
-  if (levels_.shape == NoiseShape::multiplicative) {
-    value_level *= std::sqrt(size / context_size_);
-    attention_level *= std::sqrt(std::max(0.0, square) / transition_size_);
-  }
+  const NoiseScale scale =
+      noise_scale(levels_.shape, batch, size, square, transition_size_, context_size_);
   Matrix<double> change =
       overlap * (b.transition.colwise() - b.stationary) - size * (v.colwise() - b.stationary);
-  if (value_level > 0) change += value_level * value_noise(b, stream);
+  if (scale.value > 0) change += scale.value * levels_.value * value_noise(b, stream);
   v += eta * change;
 
   const double step = eta * expected_.training().attention_rate;
@@ -114,7 +103,7 @@ void NoisyDescent::sample_step(Vector<double>& x, double eta, Stream& stream, In
   const std::uint32_t groups = Stream::groups(static_cast<std::size_t>(b.context));
   const auto one_column = [&](Index k) {
     double* const a = columns + k * b.context;
-    const double level = step * attention_level * levels_.attention[k];
+    const double level = step * scale.attention * levels_.attention[k];
     Stream own = stream.skip(static_cast<std::uint32_t>(k) * groups);
     // Normals of one piece stay in the first cache.
     constexpr Index piece = 512;
@@ -144,15 +133,7 @@ void NoisyDescent::sample_step(Vector<double>& x, double eta, Stream& stream, In
 }
 
 std::string NoisyDescent::divergence(const Vector<double>& x, double step, Index batch) const {
-  const Bigrams<double>& b = expected_.training().bigrams;
-  const Index n = b.tokens();
-  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
-  double size = 0;
-  for (Index k = 0; k < n; ++k) {
-    size += b.stationary[k] * column_size(x.data() + n * n + k * b.context, b.context);
-  }
-  return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
-                       expected_.training().attention_rate, batch);
+  return expected_.divergence(x, step, batch);
 }
 
 }  // namespace popgrad::scb

@@ -1,6 +1,8 @@
 #pragma once
 /// The observables that every rung with values and attention reports, from sums over positions.
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <span>
 #include <string>
@@ -14,6 +16,15 @@ namespace popgrad::scb {
 inline std::vector<std::string> observable_names() {
   return {"alpha_V", "alpha_A",           "dist_P",           "dist_Q", "loss",
           "S_mean",  "dist_P_normalised", "dist_Q_normalised"};
+}
+
+/// V_i_k by columns: the first names of every state.
+inline std::vector<std::string> value_names(Index tokens) {
+  std::vector<std::string> names;
+  for (Index k = 0; k < tokens; ++k) {
+    for (Index i = 0; i < tokens; ++i) names.push_back(fmt::format("V_{}_{}", i, k));
+  }
+  return names;
 }
 
 /// What the observables need of one a^k.

@@ -45,10 +45,7 @@ std::vector<std::string> PopulationFlow<T>::columns() const {
 template <class T>
 std::vector<std::string> PopulationFlow<T>::state_names() const {
   const Bigrams<T>& b = training_.bigrams;
-  std::vector<std::string> names;
-  for (Index k = 0; k < b.tokens(); ++k) {
-    for (Index i = 0; i < b.tokens(); ++i) names.push_back(fmt::format("V_{}_{}", i, k));
-  }
+  std::vector<std::string> names = value_names(b.tokens());
   const char* const symbol = training_.softmax ? "w" : "a";
   for (Index k = 0; k < b.tokens(); ++k) {
     for (Index e = b.first[static_cast<std::size_t>(k)];

@@ -116,6 +116,45 @@ Vector<T> linearised(const T& transition_size, const T& context_size, const T& p
   return x;
 }
 
+template <Transcendental T>
+Vector<T> along_hyperbola(const T& transition_size, const T& context_size, const T& positions,
+                          const T& t) {
+  using std::exp, std::fabs, std::log, std::sqrt;
+  const T excess = context_size - T(1) / positions;
+  const T kappa = excess / transition_size;
+  const T start = sqrt(sqrt(kappa));
+  // g = -ln(|1 - v| / |1 - v(0)|) takes v all the way to 1 without loss of digits.
+  const T gap = T(1) - start;
+  const auto rest = [&](const T& v) {
+    return kappa * (log(v) - T(1) / v - T(1) / (T(2) * v * v) - T(1) / (T(3) * v * v * v));
+  };
+  const T begin = rest(start);
+  const T elapsed = t / positions;
+  T low(0);
+  T high = elapsed / (T(1) + kappa);
+  // t(g) grows; the slope at v is (kappa + v^4)/v^4 > 1, so g <= t/T bounds it as well.
+  if (high < elapsed) high = elapsed;
+  T g = low;
+  for (int i = 0; i < 400; ++i) {
+    const T v = T(1) - gap * exp(-g);
+    const T miss = (T(1) + kappa) * g + rest(v) - begin - elapsed;
+    (miss > T(0) ? high : low) = g;
+    const T slope = (kappa + v * v * v * v) / (v * v * v * v);
+    T next = g - miss / slope;
+    if (!(next >= low && next <= high)) next = (low + high) / T(2);
+    const T moved = fabs(T(next - g));
+    g = next;
+    if (moved <= T(4) * machine_epsilon<T>() * (g + T(1))) break;
+  }
+  Vector<T> x(2);
+  const T v = T(1) - gap * exp(-g);
+  T a = T(1) / v;
+  const T lag = -a * (T(1) - v) / (positions * (excess * a * a + transition_size * v * v));
+  a = (T(1) - lag) / v;
+  x << v, a;
+  return x;
+}
+
 template class ReducedFlow<double>;
 template class ReducedFlow<Real>;
 template class ReducedFlow<Rational>;
@@ -124,6 +163,8 @@ template class ReducedFlow<Dual<double>>;
 template class ReducedFlow<Dual<Real>>;
 template Vector<double> linearised(const double&, const double&, const double&, const double&);
 template Vector<Real> linearised(const Real&, const Real&, const Real&, const Real&);
+template Vector<double> along_hyperbola(const double&, const double&, const double&, const double&);
+template Vector<Real> along_hyperbola(const Real&, const Real&, const Real&, const Real&);
 template double growth_rate(const double&, const double&, const double&);
 template Real growth_rate(const Real&, const Real&, const Real&);
 template Expression growth_rate(const Expression&, const Expression&, const Expression&);

@@ -59,11 +59,7 @@ std::vector<std::string> SequenceSgd<T>::columns() const {
 template <class T>
 std::vector<std::string> SequenceSgd<T>::state_names() const {
   const Bigrams<T>& b = training_.bigrams;
-  std::vector<std::string> names;
-  names.reserve(static_cast<std::size_t>(dimension()));
-  for (Index k = 0; k < b.tokens(); ++k) {
-    for (Index i = 0; i < b.tokens(); ++i) names.push_back(fmt::format("V_{}_{}", i, k));
-  }
+  std::vector<std::string> names = value_names(b.tokens());
   for (Index k = 0; k < b.tokens(); ++k) {
     for (Index t = 0; t < b.context; ++t) {
       names.push_back(fmt::format("{}_{}_{}", training_.softmax ? "w" : "a", k, t));

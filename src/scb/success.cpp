@@ -16,10 +16,6 @@ namespace {
 constexpr std::uint64_t most_steps = 10'000'000;
 enum Column : std::size_t { dist_P_normalised = 6, dist_Q_normalised = 7 };
 
-NoiseLevels no_noise(Index tokens) {
-  return {0, Vector<double>::Zero(tokens), NoiseShape::constant};
-}
-
 AnyRung<double> make_rung(const Training<double>& training, const Schedule& schedule,
                           const AttemptSetting& setting) {
   switch (setting.sampling) {
@@ -31,20 +27,6 @@ AnyRung<double> make_rung(const Training<double>& training, const Schedule& sche
       break;
   }
   return forget_type(LumpedThreePart(training, schedule, setting.levels));
-}
-
-// Steps of part 1 without noise.
-std::uint64_t quiet_boost_steps(const Training<double>& training, const Schedule& schedule,
-                                double step) {
-  const LumpedThreePart rung(training, schedule, no_noise(training.bigrams.tokens()));
-  Vector<double> x = rung.initial();
-  Stream unused(0, 0, 0);
-  std::uint64_t steps = 0;
-  while (part_of(x) == Part::boost && steps < most_steps) {
-    rung.sample_step(x, step, unused, 0);
-    ++steps;
-  }
-  return steps;
 }
 
 // Steps until part 1 ends, at most `steps`.
@@ -107,6 +89,19 @@ CountSuccesses count_recoveries(const AnyRung<double>& rung, const Vector<double
 }
 
 }  // namespace
+
+std::uint64_t quiet_boost_steps(const Training<double>& training, const Schedule& schedule,
+                                double step) {
+  const LumpedThreePart rung(training, schedule, no_noise(training.bigrams.tokens()));
+  Vector<double> x = rung.initial();
+  Stream unused(0, 0, 0);
+  std::uint64_t steps = 0;
+  while (part_of(x) == Part::boost && steps < most_steps) {
+    rung.sample_step(x, step, unused, 0);
+    ++steps;
+  }
+  return steps;
+}
 
 CountSuccesses success_counter(const Training<double>& training, const AttemptSetting& setting) {
   Schedule schedule = setting.schedule;

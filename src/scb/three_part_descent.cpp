@@ -5,8 +5,7 @@
 
 #include "popgrad/error.hpp"
 #include "scb/column_kernels.hpp"
-#include "scb/divergence.hpp"
-#include "scb/value_noise.hpp"
+#include "scb/gaussian_noise.hpp"
 
 namespace popgrad::scb {
 
@@ -33,15 +32,11 @@ Vector<double> ThreePartDescent::initial() const {
 }
 
 std::vector<std::string> ThreePartDescent::columns() const {
-  std::vector<std::string> names = sampled_.columns();
-  names.insert(names.end(), {"part", "nonzeros"});
-  return names;
+  return with_part_columns(sampled_.columns());
 }
 
 std::vector<std::string> ThreePartDescent::state_names() const {
-  std::vector<std::string> names = sampled_.state_names();
-  names.insert(names.end(), {"part", "steps_of_part"});
-  return names;
+  return with_part_states(sampled_.state_names());
 }
 
 Eigen::Map<Matrix<double>> ThreePartDescent::attention(Vector<double>& x) const {
@@ -116,32 +111,25 @@ void ThreePartDescent::l1_step(Vector<double>& x, Stream& stream, Index batch) c
   const double rate = sampled_.training().attention_rate;
   const double step = schedule_.l1_step;
   auto a = attention(x);
-  double value_level = 0;
-  double attention_level = 0;
+  NoiseScale scale;
   if (batch > 0 && !levels_) {
     sampled_.sample_rhs(x, direction_, stream, batch);
   } else {
     sampled_.rhs(x, direction_, 0.0);
     if (batch > 0) {
-      value_level = attention_level = 1 / std::sqrt(static_cast<double>(batch));
-      if (levels_->shape == NoiseShape::multiplicative) {
-        const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
-        const double size = a.colwise().squaredNorm() * b.stationary;
-        value_level *= std::sqrt(size / context_size_);
-        const double square = std::max(0.0, covariance_product(v, v, b.stationary));
-        attention_level *= std::sqrt(square / transition_size_);
-      }
+      const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+      const double size = a.colwise().squaredNorm() * b.stationary;
+      scale = noise_scale(levels_->shape, batch, size, covariance_product(v, v, b.stationary),
+                          transition_size_, context_size_);
+      Eigen::Map<Matrix<double>> dv(direction_.data(), n, n);
+      dv += scale.value * levels_->value * value_noise(b, stream);
     }
-  }
-  if (value_level > 0) {
-    Eigen::Map<Matrix<double>> dv(direction_.data(), n, n);
-    dv += value_level * levels_->value * value_noise(b, stream);
   }
   const auto da = attention(direction_);
   const double threshold = step * rate * schedule_.l1_weight;
   Vector<double> z = Vector<double>::Zero(b.context);
   for (Index k = 0; k < n; ++k) {
-    const double noise = levels_ ? step * rate * attention_level * levels_->attention[k] : 0.0;
+    const double noise = levels_ ? step * rate * scale.attention * levels_->attention[k] : 0.0;
     if (noise > 0) stream.normals({z.data(), static_cast<std::size_t>(z.size())});
     for (Index t = 0; t < b.context; ++t) {
       a(t, k) = soft_threshold(a(t, k) + step * da(t, k) + noise * z[t], threshold);
@@ -175,15 +163,7 @@ void ThreePartDescent::observe(const Vector<double>& x, const double& t,
 }
 
 std::string ThreePartDescent::divergence(const Vector<double>& x, double step, Index batch) const {
-  const Bigrams<double>& b = sampled_.training().bigrams;
-  const Index n = b.tokens();
-  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
-  double size = 0;
-  for (Index k = 0; k < n; ++k) {
-    size += b.stationary[k] * column_size(x.data() + n * n + k * b.context, b.context);
-  }
-  return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
-                       sampled_.training().attention_rate, batch);
+  return sampled_.divergence(x, step, batch);
 }
 
 }  // namespace popgrad::scb

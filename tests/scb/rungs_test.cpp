@@ -13,13 +13,6 @@ using namespace popgrad::scb;
 
 namespace {
 
-Training<double> from_scratch(Index tokens, Index context, Index support, std::uint64_t seed = 1) {
-  Training<double> training;
-  training.bigrams = random_bigrams(tokens, context, support, seed);
-  training.start = training.bigrams.stationary * Vector<double>::Ones(tokens).transpose();
-  return training;
-}
-
 // The dense state of a lumped one.
 Vector<double> spread_out(const Bigrams<double>& b, const Vector<double>& lumped) {
   const Index n = b.tokens();
@@ -41,7 +34,7 @@ Vector<double> spread_out(const Bigrams<double>& b, const Vector<double>& lumped
 TEST_CASE("scb: the lumped field is the dense one", "[scb]") {
   for (const bool softmax : {false, true}) {
     for (const bool project : {false, true}) {
-      Training<double> training = from_scratch(4, 12, 3);
+      Training<double> training = from_scratch(4, 12, 3, 1);
       training.softmax = softmax;
       training.project = project;
       training.attention_rate = 1.7;
@@ -71,7 +64,7 @@ TEST_CASE("scb: the lumped field is the dense one", "[scb]") {
 
 TEST_CASE("scb: the field descends the loss, unprojected and not preconditioned", "[scb]") {
   // dL/dV = -field D, dL/da^k = -field mu_k (times the number of equal positions).
-  Training<double> training = from_scratch(3, 7, 2);
+  Training<double> training = from_scratch(3, 7, 2, 1);
   training.project = false;
   const PopulationFlow<double> flow(training);
   const Bigrams<double>& b = training.bigrams;
@@ -100,7 +93,7 @@ TEST_CASE("scb: the field descends the loss, unprojected and not preconditioned"
 }
 
 TEST_CASE("scb: reduced flow and full flow agree, and 50 digits with double", "[scb]") {
-  const Training<double> training = from_scratch(3, 5000, 2);
+  const Training<double> training = from_scratch(3, 5000, 2, 1);
   const auto end = [](const auto& rung) {
     using T = std::decay_t<decltype(rung.initial[0])>;
     SolveRequest<T> request;
@@ -156,4 +149,42 @@ TEST_CASE("scb: bad instances are named", "[scb]") {
   CHECK_THROWS_WITH(rung(R"({"theta":1})"), Catch::Contains("--start transfer"));
   CHECK_THROWS_WITH(rung(R"({"T":1000000000})", "sgd"), Catch::Contains("do not depend on T"));
   CHECK_THROWS_WITH(rung(R"({"start":"uniform"})", "closed-form"), Catch::Contains("reduced"));
+}
+
+TEST_CASE("scb: the creep along the hyperbola is the reduced flow to O(1/T)", "[scb]") {
+  double before = 0;
+  for (const double positions : {1e3, 1e4}) {
+    const double transition = 0.08;
+    const double context = 0.6;
+    const Vector<double> start = along_hyperbola(transition, context, positions, 0.0);
+    CHECK(start[0] ==
+          Approx(std::pow((context - 1 / positions) / transition, 0.25)).epsilon(1e-12));
+    // The flow from where the closed form begins.
+    AnyRung<double> rung =
+        forget_type(ReducedFlow<double>(transition, context, positions, 0.34, start[0], 0));
+    rung.initial[1] = start[1];
+    SolveRequest<double> request;
+    request.end = 20 * positions;
+    request.save_at = equally_spaced(0.0, request.end, 41);
+    request.relative_tolerance = 1e-12;
+    request.absolute_tolerance = 1e-14;
+    request.find_events = false;
+    request.keep_states = true;
+    const Trajectory<double> run = solve(rung, request);
+    REQUIRE(run.outcome.usable());
+    double worst = 0;
+    for (std::size_t i = 0; i < run.t.size(); ++i) {
+      const Vector<double> formula = along_hyperbola(transition, context, positions, run.t[i]);
+      worst = std::max(worst, std::fabs(formula[0] - run.states[i][0]));
+      worst = std::max(worst, std::fabs(formula[1] - run.states[i][1]));
+    }
+    INFO("T = " << positions << ", apart by " << worst);
+    CHECK(worst < 3 / positions);
+    if (before > 0) CHECK(std::log10(before / worst) == Approx(1).margin(0.1));
+    before = worst;
+  }
+  // The plain integral of the slow field, in many digits.
+  const DigitsScope digits(40);
+  const Real one = along_hyperbola(Real("0.08"), Real("0.6"), Real(1000), Real(5000))[0];
+  CHECK(to_double(one) == Approx(along_hyperbola(0.08, 0.6, 1e3, 5e3)[0]).epsilon(1e-13));
 }

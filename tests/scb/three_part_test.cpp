@@ -12,13 +12,6 @@ using namespace popgrad::scb;
 
 namespace {
 
-Training<double> from_scratch(Index tokens, Index context, Index support, std::uint64_t seed = 1) {
-  Training<double> training;
-  training.bigrams = random_bigrams(tokens, context, support, seed);
-  training.start = training.bigrams.stationary * Vector<double>::Ones(tokens).transpose();
-  return training;
-}
-
 std::vector<std::vector<double>> rows(const AnyRung<double>& rung, std::uint64_t steps, Index batch,
                                       int jobs = 1) {
   WalkRequest request;
@@ -33,7 +26,7 @@ std::vector<std::vector<double>> rows(const AnyRung<double>& rung, std::uint64_t
 }  // namespace
 
 TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") {
-  const Training<double> training = from_scratch(4, 60, 3);
+  const Training<double> training = from_scratch(4, 60, 3, 1);
   Schedule schedule;
   schedule.l1_step = 0.05;
   schedule.l1_steps = 800;
@@ -59,7 +52,7 @@ TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") 
 }
 
 TEST_CASE("scb: a noisy step does not depend on threads and keeps sums at 1", "[scb]") {
-  const Training<double> training = from_scratch(6, 40'000, 2);
+  const Training<double> training = from_scratch(6, 40'000, 2, 1);
   const NoisyDescent rung(training, noise_at_solution(training.bigrams));
   Vector<double> one = rung.initial();
   one.head(36) += 0.1 * (training.bigrams.transition - training.start).reshaped();
@@ -92,7 +85,7 @@ TEST_CASE("scb: a noisy step does not depend on threads and keeps sums at 1", "[
 }
 
 TEST_CASE("scb: the fast noisy step has the law of the plain one", "[scb]") {
-  const Training<double> training = from_scratch(3, 8, 2);
+  const Training<double> training = from_scratch(3, 8, 2, 1);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   const NoisyDescent rung(training, levels);
   Vector<double> start = rung.initial();
@@ -129,7 +122,7 @@ TEST_CASE("scb: the fast noisy step has the law of the plain one", "[scb]") {
 }
 
 TEST_CASE("scb: noise levels measured are those derived", "[scb]") {
-  const Training<double> training = from_scratch(4, 400, 2);
+  const Training<double> training = from_scratch(4, 400, 2, 1);
   const Bigrams<double>& b = training.bigrams;
   Vector<double> solution = Vector<double>::Zero(4 * (4 + b.context));
   solution.head(16) = b.transition.reshaped();
@@ -152,7 +145,7 @@ TEST_CASE("scb: noise levels measured are those derived", "[scb]") {
 }
 
 TEST_CASE("scb: divergence is said, with quantity and cause", "[scb]") {
-  const Training<double> training = from_scratch(3, 200, 2);
+  const Training<double> training = from_scratch(3, 200, 2, 1);
   WalkRequest request;
   request.step_size = 20;
   request.steps = 5000;
@@ -173,7 +166,7 @@ TEST_CASE("scb: divergence is said, with quantity and cause", "[scb]") {
 }
 
 TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
-  const Training<double> training = from_scratch(3, 200, 2);
+  const Training<double> training = from_scratch(3, 200, 2, 1);
   Schedule schedule;
   schedule.boost_until = 2;
   CHECK_THROWS_WITH(ThreePartDescent(training, schedule), Catch::Contains("--boost_until 2"));

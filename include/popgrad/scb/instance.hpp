@@ -62,6 +62,9 @@ struct Training {
 /// Random P (columns uniform, normalised) and q (Q distinct positions, uniform weights).
 Bigrams<double> random_bigrams(Index tokens, Index context, Index support, std::uint64_t seed);
 
+/// Random bigrams, V(0) = mu 1'.
+Training<double> from_scratch(Index tokens, Index context, Index support, std::uint64_t seed);
+
 /// V(0) = mu 1' + theta (P_hat - mu 1')(I - mu 1'), with <P_hat, P> / (|P_hat| |P|) = correlation
 /// in (0, 1] for a random P_hat of the size of P.
 Matrix<double> transfer_start(const Bigrams<double>& bigrams, double theta, double correlation,

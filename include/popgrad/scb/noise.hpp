@@ -23,6 +23,10 @@ struct NoiseLevels {
   NoiseShape shape = NoiseShape::multiplicative;
 };
 
+inline NoiseLevels no_noise(Index tokens) {
+  return {0, Vector<double>::Zero(tokens), NoiseShape::constant};
+}
+
 /// Levels of one sample at the solution. The expectation in sigma_V is a sum over all tokens on the
 /// support while these are at most 10^7, else a mean over 2 10^5 draws that are the same each time
 /// (0.5 %). Cost N^3 besides.

@@ -52,6 +52,15 @@ class ReducedFlow final {
 template <Transcendental T>
 Vector<T> linearised(const T& transition_size, const T& context_size, const T& positions,
                      const T& t);
+/// Along the hyperbola alpha_A alpha_V = 1, at time t >= 0 after the balanced point alpha_V =
+/// kappa^{1/4}, kappa = (K_Q - 1/T)/K_P:  with e = 1 - alpha_A alpha_V eliminated as fast,
+///   alpha_V' = (1 - alpha_V)/T alpha_V^4/(kappa + alpha_V^4),
+/// whose integral is  t/T + const = -(1 + kappa) ln|1 - v| + kappa (ln v - 1/v - 1/(2 v^2) - 1/(3
+/// v^3)), solved for v by Newton steps within a bracket; alpha_A = (1 - e)/alpha_V, e = -alpha_A (1
+/// - alpha_V)/(T (K_Q - 1/T) alpha_A^2 + T K_P alpha_V^2). Relative error O(1/T). Derived here.
+template <Transcendental T>
+Vector<T> along_hyperbola(const T& transition_size, const T& context_size, const T& positions,
+                          const T& t);
 template <Transcendental T>
 T growth_rate(const T& transition_size, const T& context_size, const T& positions);
 

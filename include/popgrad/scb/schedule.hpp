@@ -10,6 +10,8 @@
 /// state. Source: arXiv 2410.23438, Section 3, Algorithm 1.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "popgrad/vector.hpp"
 
@@ -24,6 +26,17 @@ struct Schedule {
   double l1_weight = 0.004;       ///< lambda >= 0
   std::uint64_t l1_steps = 0;     ///< part 2 ends after so many steps; 0: with the run
 };
+
+/// What the rungs report besides their own observables: the part, and how many entries of A are not
+/// zero; and what they keep behind their own state.
+inline std::vector<std::string> with_part_columns(std::vector<std::string> names) {
+  names.insert(names.end(), {"part", "nonzeros"});
+  return names;
+}
+inline std::vector<std::string> with_part_states(std::vector<std::string> names) {
+  names.insert(names.end(), {"part", "steps_of_part"});
+  return names;
+}
 
 enum class Part { boost = 1, l1 = 2, normalised = 3 };
 

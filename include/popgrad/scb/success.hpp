@@ -31,6 +31,10 @@ struct AttemptSetting {
   int jobs = 0;
 };
 
+/// Steps that part 1 takes without noise.
+std::uint64_t quiet_boost_steps(const Training<double>& training, const Schedule& schedule,
+                                double step);
+
 /// Counts successes at a batch size (rounded to a whole number >= 1). A run that diverges, or whose
 /// nonzeros outgrow memory, fails. Cost that of the rung; linear attention, projected.
 CountSuccesses success_counter(const Training<double>& training, const AttemptSetting& setting);

@@ -6,7 +6,6 @@
 
 #include "popgrad/scb/success.hpp"
 #include "report/scb/figures.hpp"
-#include "report/scb/instances.hpp"
 
 namespace popgrad::report {
 namespace {
@@ -24,7 +23,7 @@ void add_curve(CsvText& csv, Curve curve, const FigureRequest& request) {
   const double decades = curve == Curve::sequences ? 3 : 9;
   for (double power = 2; power <= decades; power += curve == Curve::sequences ? 0.5 : 1) {
     const auto context = static_cast<Index>(std::llround(std::pow(10.0, power)));
-    Training<double> training = bigrams_from_scratch(3, context, 2, request.seed);
+    Training<double> training = from_scratch(3, context, 2, request.seed);
     AttemptSetting setting;
     setting.seed = request.seed;
     setting.jobs = request.jobs;

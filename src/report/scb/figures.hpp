@@ -13,6 +13,12 @@ FigureMaker longer_training_figure();
 FigureMaker heat_maps_figure();
 FigureMaker phase_portrait_figure();
 FigureMaker critical_batch_figure();
+FigureMaker starts_figure();
+FigureMaker context_size_figure();
+FigureMaker vocabulary_figure();
+FigureMaker success_grid_figure();
+FigureMaker softmax_patterns_figure();
+FigureMaker sample_complexity_figure();
 
 /// In the order of `popgrad list`.
 const std::vector<FigureMaker>& scb_figures();

@@ -4,7 +4,6 @@
 #include "popgrad/scb/three_part_descent.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scb/figures.hpp"
-#include "report/scb/instances.hpp"
 
 namespace popgrad::report {
 namespace {
@@ -24,7 +23,7 @@ void add_block(CsvText& csv, const Matrix<double>& matrix) {
 std::vector<FigureFile> data(const FigureRequest& request) {
   constexpr Index n = 6;
   constexpr Index positions = 30;
-  const Training<double> training = bigrams_from_scratch(n, positions, 3, request.seed);
+  const Training<double> training = from_scratch(n, positions, 3, request.seed);
   const Bigrams<double>& b = training.bigrams;
   Schedule schedule;
   schedule.l1_step = 0.01;

@@ -6,7 +6,6 @@
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scb/figures.hpp"
-#include "report/scb/instances.hpp"
 
 namespace popgrad::report {
 namespace {
@@ -14,9 +13,8 @@ namespace {
 using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training = bigrams_from_scratch(3, 5000, 2, request.seed);
+  const Training<double> training = from_scratch(3, 5000, 2, request.seed);
   const Bigrams<double>& b = training.bigrams;
-  const NoiseLevels none{0, Vector<double>::Zero(3), NoiseShape::constant};
   // The loss at V = P, A = Q.
   const double least =
       (1 - b.stationary.squaredNorm()) / 2 - transition_size(b) * context_size(b) / 2;
@@ -26,7 +24,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     Schedule schedule;
     schedule.l1_weight = weight;
     schedule.l1_step = 0.01;
-    const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, none));
+    const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, no_noise(3)));
     WalkRequest walk_request;
     walk_request.step_size = 0.02;
     walk_request.steps = 200'000;

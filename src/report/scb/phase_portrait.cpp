@@ -9,7 +9,6 @@
 #include "popgrad/solve.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scb/figures.hpp"
-#include "report/scb/instances.hpp"
 
 namespace popgrad::report {
 namespace {
@@ -17,7 +16,7 @@ namespace {
 using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training = bigrams_from_scratch(3, 200, 2, request.seed);
+  const Training<double> training = from_scratch(3, 200, 2, request.seed);
   const ReducedFlow<double> flow(training);
   CsvText field{"alpha_V", "alpha_A", "d_alpha_V", "d_alpha_A"};
   for (int i = 0; i <= 16; ++i) {

@@ -4,7 +4,6 @@
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scb/figures.hpp"
-#include "report/scb/instances.hpp"
 
 namespace popgrad::report {
 namespace {
@@ -12,7 +11,7 @@ namespace {
 using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training = bigrams_from_scratch(3, 5000, 2, request.seed);
+  const Training<double> training = from_scratch(3, 5000, 2, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   CsvText csv{"step", "dist_P", "dist_Q", "loss"};
   for (const int curve : {0, 1, 2}) {

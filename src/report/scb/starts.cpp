@@ -1,0 +1,45 @@
+// The two initialisations of V on the population flow: mu 1', and 11'/N, which is off the
+// constraint V mu = mu. Projected steps keep what it lacks; unprojected ones mend it, and leave S_k
+// free. N = 3, T = 200, Q = 2.
+
+#include "popgrad/scb/population_flow.hpp"
+#include "popgrad/solve.hpp"
+#include "report/scb/figures.hpp"
+
+namespace popgrad::report {
+namespace {
+
+using namespace popgrad::scb;
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText csv{"t", "dist_P", "dist_Q", "loss", "S_mean"};
+  for (const bool uniform : {false, true}) {
+    for (const bool project : {true, false}) {
+      Training<double> training = from_scratch(3, 200, 2, request.seed);
+      if (uniform) training.start.setConstant(1.0 / 3);
+      training.project = project;
+      SolveRequest<double> solve_request;
+      solve_request.end = 400;
+      solve_request.save_at = equally_spaced(0.0, solve_request.end, 401);
+      solve_request.relative_tolerance = 1e-9;
+      solve_request.absolute_tolerance = 1e-12;
+      solve_request.find_events = false;
+      const auto run = solve(forget_type(PopulationFlow<double>(training)), solve_request);
+      require_usable(run.outcome, request.name);
+      for (std::size_t i = 0; i < run.rows.size(); ++i) {
+        const std::vector<double>& row = run.rows[i];
+        csv.number(run.t[i]).number(row[2]).number(row[3]).number(row[4]).number(row[5]).end_row();
+      }
+      csv.end_block();
+    }
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker starts_figure() {
+  return {{"scb-starts", "Both initialisations of V, with and without projection"}, data};
+}
+
+}  // namespace popgrad::report
