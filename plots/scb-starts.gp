@@ -13,7 +13,8 @@ do for [kind in 'svg png pdf'] {
   set format y '10^{%T}'
   set key top right
   set ylabel '‖V − P‖_μ' offset 0+right,0
-  set yrange [0.005:4]
+  set ytics autofreq
+  set yrange [0.005:20]
   plot data index 0 every ::1 using 1:2 with lines linetype 1 linewidth 2.4 title 'V = μ1ᵀ, projected', \
        data index 2 using 1:2 with lines linetype 5 dashtype 3 title 'V = 11ᵀ/N, projected', \
        data index 1 using 1:2 with lines linetype 3 dashtype 2 title 'V = μ1ᵀ, not projected', \

@@ -5,6 +5,7 @@
 #include "popgrad/model.hpp"
 #include "scan_snap/model.hpp"
 #include "scb/model.hpp"
+#include "topic/model.hpp"
 
 namespace popgrad {
 
@@ -14,6 +15,7 @@ std::span<const std::unique_ptr<Model>> models() {
     list.push_back(joma::make_model());
     list.push_back(scan_snap::make_model());
     list.push_back(scb::make_model());
+    list.push_back(topic::make_model());
     return list;
   }();
   return all;

@@ -1,0 +1,76 @@
+#pragma once
+/// Rungs flow, gd, sgd and two-stage: all matrices of the layer.
+///
+/// flow and gd follow the gradient on infinitely long documents (SubsetExpectation); sgd samples
+/// documents of N tokens and their masks. two-stage: W_V alone under uniform attention until a
+/// time, then W_K and W_Q alone. State: as in Layout. Source: arXiv 2303.04245, Sections 3 and 4.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/random.hpp"
+#include "popgrad/topic/subset_expectation.hpp"
+
+namespace popgrad::topic {
+
+class PopulationFlow final {
+ public:
+  using Scalar = double;
+
+  explicit PopulationFlow(Training training);
+
+  [[nodiscard]] Index dimension() const { return layout_.size(); }
+  [[nodiscard]] Vector<double> initial() const { return start(training_); }
+  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] std::vector<std::string> state_names() const;
+  /// Minus the gradient. Cost that of SubsetExpectation and O(d_a (Tv)^2).
+  void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const;
+  /// The mean over `batch` documents. Cost of a document O(N' N'' Tv), N' distinct words, N''
+  /// selected positions.
+  void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
+  /// Why a walk here has diverged; empty if it has not.
+  [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
+  void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
+
+  [[nodiscard]] const Training& training() const { return training_; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] double loss(const Vector<double>& x) const;
+
+  enum class Moving { all, value_under_uniform_attention, attention };
+  void move(const Vector<double>& x, Vector<double>& dx, Moving moving) const;
+
+ private:
+  void descend(const Vector<double>& x, const Matrix<double>& dvalue, const Matrix<double>& dlogits,
+               Moving moving, Vector<double>& dx) const;
+
+  Training training_;
+  Layout layout_;
+  SubsetExpectation expectation_;
+};
+
+class TwoStageFlow final {
+ public:
+  using Scalar = double;
+
+  TwoStageFlow(Training training, double switch_time);
+
+  [[nodiscard]] Index dimension() const { return flow_.dimension(); }
+  [[nodiscard]] Vector<double> initial() const { return flow_.initial(); }
+  [[nodiscard]] std::vector<std::string> columns() const { return flow_.columns(); }
+  [[nodiscard]] std::vector<std::string> state_names() const { return flow_.state_names(); }
+  void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const;
+  void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
+
+ private:
+  PopulationFlow flow_;
+  double switch_time_;
+};
+
+/// Rates of the two stages with W_V = 0 at first: of W_V under uniform attention at its slowest
+/// towards the minimum-norm member, 2 a^2 (T - tau)/(tau v T (T - 1)), and of W_K, W_Q after it,
+/// 2 p_c pi_1 (tau - 1)/(a v tau (T - 1) sqrt(d_a)). Derived here.
+double value_rate(const TopicLaw<double>& law);
+double attention_rate(const TopicLaw<double>& law, Index key_width);
+
+}  // namespace popgrad::topic

@@ -1,0 +1,71 @@
+#pragma once
+/// One layer without residual, out = W_V Z A(Z): which of its matrices exist, how they start, which
+/// of them are trained, on which loss.
+///
+/// Attention of query token i on key token j goes as exp(s_ji), s = (W_K W_E)' (W_Q W_E)/sqrt(d_a);
+/// outputs are W_E' W_V W_E Z A. One-hot embeddings: W_E = I. Source: arXiv 2303.04245, Section 3.
+
+#include <cstdint>
+#include <vector>
+
+#include "popgrad/topic/law.hpp"
+
+namespace popgrad::topic {
+
+enum class LossKind { squared, cross_entropy };
+enum class ValueStart { zero, identity, normal, block };
+
+struct Training {
+  TopicLaw<double> law;
+  LossKind loss = LossKind::squared;
+  Index key_width = 100;      ///< d_a
+  Index embedding_width = 0;  ///< d_e; 0: one-hot
+  double scale = 0.01;        ///< sigma: W_K, W_Q, W_E start with entries N(0, sigma^2)
+  ValueStart start = ValueStart::zero;
+  BlockValue<double> value;  ///< of ValueStart::block
+  bool train_value = true, train_attention = true, train_embedding = true;
+  double penalty = 0;                      ///< lambda |W_V|^2 is added to the loss
+  Index document = 128;                    ///< N, tokens of a sampled document
+  std::vector<std::vector<Index>> corpus;  ///< documents to sample from; empty: from the law
+  std::uint64_t seed = 1;                  ///< of the start
+};
+
+/// The parts of a state: W_K, W_Q (d_a x width), W_V (width x width), W_E (width x Tv + 1) by
+/// columns, one behind the other; width is d_e, or Tv + 1 without W_E.
+struct Layout {
+  Index vocabulary = 0, width = 0, key_width = 0;
+  bool embedded = false;
+
+  explicit Layout(const Training& training);
+  [[nodiscard]] Index keys() const { return 0; }
+  [[nodiscard]] Index queries() const { return key_width * width; }
+  [[nodiscard]] Index values() const { return 2 * key_width * width; }
+  [[nodiscard]] Index embedding() const { return values() + width * width; }
+  [[nodiscard]] Index size() const { return embedding() + (embedded ? width * vocabulary : 0); }
+};
+
+using ConstView = Eigen::Map<const Matrix<double>>;
+using View = Eigen::Map<Matrix<double>>;
+
+/// W_V and s as the attention sees them, (Tv + 1 square) each: W_E' W_V W_E and the logits.
+struct Effective {
+  Matrix<double> value, logits;
+};
+Effective effective(const Layout& layout, const Vector<double>& x);
+
+/// Gradients of the effective matrices to those of the parameters; adds to `dx`, each part times
+/// its factor (0: frozen).
+void chain(const Layout& layout, const Vector<double>& x, const Matrix<double>& dvalue,
+           const Matrix<double>& dlogits, Vector<double>& dx);
+
+Vector<double> start(const Training& training);
+
+/// From named parameters. Throws InputError.
+Training training(const Parameters& parameters, std::uint64_t seed);
+std::vector<ParameterInfo> parameter_infos();
+
+/// Documents of a file: words 0 .. Tv - 1 by spaces, one document a line, closed by END. Words are
+/// numbered from 1 here. Throws InputError with the line.
+std::vector<std::vector<Index>> read_documents(const std::string& path, Index words);
+
+}  // namespace popgrad::topic

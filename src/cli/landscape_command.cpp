@@ -1,0 +1,425 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/options.hpp"
+#include "cli/produce.hpp"
+#include "cli/progress.hpp"
+#include "io/atomic_file.hpp"
+#include "io/run_record.hpp"
+#include "io/table.hpp"
+#include "popgrad/error.hpp"
+#include "popgrad/topic/optimum.hpp"
+#include "popgrad/topic/population_flow.hpp"
+#include "popgrad/topic/value_optimum.hpp"
+#include "report/certificate.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+using namespace popgrad::topic;
+
+constexpr const char* where = "popgrad landscape";
+
+struct LandscapeOptions {
+  std::shared_ptr<CommonOptions> common;
+  std::vector<std::string> points;
+  std::string alphas, betas, tolerance = "1e-9", around;
+  int grid = 0, slice = 0, slice_points = 41;
+  double span = 1;
+  bool no_certificate = false;
+};
+
+Rational number(const std::string& option, const std::string& text) {
+  try {
+    return from_text<Rational>(text);
+  } catch (const std::invalid_argument&) {
+    reject(where, option, text, "is not a number; give a decimal or p/q");
+  }
+}
+
+std::pair<std::string, std::string> pair_of(const std::string& option, const std::string& text) {
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos || text.find(',', comma + 1) != std::string::npos) {
+    reject(where, option, text, "must be two numbers, e.g. 2,1/2");
+  }
+  return {text.substr(0, comma), text.substr(comma + 1)};
+}
+
+Matrix<Rational> matrix_from_file(const std::string& path, Index size) {
+  const Json given = parse_json_keeping_digits(read_file(path), path);
+  const Parameters p("topic", given);
+  if (!p.has("W_V")) {
+    throw InputError(fmt::format("{}: has no \"W_V\"; give {{\"W_V\": [[...], ...]}}", path));
+  }
+  Matrix<Rational> value = p.matrix<Rational>("W_V");
+  if (value.rows() != size || value.cols() != size) {
+    reject(where, "W_V", fmt::format("{} x {}", value.rows(), value.cols()),
+           fmt::format("must be {0} x {0}: [MASK] and T v words", size));
+  }
+  return value;
+}
+
+struct Made {
+  TopicLaw<Rational> law;
+  std::string value;
+  bool block = false;  // as opposed to a whole matrix
+  BlockValue<Rational> numbers;
+  Matrix<Rational> matrix;
+  Landscape<Rational> landscape;
+};
+
+Made make(const Parameters& p) {
+  Made made;
+  made.law = topic_law<Rational>(p);
+  made.value = p.text("value", "block");
+  made.block = true;
+  if (made.value == "block") {
+    made.numbers = minimum_norm_value(made.law);
+  } else if (made.value == "diagonal") {
+    made.numbers = diagonal_value(made.law);
+  } else if (made.value.starts_with("mixture:")) {
+    made.numbers = mixture_value(made.law, number("--value mixture", made.value.substr(8)));
+  } else if (std::filesystem::exists(made.value)) {
+    made.block = false;
+    constexpr Index most_words = 2000;
+    if (made.law.vocabulary() > most_words) {
+      reject(where, "--T", std::to_string(made.law.topics),
+             fmt::format("times --v {} is too large for a matrix from a file; at most {} words",
+                         made.law.words, most_words));
+    }
+    made.matrix = matrix_from_file(made.value, made.law.vocabulary());
+  } else {
+    reject(where, "--value", made.value,
+           "must be block, diagonal, mixture:THETA or a JSON file with W_V; there is no such file");
+  }
+  made.landscape =
+      made.block ? landscape(made.law, made.numbers) : landscape(made.law, made.matrix);
+  return made;
+}
+
+Box<Rational> box_of(const LandscapeOptions& o, const Made& made) {
+  const auto far = Rational(20) * Rational(static_cast<int>(made.law.active * made.law.words));
+  const bool line = made.landscape.depends_on_sum_alone(made.law.words);
+  Box<Rational> box{Rational(0), far, Rational(0), line ? far : Rational(20)};
+  const auto range = [](const char* option, const std::string& text, Rational& low,
+                        Rational& high) {
+    if (text.empty()) return;
+    const auto [first, second] = pair_of(option, text);
+    low = number(option, first);
+    high = number(option, second);
+    if (low < 0 || !(low < high)) {
+      reject(where, option, text, "must be LOW,HIGH with 0 <= LOW < HIGH: weights are >= 0");
+    }
+  };
+  range("--alpha", o.alphas, box.alpha_low, box.alpha_high);
+  range("--beta", o.betas, box.beta_low, box.beta_high);
+  return box;
+}
+
+std::vector<double> spread(const Rational& low, const Rational& high, int count) {
+  return equally_spaced(to_double(low), to_double(high), static_cast<std::size_t>(count));
+}
+
+// ---- slices of the full model ------------------------------------------------------------------
+
+// Gaussian, each column of each matrix as long as that of the parameters: filter normalisation.
+Vector<double> random_direction(const Layout& layout, const Vector<double>& x, std::uint64_t seed,
+                                std::uint64_t which) {
+  Vector<double> direction(x.size());
+  Stream stream(seed, 0xFFFFFFFEU, which);
+  for (double& d : direction) d = stream.normal();
+  const auto normalise = [&](Index begin, Index rows, Index columns) {
+    for (Index j = 0; j < columns; ++j) {
+      auto part = direction.segment(begin + j * rows, rows);
+      part *= x.segment(begin + j * rows, rows).norm() / part.norm();
+    }
+  };
+  normalise(layout.keys(), layout.key_width, layout.width);
+  normalise(layout.queries(), layout.key_width, layout.width);
+  normalise(layout.values(), layout.width, layout.width);
+  if (layout.embedded) normalise(layout.embedding(), layout.width, layout.vocabulary);
+  return direction;
+}
+
+int slices(const LandscapeOptions& o, const Parameters& p) {
+  const CommonOptions& common = *o.common;
+  const Model& model = find_model("topic");
+  const RungInfo info = find_rung(model, o.around);
+  if (info.name == "block-reduced" || info.name == "optimum") {
+    reject(where, "--around", o.around, "has no whole matrices; take flow, two-stage, gd or sgd");
+  }
+  const PopulationFlow flow(training(p, common.seed));
+  Progress bar("training", common.quiet);
+  const Report report = [&](double done) {
+    bar.update(done / 2);
+    return interrupted();
+  };
+  const AnyRung<double> rung = model.rung(info.name, p, common.seed);
+  Trajectory<double> run;
+  if (info.kind == RungKind::flow) {
+    run = produce_flow<double>(rung, info, solve_request<double>(common, info), false, nullptr, report);
+  } else {
+    run = produce_walks(rung, walk_request(common, info), {}, report).front();
+  }
+  if (!run.outcome.usable()) {
+    fmt::print(stderr, "popgrad: training stopped at t = {:.6g}: {}\n", run.outcome.t_reached,
+               describe(run.outcome.ending));
+    return numerical_failure;
+  }
+  const Vector<double>& x = run.last_state;
+  const Vector<double> first = random_direction(flow.layout(), x, common.seed, 0);
+  const Vector<double> second = random_direction(flow.layout(), x, common.seed, 1);
+  const std::vector<double> along =
+      equally_spaced(-o.span, o.span, static_cast<std::size_t>(o.slice_points));
+  std::string csv = o.slice == 2 ? "first,second,loss\n" : "first,loss\n";
+  for (const double a : along) {
+    if (o.slice == 1) csv += fmt::format("{:.17g},{:.17g}\n", a, flow.loss(x + a * first));
+    for (const double b : along) {
+      if (o.slice == 1) break;
+      csv += fmt::format("{:.17g},{:.17g},{:.17g}\n", a, b, flow.loss(x + a * first + b * second));
+    }
+    if (interrupted()) return numerical_failure;
+  }
+  if (common.output.empty() || common.output == "-") {
+    fmt::print("{}", csv);
+  } else {
+    write_atomically(common.output, csv);
+  }
+  return success;
+}
+
+// ---- the landscape itself ----------------------------------------------------------------------
+
+void print_minimum(const Made& made, const Certificate& c) {
+  const auto range = [](const Rational& low, const Rational& high) {
+    return fmt::format("[{:.8g}, {:.8g}]", to_double(low), to_double(high));
+  };
+  fmt::print("minimum      {:.12g}, certified within [{:.12g}, {:.12g}]\n", to_double(c.upper),
+             to_double(c.lower), to_double(c.upper));
+  if (c.on_line) {
+    fmt::print("minimisers   the line alpha + {} beta = g, g in {}\n", made.law.words - 1,
+               range(c.minimisers.alpha_low, c.minimisers.alpha_high));
+  } else {
+    fmt::print("minimisers   alpha in {}, beta in {}\n",
+               range(c.minimisers.alpha_low, c.minimisers.alpha_high),
+               range(c.minimisers.beta_low, c.minimisers.beta_high));
+  }
+  fmt::print("best point   alpha = {:.12g}, beta = {:.12g}\n", to_double(c.alpha),
+             to_double(c.beta));
+  const Vector<Rational> gradient = made.landscape.gradient(c.alpha, c.beta);
+  const Matrix<Rational> hessian = made.landscape.hessian(c.alpha, c.beta);
+  const Inertia signs = inertia(hessian);
+  fmt::print("gradient     ({:.3g}, {:.3g}); Hessian ({:.6g}, {:.6g}; {:.6g})\n",
+             to_double(gradient[0]), to_double(gradient[1]), to_double(hessian(0, 0)),
+             to_double(hessian(0, 1)), to_double(hessian(1, 1)));
+  fmt::print("inertia      {} positive, {} zero, {} negative (exact)\n", signs.positive, signs.zero,
+             signs.negative);
+  fmt::print("boxes        {} examined, {} in the certificate\n", c.boxes, c.leaves.size());
+}
+
+Json points_json(const LandscapeOptions& o, const Made& made) {
+  Json points = Json::array();
+  for (const std::string& text : o.points) {
+    const auto [first, second] = pair_of("--at", text);
+    const Rational alpha = number("--at", first);
+    const Rational beta = number("--at", second);
+    for (const auto& part : made.landscape.parts) {
+      if (!(part.normaliser(alpha, beta) > 0)) {
+        reject(where, "--at", text, "makes all attention vanish or negative; weights are >= 0");
+      }
+    }
+    const Rational value = made.landscape(alpha, beta);
+    // Exact where the point was given as fractions.
+    if (text.find('/') != std::string::npos) {
+      points.push_back({{"alpha", first}, {"beta", second}, {"value", to_text(value)}});
+    } else {
+      points.push_back(
+          {{"alpha", to_double(alpha)}, {"beta", to_double(beta)}, {"value", to_double(value)}});
+    }
+  }
+  return points;
+}
+
+int look(const LandscapeOptions& o, const Parameters& p) {
+  const CommonOptions& common = *o.common;
+  const Made made = make(p);
+  const Box<Rational> box = box_of(o, made);
+  const std::string suffix = std::filesystem::path(common.output).extension().string();
+  const bool json = suffix == ".json" || (common.output == "-" && o.grid == 0);
+  if (!common.output.empty() && common.output != "-") {
+    if (suffix != ".json" && suffix != ".csv") {
+      reject(where, "--output", common.output, "must end in .json or .csv, or be -");
+    }
+    check_writable(common.output);
+  }
+  Json result = Json::object();
+  Json& parameters = result["parameters"];
+  parameters = {{"T", made.law.topics},
+                {"tau", made.law.active},
+                {"v", made.law.words},
+                {"p_m", to_text(made.law.masked)},
+                {"p_c", to_text(made.law.correct)},
+                {"p_r", to_text(made.law.random)}};
+  result["value"] = made.value;
+  std::vector<double> alphas;
+  std::vector<double> betas;
+  std::vector<double> values;
+  if (o.grid > 0) {
+    alphas = spread(box.alpha_low, box.alpha_high, o.grid);
+    betas = spread(box.beta_low, box.beta_high, o.grid);
+    values = on_grid(made.landscape.cast<double>(), alphas, betas, common.jobs);
+  }
+  result["minimum"] = nullptr;
+  result["certificate"] = nullptr;
+  const Json points = points_json(o, made);
+  if (!o.no_certificate) {
+    const Rational tolerance = number("--tolerance", o.tolerance);
+    if (!(tolerance > 0)) reject(where, "--tolerance", o.tolerance, "must be > 0");
+    const Certificate c = certify_minimum(made.law, made.landscape, box, tolerance);
+    result["minimum"] = {
+        {"alpha", to_double(c.alpha)}, {"beta", to_double(c.beta)}, {"value", to_double(c.upper)}};
+    result["certificate"] = certificate_json(c);
+    if (made.block) {
+      result["certificate"]["W_V"] = {{"w0", to_text(made.numbers.mask)},
+                                      {"diagonal", to_text(made.numbers.diagonal)},
+                                      {"same", to_text(made.numbers.same)},
+                                      {"other", to_text(made.numbers.other)}};
+    } else {
+      Json rows = Json::array();
+      for (Index i = 0; i < made.matrix.rows(); ++i) {
+        Json row = Json::array();
+        for (Index j = 0; j < made.matrix.cols(); ++j) row.push_back(to_text(made.matrix(i, j)));
+        rows.push_back(std::move(row));
+      }
+      result["certificate"]["W_V"] = std::move(rows);
+    }
+    if (!common.quiet && common.output != "-") print_minimum(made, c);
+  }
+  if (!common.quiet && common.output != "-") {
+    for (const Json& point : points) {
+      const auto text = [](const Json& x) {
+        return x.is_string() ? x.get<std::string>() : fmt::format("{:.17g}", x.get<double>());
+      };
+      fmt::print("L({}, {}) = {}\n", text(point["alpha"]), text(point["beta"]),
+                 text(point["value"]));
+    }
+  }
+  if (common.output.empty()) return success;
+  std::string text;
+  if (json) {
+    result["points"] = points;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      result["points"].push_back({{"alpha", alphas[i % alphas.size()]},
+                                  {"beta", betas[i / alphas.size()]},
+                                  {"value", values[i]}});
+    }
+    text = result.dump(1) + "\n";
+  } else {
+    text = "alpha,beta,value\n";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      fmt::format_to(std::back_inserter(text), "{:.17g},{:.17g},{:.17g}\n",
+                     alphas[i % alphas.size()], betas[i / alphas.size()], values[i]);
+    }
+    for (const Json& point : points) {
+      for (const char* name : {"alpha", "beta", "value"}) {
+        const Json& x = point[name];
+        const double number =
+            x.is_string() ? to_double(from_text<Rational>(x.get<std::string>())) : x.get<double>();
+        fmt::format_to(std::back_inserter(text), "{:.17g}{}", number,
+                       std::string_view(name) == "value" ? "\n" : ",");
+      }
+    }
+  }
+  if (common.output == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    write_atomically(common.output, text);
+  }
+  return success;
+}
+
+}  // namespace
+
+Action add_landscape(CLI::App& app, const Words& words) {
+  auto o = std::make_shared<LandscapeOptions>();
+  CLI::App* command = app.add_subcommand(
+      "landscape",
+      "loss over the attention weights (alpha, beta): points, grid, certified minimum");
+  command->add_option("model", "topic")->required();
+  Words with_model = words;
+  with_model.emplace_back("topic");
+  o->common = add_common_options(*command, with_model);
+  command->remove_option(command->get_option("--value"));
+  command->add_option_function<std::string>(
+      "--value", [o](const std::string& v) { o->common->flags["value"] = v; },
+      "W_V: block, diagonal, mixture:THETA, or a JSON file with W_V (default block)");
+  command->add_option("--at", o->points, "evaluate at ALPHA,BETA; exact for p/q (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--grid", o->grid, "values on a grid of n x n points, n >= 2, into -o FILE")
+      ->check(CLI::Range(2, 20'000));
+  command->add_option("--alpha", o->alphas, "range LOW,HIGH of alpha (default 0,20 tau v)");
+  command->add_option("--beta", o->betas,
+                      "range of beta (default 0,20; 0,20 tau v where minimisers form a line)");
+  command->add_option("--tolerance", o->tolerance,
+                      "width of the certified minimum, > 0 (default 1e-9)");
+  command->add_flag("--no-certificate", o->no_certificate, "only points and grid");
+  command->add_option("--around", o->around,
+                      "slice the loss of the whole model around what this rung ends at");
+  command->add_option("--slice", o->slice, "with --around: directions, 1 or 2 (default 1)")
+      ->check(CLI::Range(1, 2));
+  command
+      ->add_option("--span", o->span, "of a slice, in lengths of the parameters, > 0 (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--points", o->slice_points, "of a slice in each direction (default 41)")
+      ->check(CLI::Range(2, 2000));
+  command->footer(
+      "The certificate in -o FILE.json can be checked on its own: python3 "
+      "tests/check_certificate.py FILE.json");
+  return [command, o]() -> int {
+    const std::string name = command->get_option("model")->as<std::string>();
+    if (name != "topic") {
+      reject(where, "model", name, "has no landscape of two weights; give topic");
+    }
+    o->common->model = name;
+    apply_config(*command, *o->common);
+    const bool sliced = !o->around.empty();
+    if (!sliced && (o->slice != 0 || command->get_option("--span")->count() > 0 ||
+                    command->get_option("--points")->count() > 0)) {
+      reject(where, "--slice", std::to_string(o->slice),
+             "belongs to --around RUNG; give that as well");
+    }
+    if (o->slice == 0) o->slice = 1;
+    if (o->grid > 0 && o->common->output.empty()) {
+      reject(where, "--grid", std::to_string(o->grid), "needs -o FILE.csv, FILE.json or -");
+    }
+    const Model& model = find_model("topic");
+    if (sliced) {
+      const Parameters p = gather_parameters(*o->common, model, o->around);
+      return slices(*o, p);
+    }
+    // Of the model only what makes the law, and the value.
+    Parameters p("topic", Json::object());
+    if (!o->common->instance.empty()) {
+      p = Parameters(
+          "topic", parse_json_keeping_digits(read_file(o->common->instance), o->common->instance));
+    }
+    for (const auto& [key, text] : o->common->flags) p.set(key, text);
+    std::vector<ParameterInfo> known;
+    for (const ParameterInfo& info : model.parameters()) {
+      if (info.rungs.empty() || info.name == "value") {
+        known.push_back(info);
+        known.back().rungs.clear();
+      }
+    }
+    p.check_names(known, "landscape");
+    return look(*o, p);
+  };
+}
+
+}  // namespace popgrad::cli

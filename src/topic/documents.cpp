@@ -1,0 +1,131 @@
+#include "topic/documents.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace popgrad::topic {
+
+DocumentLoss::DocumentLoss(const Training& training)
+    : training_(training), counts_(static_cast<std::size_t>(training.law.vocabulary()), 0.0) {}
+
+void DocumentLoss::draw(Stream& stream) {
+  const TopicLaw<double>& law = training_.law;
+  if (!training_.corpus.empty()) {
+    words_ = training_.corpus[stream.index(static_cast<std::uint32_t>(training_.corpus.size()))];
+  } else {
+    // Floyd's sampling of the topics.
+    std::vector<Index> topics;
+    for (Index j = law.topics - law.active; j < law.topics; ++j) {
+      const auto t = static_cast<Index>(stream.index(static_cast<std::uint32_t>(j + 1)));
+      topics.push_back(std::find(topics.begin(), topics.end(), t) == topics.end() ? t : j);
+    }
+    words_.resize(static_cast<std::size_t>(training_.document));
+    const auto choices = static_cast<std::uint32_t>(law.active * law.words);
+    for (Index& word : words_) {
+      const auto drawn = static_cast<Index>(stream.index(choices));
+      word =
+          1 + topics[static_cast<std::size_t>(drawn / law.words)] * law.words + drawn % law.words;
+    }
+  }
+  masked_ = words_;
+  selected_.clear();
+  for (const Index token : present_) counts_[static_cast<std::size_t>(token)] = 0;
+  present_.clear();
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    if (stream.uniform() < law.masked) {
+      const double kind = stream.uniform();
+      if (kind >= law.correct) {
+        masked_[i] = kind < law.correct + law.random
+                         ? 1 + static_cast<Index>(
+                                   stream.index(static_cast<std::uint32_t>(law.topics * law.words)))
+                         : 0;
+      }
+      selected_.emplace_back(masked_[i], words_[i]);
+    }
+    if (counts_[static_cast<std::size_t>(masked_[i])]++ == 0) present_.push_back(masked_[i]);
+  }
+  std::sort(selected_.begin(), selected_.end());
+}
+
+double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<double>& dvalue,
+                                  Matrix<double>& dlogits) {
+  const auto length = static_cast<double>(words_.size());
+  const double share = weight / (training_.law.masked * length);
+  const auto keys = static_cast<Index>(present_.size());
+  Vector<double> pull(keys), out, slope;
+  double loss = 0;
+  for (std::size_t begin = 0; begin < selected_.size();) {
+    const Index query = selected_[begin].first;
+    std::size_t end = begin;
+    while (end < selected_.size() && selected_[end].first == query) ++end;
+    double top = -HUGE_VAL;
+    for (const Index j : present_) top = std::max(top, now.logits(j, query));
+    double z = 0;
+    out.setZero(now.value.rows());
+    for (Index k = 0; k < keys; ++k) {
+      const Index j = present_[static_cast<std::size_t>(k)];
+      pull[k] = counts_[static_cast<std::size_t>(j)] * std::exp(now.logits(j, query) - top);
+      z += pull[k];
+      out += pull[k] * now.value.col(j);
+    }
+    out /= z;
+    const auto mass = static_cast<double>(end - begin);
+    if (training_.loss == LossKind::squared) {
+      slope = 2 * mass * out;
+      loss += share * mass * (out.squaredNorm() + 1);
+      for (std::size_t i = begin; i < end; ++i) {
+        slope[selected_[i].second] -= 2;
+        loss -= 2 * share * out[selected_[i].second];
+      }
+    } else {
+      const double highest = out.maxCoeff();
+      slope = (out.array() - highest).exp();
+      const double sum = slope.sum();
+      slope *= mass / sum;
+      loss += share * mass * (highest + std::log(sum));
+      for (std::size_t i = begin; i < end; ++i) {
+        slope[selected_[i].second] -= 1;
+        loss -= share * out[selected_[i].second];
+      }
+    }
+    slope *= share;
+    const double along = slope.dot(out);
+    for (Index k = 0; k < keys; ++k) {
+      const Index j = present_[static_cast<std::size_t>(k)];
+      const double a = pull[k] / z;
+      dlogits(j, query) += a * (slope.dot(now.value.col(j)) - along);
+      dvalue.col(j) += a * slope;
+    }
+    begin = end;
+  }
+  return loss;
+}
+
+Vector<double> DocumentLoss::frequencies() const {
+  return Eigen::Map<const Vector<double>>(counts_.data(), static_cast<Index>(counts_.size())) /
+         static_cast<double>(words_.size());
+}
+
+void DocumentLoss::add_attention(const Effective& now, std::array<double, 3>& sums,
+                                 std::array<double, 3>& counts) const {
+  const TopicLaw<double>& law = training_.law;
+  const auto length = static_cast<double>(words_.size());
+  for (const Index query : present_) {
+    if (query == 0) continue;
+    double z = 0;
+    for (const Index j : present_) {
+      z += counts_[static_cast<std::size_t>(j)] * std::exp(now.logits(j, query));
+    }
+    const double queries = counts_[static_cast<std::size_t>(query)];
+    for (const Index j : present_) {
+      if (j == 0) continue;
+      const std::size_t kind = j == query ? 0 : law.topic_of(j) == law.topic_of(query) ? 1 : 2;
+      const double pairs = queries * counts_[static_cast<std::size_t>(j)];
+      sums[kind] += pairs * length * std::exp(now.logits(j, query)) / z;
+      counts[kind] += pairs;
+    }
+  }
+}
+
+}  // namespace popgrad::topic

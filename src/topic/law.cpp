@@ -1,0 +1,77 @@
+#include "popgrad/topic/law.hpp"
+
+#include <fmt/format.h>
+
+#include "popgrad/error.hpp"
+#include "popgrad/scalar/rational.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad::topic {
+
+template <class T>
+TopicLaw<T> topic_law(const Parameters& p) {
+  constexpr const char* where = "topic";
+  TopicLaw<T> law;
+  law.topics = p.count("T", 10, 2, 1'000'000'000);
+  law.active = p.count("tau", 4, 1, 1'000'000'000);
+  law.words = p.count("v", 10, 1, 1'000'000'000);
+  if (law.active >= law.topics) {
+    reject(where, "--tau", std::to_string(law.active),
+           fmt::format("must be < --T {}: with all topics in it every document is the same",
+                       law.topics));
+  }
+  // Counts are kept as int by scalars.
+  if (law.words > 2'000'000'000 / law.topics) {
+    reject(where, "--v", std::to_string(law.words),
+           fmt::format("times --T {} must be at most 2e9 words", law.topics));
+  }
+  law.masked = p.number<T>("p_m", "0.15");
+  law.correct = p.number<T>("p_c", "0.1");
+  law.random = p.number<T>("p_r", "0.1");
+  const auto between = [&](const char* name, const T& value, bool zero) {
+    if ((zero ? value < T(0) : !(value > T(0))) || value > T(1)) {
+      reject(where, "--" + std::string(name), to_text(value),
+             zero ? "must be from 0 to 1" : "must be > 0 and <= 1");
+    }
+  };
+  between("p_m", law.masked, false);
+  between("p_c", law.correct, true);
+  between("p_r", law.random, true);
+  if (!(law.hidden() > T(0))) {
+    reject(where, "--p_r", to_text(law.random),
+           fmt::format("with --p_c {} leaves nothing for [MASK]; p_c + p_r must be < 1, as W_V "
+                       "divides by the frequency of [MASK]",
+                       to_text(law.correct)));
+  }
+  return law;
+}
+
+std::vector<std::vector<Index>> subsets(Index topics, Index active) {
+  std::vector<std::vector<Index>> all;
+  std::vector<Index> chosen(static_cast<std::size_t>(active));
+  for (Index i = 0; i < active; ++i) chosen[static_cast<std::size_t>(i)] = i;
+  while (true) {
+    all.push_back(chosen);
+    Index last = active - 1;
+    while (last >= 0 && chosen[static_cast<std::size_t>(last)] == topics - active + last) --last;
+    if (last < 0) return all;
+    ++chosen[static_cast<std::size_t>(last)];
+    for (Index i = last + 1; i < active; ++i) {
+      chosen[static_cast<std::size_t>(i)] = chosen[static_cast<std::size_t>(i - 1)] + 1;
+    }
+  }
+}
+
+double subset_count(Index topics, Index active) {
+  double count = 1;
+  for (Index i = 1; i <= active; ++i) {
+    count *= static_cast<double>(topics - active + i) / static_cast<double>(i);
+  }
+  return count;
+}
+
+template TopicLaw<double> topic_law(const Parameters&);
+template TopicLaw<Real> topic_law(const Parameters&);
+template TopicLaw<Rational> topic_law(const Parameters&);
+
+}  // namespace popgrad::topic

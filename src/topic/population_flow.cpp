@@ -1,0 +1,201 @@
+#include "popgrad/topic/population_flow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/error.hpp"
+#include "topic/documents.hpp"
+
+namespace popgrad::topic {
+namespace {
+
+/// Norms beyond this are never come back from: at the optimum they are of the order of the words.
+constexpr double divergence_bound = 1e8;
+
+// Averages of a symmetric kind over the words.
+struct ByKind {
+  double diagonal = 0, same = 0, other = 0;
+};
+
+ByKind averages(const TopicLaw<double>& law, const Matrix<double>& m) {
+  ByKind sum;
+  const Index v = law.words;
+  for (Index t = 0; t < law.topics; ++t) sum.same += m.block(1 + t * v, 1 + t * v, v, v).sum();
+  const double all = m.bottomRightCorner(m.rows() - 1, m.cols() - 1).sum();
+  const auto words = static_cast<double>(law.topics * v);
+  const auto n = static_cast<double>(v);
+  sum.other = (all - sum.same) / (words * (words - n));
+  sum.diagonal = m.diagonal().tail(m.rows() - 1).sum();
+  sum.same = v > 1 ? (sum.same - sum.diagonal) / (words * (n - 1)) : 0.0;
+  sum.diagonal /= words;
+  return sum;
+}
+
+}  // namespace
+
+PopulationFlow::PopulationFlow(Training training)
+    : training_(std::move(training)),
+      layout_(training_),
+      expectation_(training_.law, training_.loss) {}
+
+std::vector<std::string> PopulationFlow::columns() const {
+  return {"loss",
+          "norm_W_V",
+          "norm_W_K",
+          "norm_W_Q",
+          "attention_same_word",
+          "attention_same_topic",
+          "attention_other_topic",
+          "value_diagonal",
+          "value_same_topic",
+          "value_other_topic",
+          "gram_diagonal",
+          "gram_same_topic",
+          "gram_other_topic"};
+}
+
+std::vector<std::string> PopulationFlow::state_names() const {
+  std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(layout_.size()));
+  const auto add = [&](const char* name, Index rows, Index columns) {
+    for (Index j = 0; j < columns; ++j) {
+      for (Index i = 0; i < rows; ++i) names.push_back(fmt::format("{}_{}_{}", name, i, j));
+    }
+  };
+  add("W_K", layout_.key_width, layout_.width);
+  add("W_Q", layout_.key_width, layout_.width);
+  add("W_V", layout_.width, layout_.width);
+  if (layout_.embedded) add("W_E", layout_.width, layout_.vocabulary);
+  return names;
+}
+
+double PopulationFlow::loss(const Vector<double>& x) const {
+  const Effective now = effective(layout_, x);
+  const double penalty =
+      training_.penalty * x.segment(layout_.values(), layout_.width * layout_.width).squaredNorm();
+  return expectation_(now.value, now.logits) + penalty;
+}
+
+void PopulationFlow::descend(const Vector<double>& x, const Matrix<double>& dvalue,
+                             const Matrix<double>& dlogits, Moving moving,
+                             Vector<double>& dx) const {
+  dx.setZero(layout_.size());
+  chain(layout_, x, dvalue, dlogits, dx);
+  const Index values = layout_.width * layout_.width;
+  if (training_.penalty > 0) {
+    dx.segment(layout_.values(), values) +=
+        2 * training_.penalty * x.segment(layout_.values(), values);
+  }
+  if (!training_.train_attention || moving == Moving::value_under_uniform_attention) {
+    dx.head(layout_.values()).setZero();
+  }
+  if (!training_.train_value || moving == Moving::attention) {
+    dx.segment(layout_.values(), values).setZero();
+  }
+  if (layout_.embedded && !training_.train_embedding) {
+    dx.tail(layout_.width * layout_.vocabulary).setZero();
+  }
+  dx = -dx;
+}
+
+void PopulationFlow::move(const Vector<double>& x, Vector<double>& dx, Moving moving) const {
+  Effective now = effective(layout_, x);
+  if (moving == Moving::value_under_uniform_attention) now.logits.setZero();
+  Matrix<double> dvalue;
+  Matrix<double> dlogits;
+  expectation_(now.value, now.logits, &dvalue, &dlogits);
+  descend(x, dvalue, dlogits, moving, dx);
+}
+
+void PopulationFlow::rhs(const Vector<double>& x, Vector<double>& dx, const double& /*t*/) const {
+  move(x, dx, Moving::all);
+}
+
+void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                                Index batch) const {
+  const Effective now = effective(layout_, x);
+  const Index size = layout_.vocabulary;
+  Matrix<double> dvalue = Matrix<double>::Zero(size, size);
+  Matrix<double> dlogits = Matrix<double>::Zero(size, size);
+  DocumentLoss documents(training_);
+  for (Index i = 0; i < batch; ++i) {
+    documents.draw(stream);
+    documents.add_gradient(now, 1 / static_cast<double>(batch), dvalue, dlogits);
+  }
+  descend(x, dvalue, dlogits, Moving::all, dx);
+}
+
+std::string PopulationFlow::divergence(const Vector<double>& x, double step, Index batch) const {
+  const double size = x.squaredNorm();
+  if (std::isfinite(size) && size < divergence_bound) return {};
+  const auto norm = [&](Index begin, Index count) {
+    const double n = x.segment(begin, count).norm();
+    return std::isfinite(n) ? fmt::format("{:.3g}", n) : std::string("beyond 1e154");
+  };
+  const Index keys = layout_.key_width * layout_.width;
+  return fmt::format(
+      "|W_K| = {}, |W_Q| = {}, |W_V| = {} at eta = {:g}: the step overshoots; {}lower "
+      "--eta",
+      norm(layout_.keys(), keys), norm(layout_.queries(), keys),
+      norm(layout_.values(), layout_.width * layout_.width), step,
+      batch > 0 ? "raise --batch or " : "");
+}
+
+void PopulationFlow::observe(const Vector<double>& x, const double& /*t*/,
+                             std::span<double> row) const {
+  const Effective now = effective(layout_, x);
+  const Index keys = layout_.key_width * layout_.width;
+  const Vector<double> values = x.segment(layout_.values(), layout_.width * layout_.width);
+  row[0] = expectation_(now.value, now.logits) + training_.penalty * values.squaredNorm();
+  row[1] = values.norm();
+  row[2] = x.segment(layout_.keys(), keys).norm();
+  row[3] = x.segment(layout_.queries(), keys).norm();
+  const AttentionByKind attention = expectation_.attention(now.logits);
+  row[4] = attention.same_word;
+  row[5] = attention.same_topic;
+  row[6] = attention.other_topic;
+  const ByKind value = averages(training_.law, now.value);
+  row[7] = value.diagonal;
+  row[8] = value.same;
+  row[9] = value.other;
+  ByKind gram{1, 0, 0};
+  if (layout_.embedded) {
+    const ConstView embedding(x.data() + layout_.embedding(), layout_.width, layout_.vocabulary);
+    gram = averages(training_.law, embedding.transpose() * embedding);
+  }
+  row[10] = gram.diagonal;
+  row[11] = gram.same;
+  row[12] = gram.other;
+}
+
+TwoStageFlow::TwoStageFlow(Training training, double switch_time)
+    : flow_(std::move(training)), switch_time_(switch_time) {}
+
+void TwoStageFlow::rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const {
+  flow_.move(x, dx,
+             t < switch_time_ ? PopulationFlow::Moving::value_under_uniform_attention
+                              : PopulationFlow::Moving::attention);
+}
+
+void TwoStageFlow::observe(const Vector<double>& x, const double& t, std::span<double> row) const {
+  flow_.observe(x, t, row);
+}
+
+double value_rate(const TopicLaw<double>& law) {
+  const auto topics = static_cast<double>(law.topics);
+  const auto active = static_cast<double>(law.active);
+  const double a = law.kept();
+  return 2 * a * a * (topics - active) /
+         (active * static_cast<double>(law.words) * topics * (topics - 1));
+}
+
+double attention_rate(const TopicLaw<double>& law, Index key_width) {
+  const auto active = static_cast<double>(law.active);
+  return 2 * law.correct * law.frequency(true) * (active - 1) /
+         (law.kept() * static_cast<double>(law.words) * active *
+          static_cast<double>(law.topics - 1) * std::sqrt(static_cast<double>(key_width)));
+}
+
+}  // namespace popgrad::topic

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Accepts or rejects a certificate that `popgrad landscape topic -o FILE.json` wrote.
+
+Exact fractions and the standard library only; nothing of popgrad is used. The loss is made anew from
+the parameters and W_V, by sums over topics; then every leaf is checked: the polynomial
+(L - level) N_0^2 N_1^2 has Bernstein coefficients > 0 there for level = upper ("above"), or >= 0 for
+level = lower ("near"). Leaves must tile the box, and upper be attained at (alpha, beta).
+Exit status 0: accepted; 1: rejected; 2: not a certificate.
+"""
+import json
+import sys
+from fractions import Fraction as F
+from math import comb
+
+
+def multiply(f, g):
+    h = {}
+    for (i, j), a in f.items():
+        for (k, l), b in g.items():
+            h[i + k, j + l] = h.get((i + k, j + l), 0) + a * b
+    return h
+
+
+def combine(*terms):
+    h = {}
+    for factor, f in terms:
+        for key, a in f.items():
+            h[key] = h.get(key, 0) + factor * a
+    return h
+
+
+def landscape(par, given):
+    """Constant, and for x = 0, 1 the polynomials Q, P, N of L = c + sum Q/N^2 - P/N."""
+    T, tau, v = par["T"], par["tau"], par["v"]
+    pm, pc, pr, words = F(par["p_m"]), F(par["p_c"]), F(par["p_r"]), T * v
+    topic = lambda word: (word - 1) // v
+    if isinstance(given, dict):  # symmetric: one query stands for all
+        w0, d, s, u = (F(given[k]) for k in ("w0", "diagonal", "same", "other"))
+        entry = lambda i, j: w0 if j == 0 else d if i == j else s if topic(i) == topic(j) else u
+        queries, W = [1], [[F(0)] * (words + 1)] + [[entry(i, j) for j in range(words + 1)] for i in range(1, words + 1)]
+    else:
+        queries, W = range(1, words + 1), [[F(x) for x in row] for row in given]
+    b, p0 = pm * pr / words, pm * (1 - pc - pr)
+    rise = (1 - (1 - pc) * pm) / (tau * v)
+    blocks = [[sum(row[1 + t * v:1 + (t + 1) * v]) for row in W] for t in range(T)]
+    dot = lambda f, g: sum(x * y for x, y in zip(f, g))
+    gram = [[dot(f, g) for g in blocks] for f in blocks]
+    onto = [[sum(f[1 + t * v:1 + (t + 1) * v]) for f in blocks] for t in range(T)]
+    # [MASK] as query attends uniformly: E |W pt|^2 - 2 pt' W' p* + 1.
+    e1, e2 = F(tau, T), F(tau * (tau - 1), T * (T - 1))
+    base = [p0 * row[0] + b * sum(f[i] for f in blocks) for i, row in enumerate(W)]
+    hidden = dot(base, base) + 1 - F(2, tau * v) * e1 * sum(base[1:])
+    for t in range(T):
+        hidden += 2 * rise * e1 * dot(base, blocks[t])
+        for r in range(T):
+            both = e1 if r == t else e2
+            hidden += rise * rise * both * gram[t][r] - F(2, tau * v) * rise * both * onto[t][r]
+    constant = pc + pr + (1 - pc - pr) * hidden
+    parts = []
+    for x in (0, 1):
+        pi = b + rise * x
+        m1 = F(tau - x, T - 1)
+        m2 = m1 * F(tau - x - 1, T - 2) if T > 2 else F(0)
+        correct, random = x * pc / len(queries), pr * (F(tau, T) if x else 1 - F(tau, T)) / len(queries)
+        Q, P = {}, {}
+        for i in queries:
+            own, others = topic(i), [t for t in range(T) if t != topic(i)]
+            rest = [sum(blocks[t][r] for t in others) for r in range(words + 1)]
+            h = {(0, 0): [p0 * W[r][0] + b * rest[r] for r in range(words + 1)],
+                 (1, 0): [pi * W[r][i] for r in range(words + 1)],
+                 (0, 1): [pi * (blocks[own][r] - W[r][i]) for r in range(words + 1)]}
+            square = {}
+            for k1, f in h.items():
+                square[k1] = square.get(k1, 0) + 2 * rise * m1 * dot(f, rest)
+                for k2, g in h.items():
+                    key = (k1[0] + k2[0], k1[1] + k2[1])
+                    square[key] = square.get(key, 0) + dot(f, g)
+            square[0, 0] += rise * rise * sum((m1 if t == r else m2) * gram[t][r] for t in others for r in others)
+            Q = combine((1, Q), (correct + random, square))
+            kept, hit = {key: f[i] for key, f in h.items()}, {}
+            kept[0, 0] += rise * m1 * rest[i]
+            for t in others + ([own] if x else []):
+                weight = 1 if t == own else m1
+                for key, f in h.items():
+                    hit[key] = hit.get(key, 0) + weight * sum(f[1 + t * v:1 + (t + 1) * v])
+                for r in others:
+                    hit[0, 0] += rise * (m1 if t in (own, r) else m2) * onto[t][r]
+            P = combine((1, P), (2 * correct, kept), (2 * random / (tau * v), hit))
+        parts.append((Q, P, {(0, 0): 1 - v * pi, (1, 0): pi, (0, 1): (v - 1) * pi}))
+    return constant, parts
+
+
+def bernstein(f, box, degree=4):
+    def one(c, low, high):
+        shifted = [sum(c[i] * comb(i, k) * low ** (i - k) for i in range(k, degree + 1)) * (high - low) ** k
+                   for k in range(degree + 1)]
+        return [sum(shifted[k] * F(comb(i, k), comb(degree, k)) for k in range(i + 1)) for i in range(degree + 1)]
+    table = [one([f.get((i, j), F(0)) for j in range(degree + 1)], *box[1]) for i in range(degree + 1)]
+    return [x for column in zip(*table) for x in one(column, *box[0])]
+
+
+def check(data):
+    c = data["certificate"]
+    lower, upper, alpha, beta = (F(c[k]) for k in ("lower", "upper", "alpha", "beta"))
+    box = [[F(x) for x in c["box"][k]] for k in ("alpha", "beta")]
+    constant, parts = landscape(data["parameters"], c["W_V"])
+    value = lambda f: sum(a * alpha ** i * beta ** j for (i, j), a in f.items())
+    if constant + sum(value(Q) / value(N) ** 2 - value(P) / value(N) for Q, P, N in parts) != upper:
+        return "upper is not the loss at (alpha, beta)"
+    if not (lower <= upper and box[0][0] <= alpha <= box[0][1] and box[1][0] <= beta <= box[1][1]):
+        return "lower, upper or the point are out of order"
+    if min(box[0][0], box[1][0]) < 0 or any(a < 0 for _, _, N in parts for a in N.values()):
+        return "the box reaches weights below 0"
+    if c["on_line"]:
+        w, line = data["parameters"]["v"] - 1, lambda f: {(i, 0): f.get((i, 0), F(0)) for i in range(3)}
+        if any(a != line(f)[i + j, 0] * comb(i + j, j) * w ** j
+               for part in parts for f in part for (i, j), a in f.items()):
+            return "the loss does not depend on alpha + (v - 1) beta alone"
+        parts = [tuple(line(f) for f in part) for part in parts]
+        box = [[box[0][k] + w * box[1][k] for k in (0, 1)], [F(0), F(0)]]
+    (Q0, P0, N0), (Q1, P1, N1) = parts
+    S0, S1 = multiply(N0, N0), multiply(N1, N1)
+    bottom = multiply(S0, S1)
+    top = combine((constant, bottom), (1, multiply(combine((1, Q0), (-1, multiply(P0, N0))), S1)),
+                  (1, multiply(combine((1, Q1), (-1, multiply(P1, N1))), S0)))
+    levels = {"above": combine((1, top), (-upper, bottom)), "near": combine((1, top), (-lower, bottom))}
+    paths = sorted(path for path, _ in c["leaves"])
+    # Halvings: leaves tile the box if none is part of another and their shares add up to 1.
+    if any(b.startswith(a) for a, b in zip(paths, paths[1:])) or sum(F(1, 2 ** len(p)) for p in paths) != 1:
+        return "the leaves do not tile the box"
+    halvings = {}
+    for path, kind in c["leaves"]:
+        part = [list(side) for side in box]
+        for depth, letter in enumerate(path):
+            if halvings.setdefault(path[:depth], letter.lower()) != letter.lower():
+                return "a box is halved in two ways"
+            side = part["ab".index(letter.lower())]
+            side[0 if letter.isupper() else 1] = (side[0] + side[1]) / 2
+        c4 = bernstein(levels[kind], part)
+        if min(c4) < 0 or (kind == "above" and min(c4) == 0):
+            return f"leaf {path or '(whole)'} is not {kind}"
+    return None
+
+
+if __name__ == "__main__":
+    try:
+        reason = check(json.load(open(sys.argv[1])))
+    except (OSError, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError) as error:
+        print(f"not a certificate: {error!r}")
+        sys.exit(2)
+    print(f"rejected: {reason}" if reason else "accepted")
+    sys.exit(1 if reason else 0)
