@@ -46,8 +46,10 @@ TEST_CASE("a check whose control is not refuted is not sound", "[statement]") {
 }
 
 TEST_CASE("every statement is registered once, with a source and controls", "[statement]") {
-  const std::map<std::string, std::string> sources{
-      {"joma", "2310.00535"}, {"scan-snap", "2305.16380"}, {"scb", "2410.23438"}};
+  const std::map<std::string, std::string> sources{{"joma", "2310.00535"},
+                                                   {"scan-snap", "2305.16380"},
+                                                   {"scb", "2410.23438"},
+                                                   {"topic", "2303.04245"}};
   std::set<std::string> ids;
   for (const Statement& s : statements()) {
     CAPTURE(s.id);

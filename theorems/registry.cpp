@@ -1,6 +1,7 @@
 #include "theorems/joma/statements.hpp"
 #include "theorems/scan_snap/statements.hpp"
 #include "theorems/scb/statements.hpp"
+#include "theorems/topic/statements.hpp"
 
 namespace popgrad {
 
@@ -45,6 +46,16 @@ const std::vector<Statement>& statements() {
       scb::softmax_link(),
       scb::lumping(),
       scb::ode_limit(),
+      topic::masked_frequencies(),
+      topic::embedding(),
+      topic::value(),
+      topic::attention_block(),
+      topic::attention_diagonal(),
+      topic::attention_limit(),
+      topic::two_stage(),
+      topic::stage2_optimum(),
+      topic::same_topic_attention(),
+      topic::ode_limit(),
   };
   return all;
 }

@@ -1,4 +1,4 @@
-#include "topic/documents.hpp"
+#include "popgrad/topic/documents.hpp"
 
 #include <algorithm>
 #include <cmath>

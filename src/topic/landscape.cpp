@@ -38,16 +38,16 @@ QuadraticForm<T> product(const LinearForm<T>& f, const LinearForm<T>& g) {
            T(f.c[2] * g.c[2])}};
 }
 
-template <class T>
-LinearForm<T> normaliser(const TopicLaw<T>& law, bool present) {
+template <class T, class Count>
+LinearForm<T> normaliser(const TopicLaw<T, Count>& law, bool present) {
   const T pi = law.frequency(present);
-  const T v = TopicLaw<T>::number(law.words);
+  const T v = TopicLaw<T, Count>::number(law.words);
   return {{T(T(1) - v * pi), pi, T((v - T(1)) * pi)}};
 }
 
 // Weights of the two kinds of query that see words: its own word kept, or a random word.
-template <class T>
-T square_weight(const TopicLaw<T>& law, bool present) {
+template <class T, class Count>
+T square_weight(const TopicLaw<T, Count>& law, bool present) {
   const T random = law.random * law.share();
   return present ? T(law.correct + random) : T(law.random - random);
 }
@@ -59,9 +59,9 @@ void QuadraticForm<T>::add_square(const T& weight, const LinearForm<T>& f) {
   add(*this, weight, product(f, f));
 }
 
-template <class T>
-Landscape<T> landscape(const TopicLaw<T>& law, const BlockValue<T>& w) {
-  const auto n = [](Index count) { return TopicLaw<T>::number(count); };
+template <class T, class Count>
+Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& w) {
+  const auto n = [](const Count& count) { return TopicLaw<T, Count>::number(count); };
   const T v = n(law.words);
   const T tau = n(law.active);
   Landscape<T> made;
@@ -85,7 +85,7 @@ Landscape<T> landscape(const TopicLaw<T>& law, const BlockValue<T>& w) {
       return {{T(base - w.other * v * pi_y + sum * pi_y), T(w.other * pi),
                T(w.other * (v - T(1)) * pi)}};
     };
-    const Index in_document = present ? law.active - 1 : law.active;
+    const Count in_document = present ? Count(law.active - 1) : law.active;
     auto& part = made.parts[present ? 1 : 0];
     part.normaliser = normaliser(law, present);
     QuadraticForm<T> squares;
@@ -319,6 +319,8 @@ template Landscape<Dual<double>> landscape(const TopicLaw<Dual<double>>&,
 template Landscape<Dual<Real>> landscape(const TopicLaw<Dual<Real>>&,
                                          const BlockValue<Dual<Real>>&);
 template Landscape<Expression> landscape(const TopicLaw<Expression>&,
+                                         const BlockValue<Expression>&);
+template Landscape<Expression> landscape(const TopicLaw<Expression, Expression>&,
                                          const BlockValue<Expression>&);
 template Landscape<double> Landscape<Rational>::cast<double>() const;
 template Landscape<Real> Landscape<Rational>::cast<Real>() const;

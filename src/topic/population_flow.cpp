@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
-#include "topic/documents.hpp"
+#include "popgrad/topic/documents.hpp"
 
 namespace popgrad::topic {
 namespace {

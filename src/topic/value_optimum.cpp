@@ -9,12 +9,12 @@
 
 namespace popgrad::topic {
 
-template <class T>
-BlockValue<T> member(const TopicLaw<T>& law, const T& u, const T& spread) {
-  const T v = TopicLaw<T>::number(law.words);
+template <class T, class Count>
+BlockValue<T> member(const TopicLaw<T, Count>& law, const T& u, const T& spread) {
+  const T v = TopicLaw<T, Count>::number(law.words);
   const T a = law.kept();
   const T b = law.stray();
-  const T s = a / v + TopicLaw<T>::number(law.topics) * b;
+  const T s = a / v + TopicLaw<T, Count>::number(law.topics) * b;
   BlockValue<T> made;
   made.mask = -(b / a + u * s) / law.mask();
   made.same = (T(1) / a + u - spread) / v;
@@ -23,15 +23,15 @@ BlockValue<T> member(const TopicLaw<T>& law, const T& u, const T& spread) {
   return made;
 }
 
-template <class T>
-BlockValue<T> diagonal_value(const TopicLaw<T>& law) {
+template <class T, class Count>
+BlockValue<T> diagonal_value(const TopicLaw<T, Count>& law) {
   return member(law, T(0), T(T(1) / law.kept()));
 }
 
-template <class T>
-BlockValue<T> minimum_norm_value(const TopicLaw<T>& law) {
-  const T v = TopicLaw<T>::number(law.words);
-  const T topics = TopicLaw<T>::number(law.topics);
+template <class T, class Count>
+BlockValue<T> minimum_norm_value(const TopicLaw<T, Count>& law) {
+  const T v = TopicLaw<T, Count>::number(law.words);
+  const T topics = TopicLaw<T, Count>::number(law.topics);
   const T a = law.kept();
   const T b = law.stray();
   const T s = a / v + topics * b;
@@ -40,8 +40,8 @@ BlockValue<T> minimum_norm_value(const TopicLaw<T>& law) {
   return member(law, u, T(0));
 }
 
-template <class T>
-BlockValue<T> mixture_value(const TopicLaw<T>& law, const T& theta) {
+template <class T, class Count>
+BlockValue<T> mixture_value(const TopicLaw<T, Count>& law, const T& theta) {
   const BlockValue<T> block = minimum_norm_value(law);
   const BlockValue<T> diagonal = diagonal_value(law);
   const auto mix = [&](const T& from, const T& to) {
@@ -155,6 +155,10 @@ POPGRAD_INSTANTIATE(Real)
 POPGRAD_INSTANTIATE(Rational)
 POPGRAD_INSTANTIATE(Expression)
 #undef POPGRAD_INSTANTIATE
+using SymbolicLaw = TopicLaw<Expression, Expression>;
+template BlockValue<Expression> member(const SymbolicLaw&, const Expression&, const Expression&);
+template BlockValue<Expression> diagonal_value(const SymbolicLaw&);
+template BlockValue<Expression> minimum_norm_value(const SymbolicLaw&);
 template BlockValue<double> penalised_value(const TopicLaw<double>&, const double&);
 template BlockValue<Real> penalised_value(const TopicLaw<Real>&, const Real&);
 template BlockValue<Rational> penalised_value(const TopicLaw<Rational>&, const Rational&);

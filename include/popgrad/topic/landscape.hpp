@@ -60,8 +60,8 @@ struct Landscape {
   [[nodiscard]] Landscape<U> cast() const;
 };
 
-template <class T>
-Landscape<T> landscape(const TopicLaw<T>& law, const BlockValue<T>& value);
+template <class T, class Count>
+Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& value);
 /// Any W_V (Tv + 1 square).
 template <class T>
 Landscape<T> landscape(const TopicLaw<T>& law, const Matrix<T>& value);

@@ -8,6 +8,7 @@
 /// Section 3. Only + - * /: every scalar.
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "popgrad/parameters.hpp"
@@ -15,16 +16,17 @@
 
 namespace popgrad::topic {
 
-template <class T>
+/// `Count` is a whole number, or a symbol where a limit in T, tau or v is taken.
+template <class T, class Count = Index>
 struct TopicLaw {
-  Index topics = 10;  ///< T
-  Index active = 4;   ///< tau, topics of a document, 1 <= tau < T
-  Index words = 10;   ///< v, of a topic
-  T masked{0};        ///< p_m, probability that a position is selected
-  T correct{0};       ///< p_c, that a selected position keeps its word
-  T random{0};        ///< p_r, that it becomes a random word
+  Count topics{10};  ///< T
+  Count active{4};   ///< tau, topics of a document, 1 <= tau < T
+  Count words{10};   ///< v, of a topic
+  T masked{0};       ///< p_m, probability that a position is selected
+  T correct{0};      ///< p_c, that a selected position keeps its word
+  T random{0};       ///< p_r, that it becomes a random word
 
-  [[nodiscard]] Index vocabulary() const { return topics * words + 1; }
+  [[nodiscard]] Count vocabulary() const { return topics * words + 1; }
   [[nodiscard]] Index topic_of(Index word) const { return (word - 1) / words; }
 
   /// a, the share of positions that keep their word other than by chance.
@@ -43,7 +45,13 @@ struct TopicLaw {
   [[nodiscard]] T share() const { return number(active) / number(topics); }
 
   /// A count as a scalar.
-  [[nodiscard]] static T number(Index count) { return T(static_cast<int>(count)); }
+  [[nodiscard]] static T number(const Count& count) {
+    if constexpr (std::is_same_v<Count, Index>) {
+      return T(static_cast<int>(count));
+    } else {
+      return T(count);
+    }
+  }
   template <class U>
   [[nodiscard]] TopicLaw<U> cast() const {
     return {topics, active, words, U(masked), U(correct), U(random)};

@@ -12,18 +12,18 @@ namespace popgrad::topic {
 
 /// A member of the family that permutations leave alone, for one u and the diagonal's share: entry
 /// d = s' + spread, so that the block sum stays. Needs p0 > 0.
-template <class T>
-BlockValue<T> member(const TopicLaw<T>& law, const T& u, const T& spread);
+template <class T, class Count>
+BlockValue<T> member(const TopicLaw<T, Count>& law, const T& u, const T& spread);
 /// d = 1/a, all other words 0: theta = 1 of the mixture.
-template <class T>
-BlockValue<T> diagonal_value(const TopicLaw<T>& law);
+template <class T, class Count>
+BlockValue<T> diagonal_value(const TopicLaw<T, Count>& law);
 /// The limit of a vanishing l2 penalty: d = s' = (1/a + u)/v, u' = u/v,
 /// u = -(1/a) (s b/p0^2 + 1/v)/(s^2/p0^2 + T/v).
-template <class T>
-BlockValue<T> minimum_norm_value(const TopicLaw<T>& law);
+template <class T, class Count>
+BlockValue<T> minimum_norm_value(const TopicLaw<T, Count>& law);
 /// (1 - theta) minimum norm + theta diagonal.
-template <class T>
-BlockValue<T> mixture_value(const TopicLaw<T>& law, const T& theta);
+template <class T, class Count>
+BlockValue<T> mixture_value(const TopicLaw<T, Count>& law, const T& theta);
 /// Penalty lambda |W|^2: W = c' (C + lambda I)^{-1} with the exact moments. Solved on the three
 /// numbers that a row has, so the cost does not depend on the size.
 template <class T>

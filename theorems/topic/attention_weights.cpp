@@ -1,0 +1,38 @@
+#include "theorems/topic/attention_weights.hpp"
+
+#include <fmt/format.h>
+
+namespace popgrad::theorems::topic {
+
+using namespace popgrad::topic;
+
+Box<Rational> weight_box(const TopicLaw<Rational>& law, bool narrow) {
+  const Rational far = Rational(20) * Rational(static_cast<int>(law.active * law.words));
+  return {Rational(0), far, Rational(0), narrow ? Rational(20) : far};
+}
+
+std::optional<Certificate> certified(const TopicLaw<Rational>& law,
+                                     const Landscape<Rational>& landscape, bool narrow,
+                                     const Rational& off, std::string& detail) {
+  const Rational tolerance = Rational(1) / 1'000'000'000;
+  try {
+    Certificate found = certify_minimum(law, landscape, weight_box(law, narrow), tolerance);
+    if (off != 0) {
+      const Rational claimed = found.upper + off;
+      found = certify_minimum(law, landscape, weight_box(law, narrow), tolerance, &claimed);
+    }
+    detail = fmt::format("min L in [{:.12f}, {:.12f}], {} boxes", to_double(found.lower),
+                         to_double(found.upper), found.boxes);
+    return found;
+  } catch (const std::domain_error& refuted) {
+    detail = refuted.what();
+    return std::nullopt;
+  }
+}
+
+Evidence certificate_evidence(const std::optional<Certificate>& certificate,
+                              const std::string& what, const std::string& detail) {
+  return identity(EvidenceKind::certified, what, certificate ? Truth::yes : Truth::no, detail);
+}
+
+}  // namespace popgrad::theorems::topic

@@ -1,0 +1,171 @@
+// Theorem    topic.ode-limit                         Status  derived here
+// Source     Li, Li, Risteski, arXiv 2303.04245, Section 4 (gradient flow in place of SGD)
+// Statement  descent follows the flow with an error O(eta); the spread of SGD over runs is
+//            O(sqrt(eta/B)); the expected gradient on documents of N tokens is off by O(1/N)
+// Hypotheses H1 a fixed time; H2 independent documents
+// Check      slopes of the three errors; the last one by many documents, N = 8 to 64
+// Controls   order 2 claimed for descent; order 1 claimed for the spread; order 2 in 1/N
+// Uses       rungs sgd, gd, flow
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/fit.hpp"
+#include "popgrad/topic/population_flow.hpp"
+#include "popgrad/walk.hpp"
+#include "theorems/topic/examples.hpp"
+#include "theorems/topic/statements.hpp"
+
+namespace popgrad::theorems::topic {
+namespace {
+
+using namespace popgrad::topic;
+
+constexpr double horizon = 40;
+
+Training small_training(Index document) {
+  Training training;
+  training.law = law_of<double>(3, 2, 2);
+  training.key_width = 3;
+  training.scale = 0.7;  // of order one at once
+  training.start = ValueStart::normal;
+  training.document = document;
+  return training;
+}
+
+WalkRequest request_of(double eta) {
+  WalkRequest request;
+  request.step_size = eta;
+  request.steps = static_cast<std::uint64_t>(std::llround(horizon / eta));
+  request.save_steps = {request.steps};
+  request.keep_states = true;
+  return request;
+}
+
+double descent_order() {
+  const AnyRung<double> rung = forget_type(PopulationFlow(small_training(64)));
+  SolveRequest<double> request = tight_request(horizon, 2);
+  request.relative_tolerance = 1e-12;
+  request.absolute_tolerance = 1e-14;
+  const Vector<double> limit = solve(rung, request).last_state;
+  const std::vector<double> etas{0.8, 0.4, 0.2, 0.1};
+  std::vector<double> errors;
+  for (const double eta : etas) {
+    const WalkRequest step = request_of(eta);
+    errors.push_back((walk(rung, rung.initial, step).front().states.front() - limit).norm());
+  }
+  return log_log_slope(etas, errors);
+}
+
+double spread_order(const Setting& setting) {
+  const AnyRung<double> rung = forget_type(PopulationFlow(small_training(64)));
+  std::vector<double> ratios, spreads;
+  std::uint32_t first = 0;
+  for (const auto& [eta, batch] : {std::pair{0.8, 2}, {0.4, 4}, {0.4, 16}, {0.2, 32}}) {
+    WalkRequest request = request_of(eta);
+    request.batch = batch;
+    request.runs = setting.full ? 1000 : 120;
+    request.first_run = first;
+    request.seed = setting.seed;
+    request.jobs = setting.jobs;
+    first += request.runs;
+    const auto runs = walk(rung, rung.initial, request);
+    Vector<double> mean = Vector<double>::Zero(rung.dimension);
+    for (const auto& run : runs) mean += run.states.front() / request.runs;
+    double variance = 0;
+    for (const auto& run : runs) {
+      variance += (run.states.front() - mean).squaredNorm() / (request.runs - 1);
+    }
+    ratios.push_back(eta / batch);
+    spreads.push_back(std::sqrt(variance));
+  }
+  return log_log_slope(ratios, spreads);
+}
+
+// Component of the error of the mean gradient along the error at the shortest documents, whose
+// share of noise is small.
+double document_order(const Setting& setting, double& noise) {
+  const std::vector<double> lengths{8, 16, 32, 64};
+  const PopulationFlow flow(small_training(8));
+  const Vector<double> x = flow.initial();
+  Vector<double> exact(x.size());
+  flow.rhs(x, exact, 0.0);
+  const Index documents = setting.full ? 2'000'000 : 300'000;
+  std::vector<double> errors;
+  Vector<double> direction;
+  noise = 0;
+  for (const double length : lengths) {
+    const PopulationFlow finite(small_training(static_cast<Index>(length)));
+    Vector<double> mean = Vector<double>::Zero(x.size());
+    double square = 0;
+    constexpr int parts = 40;
+    std::vector<Vector<double>> means;
+    for (int part = 0; part < parts; ++part) {
+      Vector<double> dx(x.size());
+      Stream stream(setting.seed, 1, static_cast<std::uint64_t>(part));
+      finite.sample_rhs(x, dx, stream, documents / parts);
+      mean += dx / parts;
+      means.push_back(dx);
+    }
+    if (direction.size() == 0) direction = (mean - exact).normalized();
+    const double error = (mean - exact).dot(direction);
+    for (const Vector<double>& one : means) {
+      square += std::pow((one - mean).dot(direction), 2) / (parts * (parts - 1.0));
+    }
+    noise = std::max(noise, std::sqrt(square) / std::fabs(error));
+    errors.push_back(std::fabs(error));
+  }
+  std::vector<double> inverse;
+  for (const double length : lengths) inverse.push_back(1 / length);
+  return log_log_slope(inverse, errors);
+}
+
+Examination examine(const Setting& setting, std::string_view variant) {
+  Examination result;
+  result.parameters = sizes(3, 2, 2);
+  result.parameters["t"] = horizon;
+  if (variant.empty() || variant == "second-order") {
+    const double claimed = variant == "second-order" ? 2.0 : 1.0;
+    const double order = descent_order();
+    result.evidence.push_back(
+        bounded(EvidenceKind::numerical, "order of descent towards the flow, minus the claimed one",
+                std::fabs(order - claimed), 0.2, "the next order adds a fraction eta of the slope",
+                fmt::format("measured {:.3f}", order)));
+  }
+  if (variant.empty() || variant == "linear-spread") {
+    const double claimed = variant == "linear-spread" ? 1.0 : 0.5;
+    const double order = spread_order(setting);
+    result.evidence.push_back(
+        bounded(EvidenceKind::statistical, "order of the spread in eta/B, minus the claimed one",
+                std::fabs(order - claimed), 0.1, "four deviations of the slope over a factor 64",
+                fmt::format("measured {:.3f}", order)));
+  }
+  if (variant.empty() || variant == "square-length") {
+    const double claimed = variant == "square-length" ? 2.0 : 1.0;
+    double noise = 0;
+    const double order = document_order(setting, noise);
+    result.evidence.push_back(bounded(
+        EvidenceKind::statistical, "order of the gradient's error in 1/N, minus the claimed one",
+        std::fabs(order - claimed), 0.25, "noise of the longest documents, and the order 1/N^2",
+        fmt::format("measured {:.3f}; noise {:.2f} of the error at worst", order, noise)));
+  }
+  return result;
+}
+
+}  // namespace
+
+Statement ode_limit() {
+  return {.id = "topic.ode-limit",
+          .claim = "descent follows the flow to O(eta), SGD to O(sqrt(eta/B)), documents to O(1/N)",
+          .paper = "arXiv 2303.04245, Section 4",
+          .status = "derived here",
+          .hypotheses = {"a fixed time", "independent documents"},
+          .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+          .controls = {{"second-order", "O(eta^2) claimed for descent"},
+                       {"linear-spread", "a spread O(eta/B)"},
+                       {"square-length", "O(1/N^2) claimed for documents"}},
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::topic
