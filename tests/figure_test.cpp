@@ -54,7 +54,7 @@ struct SearchPath {
 }  // namespace
 
 TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
-  CHECK(figures().size() == 25);
+  CHECK(figures().size() == 31);
   for (const FigureInfo& figure : figures()) {
     INFO(figure.name);
     CHECK_FALSE(figure.title.empty());

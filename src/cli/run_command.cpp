@@ -98,6 +98,9 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       const WalkRequest request = walk_request(options, info);
       record.ensemble = request.runs > 1;
       record.runs = produce_walks(rung, request, earlier.runs, report);
+      if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
+        record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+      }
       return finish(record, options, words);
     }
     record.runs = {produce_flow(rung, info, solve_request<double>(options, info),

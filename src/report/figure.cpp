@@ -21,6 +21,7 @@
 #include "report/plot_scripts.hpp"
 #include "report/scan_snap/figures.hpp"
 #include "report/scb/figures.hpp"
+#include "report/topic/figures.hpp"
 
 namespace popgrad {
 namespace {
@@ -133,8 +134,8 @@ class DrawingFolder {
 const std::vector<FigureMaker>& all_makers() {
   static const std::vector<FigureMaker> all = [] {
     std::vector<FigureMaker> list;
-    for (const auto* makers :
-         {&report::joma_figures(), &report::scan_snap_figures(), &report::scb_figures()}) {
+    for (const auto* makers : {&report::joma_figures(), &report::scan_snap_figures(),
+                               &report::scb_figures(), &report::topic_figures()}) {
       list.insert(list.end(), makers->begin(), makers->end());
     }
     return list;

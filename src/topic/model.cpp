@@ -6,6 +6,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/topic/block_flow.hpp"
+#include "popgrad/topic/corpus_audit.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
@@ -25,7 +26,14 @@ template <class T>
 BlockValue<T> block_value(const Parameters& p, const TopicLaw<T>& law, std::string_view standard) {
   const std::vector<std::string> starts{"zero", "block", "diagonal"};
   const std::string value = p.choice("value", standard, starts);
-  if (value == "block") return minimum_norm_value(law);
+  const T lambda = p.number<T>("lambda", "0");
+  if (lambda < T(0)) reject("topic", "--lambda", to_text(lambda), "must be >= 0");
+  if (lambda > T(0) && value != "block") {
+    reject("topic", "--lambda", to_text(lambda), "gives the penalised W_V; take --value block");
+  }
+  if (value == "block") {
+    return lambda > T(0) ? penalised_value(law, lambda) : minimum_norm_value(law);
+  }
   if (value == "diagonal") return diagonal_value(law);
   return {};
 }
@@ -123,6 +131,14 @@ class Topic final : public Model {
       return forget_type(TwoStageFlow(made, time));
     }
     return forget_type(PopulationFlow(made));
+  }
+
+  [[nodiscard]] std::optional<Examination> audit(std::string_view name, const Parameters& p,
+                                                 std::uint64_t seed,
+                                                 const AnyRung<double>& /*rung_made*/,
+                                                 const Trajectory<double>& run) const override {
+    if (name != "sgd" || !p.has("corpus")) return std::nullopt;
+    return audit_corpus(training(p, seed), run.last_state);
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,

@@ -34,6 +34,11 @@ NOISY_OVER_SCALING = 3       # times an in-place scaling of the same array
 LUMPED_MS = 5                # a step at N = 500, T = 1e9
 LUMPED_MB = 50               # of memory, instance included
 
+GRID_MS = 100                # 1000 x 1000 points of the landscape, two threads
+GRID_FASTER_THAN_NUMPY = 5
+CERTIFICATE_S = 2            # to 1e-9
+POPULATION_FASTER = 10       # times PyTorch, T = 10, tau = 4, v = 10, d_a = 100
+
 
 class Report:
     """Lines of a table with a verdict each."""
@@ -257,6 +262,32 @@ def scb_lumped(report, program):
                 megabytes <= LUMPED_MB)
 
 
+def topic(report, program):
+    ours, numpy = benchmarks(program, "^topic_grid", "")[0], peer("topic.py", "grid")
+    print("\nTopic landscape, 1000 x 1000 points, two threads")
+    report.line("popgrad", f"{seconds(ours) * 1e3:.2f} ms", f"<= {GRID_MS} ms",
+                seconds(ours) * 1e3 <= GRID_MS)
+    report.line(f"NumPy {numpy['version']}, vectorised", f"{numpy['seconds'] * 1e3:.1f} ms")
+    ratio = numpy["seconds"] / seconds(ours)
+    report.line("ratio", f"{ratio:.1f}", f">= {GRID_FASTER_THAN_NUMPY}",
+                ratio >= GRID_FASTER_THAN_NUMPY)
+    apart = abs(ours["least"] - numpy["least"])
+    report.line("least value, apart by", f"{apart:.1e}", "<= 1e-12", apart <= 1e-12)
+    for row, value in zip(benchmarks(program, "^topic_certificate", ""), ("diagonal", "block")):
+        report.line(f"certified minimum, {value} W_V, {row['boxes']:.0f} boxes",
+                    f"{seconds(row) * 1e3:.1f} ms", f"<= {CERTIFICATE_S} s",
+                    seconds(row) <= CERTIFICATE_S)
+    ours, torch = benchmarks(program, "^topic_population", "")[0], peer("topic.py", "population")
+    print("\nTopic population gradient, T = 10, tau = 4, v = 10, d_a = 100, two threads")
+    report.line("popgrad", f"{seconds(ours) * 1e3:.2f} ms")
+    report.line(f"PyTorch {torch['version']}, all 210 subsets", f"{torch['seconds'] * 1e3:.1f} ms")
+    ratio = torch["seconds"] / seconds(ours)
+    report.line("ratio", f"{ratio:.1f}", f">= {POPULATION_FASTER}", ratio >= POPULATION_FASTER)
+    for name in ("loss", "slope"):
+        apart = abs(ours[name] / torch[name] - 1)
+        report.line(f"{name}, apart by (relative)", f"{apart:.1e}", "<= 1e-12", apart <= 1e-12)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the compiled benchmarks")
@@ -275,6 +306,7 @@ def main():
         scb_sgd(report, options.program, min(3, options.rounds))
         scb_noisy(report, options.program)
         scb_lumped(report, options.program)
+        topic(report, options.program)
     return 0 if report.kept else 1
 
 

@@ -1,0 +1,58 @@
+// On documents of a file (10 topics of 10 words): attention between words after training, and how
+// often they occur together, over chance. Adam, cross entropy, 1500 steps.
+
+#include <cmath>
+
+#include "popgrad/error.hpp"
+#include "popgrad/topic/corpus_audit.hpp"
+#include "popgrad/topic/population_flow.hpp"
+#include "popgrad/walk.hpp"
+#include "report/topic/figures.hpp"
+#include "report/topic/matrix_block.hpp"
+
+namespace popgrad::report {
+namespace {
+
+using namespace popgrad::topic;
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  if (request.data_file.empty()) {
+    reject("popgrad figure", "--data", "",
+           "is missing: give documents, a line of words 0 to 99 each");
+  }
+  Training training;
+  training.law = {10, 4, 10, 0.15, 0.1, 0.1};
+  training.loss = LossKind::cross_entropy;
+  training.key_width = 20;
+  training.corpus = read_documents(request.data_file, 100);
+  training.seed = request.seed;
+  const Layout layout(training);
+  const AnyRung<double> rung = forget_type(PopulationFlow(training));
+  WalkRequest walk_request;
+  walk_request.step_size = 0.01;
+  walk_request.optimiser.rule = Optimiser::Rule::adam;
+  walk_request.steps = 1500;
+  walk_request.save_steps = {walk_request.steps};
+  walk_request.batch = 16;
+  walk_request.seed = request.seed;
+  const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
+  require_usable(run.outcome, request.name);
+  Matrix<double> attention = effective(layout, run.last_state).logits.bottomRightCorner(100, 100);
+  // Over the mean key of a query, which the softmax cannot see, and over what all queries give a
+  // key.
+  attention.rowwise() -= attention.colwise().mean().eval();
+  attention.colwise() -= attention.rowwise().mean().eval();
+  CsvText csv{"query", "key", "value"};
+  add_matrix(csv, attention);
+  add_matrix(csv, pointwise_information(training.corpus, 100));
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker corpus_attention_figure() {
+  return {{"topic-corpus", "Attention trained on documents of a file, beside co-occurrence", true},
+          data};
+}
+
+}  // namespace popgrad::report

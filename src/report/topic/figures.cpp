@@ -1,0 +1,12 @@
+#include "report/topic/figures.hpp"
+
+namespace popgrad::report {
+
+const std::vector<FigureMaker>& topic_figures() {
+  static const std::vector<FigureMaker> all{block_patterns_figure(),    stages_figure(),
+                                            landscape_figure(),         optimum_figure(),
+                                            attention_by_kind_figure(), corpus_attention_figure()};
+  return all;
+}
+
+}  // namespace popgrad::report

@@ -1,0 +1,21 @@
+#pragma once
+/// The figures on topic structure, one source file each; what they show is said where they are
+/// made.
+
+#include <vector>
+
+#include "report/figure_maker.hpp"
+
+namespace popgrad::report {
+
+FigureMaker block_patterns_figure();
+FigureMaker stages_figure();
+FigureMaker landscape_figure();
+FigureMaker optimum_figure();
+FigureMaker attention_by_kind_figure();
+FigureMaker corpus_attention_figure();
+
+/// In the order of `popgrad list`.
+const std::vector<FigureMaker>& topic_figures();
+
+}  // namespace popgrad::report

@@ -1,0 +1,119 @@
+// Loss over (alpha, beta) for block-wise W_V, the middle of both, and diagonal W_V: contours, the
+// certified optimum, and where attention trained on the frozen W_V goes, by the flow of W_K, W_Q
+// and by SGD. T = 5, tau = 2, v = 3.
+
+#include <cmath>
+
+#include "popgrad/solve.hpp"
+#include "popgrad/topic/optimum.hpp"
+#include "popgrad/topic/population_flow.hpp"
+#include "popgrad/topic/value_optimum.hpp"
+#include "popgrad/walk.hpp"
+#include "report/topic/figures.hpp"
+
+namespace popgrad::report {
+namespace {
+
+using namespace popgrad::topic;
+
+constexpr double most_alpha = 24;
+constexpr double most_beta = 6;
+
+// Mean weights of the same word and of others of its topic over those of other topics.
+std::pair<double, double> weights(const TopicLaw<double>& law, const Matrix<double>& logits) {
+  double own = 0;
+  double same = 0;
+  double other = 0;
+  double same_count = 0;
+  double other_count = 0;
+  for (Index i = 1; i < logits.cols(); ++i) {
+    own += logits(i, i);
+    for (Index j = 1; j < logits.rows(); ++j) {
+      if (i == j) continue;
+      const bool alike = law.topic_of(i) == law.topic_of(j);
+      (alike ? same : other) += logits(j, i);
+      (alike ? same_count : other_count) += 1;
+    }
+  }
+  const double base = other / other_count;
+  return {std::exp(own / static_cast<double>(law.vocabulary() - 1) - base),
+          std::exp(same / same_count - base)};
+}
+
+void add_path(CsvText& csv, const Layout& layout, const TopicLaw<double>& law,
+              const Trajectory<double>& run) {
+  for (const Vector<double>& x : run.states) {
+    const auto [alpha, beta] = weights(law, effective(layout, x).logits);
+    csv.number(alpha).number(beta).end_row();
+  }
+  csv.end_block();
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText grid{"alpha", "beta", "excess"};
+  CsvText optima{"alpha", "beta"};
+  CsvText paths{"alpha", "beta"};
+  const TopicLaw<Rational> exact{5, 2, 3, Rational(3) / 20, Rational(1) / 10, Rational(1) / 10};
+  for (const int half : {0, 1, 2}) {
+    const BlockValue<Rational> value = mixture_value(exact, Rational(Rational(half) / 2));
+    const Landscape<Rational> made = landscape(exact, value);
+    const Certificate c = certify_minimum(
+        exact, made, {0, static_cast<int>(most_alpha), 0, static_cast<int>(most_beta)},
+        Rational(1) / 1'000'000'000);
+    const std::vector<double> alphas = equally_spaced(0.0, most_alpha, 121);
+    const std::vector<double> betas = equally_spaced(0.0, most_beta, 81);
+    const std::vector<double> values = on_grid(made.cast<double>(), alphas, betas, request.jobs);
+    for (std::size_t i = 0; i < betas.size(); ++i) {
+      for (std::size_t j = 0; j < alphas.size(); ++j) {
+        grid.number(alphas[j]).number(betas[i]);
+        grid.number(values[i * alphas.size() + j] - to_double(c.upper)).end_row();
+      }
+    }
+    grid.end_block();
+    if (c.on_line) {
+      const double g = to_double(Rational(c.alpha + Rational(2) * c.beta));
+      optima.number(g).number(0).end_row();
+      optima.number(g - 2 * most_beta).number(most_beta).end_row();
+    } else {
+      optima.number(to_double(c.alpha)).number(to_double(c.beta)).end_row();
+    }
+    optima.end_block();
+    Training training;
+    training.law = exact.cast<double>();
+    training.key_width = 16;
+    training.scale = 0.05;
+    training.start = ValueStart::block;
+    training.value = value.cast<double>();
+    training.train_value = false;
+    training.seed = request.seed;
+    const Layout layout(training);
+    const AnyRung<double> rung = forget_type(PopulationFlow(training));
+    SolveRequest<double> solve_request;
+    solve_request.end = 1e5;
+    solve_request.save_at = equally_spaced(0.0, solve_request.end, 401);
+    solve_request.relative_tolerance = 1e-8;
+    solve_request.absolute_tolerance = 1e-10;
+    solve_request.find_events = false;
+    solve_request.keep_states = true;
+    add_path(paths, layout, training.law, solve(rung, solve_request));
+    WalkRequest walk_request;
+    walk_request.step_size = 3;
+    walk_request.steps = 12'000;
+    walk_request.save_steps = evenly_spread_steps(walk_request.steps, 241);
+    walk_request.batch = 64;
+    walk_request.seed = request.seed;
+    walk_request.keep_states = true;
+    add_path(paths, layout, training.law, walk(rung, rung.initial, walk_request).front());
+  }
+  return {{request.name + ".csv", paths.text()},
+          {request.name + "-grid.csv", grid.text()},
+          {request.name + "-optimum.csv", optima.text()}};
+}
+
+}  // namespace
+
+FigureMaker landscape_figure() {
+  return {{"topic-landscape", "Loss over (alpha, beta) with optimum and training paths"}, data};
+}
+
+}  // namespace popgrad::report

@@ -1,0 +1,39 @@
+// Best attention over tau v against tau, block-wise and diagonal, for three values of T/tau, and
+// the limit 1/((1 - p_c) p_m). v = 10.
+
+#include "popgrad/topic/optimum.hpp"
+#include "popgrad/topic/value_optimum.hpp"
+#include "report/topic/figures.hpp"
+
+namespace popgrad::report {
+namespace {
+
+using namespace popgrad::topic;
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText csv{"tau", "block", "diagonal", "beta_diagonal"};
+  for (const Index spread : {4, 64, 4096}) {
+    for (Index active = 2; active <= 16'384; active *= 2) {
+      const TopicLaw<double> law{spread * active, active, 10, 0.15, 0.1, 0.1};
+      const double scale = static_cast<double>(active * law.words);
+      const auto best = [&](const BlockValue<double>& value) {
+        return find_minimum(landscape(law, value), {0, 20 * scale, 0, 20});
+      };
+      const Minimum block = best(minimum_norm_value(law));
+      const Minimum diagonal = best(diagonal_value(law));
+      csv.number(static_cast<double>(active));
+      csv.number((block.alpha + static_cast<double>(law.words - 1) * block.beta) / scale);
+      csv.number(diagonal.alpha / scale).number(diagonal.beta).end_row();
+    }
+    csv.end_block();
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker optimum_figure() {
+  return {{"topic-optimum", "Best attention against the number of topics, and its limit"}, data};
+}
+
+}  // namespace popgrad::report
