@@ -163,7 +163,8 @@ int slices(const LandscapeOptions& o, const Parameters& p) {
   const AnyRung<double> rung = model.rung(info.name, p, common.seed);
   Trajectory<double> run;
   if (info.kind == RungKind::flow) {
-    run = produce_flow<double>(rung, info, solve_request<double>(common, info), false, nullptr, report);
+    run = produce_flow<double>(rung, info, solve_request<double>(common, info), false, nullptr,
+                               report);
   } else {
     run = produce_walks(rung, walk_request(common, info), {}, report).front();
   }
@@ -212,6 +213,10 @@ void print_minimum(const Made& made, const Certificate& c) {
   }
   fmt::print("best point   alpha = {:.12g}, beta = {:.12g}\n", to_double(c.alpha),
              to_double(c.beta));
+  if (c.alpha == c.box.alpha_high || c.beta == c.box.beta_high) {
+    fmt::print("edge         it lies on the edge of the box; look further with {} LOW,HIGH\n",
+               c.alpha == c.box.alpha_high ? "--alpha" : "--beta");
+  }
   const Vector<Rational> gradient = made.landscape.gradient(c.alpha, c.beta);
   const Matrix<Rational> hessian = made.landscape.hessian(c.alpha, c.beta);
   const Inertia signs = inertia(hessian);
@@ -346,15 +351,13 @@ int look(const LandscapeOptions& o, const Parameters& p) {
 
 }  // namespace
 
-Action add_landscape(CLI::App& app, const Words& words) {
+Action add_landscape(CLI::App& app) {
   auto o = std::make_shared<LandscapeOptions>();
   CLI::App* command = app.add_subcommand(
       "landscape",
       "loss over the attention weights (alpha, beta): points, grid, certified minimum");
   command->add_option("model", "topic")->required();
-  Words with_model = words;
-  with_model.emplace_back("topic");
-  o->common = add_common_options(*command, with_model);
+  o->common = add_common_options(*command, {"topic"});
   command->remove_option(command->get_option("--value"));
   command->add_option_function<std::string>(
       "--value", [o](const std::string& v) { o->common->flags["value"] = v; },

@@ -78,6 +78,12 @@ AnyRung<T> optimum(const Parameters& p) {
     x[1] = x[1] - (hessian(0, 0) * gradient[1] - hessian(0, 1) * gradient[0]) / determinant;
     x[0] = x[0] - first;
   }
+  if (on_line) {
+    // Of the line, the point where all words of the topic get the same.
+    const T v = TopicLaw<T>::number(law.words);
+    x[0] = (x[0] + (v - T(1)) * x[1]) / v;
+    x[1] = x[0];
+  }
   Vector<T> state(6);
   state << value.mask, value.diagonal, value.same, value.other, T(log(x[0])), T(log(x[1]));
   AnyRung<T> rung = forget_type(BlockFlow<T>(law, value, false, false));

@@ -1,65 +1,18 @@
 /// The command-line contract, on the real binary.
 
-#include <sys/wait.h>
-
-#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "cli/shell.hpp"
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using namespace command_line;
 
-namespace {
-
-struct Answer {
-  int status;
-  std::string out;  // standard output and standard error together
-};
-
-// A folder of its own for every test, removed afterwards.
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "popgrad-test-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  [[nodiscard]] std::string file(const std::string& name, const std::string& text = {}) const {
-    if (!text.empty()) std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-};
-
-Answer shell(const std::string& line) {
-  FILE* pipe = ::popen(line.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Answer answer{};
-  std::array<char, 4096> buffer{};
-  std::size_t n = 0;
-  while ((n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0) {
-    answer.out.append(buffer.data(), n);
-  }
-  answer.status = WEXITSTATUS(::pclose(pipe));
-  return answer;
-}
-
-Answer popgrad(const std::string& words) {
-  return shell(std::string(POPGRAD_BINARY) + " " + words + " 2>&1");
-}
-
-std::string content(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
   const Folder folder;

@@ -1,0 +1,130 @@
+/// `landscape` and `sweep` on the real binary, and the checker of certificates on its own.
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/shell.hpp"
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using namespace command_line;
+
+namespace {
+
+Answer check_certificate(const std::string& file) {
+  return shell(std::string("python3 ") + POPGRAD_SOURCE_DIR "/tests/check_certificate.py " + file +
+               " 2>&1");
+}
+
+}  // namespace
+
+TEST_CASE("landscape: certificates that an independent checker accepts, and rejects", "[cli]") {
+  const Folder folder;
+  const std::string file = folder.file("certificate.json");
+  for (const char* value : {"block", "diagonal", "mixture:1/3"}) {
+    CAPTURE(value);
+    const Answer made = popgrad(std::string("landscape topic --T 5 --tau 2 --v 3 --value ") +
+                                value + " -o " + file);
+    REQUIRE(made.status == 0);
+    CHECK_THAT(made.out, Catch::Contains("certified within"));
+    const Answer accepted = check_certificate(file);
+    CHECK(accepted.status == 0);
+    CHECK(accepted.out == "accepted\n");
+    // A minimum that is too low, a box left out, another law: all rejected.
+    for (const char* wrong : {"lower", "leaf", "law", "point"}) {
+      CAPTURE(wrong);
+      Json data = Json::parse(content(file));
+      Json& c = data["certificate"];
+      if (std::string(wrong) == "lower") c["lower"] = c["upper"];
+      if (std::string(wrong) == "leaf") c["leaves"].erase(0);
+      if (std::string(wrong) == "law") data["parameters"]["p_c"] = "1/9";
+      if (std::string(wrong) == "point") c["alpha"] = "1";
+      const Answer rejected = check_certificate(folder.file("wrong.json", data.dump()));
+      CHECK(rejected.status == 1);
+      CHECK_THAT(rejected.out, Catch::Contains("rejected: "));
+    }
+  }
+  CHECK(check_certificate(folder.file("none.json", "{}")).status == 2);
+}
+
+TEST_CASE("landscape: points, grids and matrices from files", "[cli]") {
+  const Folder folder;
+  const Answer exact = popgrad("landscape topic --T 5 --tau 2 --v 3 --at 11,1/2 --no-certificate");
+  CHECK(exact.status == 0);
+  CHECK_THAT(exact.out, Catch::Matches("L\\(11, 1/2\\) = [0-9]+/[0-9]+\n"));
+  const std::string grid = folder.file("grid.csv");
+  CHECK(popgrad("landscape topic --T 5 --tau 2 --v 3 --grid 20 --quiet -o " + grid).status == 0);
+  const std::string text = content(grid);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 401);
+  // A whole matrix with the numbers of the diagonal one.
+  Json rows = Json::array();
+  for (int i = 0; i < 5; ++i) {
+    Json row = Json::array();
+    for (int j = 0; j < 5; ++j) row.push_back(i == j && i > 0 ? 2 : 0);
+    rows.push_back(row);
+  }
+  const std::string matrix = folder.file("W.json", Json{{"W_V", rows}}.dump());
+  const std::string out = folder.file("out.json");
+  CHECK(popgrad("landscape topic --T 2 --tau 1 --v 2 --value " + matrix + " --at 1,2 -o " + out)
+            .status == 0);
+  CHECK(check_certificate(out).out == "accepted\n");
+  const Answer slice = popgrad(
+      "landscape topic --T 3 --tau 1 --v 2 --d_a 3 --around flow --t1 50 --slice 2 --points 5 -o "
+      "-");
+  CHECK(slice.status == 0);
+  CHECK(std::count(slice.out.begin(), slice.out.end(), '\n') == 26);
+}
+
+TEST_CASE("landscape and sweep: mistakes are told in one line", "[cli]") {
+  for (const char* words : {"landscape topic --tau 10",
+                            "landscape topic --value nowhere.json",
+                            "landscape topic --at 1",
+                            "landscape topic --at 1,x",
+                            "landscape topic --alpha 3,1",
+                            "landscape joma",
+                            "landscape topic --grid 10",
+                            "landscape topic --slice 2",
+                            "landscape topic --around optimum",
+                            "landscape topic --tolerance 0",
+                            "landscape topic --grid 5 -o out.xyz",
+                            "sweep topic optimum",
+                            "sweep topic optimum --over taw=1",
+                            "sweep topic optimum --over tau",
+                            "sweep topic optimum --over tau=4:2:3",
+                            "sweep topic optimum --over tau=2 --success 'los<=1'",
+                            "sweep topic optimum --over tau=2 --success loss",
+                            "run topic flow --T 40 --tau 20",
+                            "run topic flow --train VK",
+                            "run topic block-reduced --N 5",
+                            "run topic sgd --corpus nowhere"}) {
+    CAPTURE(words);
+    const Answer answer = popgrad(words);
+    CHECK(answer.status == 2);
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("sweep: a grid, success rates, and going on where it was stopped", "[cli]") {
+  const Folder folder;
+  const std::string file = folder.file("sweep.csv");
+  const std::string words =
+      "sweep topic optimum --over tau=2,3 --over value=block,diagonal "
+      "--success 'loss<=0.95' --quiet -o " +
+      file;
+  REQUIRE(popgrad(words).status == 0);
+  const std::string whole = content(file);
+  CHECK(whole.starts_with("tau,value,runs,ended,success,loss,"));
+  CHECK(std::count(whole.begin(), whole.end(), '\n') == 5);
+  // Cut off the last two cells: the same command makes them again.
+  const std::size_t cut = whole.find("\n3,") + 1;
+  std::ofstream(file) << whole.substr(0, cut);
+  CHECK(popgrad(words).status == 0);
+  CHECK(content(file) == whole);
+  CHECK(popgrad("sweep topic optimum --over tau=2,4 -o " + file).status == 2);
+  const Answer runs =
+      popgrad("sweep scb sgd --T 20 --over eta=0.01,0.02 --batch 4 --steps 20 --runs 3");
+  CHECK(runs.status == 0);
+  CHECK_THAT(runs.out, Catch::StartsWith("eta,runs,ended,alpha_V,alpha_V_deviation,"));
+}
