@@ -76,8 +76,10 @@ namespace {
 // there by the tests of the model.
 bool too_long_here(const std::string& id) {
 #ifdef __SANITIZE_ADDRESS__
-  static const std::set<std::string> ensembles{"scb.convergence", "scb.two-stages", "scb.transfer",
-                                               "scb.branch",      "scb.l1-needed",  "scb.lumping"};
+  static const std::set<std::string> ensembles{
+      "scb.convergence", "scb.two-stages", "scb.transfer",    "scb.branch",
+      "scb.l1-needed",   "scb.lumping",    "topic.two-stage", "topic.same-topic-attention",
+      "topic.ode-limit"};
   return ensembles.contains(id);
 #else
   return id.empty();
