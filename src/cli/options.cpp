@@ -159,6 +159,14 @@ Parameters gather_parameters(const CommonOptions& options, const Model& model,
   return parameters;
 }
 
+void refuse_options(const CLI::App& command, const std::vector<std::string>& names,
+                    const std::string& why) {
+  for (const std::string& name : names) {
+    if (command.get_option(name)->count() == 0) continue;
+    reject("popgrad " + command.get_name(), name, command.get_option(name)->as<std::string>(), why);
+  }
+}
+
 void check_meaning(const CLI::App& command, const RungInfo& rung) {
   const auto given = [&](const char* name) { return command.get_option(name)->count() > 0; };
   const auto refuse = [&](const char* name, const std::string& why) {

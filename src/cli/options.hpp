@@ -51,6 +51,10 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
 /// Steps asked for: --steps or --t1, --save or --save-at, --eta, --batch, --runs, --jobs.
 WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);
 
+/// Throws InputError if one of these options is given; `why` says what they would need.
+void refuse_options(const CLI::App& command, const std::vector<std::string>& names,
+                    const std::string& why);
+
 /// Throws InputError if an option given has no meaning for this kind of rung.
 void check_meaning(const CLI::App& command, const RungInfo& rung);
 

@@ -39,10 +39,10 @@ QuadraticForm<T> product(const LinearForm<T>& f, const LinearForm<T>& g) {
 }
 
 template <class T, class Count>
-LinearForm<T> normaliser(const TopicLaw<T, Count>& law, bool present) {
+LinearForm<T> normaliser(const TopicLaw<T, Count>& law, bool present, const T& mask_weight) {
   const T pi = law.frequency(present);
   const T v = TopicLaw<T, Count>::number(law.words);
-  return {{T(T(1) - v * pi), pi, T((v - T(1)) * pi)}};
+  return {{T(T(1) - v * pi + (mask_weight - T(1)) * law.mask()), pi, T((v - T(1)) * pi)}};
 }
 
 // Weights of the two kinds of query that see words: its own word kept, or a random word.
@@ -60,16 +60,19 @@ void QuadraticForm<T>::add_square(const T& weight, const LinearForm<T>& f) {
 }
 
 template <class T, class Count>
-Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& w) {
+Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& w,
+                       const MaskWeights<T>& masks) {
   const auto n = [](const Count& count) { return TopicLaw<T, Count>::number(count); };
   const T v = n(law.words);
   const T tau = n(law.active);
   Landscape<T> made;
-  // Every kind of query has |e_w|^2 = 1; the [MASK] query attends uniformly.
+  // Every kind of query has |e_w|^2 = 1; the [MASK] query attends uniformly to words.
   const T sum = w.diagonal + w.same * (v - T(1));  // of a block
   const auto uniform = [&](bool present) {
     const T pi = law.frequency(present);
-    return T(w.mask * law.mask() + sum * pi + w.other * (T(1) - law.mask() - v * pi));
+    return T(
+        (w.mask * masks.of_mask * law.mask() + sum * pi + w.other * (T(1) - law.mask() - v * pi)) /
+        (T(1) + (masks.of_mask - T(1)) * law.mask()));
   };
   const T in = uniform(true);
   const T out = uniform(false);
@@ -77,7 +80,7 @@ Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& w) {
                                          n(law.topics - law.active) * v * out * out - T(2) * in);
   for (const bool present : {false, true}) {
     const T pi = law.frequency(present);
-    const T base = w.mask * law.mask() + w.other * (T(1) - law.mask() - v * pi);
+    const T base = w.mask * masks.of_words * law.mask() + w.other * (T(1) - law.mask() - v * pi);
     const LinearForm<T> own{{base, T(w.diagonal * pi), T(w.same * (v - T(1)) * pi)}};
     const LinearForm<T> same{{base, T(w.same * pi), T((w.diagonal + w.same * (v - T(2))) * pi)}};
     const auto other = [&](bool y) -> LinearForm<T> {
@@ -87,7 +90,7 @@ Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& w) {
     };
     const Count in_document = present ? Count(law.active - 1) : law.active;
     auto& part = made.parts[present ? 1 : 0];
-    part.normaliser = normaliser(law, present);
+    part.normaliser = normaliser(law, present, masks.of_words);
     QuadraticForm<T> squares;
     squares.add_square(T(1), own);
     squares.add_square(T(v - T(1)), same);
@@ -128,7 +131,7 @@ Landscape<T> landscape(const TopicLaw<T>& law, const Matrix<T>& value) {
   made.constant = law.correct + law.random + law.hidden() * uniform_loss(law, value);
   for (const bool present : {false, true}) {
     auto& part = made.parts[present ? 1 : 0];
-    part.normaliser = normaliser(law, present);
+    part.normaliser = normaliser(law, present, T(1));
     const T pi = law.frequency(present);
     const OtherTopics<T> moments = other_topics(law, present);
     const T random = law.random * (present ? law.share() : T(T(1) - law.share())) / words;
@@ -303,10 +306,11 @@ std::vector<double> on_grid(const Landscape<double>& made, const std::vector<dou
   return values;
 }
 
-#define POPGRAD_INSTANTIATE(T)                                               \
-  template struct QuadraticForm<T>;                                          \
-  template struct Landscape<T>;                                              \
-  template Landscape<T> landscape(const TopicLaw<T>&, const BlockValue<T>&); \
+#define POPGRAD_INSTANTIATE(T)                                              \
+  template struct QuadraticForm<T>;                                         \
+  template struct Landscape<T>;                                             \
+  template Landscape<T> landscape(const TopicLaw<T>&, const BlockValue<T>&, \
+                                  const MaskWeights<T>&);                   \
   template Landscape<T> landscape(const TopicLaw<T>&, const Matrix<T>&);
 POPGRAD_INSTANTIATE(double)
 POPGRAD_INSTANTIATE(Real)
@@ -315,13 +319,15 @@ POPGRAD_INSTANTIATE(Rational)
 template struct Landscape<Dual<double>>;
 template struct Landscape<Dual<Real>>;
 template Landscape<Dual<double>> landscape(const TopicLaw<Dual<double>>&,
-                                           const BlockValue<Dual<double>>&);
-template Landscape<Dual<Real>> landscape(const TopicLaw<Dual<Real>>&,
-                                         const BlockValue<Dual<Real>>&);
-template Landscape<Expression> landscape(const TopicLaw<Expression>&,
-                                         const BlockValue<Expression>&);
+                                           const BlockValue<Dual<double>>&,
+                                           const MaskWeights<Dual<double>>&);
+template Landscape<Dual<Real>> landscape(const TopicLaw<Dual<Real>>&, const BlockValue<Dual<Real>>&,
+                                         const MaskWeights<Dual<Real>>&);
+template Landscape<Expression> landscape(const TopicLaw<Expression>&, const BlockValue<Expression>&,
+                                         const MaskWeights<Expression>&);
 template Landscape<Expression> landscape(const TopicLaw<Expression, Expression>&,
-                                         const BlockValue<Expression>&);
+                                         const BlockValue<Expression>&,
+                                         const MaskWeights<Expression>&);
 template Landscape<double> Landscape<Rational>::cast<double>() const;
 template Landscape<Real> Landscape<Rational>::cast<Real>() const;
 

@@ -9,6 +9,7 @@
 #include "popgrad/topic/corpus_audit.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
+#include "popgrad/topic/symmetric_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 
 namespace popgrad::topic {
@@ -48,6 +49,17 @@ AnyRung<T> block_reduced(const Parameters& p) {
     reject("topic block-reduced", "--train", trained, "must be V, KQ or VKQ");
   }
   return forget_type(BlockFlow<T>(law, block_value(p, law, "zero"), has('V'), has('K')));
+}
+
+template <class T>
+AnyRung<T> symmetric(const Parameters& p) {
+  const auto law = topic_law<T>(p);
+  const T scale = p.number<T>("sigma", "0.01");
+  if (!(scale > T(0))) {
+    reject("topic symmetric", "--sigma", to_text(scale), "must be > 0: W_K = W_Q = 0 stays there");
+  }
+  return forget_type(
+      SymmetricFlow<T>(law, block_value(p, law, "zero"), p.count("d_a", 100, 1, 100'000), scale));
 }
 
 // The best (alpha, beta) for a W_V, to all digits; state and observables as in block-reduced.
@@ -112,6 +124,12 @@ class Topic final : public Model {
          "O((d_a + Tv) (Tv)^2 + Tv C(T, tau) tau^2) an evaluation", whole_columns, "20000"},
         {"two-stage", RungKind::flow, "W_V under uniform attention, then W_K and W_Q alone",
          "that of flow", whole_columns, "100000"},
+        {"symmetric", RungKind::flow, "flow on matrices that permutations of words leave alone",
+         "O(1) an evaluation, whatever T, tau and v are",
+         "loss norm_W_V norm_W_K norm_W_Q attention_same_word attention_same_topic "
+         "attention_other_topic value_diagonal value_same_topic value_other_topic alpha beta "
+         "mask_weight",
+         "20000"},
         {"block-reduced", RungKind::flow, "W_V and logits on their symmetric forms, six numbers",
          "O(1) an evaluation, whatever T, tau and v are", block_columns, "100000"},
         {"optimum", RungKind::closed_form, "the best attention for W_V block or diagonal",
@@ -125,6 +143,7 @@ class Topic final : public Model {
                                      std::uint64_t seed) const override {
     if (name == "block-reduced") return block_reduced<double>(p);
     if (name == "optimum") return optimum<double>(p);
+    if (name == "symmetric") return symmetric<double>(p);
     const Training made = training(p, seed);
     if (name == "two-stage") {
       if (made.embedding_width > 0) {
@@ -151,8 +170,9 @@ class Topic final : public Model {
                                              std::uint64_t /*seed*/) const override {
     if (name == "block-reduced") return block_reduced<Real>(p);
     if (name == "optimum") return optimum<Real>(p);
+    if (name == "symmetric") return symmetric<Real>(p);
     reject("topic " + std::string(name), "--digits", std::to_string(digits()),
-           "is for block-reduced and optimum; the whole matrices run in double");
+           "is for symmetric, block-reduced and optimum; the whole matrices run in double");
   }
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,

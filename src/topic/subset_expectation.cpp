@@ -172,8 +172,8 @@ SubsetExpectation::SubsetExpectation(const TopicLaw<double>& law, LossKind loss,
     : law_(law), loss_(loss), plain_(plain) {
   if (subset_count(law.topics, law.active) > most_subsets) {
     reject("topic", "--tau", std::to_string(law.active),
-           fmt::format("of --T {} topics makes {:.3g} subsets, more than {:.0f}; the rung "
-                       "block-reduced and 'popgrad landscape' sum over symmetry classes instead",
+           fmt::format("of --T {} topics makes {:.3g} subsets, more than {:.0f}; the rungs "
+                       "symmetric and block-reduced sum over symmetry classes instead",
                        law.topics, subset_count(law.topics, law.active), most_subsets));
   }
   for (const std::vector<Index>& subset : subsets(law.topics, law.active)) {

@@ -150,6 +150,7 @@ Training training(const Parameters& p, std::uint64_t seed) {
 
 std::vector<ParameterInfo> parameter_infos() {
   const std::vector<std::string> whole{"sgd", "gd", "flow", "two-stage"};
+  const std::vector<std::string> scaled{"sgd", "gd", "flow", "two-stage", "symmetric"};
   const std::vector<std::string> sampled{"sgd"};
   const std::vector<std::string> started{"sgd",           "gd",     "flow", "two-stage",
                                          "block-reduced", "optimum"};
@@ -165,10 +166,10 @@ std::vector<ParameterInfo> parameter_infos() {
        "0",
        "weight of |W_V|^2 in the loss, >= 0; optimum: W_V is the penalised one",
        {},
-       {"sgd", "gd", "flow", "two-stage", "optimum", "block-reduced"},
+       {"sgd", "gd", "flow", "two-stage", "optimum"},
        true},
       {"loss", "choice", "squared", "loss", {"squared", "cross-entropy"}, whole, true},
-      {"d_a", "count", "100", "rows of W_K and W_Q", {}, whole, true},
+      {"d_a", "count", "100", "rows of W_K and W_Q", {}, scaled, true},
       {"d_e", "count", "0", "width of trained embeddings; 0: one-hot", {}, whole, true},
       {"sigma",
        "number",

@@ -11,6 +11,7 @@
 #include "popgrad/topic/documents.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
+#include "popgrad/topic/symmetric_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "popgrad/walk.hpp"
 
@@ -226,4 +227,40 @@ TEST_CASE("topic: the optimum in digits is that in double", "[topic]") {
       CHECK(to_double(fine_row[i]) == Approx(row[i]).epsilon(1e-9));
     }
   }
+}
+
+TEST_CASE("topic: the symmetric flow is the whole flow from symmetric products", "[topic]") {
+  // W_K and W_Q on rows of their own: K = Q = kappa I, S = 0 exactly.
+  Training t;
+  t.law = {4, 2, 3, 0.15, 0.1, 0.1};
+  const Index size = t.law.vocabulary();
+  t.key_width = 2 * size;
+  constexpr double sigma = 0.15;
+  const PopulationFlow flow(t);
+  AnyRung<double> whole = forget_type(PopulationFlow(t));
+  whole.initial.setZero();
+  const double entry = sigma * std::sqrt(static_cast<double>(t.key_width));
+  for (Index j = 0; j < size; ++j) {
+    whole.initial[j * t.key_width + j] = entry;
+    whole.initial[flow.layout().queries() + j * t.key_width + size + j] = entry;
+  }
+  SolveRequest<double> request;
+  request.end = 6000;
+  request.save_at = equally_spaced(0.0, request.end, 13);
+  request.relative_tolerance = 1e-10;
+  request.absolute_tolerance = 1e-13;
+  const Trajectory<double> all = solve(whole, request);
+  const Trajectory<double> few =
+      solve(forget_type(SymmetricFlow<double>(t.law, {}, t.key_width, sigma)), request);
+  REQUIRE(all.outcome.usable());
+  REQUIRE(few.outcome.usable());
+  for (std::size_t i = 0; i < all.rows.size(); ++i) {
+    for (std::size_t c = 0; c < 10; ++c) {
+      INFO("row " << i << ", column " << all.columns[c]);
+      CHECK(few.columns[c] == all.columns[c]);
+      CHECK(few.rows[i][c] == Approx(all.rows[i][c]).epsilon(1e-6).margin(1e-9));
+    }
+  }
+  // Attention has moved, or this would show nothing.
+  CHECK(few.rows.back()[10] > 1.5);
 }

@@ -60,8 +60,15 @@ struct Landscape {
   [[nodiscard]] Landscape<U> cast() const;
 };
 
+/// Weight of [MASK] as a key, for queries that are words and for [MASK] itself; 1 in the landscape.
+template <class T>
+struct MaskWeights {
+  T of_words{1}, of_mask{1};
+};
+
 template <class T, class Count>
-Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& value);
+Landscape<T> landscape(const TopicLaw<T, Count>& law, const BlockValue<T>& value,
+                       const MaskWeights<T>& masks = {});
 /// Any W_V (Tv + 1 square).
 template <class T>
 Landscape<T> landscape(const TopicLaw<T>& law, const Matrix<T>& value);
