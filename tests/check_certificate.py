@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Accepts or rejects a certificate that `popgrad landscape topic -o FILE.json` wrote.
 
-Exact fractions and the standard library only; nothing of popgrad is used. The loss is made anew from
-the parameters and W_V, by sums over topics; then every leaf is checked: the polynomial
-(L - level) N_0^2 N_1^2 has Bernstein coefficients > 0 there for level = upper ("above"), or >= 0 for
-level = lower ("near"). Leaves must tile the box, and upper be attained at (alpha, beta).
-Exit status 0: accepted; 1: rejected; 2: not a certificate.
+Exact fractions, standard library only. The loss is made anew from the parameters and W_V; on every leaf
+(L - level) N_0^2 N_1^2 must have Bernstein coefficients > 0 for level = upper ("above"), or >= 0 for
+level = lower ("near"). Exit status 0: accepted; 1: rejected; 2: not a certificate.
 """
 import json
 import sys
@@ -91,7 +89,7 @@ def landscape(par, given):
 
 
 def bernstein(f, box, degree=4):
-    def one(c, low, high):
+    def one(c, low, high):  # by substitution
         shifted = [sum(c[i] * comb(i, k) * low ** (i - k) for i in range(k, degree + 1)) * (high - low) ** k
                    for k in range(degree + 1)]
         return [sum(shifted[k] * F(comb(i, k), comb(degree, k)) for k in range(i + 1)) for i in range(degree + 1)]
@@ -135,7 +133,7 @@ def check(data):
             if halvings.setdefault(path[:depth], letter.lower()) != letter.lower():
                 return "a box is halved in two ways"
             side = part["ab".index(letter.lower())]
-            side[0 if letter.isupper() else 1] = (side[0] + side[1]) / 2
+            side[0 if letter.isupper() else 1] = sum(side) / 2
         c4 = bernstein(levels[kind], part)
         if min(c4) < 0 or (kind == "above" and min(c4) == 0):
             return f"leaf {path or '(whole)'} is not {kind}"
