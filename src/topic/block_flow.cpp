@@ -5,6 +5,7 @@
 
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "topic/block_observables.hpp"
 
 namespace popgrad::topic {
 
@@ -43,15 +44,10 @@ template <class T>
 void BlockFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
   using std::exp;
   const TopicLaw<Dual<T>> law = law_.template cast<Dual<T>>();
-  const auto n = [](Index count) { return TopicLaw<T>::number(count); };
-  const T words = n(law_.topics * law_.words);
-  const T others = n(law_.words - 1);
-  const std::array<T, 6> entries{words,
-                                 words,
-                                 T(words * others),
-                                 T(words * (words - others - T(1))),
-                                 words,
-                                 T(words * others)};
+  const std::array<T, 4> of_value = entries_of_value(law_);
+  // One logit a word, and one a pair of words of its topic.
+  const std::array<T, 6> entries{of_value[0], of_value[1], of_value[2],
+                                 of_value[3], of_value[1], of_value[2]};
   Vector<Dual<T>> point = x.template cast<Dual<T>>();
   for (Index i = 0; i < 6; ++i) {
     const T& count = entries[static_cast<std::size_t>(i)];
@@ -70,21 +66,13 @@ void BlockFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const 
 
 template <class T>
 void BlockFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
-  using std::exp, std::sqrt;
-  const auto n = [](Index count) { return TopicLaw<T>::number(count); };
+  using std::exp;
   const T alpha = exp(x[4]);
   const T beta = exp(x[5]);
-  const BlockValue<T> value{x[0], x[1], x[2], x[3]};
-  row[0] = landscape(law_, value)(alpha, beta);
-  const T words = n(law_.topics * law_.words);
-  const T v = n(law_.words);
-  row[1] = sqrt(T(
-      words * (x[0] * x[0] + x[1] * x[1] + (v - T(1)) * x[2] * x[2] + (words - v) * x[3] * x[3])));
-  const T pi = law_.frequency(true);
-  const T normaliser = alpha * pi + beta * (v - T(1)) * pi + T(1) - v * pi;
-  row[2] = alpha / normaliser;
-  row[3] = law_.words > 1 ? T(beta / normaliser) : T(0);
-  row[4] = T(1) / normaliser;
+  row[0] = landscape(law_, BlockValue<T>{x[0], x[1], x[2], x[3]})(alpha, beta);
+  row[1] = value_norm(law_, x);
+  const std::array<T, 3> attention = attention_by_kind(law_, alpha, beta, T(1));
+  for (std::size_t i = 0; i < 3; ++i) row[2 + i] = attention[i];
   row[5] = x[1];
   row[6] = x[2];
   row[7] = x[3];

@@ -191,9 +191,7 @@ Vector<T> Landscape<T>::gradient(const T& alpha, const T& beta) const {
     const T n = part.normaliser(alpha, beta);
     const T q = part.square(alpha, beta);
     const T p = part.linear(alpha, beta);
-    const auto& s = part.square.q;
-    const std::array<T, 2> dq{T(s[1] + T(2) * s[3] * alpha + s[4] * beta),
-                              T(s[2] + s[4] * alpha + T(2) * s[5] * beta)};
+    const std::array<T, 2> dq = part.square.gradient(alpha, beta);
     for (int i = 0; i < 2; ++i) {
       const auto k = static_cast<std::size_t>(i);
       const T& dn = part.normaliser.c[k + 1];
@@ -211,9 +209,8 @@ Matrix<T> Landscape<T>::hessian(const T& alpha, const T& beta) const {
     const T n = part.normaliser(alpha, beta);
     const T q = part.square(alpha, beta);
     const T p = part.linear(alpha, beta);
+    const std::array<T, 2> dq = part.square.gradient(alpha, beta);
     const auto& s = part.square.q;
-    const std::array<T, 2> dq{T(s[1] + T(2) * s[3] * alpha + s[4] * beta),
-                              T(s[2] + s[4] * alpha + T(2) * s[5] * beta)};
     const std::array<T, 3> ddq{T(T(2) * s[3]), s[4], T(T(2) * s[5])};
     for (int i = 0; i < 2; ++i) {
       for (int j = 0; j < 2; ++j) {

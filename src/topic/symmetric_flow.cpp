@@ -5,6 +5,7 @@
 
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "topic/block_observables.hpp"
 
 namespace popgrad::topic {
 namespace {
@@ -127,7 +128,7 @@ void SymmetricFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) co
   const TopicLaw<Dual<T>> law = law_.template cast<Dual<T>>();
   Vector<Dual<T>> value = x.head(4).template cast<Dual<T>>();
   Vector<Dual<T>> logs = log_weights(x).template cast<Dual<T>>();
-  const std::array<T, 4> entries{n, n, T(n * others), T(n * (n - v))};
+  const std::array<T, 4> entries = entries_of_value(law_);
   for (Index i = 0; i < 4; ++i) {
     const T& many = entries[static_cast<std::size_t>(i)];
     dx[i] = T(0);
@@ -167,21 +168,15 @@ void SymmetricFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> 
   const T alpha = exp(logs[0]);
   const T beta = exp(logs[1]);
   const T mask = exp(logs[2]);
-  const T v = count<T>(law_.words);
   const T n = count<T>(law_.topics * law_.words);
   row[0] = loss_of(law_, Vector<T>(x.head(4)), logs);
-  row[1] =
-      sqrt(T(n * (x[0] * x[0] + x[1] * x[1] + (v - T(1)) * x[2] * x[2] + (n - v) * x[3] * x[3])));
+  row[1] = value_norm(law_, x);
   // Traces; rounding can put a small one below 0.
   const auto root = [](const T& trace) { return trace > T(0) ? T(sqrt(trace)) : T(0); };
   row[2] = root(T(x[keys] + n * x[keys + 3]));
   row[3] = root(T(x[queries] + n * x[queries + 3]));
-  const T pi = law_.frequency(true);
-  const T normaliser =
-      alpha * pi + beta * (v - T(1)) * pi + T(1) - v * pi + (mask - T(1)) * law_.mask();
-  row[4] = alpha / normaliser;
-  row[5] = law_.words > 1 ? T(beta / normaliser) : T(0);
-  row[6] = T(1) / normaliser;
+  const std::array<T, 3> attention = attention_by_kind(law_, alpha, beta, mask);
+  for (std::size_t i = 0; i < 3; ++i) row[4 + i] = attention[i];
   row[7] = x[1];
   row[8] = x[2];
   row[9] = x[3];

@@ -30,40 +30,34 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   result.hypotheses.push_back({"p_c > 0", Truth::yes, "p_c = 1/10"});
   bool on_line = true;
   bool above = true;
-  std::vector<double> actives, weights;
-  std::string last;
-  const Rational off = variant == "too-high" ? Rational(1) / 100'000 : Rational(0);
-  std::optional<Certificate> found;
-  for (const Index active : {2, 4, 8, 16, 32}) {
-    const auto law = law_of<Rational>(16 * active, active, 10);
-    const auto made = landscape(law, minimum_norm_value(law));
-    on_line = on_line && made.depends_on_sum_alone(law.words);
-    found = certified(law, made, false, off, last);
-    if (!found) break;
-    const Rational v(static_cast<int>(law.words));
-    if (variant == "uniform") {
-      // g = v attains the minimum?
-      above = above && found->minimisers.alpha_low <= v && v <= found->minimisers.alpha_high;
-    } else {
-      above = above && found->minimisers.alpha_low > v;
-    }
-    actives.push_back(static_cast<double>(active));
-    weights.push_back(to_double(Rational(found->alpha + (v - 1) * found->beta)) / to_double(v));
-    last += fmt::format(", g/v = {:.3f} at tau = {}", weights.back(), active);
-  }
+  const Rational v(10);
+  const OverTopics found = certified_over_topics(
+      [](const auto& law) { return minimum_norm_value(law); }, false,
+      variant == "too-high" ? Rational(Rational(1) / 100'000) : Rational(0),
+      [&](const auto& made, const Certificate& c, std::string& words) {
+        on_line = on_line && made.depends_on_sum_alone(10);
+        // Uniform attention, g = v, would have to be among the minimisers.
+        above = above &&
+                (variant == "uniform" ? c.minimisers.alpha_low <= v && v <= c.minimisers.alpha_high
+                                      : c.minimisers.alpha_low > v);
+        const double weight = to_double(Rational((c.alpha + (v - 1) * c.beta) / v));
+        words = fmt::format("g/v = {:.3f}", weight);
+        return weight;
+      });
   result.evidence.push_back(identity(EvidenceKind::exact, "L depends on alpha + (v - 1) beta alone",
                                      on_line ? Truth::yes : Truth::no));
-  result.evidence.push_back(certificate_evidence(found, "global minimum, all five tau", last));
-  if (!found) return result;
+  result.evidence.push_back(
+      certificate_evidence(found.all, "global minimum, all five tau", found.detail));
+  if (!found.all) return result;
   result.evidence.push_back(identity(
       EvidenceKind::certified,
       variant == "uniform" ? "g = v is among the minimisers" : "every minimiser has g/v > 1",
-      above ? Truth::yes : Truth::no, last));
+      above ? Truth::yes : Truth::no));
   const auto single = law_of<Rational>(5, 1, 3);
   const Vector<Rational> flat = landscape(single, minimum_norm_value(single)).gradient(1, 1);
   result.evidence.push_back(identity(EvidenceKind::exact, "at tau = 1 the gradient at g = v is 0",
                                      flat[0] == 0 && flat[1] == 0 ? Truth::yes : Truth::no));
-  const double order = log_log_slope(actives, weights);
+  const double order = log_log_slope(found.active, found.weight);
   result.evidence.push_back(bounded(EvidenceKind::numerical, "order of g/v in tau, from 1",
                                     std::fabs(order - 1), 0.2,
                                     "T/tau is 16: the constant of small tau differs by a third",

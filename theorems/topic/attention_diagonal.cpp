@@ -32,36 +32,28 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   result.hypotheses.push_back({"v >= 2", Truth::yes, "v = 10"});
   bool single = true;
   bool order_of_beta = true;
-  std::vector<double> actives, weights;
-  std::string last;
-  const Rational off = variant == "too-high" ? Rational(1) / 100'000 : Rational(0);
-  std::optional<Certificate> found;
-  for (const Index active : {2, 4, 8, 16, 32}) {
-    const auto law = law_of<Rational>(16 * active, active, 10);
-    const auto made = landscape(law, diagonal_value(law));
-    found = certified(law, made, true, off, last);
-    if (!found) break;
-    const Inertia signs = inertia(made.hessian(found->alpha, found->beta));
-    single = single && !found->on_line && signs.positive == 2;
-    order_of_beta =
-        order_of_beta && (variant == "beta-above"
-                              ? found->minimisers.beta_low > 1
-                              : found->minimisers.beta_low > 0 && found->minimisers.beta_high < 1);
-    actives.push_back(static_cast<double>(active));
-    weights.push_back(to_double(found->alpha));
-    last += fmt::format(", alpha* = {:.3f}, beta* in [{:.4f}, {:.4f}] at tau = {}", weights.back(),
-                        to_double(found->minimisers.beta_low),
-                        to_double(found->minimisers.beta_high), active);
-  }
-  result.evidence.push_back(certificate_evidence(found, "global minimum, all five tau", last));
-  if (!found) return result;
+  const OverTopics found = certified_over_topics(
+      [](const auto& law) { return diagonal_value(law); }, true,
+      variant == "too-high" ? Rational(Rational(1) / 100'000) : Rational(0),
+      [&](const auto& made, const Certificate& c, std::string& words) {
+        single = single && !c.on_line && inertia(made.hessian(c.alpha, c.beta)).positive == 2;
+        order_of_beta = order_of_beta && (variant == "beta-above" ? c.minimisers.beta_low > 1
+                                                                  : c.minimisers.beta_low > 0 &&
+                                                                        c.minimisers.beta_high < 1);
+        words = fmt::format("alpha* = {:.3f}, beta* in [{:.4f}, {:.4f}]", to_double(c.alpha),
+                            to_double(c.minimisers.beta_low), to_double(c.minimisers.beta_high));
+        return to_double(c.alpha);
+      });
+  result.evidence.push_back(
+      certificate_evidence(found.all, "global minimum, all five tau", found.detail));
+  if (!found.all) return result;
   result.evidence.push_back(identity(EvidenceKind::exact, "the Hessian there is positive definite",
                                      single ? Truth::yes : Truth::no));
   result.evidence.push_back(identity(
       EvidenceKind::certified,
       variant == "beta-above" ? "every minimiser has beta > 1" : "every minimiser has 0 < beta < 1",
-      order_of_beta ? Truth::yes : Truth::no, last));
-  const double order = log_log_slope(actives, weights);
+      order_of_beta ? Truth::yes : Truth::no));
+  const double order = log_log_slope(found.active, found.weight);
   result.evidence.push_back(bounded(EvidenceKind::numerical, "order of alpha* in tau, from 1",
                                     std::fabs(order - 1), 0.2,
                                     "T/tau is 16: the constant of small tau differs by a third",

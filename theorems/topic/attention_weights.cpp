@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "theorems/topic/examples.hpp"
+
 namespace popgrad::theorems::topic {
 
 using namespace popgrad::topic;
@@ -30,9 +32,28 @@ std::optional<Certificate> certified(const TopicLaw<Rational>& law,
   }
 }
 
-Evidence certificate_evidence(const std::optional<Certificate>& certificate,
-                              const std::string& what, const std::string& detail) {
-  return identity(EvidenceKind::certified, what, certificate ? Truth::yes : Truth::no, detail);
+OverTopics certified_over_topics(
+    const std::function<BlockValue<Rational>(const TopicLaw<Rational>&)>& value, bool narrow,
+    const Rational& off,
+    const std::function<double(const Landscape<Rational>&, const Certificate&, std::string&)>&
+        look) {
+  OverTopics made;
+  for (const Index active : {2, 4, 8, 16, 32}) {
+    const auto law = law_of<Rational>(16 * active, active, 10);
+    const Landscape<Rational> own = landscape(law, value(law));
+    const auto found = certified(law, own, narrow, off, made.detail);
+    if (!found) return made;
+    std::string words;
+    made.active.push_back(static_cast<double>(active));
+    made.weight.push_back(look(own, *found, words));
+    made.detail += fmt::format("; {} at tau = {}", words, active);
+  }
+  made.all = true;
+  return made;
+}
+
+Evidence certificate_evidence(bool certified, const std::string& what, const std::string& detail) {
+  return identity(EvidenceKind::certified, what, certified ? Truth::yes : Truth::no, detail);
 }
 
 }  // namespace popgrad::theorems::topic

@@ -1,8 +1,10 @@
 #pragma once
 /// What the two statements on optimal attention share: certified minima over (alpha, beta).
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "popgrad/statement.hpp"
 #include "popgrad/topic/optimum.hpp"
@@ -20,8 +22,22 @@ std::optional<popgrad::topic::Certificate> certified(
     const popgrad::topic::Landscape<Rational>& landscape, bool narrow, const Rational& off,
     std::string& detail);
 
+/// Certified minima at tau = 2, 4, 8, 16, 32, T = 16 tau, v = 10.
+struct OverTopics {
+  std::vector<double> active, weight;  ///< tau, and what `look` returned
+  std::string detail;
+  bool all = false;  ///< certified
+};
+/// For the W_V that `value` makes, `off` as above. `look` sees each certificate and adds words to
+/// the detail. Stops at the first that fails.
+OverTopics certified_over_topics(
+    const std::function<
+        popgrad::topic::BlockValue<Rational>(const popgrad::topic::TopicLaw<Rational>&)>& value,
+    bool narrow, const Rational& off,
+    const std::function<double(const popgrad::topic::Landscape<Rational>&,
+                               const popgrad::topic::Certificate&, std::string&)>& look);
+
 /// The certificate as evidence.
-Evidence certificate_evidence(const std::optional<popgrad::topic::Certificate>& certificate,
-                              const std::string& what, const std::string& detail);
+Evidence certificate_evidence(bool certified, const std::string& what, const std::string& detail);
 
 }  // namespace popgrad::theorems::topic

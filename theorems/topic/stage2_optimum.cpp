@@ -46,7 +46,7 @@ Free free_end() {
   training.train_value = false;
   const PopulationFlow flow(training);
   const Trajectory<double> run =
-      solve(forget_type(PopulationFlow(training)), tight_request(2e5, 2));
+      solve(forget_type(PopulationFlow(training)), tight_request(2e6, 2));
   const Effective end = effective(flow.layout(), run.last_state);
   // Weight of [MASK] over that of words of other topics, for queries that are words.
   double sum = 0;
@@ -73,7 +73,7 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   const Rational off = variant == "off" ? Rational(1) / 100'000 : Rational(0);
   const auto found = certified(law, made, false, off, detail);
   result.evidence.push_back(
-      certificate_evidence(found, "global minimum over (alpha, beta)", detail));
+      certificate_evidence(found.has_value(), "global minimum over (alpha, beta)", detail));
   if (!found) return result;
   const auto rounded = law_of<double>(topics, active, words);
   const BlockFlow<double> flow(rounded, minimum_norm_value(rounded), false, true);

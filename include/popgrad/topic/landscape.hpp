@@ -29,6 +29,11 @@ struct QuadraticForm {
   T operator()(const T& alpha, const T& beta) const {
     return q[0] + alpha * (q[1] + q[3] * alpha + q[4] * beta) + beta * (q[2] + q[5] * beta);
   }
+  /// (d/d alpha, d/d beta).
+  [[nodiscard]] std::array<T, 2> gradient(const T& alpha, const T& beta) const {
+    return {T(q[1] + T(2) * q[3] * alpha + q[4] * beta),
+            T(q[2] + q[4] * alpha + T(2) * q[5] * beta)};
+  }
   /// += weight * f^2.
   void add_square(const T& weight, const LinearForm<T>& f);
 };
