@@ -72,7 +72,7 @@ int run(const Words& words) {
   actions["verify"] = add_verify(app, words);
   actions["figure"] = add_figure(app, words);
   actions["sweep"] = add_sweep(app, words);
-  actions["landscape"] = add_landscape(app);
+  actions["landscape"] = add_landscape(app, words);
   actions["equations"] = add_equations(app, words);
   try {
     Words reversed(words.rbegin(), words.rend());  // the order that the parser wants

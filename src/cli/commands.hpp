@@ -19,7 +19,7 @@ Action add_compare(CLI::App& app, const Words& words);
 Action add_verify(CLI::App& app, const Words& words);
 Action add_figure(CLI::App& app, const Words& words);
 Action add_sweep(CLI::App& app, const Words& words);
-Action add_landscape(CLI::App& app);
+Action add_landscape(CLI::App& app, const Words& words);
 Action add_equations(CLI::App& app, const Words& words);
 
 /// `popgrad WORD ...`, quoted for a shell.

@@ -251,7 +251,7 @@ Json points_json(const LandscapeOptions& o, const Made& made) {
   return points;
 }
 
-int look(const LandscapeOptions& o, const Parameters& p) {
+int look(const LandscapeOptions& o, const Parameters& p, const Words& words) {
   const CommonOptions& common = *o.common;
   const Made made = make(p);
   const Box<Rational> box = box_of(o, made);
@@ -272,6 +272,7 @@ int look(const LandscapeOptions& o, const Parameters& p) {
                 {"p_c", to_text(made.law.correct)},
                 {"p_r", to_text(made.law.random)}};
   result["value"] = made.value;
+  result["command"] = command_line(words);
   std::vector<double> alphas;
   std::vector<double> betas;
   std::vector<double> values;
@@ -351,7 +352,7 @@ int look(const LandscapeOptions& o, const Parameters& p) {
 
 }  // namespace
 
-Action add_landscape(CLI::App& app) {
+Action add_landscape(CLI::App& app, const Words& words) {
   auto o = std::make_shared<LandscapeOptions>();
   CLI::App* command = app.add_subcommand(
       "landscape",
@@ -384,7 +385,7 @@ Action add_landscape(CLI::App& app) {
   command->footer(
       "The certificate in -o FILE.json can be checked on its own: python3 "
       "tests/check_certificate.py FILE.json");
-  return [command, o]() -> int {
+  return [command, o, words]() -> int {
     const std::string name = command->get_option("model")->as<std::string>();
     if (name != "topic") {
       reject(where, "model", name, "has no landscape of two weights; give topic");
@@ -431,7 +432,7 @@ Action add_landscape(CLI::App& app) {
       }
     }
     p.check_names(known, "landscape");
-    return look(*o, p);
+    return look(*o, p, words);
   };
 }
 

@@ -291,6 +291,7 @@ int execute(const SweepOptions& o, const Words& words) {
       fmt::print("{}\n", row);
     }
   }
+  if (!common.quiet) fmt::print(stderr, "popgrad: made by: {}\n", command_line(words));
   return success;
 }
 
