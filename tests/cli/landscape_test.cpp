@@ -127,7 +127,7 @@ TEST_CASE("sweep: a grid, success rates, and going on where it was stopped", "[c
   CHECK(content(file) == whole);
   CHECK(popgrad("sweep topic optimum --over tau=2,4 -o " + file).status == 2);
   const Answer runs =
-      popgrad("sweep scb sgd --T 20 --over eta=0.01,0.02 --batch 4 --steps 20 --runs 3");
+      popgrad("sweep scb sgd --T 20 --over eta=0.01,0.02 --batch 4 --steps 20 --runs 3 --quiet");
   CHECK(runs.status == 0);
   CHECK_THAT(runs.out, Catch::StartsWith("eta,runs,ended,alpha_V,alpha_V_deviation,"));
 }
