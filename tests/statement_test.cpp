@@ -72,14 +72,14 @@ TEST_CASE("every statement is registered once, with a source and controls", "[st
 
 namespace {
 
-// Ensembles of millions of steps, which take an hour under the sanitizers; what they call is run
-// there by the tests of the model.
+// Ensembles of millions of steps and long flows, which take an hour under the sanitizers; what they
+// call is run there by the tests of the model.
 bool too_long_here(const std::string& id) {
 #ifdef __SANITIZE_ADDRESS__
   static const std::set<std::string> ensembles{
-      "scb.convergence", "scb.two-stages", "scb.transfer",    "scb.branch",
-      "scb.l1-needed",   "scb.lumping",    "topic.two-stage", "topic.same-topic-attention",
-      "topic.ode-limit"};
+      "scb.convergence", "scb.two-stages",  "scb.transfer",         "scb.branch",
+      "scb.l1-needed",   "scb.lumping",     "topic.two-stage",      "topic.same-topic-attention",
+      "topic.ode-limit", "topic.embedding", "topic.stage2-optimum", "topic.attention-limit"};
   return ensembles.contains(id);
 #else
   return id.empty();
