@@ -94,7 +94,8 @@ void NoisyDescent::sample_step(Vector<double>& x, double eta, Stream& stream, In
       noise_scale(levels_.shape, batch, size, square, transition_size_, context_size_);
   Matrix<double> change =
       overlap * (b.transition.colwise() - b.stationary) - size * (v.colwise() - b.stationary);
-  if (scale.value > 0) change += scale.value * levels_.value * value_noise(b, stream);
+  const double value_level = scale.value * levels_.value;
+  if (value_level > 0) change += value_level * value_noise(b, stream);
   v += eta * change;
 
   const double step = eta * expected_.training().attention_rate;

@@ -131,9 +131,8 @@ Vector<T> along_hyperbola(const T& transition_size, const T& context_size, const
   const T begin = rest(start);
   const T elapsed = t / positions;
   T low(0);
-  T high = elapsed / (T(1) + kappa);
-  // t(g) grows; the slope at v is (kappa + v^4)/v^4 > 1, so g <= t/T bounds it as well.
-  if (high < elapsed) high = elapsed;
+  // The slope of t/T in g is (kappa + v^4)/v^4 > 1, so g <= t/T.
+  T high = elapsed;
   T g = low;
   for (int i = 0; i < 400; ++i) {
     const T v = T(1) - gap * exp(-g);

@@ -7,7 +7,6 @@
 /// rationals, so that the certificate can be checked without trust in any rounding. Cost: a few
 /// hundred boxes of 25 coefficients for the default setting.
 
-#include <functional>
 #include <string>
 #include <vector>
 

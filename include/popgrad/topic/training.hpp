@@ -53,8 +53,7 @@ struct Effective {
 };
 Effective effective(const Layout& layout, const Vector<double>& x);
 
-/// Gradients of the effective matrices to those of the parameters; adds to `dx`, each part times
-/// its factor (0: frozen).
+/// Adds to `dx` the gradients of the parameters that those of the effective matrices make.
 void chain(const Layout& layout, const Vector<double>& x, const Matrix<double>& dvalue,
            const Matrix<double>& dlogits, Vector<double>& dx);
 
