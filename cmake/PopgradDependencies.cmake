@@ -22,3 +22,10 @@ target_link_libraries(popgrad_mp INTERFACE mpfi mpfr gmp)
 find_library(CSV_LIBRARY csv REQUIRED)
 add_library(popgrad_csv INTERFACE)
 target_link_libraries(popgrad_csv INTERFACE ${CSV_LIBRARY})
+
+# Debian's CMake files of NLopt name its C library; the C++ one lies beside it.
+find_path(NLOPT_INCLUDE nlopt.hpp REQUIRED)
+find_library(NLOPT_CXX_LIBRARY nlopt_cxx REQUIRED)
+add_library(popgrad_nlopt INTERFACE)
+target_include_directories(popgrad_nlopt INTERFACE $<BUILD_INTERFACE:${NLOPT_INCLUDE}>)
+target_link_libraries(popgrad_nlopt INTERFACE ${NLOPT_CXX_LIBRARY})

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <limits>
 
 namespace popgrad {
 namespace {
@@ -17,12 +18,6 @@ Verdict verdict_of(Truth truth) {
       break;
   }
   return Verdict::inconclusive;
-}
-
-// How far inside its bound an item is, in units of the bound; 0 on the bound, negative outside.
-double relative_margin(const Evidence& item) {
-  const double scale = std::fabs(item.allowed) > 0 ? std::fabs(item.allowed) : 1.0;
-  return (item.allowed - item.measured) / scale;
 }
 
 }  // namespace
@@ -57,6 +52,15 @@ std::string name_of(EvidenceKind kind) {
       break;
   }
   return "report";
+}
+
+double relative_margin(const Evidence& item) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  if (item.kind == EvidenceKind::report || item.verdict == Verdict::inconclusive) return none;
+  // An identity measures nothing: its truth is all there is.
+  if (item.measured == 0 && item.allowed == 0) return item.verdict == Verdict::holds ? 1 : -1;
+  const double scale = std::fabs(item.allowed) > 0 ? std::fabs(item.allowed) : 1.0;
+  return (item.allowed - item.measured) / scale;
 }
 
 Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,
@@ -96,14 +100,18 @@ Evidence reported(std::string what, double measured, std::string detail) {
 }
 
 Verdict Examination::verdict() const {
-  for (const Hypothesis& hypothesis : hypotheses) {
-    if (hypothesis.met == Truth::no) return Verdict::not_applicable;
-  }
-  bool judged = false;
   bool undecided = false;
   for (const Hypothesis& hypothesis : hypotheses) {
+    if (hypothesis.met == Truth::no) return Verdict::not_applicable;
     undecided = undecided || hypothesis.met == Truth::undecided;
   }
+  const Verdict worst = conclusion();
+  return worst == Verdict::holds && undecided ? Verdict::inconclusive : worst;
+}
+
+Verdict Examination::conclusion() const {
+  bool judged = false;
+  bool undecided = false;
   for (const Evidence& item : evidence) {
     if (item.kind == EvidenceKind::report) continue;
     judged = true;
@@ -123,6 +131,25 @@ const Evidence* Examination::tightest() const {
     if (found == nullptr || relative_margin(item) < relative_margin(*found)) found = &item;
   }
   return found;
+}
+
+const Evidence* Examination::nearest_to_failing() const {
+  const Evidence* found = nullptr;
+  for (const Evidence& item : evidence) {
+    const double margin = relative_margin(item);
+    if (std::isnan(margin)) continue;
+    if (found == nullptr || margin < relative_margin(*found)) found = &item;
+  }
+  return found;
+}
+
+double Setting::value(const Knob& knob) const {
+  const auto found = chosen.find(knob.name);
+  return found == chosen.end() ? knob.usual : found->second;
+}
+
+Index Setting::count(const Knob& knob) const {
+  return static_cast<Index>(std::lround(value(knob)));
 }
 
 bool Finding::sound() const {

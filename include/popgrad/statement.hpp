@@ -6,12 +6,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "popgrad/knob.hpp"
 #include "popgrad/parameters.hpp"
 #include "popgrad/scalar.hpp"
+#include "popgrad/vector.hpp"
 
 namespace popgrad {
 
@@ -43,6 +46,9 @@ Evidence bounded(EvidenceKind kind, std::string what, double measured, double al
                  std::string reason, std::string detail = {});
 /// An identity: holds iff `truth` is yes, violated iff no, inconclusive iff undecided.
 Evidence identity(EvidenceKind kind, std::string what, Truth truth, std::string detail = {});
+/// How far inside its bound an item is, in units of the bound: 1 at best, 0 on the bound, negative
+/// outside. An identity has 1 or -1; what is undecided or not judged, NaN.
+double relative_margin(const Evidence& item);
 /// Told, not judged.
 Evidence reported(std::string what, double measured, std::string detail = {});
 
@@ -58,6 +64,10 @@ struct Examination {
   Json parameters = Json::object();  ///< the instance, enough to run it again
   /// not_applicable if a hypothesis is not met; else the worst of the evidence.
   [[nodiscard]] Verdict verdict() const;
+  /// The worst of the evidence, whatever the hypotheses.
+  [[nodiscard]] Verdict conclusion() const;
+  /// The judged evidence of least relative margin; nullptr if there is none.
+  [[nodiscard]] const Evidence* nearest_to_failing() const;
   /// The evidence with the smallest relative distance to its bound; nullptr if there is none.
   [[nodiscard]] const Evidence* tightest() const;
 };
@@ -68,6 +78,19 @@ struct Setting {
   double false_alarm = 1e-3;  ///< this statement's share of the budget of the whole `verify`
   std::string data_file;      ///< of `--data`; empty: none
   bool full = false;          ///< larger samples
+  /// Values of knobs, by name; the usual one where there is none.
+  std::map<std::string, double, std::less<>> chosen;
+  /// Leave out evidence that is the same whatever the knobs and the seed.
+  bool only_what_varies = false;
+  /// What an equality may be off by, relative, where a broken hypothesis is examined; 0: the bound
+  /// of the statement.
+  double slack = 0;
+
+  [[nodiscard]] double value(const Knob& knob) const;
+  /// Of a knob of whole numbers.
+  [[nodiscard]] Index count(const Knob& knob) const;
+  /// The bound of an equality: `bound`, or the slack where that is larger.
+  [[nodiscard]] double allow(double bound) const { return slack > bound ? slack : bound; }
 };
 
 struct Control {
@@ -84,6 +107,8 @@ struct Statement {
   std::vector<EvidenceKind> reaches;  ///< the kinds of evidence that the check produces
   std::vector<Control> controls;
   bool needs_data = false;
+  /// What the check reads by `setting.value(knob)`, besides the seed.
+  std::vector<Knob> knobs = {};
   /// `variant` is empty for the claim, or the name of a control.
   std::function<Examination(const Setting&, std::string_view variant)> examine;
 };

@@ -41,6 +41,8 @@ struct Event {
   T t{};
   std::string column;
   T value{};
+  /// Of t; 0: not estimated.
+  double uncertainty = 0;
 };
 
 template <class T>

@@ -70,6 +70,8 @@ int run(const Words& words) {
   actions["run"] = add_run(app, words);
   actions["compare"] = add_compare(app, words);
   actions["verify"] = add_verify(app, words);
+  actions["falsify"] = add_falsify(app, words);
+  actions["frontier"] = add_frontier(app, words);
   actions["figure"] = add_figure(app, words);
   actions["sweep"] = add_sweep(app, words);
   actions["landscape"] = add_landscape(app, words);

@@ -17,6 +17,8 @@ Action add_list(CLI::App& app);
 Action add_run(CLI::App& app, const Words& words);
 Action add_compare(CLI::App& app, const Words& words);
 Action add_verify(CLI::App& app, const Words& words);
+Action add_falsify(CLI::App& app, const Words& words);
+Action add_frontier(CLI::App& app, const Words& words);
 Action add_figure(CLI::App& app, const Words& words);
 Action add_sweep(CLI::App& app, const Words& words);
 Action add_landscape(CLI::App& app, const Words& words);

@@ -50,6 +50,11 @@ void list_statements() {
     for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
     fmt::print("  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper, kinds,
                s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
+    for (const Knob& knob : s.knobs) {
+      fmt::print("  {:<28} {} {:g} to {:g}, usually {:g}: {}{}\n", "", knob.name, knob.low,
+                 knob.high, knob.usual, knob.meaning,
+                 knob.breaks.empty() ? "" : fmt::format("; breaks '{}'", knob.breaks));
+    }
   }
   fmt::print("\nfigures\n");
   for (const FigureInfo& figure : figures()) fmt::print("  {:<30} {}\n", figure.name, figure.title);

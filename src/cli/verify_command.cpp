@@ -1,12 +1,11 @@
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <cstdio>
-#include <set>
 
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
+#include "cli/statement_choice.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
 #include "report/verdict_table.hpp"
@@ -32,30 +31,6 @@ bool is_statistical(const Statement& s) {
          s.reaches.end();
 }
 
-// Statements that match any pattern, in the order of the list.
-std::vector<const Statement*> selected(const std::vector<std::string>& patterns) {
-  std::vector<std::string> ids;
-  for (const Statement& s : statements()) ids.push_back(s.id);
-  std::set<std::size_t> chosen;
-  for (const std::string& pattern : patterns) {
-    bool any = false;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (::fnmatch(pattern.c_str(), ids[i].c_str(), 0) != 0) continue;
-      chosen.insert(i);
-      any = true;
-    }
-    if (!any) {
-      reject("popgrad verify", "statement", pattern,
-             "matches none" + suggestion(pattern, ids) + "; see 'popgrad list'");
-    }
-  }
-  std::vector<const Statement*> list;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (patterns.empty() || chosen.contains(i)) list.push_back(&statements()[i]);
-  }
-  return list;
-}
-
 int status_of(const Verification& v) {
   bool open = false;
   for (const Finding& finding : v.findings) {
@@ -68,7 +43,8 @@ int status_of(const Verification& v) {
 }
 
 int execute(const VerifyOptions& options, const Words& words) {
-  const std::vector<const Statement*> chosen = selected(options.patterns);
+  const std::vector<const Statement*> chosen =
+      matching_statements("popgrad verify", options.patterns);
   for (const std::string& file : {options.json, options.latex}) {
     if (!file.empty() && file != "-") check_writable(file);
   }

@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "popgrad/trajectory.hpp"
+#include "report/drawing.hpp"
 #include "report/figure.hpp"
 
 namespace popgrad {
-
-/// One file of data, read by the script of the figure.
-struct FigureFile {
-  std::string name;  ///< NAME.csv, or NAME-PART.csv where a figure has several tables
-  std::string content;
-};
 
 struct FigureMaker {
   FigureInfo info;

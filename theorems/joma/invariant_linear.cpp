@@ -22,6 +22,19 @@ namespace {
 
 using namespace popgrad::joma;
 
+constexpr Knob temperature{.name = "temperature",
+                           .meaning = "temperature T of the attention",
+                           .low = 0.25,
+                           .high = 4,
+                           .usual = 0.5,
+                           .spacing = Spacing::logarithmic};
+constexpr Knob start{.name = "start",
+                     .meaning = "size of the start, in units of that of the instance",
+                     .low = 1,
+                     .high = 100,
+                     .usual = 50,
+                     .spacing = Spacing::logarithmic};
+
 // R' for R = z^2 - factor sum_k v_k^2, along the field.
 Truth residual_is_constant(const SymbolicTraining& s, const Expression& factor) {
   const Vector<Expression> residual =
@@ -39,20 +52,26 @@ Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
   const bool halved = variant == "halved";
   const bool normalised = variant == "normalised-f";
-  const SymbolicTraining s = symbolic_training(Attention::linear, 2, 2, 2, normalised);
-  result.evidence.push_back(identity(
-      EvidenceKind::symbolic, "d/dt of z^2 - sum v^2 is 0 for 2 tokens, 2 units, 2 samples",
-      residual_is_constant(s, halved ? Expression(1) / Expression(2) : Expression(1))));
+  if (!setting.only_what_varies) {
+    const SymbolicTraining s = symbolic_training(Attention::linear, 2, 2, 2, normalised);
+    result.evidence.push_back(identity(
+        EvidenceKind::symbolic, "d/dt of z^2 - sum v^2 is 0 for 2 tokens, 2 units, 2 samples",
+        residual_is_constant(s, halved ? Expression(1) / Expression(2) : Expression(1))));
+  }
 
   ClassInstance<double> instance = invariant_instance(TokenLaw::gaussian, setting.seed);
   instance.attention = Attention::linear;
   instance.features.normalise = normalised;
-  instance.temperature = 0.5;
+  instance.temperature = setting.value(temperature);
   // From z of order 0.01 linear attention hardly moves; a start of order 1 gives the check a size.
-  instance.weights *= 50.0;
-  instance.logits *= 50.0;
-  result.parameters = {
-      {"law", "gaussian"}, {"attention", "linear"}, {"temperature", "0.5"}, {"seed", setting.seed}};
+  const double enlarged = setting.value(start);
+  instance.weights *= enlarged;
+  instance.logits *= enlarged;
+  result.parameters = {{"law", "gaussian"},
+                       {"attention", "linear"},
+                       {"temperature", setting.value(temperature)},
+                       {"start", enlarged},
+                       {"seed", setting.seed}};
   if (halved) return result;  // the control is about the formula
 
   // dopri5 at 1e-13 a step over some hundred steps; z is of order 1.
@@ -61,11 +80,13 @@ Examination examine(const Setting& setting, std::string_view variant) {
     instance.phi = phi;
     ClassInstance<double> with_layer = instance;
     if (phi == Activation::gelu) {
-      Parameters p("joma", {{"phi", "gelu"}, {"attention", "linear"}, {"temperature", "0.5"}});
+      Parameters p("joma", {{"phi", "gelu"},
+                            {"attention", "linear"},
+                            {"temperature", fmt::format("{}", setting.value(temperature))}});
       with_layer = class_instance<double>(p, setting.seed);
       with_layer.features.normalise = normalised;
-      with_layer.weights *= 50.0;
-      with_layer.logits *= 50.0;
+      with_layer.weights *= enlarged;
+      with_layer.logits *= enlarged;
     }
     result.evidence.push_back(bounded(EvidenceKind::numerical,
                                       fmt::format("drift along flow to t = 100, phi {}",
@@ -91,6 +112,7 @@ Statement invariant_linear() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"halved", "z^2 - (1/2) sum v^2, the factor of exp attention"},
                        {"normalised-f", "f divided by its norm, so the second hypothesis fails"}},
+          .knobs = {temperature, start},
           .examine = examine};
 }
 

@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/progress.hpp"
+#include "cli/statement_choice.hpp"
+#include "io/atomic_file.hpp"
+#include "popgrad/error.hpp"
+#include "report/search_record.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+/// Probability that a true statement is called falsified in one search.
+constexpr double false_alarm = 1e-3;
+
+struct FalsifyOptions {
+  std::vector<std::string> patterns;
+  std::string control, output;
+  bool controls = false, quiet = false;
+  double seconds = 60;
+  std::size_t evaluations = 1'000'000;
+  std::uint64_t seed = 1;
+  int jobs = 0;
+};
+
+// What is searched: statements, or controls of them.
+std::vector<SearchRecord> plan(const FalsifyOptions& o) {
+  std::vector<SearchRecord> records;
+  for (const Statement* s : matching_statements("popgrad falsify", o.patterns)) {
+    if (s->needs_data) continue;
+    if (!o.controls) {
+      records.push_back({s, o.control, o.seed, {}});
+      continue;
+    }
+    for (const Control& control : s->controls) records.push_back({s, control.name, o.seed, {}});
+  }
+  if (records.empty()) {
+    throw InputError(
+        "popgrad falsify: none of these can be searched: they are about recorded data; see "
+        "popgrad verify --data");
+  }
+  return records;
+}
+
+int execute(const FalsifyOptions& o, const Words& words) {
+  std::vector<SearchRecord> records = plan(o);
+  const bool to_file = !o.output.empty();
+  Json earlier;
+  if (to_file) {
+    if (std::filesystem::path(o.output).extension() != ".json") {
+      reject("popgrad falsify", "--output", o.output, "must end in .json");
+    }
+    check_writable(o.output);
+    if (std::filesystem::exists(o.output)) {
+      // Plain numbers: no digits beyond a double's matter here.
+      earlier = Json::parse(read_file(o.output), nullptr, false);
+      if (earlier.is_discarded()) {
+        reject("popgrad falsify", "--output", o.output,
+               "is there and is no record to go on from; remove it, or name another file");
+      }
+    }
+  }
+  const std::string command = command_line(words);
+  bool stopped = false;
+  std::size_t done = 0;
+  {
+    Progress bar("falsify", o.quiet);
+    for (SearchRecord& record : records) {
+      SearchRequest request;
+      request.control = record.control;
+      request.seed = o.seed;
+      request.evaluations = o.evaluations;
+      request.seconds = o.seconds;
+      request.false_alarm = false_alarm;
+      request.jobs = o.jobs;
+      if (!earlier.is_null()) {
+        request.earlier = trials_of(earlier, o.output, *record.statement, record.control, o.seed);
+      }
+      request.on_progress = [&](const std::vector<Trial>& trials) {
+        bar.update(static_cast<double>(done) / static_cast<double>(records.size()),
+                   fmt::format("{} {} points", record.statement->id, trials.size()));
+        return interrupted();
+      };
+      record.result = falsify(*record.statement, request);
+      ++done;
+      if (to_file) {
+        write_atomically(o.output,
+                         search_json({records.begin(),
+                                      records.begin() + static_cast<std::ptrdiff_t>(done)},
+                                     command)
+                                 .dump() +
+                             "\n");
+      }
+      if ((stopped = record.result.stopped)) break;
+    }
+  }
+  records.resize(done);
+  std::fputs(search_table(records).c_str(), stdout);
+  if (stopped) {
+    fmt::print(stderr, "popgrad: interrupted{}\n",
+               to_file ? fmt::format("; the same command goes on from {}", o.output)
+                       : "; with -o FILE.json a search can go on");
+    return numerical_failure;
+  }
+  const bool against_controls = o.controls || !o.control.empty();
+  const auto falsified = std::count_if(records.begin(), records.end(), [](const SearchRecord& r) {
+    return r.result.counterexample.has_value();
+  });
+  if (against_controls) return falsified == std::ssize(records) ? success : violation;
+  if (falsified > 0) return violation;
+  const bool open = std::any_of(records.begin(), records.end(),
+                                [](const SearchRecord& r) { return !r.result.smallest; });
+  return open ? undecided : success;
+}
+
+}  // namespace
+
+Action add_falsify(CLI::App& app, const Words& words) {
+  auto o = std::make_shared<FalsifyOptions>();
+  CLI::App* command = app.add_subcommand(
+      "falsify", "search for a counterexample within the hypotheses of a statement");
+  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'")->required();
+  command->add_option("--control", o->control,
+                      "search against this deliberately wrong version instead of the claim");
+  command
+      ->add_flag("--controls", o->controls, "search against every control; each is to be falsified")
+      ->excludes("--control");
+  command->add_option("--seconds", o->seconds, "budget of each search, seconds (default 60)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--evaluations", o->evaluations, "budget of each search, points (default 1e6)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", o->seed, "fixes the points searched (default 1)");
+  command
+      ->add_option("--jobs", o->jobs, "threads; results do not depend on it (default 0: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("-o,--output", o->output,
+                      "record of every point, .json; if it is there, the search goes on from it");
+  command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
+  command->footer(
+      "Exit status: 0 not falsified (with --control, --controls: all falsified); 1 otherwise; 3 "
+      "nothing could be decided.");
+  return [o, words] { return execute(*o, words); };
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/progress.hpp"
+#include "cli/statement_choice.hpp"
+#include "popgrad/error.hpp"
+#include "popgrad/frontier.hpp"
+#include "report/figure_maker.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+struct FrontierOptions {
+  std::vector<std::string> patterns;
+  std::string hypothesis, output;
+  FrontierRequest request;
+  bool quiet = false;
+};
+
+struct Task {
+  const Statement* statement = nullptr;
+  Knob knob;
+};
+
+std::vector<Task> plan(const FrontierOptions& o) {
+  std::vector<Task> tasks;
+  std::vector<std::string> names;
+  for (const Statement* s : matching_statements("popgrad frontier", o.patterns)) {
+    for (const Knob& knob : quantitative_hypotheses(*s)) {
+      names.emplace_back(knob.name);
+      if (o.hypothesis.empty() || o.hypothesis == knob.name) tasks.push_back({s, knob});
+    }
+  }
+  if (tasks.empty() && names.empty()) {
+    throw InputError(
+        "popgrad frontier: none of these statements has a quantitative hypothesis; see 'popgrad "
+        "list'");
+  }
+  if (tasks.empty()) {
+    reject("popgrad frontier", "--hypothesis", o.hypothesis,
+           fmt::format("is none of them{}; there are {}", suggestion(o.hypothesis, names),
+                       fmt::join(names, ", ")));
+  }
+  return tasks;
+}
+
+std::string number(const Frontier& f, double value) {
+  if (std::isnan(value)) return "undecided";
+  if (std::isinf(value)) {
+    return fmt::format("{}{:.4g}", f.values.back() >= f.knob.usual ? "> " : "< ", f.values.back());
+  }
+  return fmt::format("{:.4g}", value);
+}
+
+double quantile_of(std::vector<double> values, double p) {
+  std::erase_if(values, [](double x) { return std::isnan(x); });
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+// The scan: what fails where. Margins below -1 are told as -1, so that a picture shows the passage.
+std::string curve(const Frontier& f) {
+  CsvText csv{f.knob.name, "failed", "margin_low", "margin_median", "margin_high"};
+  for (std::size_t k = 0; k < f.values.size(); ++k) {
+    std::vector<double> margins;
+    for (const FrontierInstance& instance : f.instances) {
+      if (k < instance.margins.size()) margins.push_back(std::max(-1.0, instance.margins[k]));
+    }
+    csv.number(f.values[k]).number(f.failed_share(f.values[k]));
+    for (const double p : {0.25, 0.5, 0.75}) csv.number(quantile_of(margins, p));
+    csv.end_row();
+  }
+  return csv.text();
+}
+
+std::string instances_table(const Frontier& f) {
+  std::vector<std::string> names{"seed"};
+  for (const auto& [name, value] : f.instances.front().point) names.push_back(name);
+  names.emplace_back("fails_at");
+  names.emplace_back("evidence");
+  CsvText csv(names);
+  for (const FrontierInstance& instance : f.instances) {
+    csv.number(static_cast<double>(instance.seed));
+    for (const auto& [name, value] : instance.point) csv.number(value);
+    if (std::isinf(instance.fails_at)) {
+      csv.word("inf");
+    } else {
+      csv.number(instance.fails_at);
+    }
+    csv.word("\"" + instance.what + "\"").end_row();
+  }
+  return csv.text();
+}
+
+int execute(const FrontierOptions& o, const Words& words) {
+  const std::vector<Task> tasks = plan(o);
+  std::size_t widest = 9;
+  std::size_t longest = 10;
+  for (const Task& task : tasks) {
+    widest = std::max(widest, task.statement->id.size());
+    longest = std::max(longest, task.knob.name.size());
+  }
+  std::string table =
+      fmt::format("{:<{}}  {:<{}} {:>8} {:>10} {:>8} {:>12} {:>12} {:>12}\n", "statement", widest,
+                  "hypothesis", longest, "usual", "instances", "failed", "first 5 %", "half",
+                  "95 %");
+  bool stopped = false;
+  std::size_t done = 0;
+  Progress bar("frontier", o.quiet);
+  for (const Task& task : tasks) {
+    FrontierRequest request = o.request;
+    request.on_progress = [&](double part) {
+      bar.update((static_cast<double>(done) + part) / static_cast<double>(tasks.size()),
+                 task.statement->id);
+      return interrupted();
+    };
+    const Frontier found = frontier(*task.statement, task.knob, request);
+    ++done;
+    if (!found.instances.empty()) {
+      const auto failed = std::count_if(
+          found.instances.begin(), found.instances.end(),
+          [](const FrontierInstance& i) { return std::isfinite(i.fails_at); });
+      table += fmt::format("{:<{}}  {:<{}} {:>8.4g} {:>10} {:>8} {:>12} {:>12} {:>12}\n",
+                           task.statement->id, widest, task.knob.name, longest, task.knob.usual,
+                           found.instances.size(), failed, number(found, found.quantile(0.05)),
+                           number(found, found.quantile(0.5)), number(found, found.quantile(0.95)));
+      table += fmt::format("  breaks: {}; {}\n", task.knob.breaks, task.knob.meaning);
+      const auto first = std::find_if(found.instances.begin(), found.instances.end(),
+                                      [](const FrontierInstance& i) { return !i.what.empty(); });
+      if (first != found.instances.end()) table += fmt::format("  fails:  {}\n", first->what);
+    }
+    if (!o.output.empty() && !found.stopped) {
+      Drawing drawing;
+      drawing.name = fmt::format("frontier-{}-{}", task.statement->id, task.knob.name);
+      drawing.script = "frontier";
+      drawing.title = fmt::format("{}: how far '{}' may be violated", task.statement->id,
+                                  task.knob.breaks);
+      drawing.variables = {
+          {"axis", std::string(task.knob.meaning)},
+          {"spacing", task.knob.spacing == Spacing::logarithmic ? "logarithmic" : "linear"},
+          {"heading", task.statement->id}};
+      drawing.files = {{drawing.name + ".csv", curve(found)},
+                       {drawing.name + "-instances.csv", instances_table(found)}};
+      drawing.command = command_line(words);
+      drawing.seed = o.request.seed;
+      drawing.folder = o.output;
+      for (const auto& path : draw(drawing)) table += fmt::format("  {}\n", path.string());
+    }
+    if ((stopped = found.stopped)) break;
+  }
+  fmt::print("{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
+             "instances;\nan equality counts as failed when it is off by more than {:g}\n",
+             table, o.request.slack);
+  if (stopped) fmt::print(stderr, "popgrad: interrupted after {} frontiers\n", done - 1);
+  return stopped ? numerical_failure : success;
+}
+
+}  // namespace
+
+Action add_frontier(CLI::App& app, const Words& words) {
+  auto o = std::make_shared<FrontierOptions>();
+  CLI::App* command = app.add_subcommand(
+      "frontier", "how far a hypothesis may be violated before the conclusion fails");
+  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'")->required();
+  command->add_option("--hypothesis", o->hypothesis,
+                      "which (see 'popgrad list'; default: every quantitative one)");
+  command->add_option("--instances", o->request.instances, "random instances (default 32)")
+      ->check(CLI::Range(1, 100'000));
+  command->add_option("--grid", o->request.grid, "values scanned before bisection (default 9)")
+      ->check(CLI::Range(2, 1000));
+  command
+      ->add_option("--within", o->request.slack,
+                   "what an equality may be off by, relative (default 0.01)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", o->request.seed, "fixes the instances (default 1)");
+  command
+      ->add_option("--jobs", o->request.jobs,
+                   "threads; results do not depend on it (default 0: all cores)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("-o,--output", o->output,
+                      "folder for the curve and its picture, one set a hypothesis");
+  command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
+  return [o, words] { return execute(*o, words); };
+}
+
+}  // namespace popgrad::cli

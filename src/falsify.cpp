@@ -1,0 +1,302 @@
+#include "popgrad/falsify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/random/sobol.hpp>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <nlopt.hpp>
+#include <numbers>
+#include <set>
+
+#include "popgrad/error.hpp"
+#include "popgrad/random.hpp"
+
+namespace popgrad {
+namespace {
+
+constexpr std::uint32_t stream_of_points = 0xFA151F1EU;
+constexpr int points_a_round = 16;  // half of Sobol's sequence, half at random
+constexpr unsigned descent_evaluations_a_knob = 12;
+constexpr unsigned most_descent_evaluations = 48;
+constexpr std::size_t most_shrinking = 200;
+
+/// Leaves a search, from however deep.
+struct Enough {};
+
+using Point = std::map<std::string, double, std::less<>>;
+
+// `value` to so many significant digits, inside the knob's range.
+double rounded(const Knob& knob, double value, int digits) {
+  if (value == 0 || knob.spacing == Spacing::whole) return value;
+  const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(value))) + 1 - digits);
+  // By text, so that the number is the one that its decimals say.
+  const double round = std::stod(fmt::format("{:.{}g}", std::round(value / unit) * unit, digits));
+  return std::clamp(round, knob.low, knob.high);
+}
+
+class Search {
+ public:
+  Search(const Statement& statement, const SearchRequest& request)
+      : statement_(statement), request_(request) {
+    for (const Knob& knob : statement.knobs) {
+      if (knob.breaks.empty()) knobs_.push_back(knob);
+    }
+  }
+
+  SearchResult run() {
+    try {
+      explore();
+    } catch (const Enough&) {
+    }
+    if (result_.counterexample && !result_.stopped) shrink();
+    return std::move(result_);
+  }
+
+ private:
+  void explore() {
+    examine(usual(), request_.seed);
+    const std::size_t dimension = knobs_.size();
+    boost::random::sobol sobol(std::max<std::size_t>(1, dimension));
+    Stream stream(request_.seed, stream_of_points, 0);
+    std::vector<double> shift(dimension);
+    for (double& s : shift) s = stream.uniform();
+    constexpr double scale = 0x1p-64;
+    while (true) {
+      for (int k = 0; k < points_a_round; ++k) {
+        Point point;
+        for (std::size_t i = 0; i < dimension; ++i) {
+          double fraction = 0;
+          if (k % 2 == 0) {
+            fraction = static_cast<double>(sobol()) * scale + shift[i];
+            fraction -= std::floor(fraction);
+          } else {
+            // Statements fail at the borders of their hypotheses first.
+            const double place = stream.uniform();
+            fraction = place < 0.15 ? 0 : place > 0.85 ? 1 : (place - 0.15) / 0.7;
+          }
+          point.emplace(knobs_[i].name, value_at(knobs_[i], fraction));
+        }
+        examine(point, next_seed());
+      }
+      if (dimension > 0) descend();
+    }
+  }
+
+  // From the trial of least margin that no descent has begun at.
+  void descend() {
+    const Trial* start = nullptr;
+    for (const Trial& trial : result_.trials) {
+      if (trial.verdict != Verdict::holds || std::isnan(trial.margin)) continue;
+      if (started_.contains({trial.point, trial.seed})) continue;
+      if (start == nullptr || trial.margin < start->margin) start = &trial;
+    }
+    if (start == nullptr) return;
+    started_.emplace(start->point, start->seed);
+    // Along the way the record grows, so nothing may point into it.
+    const std::uint64_t seed = start->seed;
+    std::vector<double> at;
+    for (const Knob& knob : knobs_) {
+      at.push_back(fraction_of(knob, start->point.find(knob.name)->second));
+    }
+    const auto dimension = static_cast<unsigned>(knobs_.size());
+    nlopt::opt descent(nlopt::LN_SBPLX, dimension);
+    descent.set_lower_bounds(0.0);
+    descent.set_upper_bounds(1.0);
+    descent.set_initial_step(0.15);
+    descent.set_maxeval(static_cast<int>(
+        std::min(most_descent_evaluations, descent_evaluations_a_knob * dimension)));
+    struct Objective {
+      Search* search;
+      std::uint64_t seed;
+    } objective{this, seed};
+    descent.set_min_objective(
+        [](const std::vector<double>& x, std::vector<double>&, void* data) {
+          const auto& own = *static_cast<Objective*>(data);
+          try {
+            return own.search->margin_at(x, own.seed);
+          } catch (const Enough&) {
+            throw nlopt::forced_stop();  // the one that passes through NLopt
+          }
+        },
+        &objective);
+    double least = 0;
+    try {
+      descent.optimize(at, least);
+    } catch (const nlopt::forced_stop&) {
+      throw Enough{};
+    } catch (const nlopt::roundoff_limited&) {
+      // A margin that does not depend on the knobs has nowhere to descend to.
+    }
+  }
+
+  double margin_at(const std::vector<double>& x, std::uint64_t seed) {
+    Point point;
+    for (std::size_t i = 0; i < knobs_.size(); ++i) {
+      point.emplace(knobs_[i].name, value_at(knobs_[i], x[i]));
+    }
+    const Trial& trial = examine(point, seed);
+    // Outside and undecided: a wall, higher than any margin.
+    if (trial.verdict != Verdict::holds || std::isnan(trial.margin)) return 2;
+    return trial.margin;
+  }
+
+  // Fewer and rounder numbers, one at a time, as long as the statement still fails.
+  void shrink() {
+    Trial best = *result_.counterexample;
+    const std::size_t begin = result_.trials.size();
+    const auto try_out = [&](const Point& point, std::uint64_t seed) {
+      if (point == best.point && seed == best.seed) return false;
+      const Trial& trial = examine_one(point, seed);
+      if (trial.verdict != Verdict::violated) return false;
+      best = trial;
+      return true;
+    };
+    bool better = true;
+    while (better && !result_.stopped && result_.trials.size() - begin < most_shrinking) {
+      better = false;
+      for (std::uint64_t seed = 1; seed <= 3 && seed < best.seed && !better; ++seed) {
+        better = try_out(best.point, seed);
+      }
+      for (const Knob& knob : knobs_) {
+        const double value = best.point.find(knob.name)->second;
+        if (value == knob.usual) continue;
+        std::vector<double> candidates{knob.usual};
+        if (knob.spacing == Spacing::whole) {
+          candidates.push_back(knob.low);
+          candidates.push_back(std::floor((value + knob.low) / 2));
+          candidates.push_back(std::max(knob.low, value - 1));
+        } else {
+          for (const int digits : {1, 2, 3}) candidates.push_back(rounded(knob, value, digits));
+        }
+        for (const double candidate : candidates) {
+          if (candidate == value) break;  // what follows is no simpler
+          Point point = best.point;
+          point[std::string(knob.name)] = candidate;
+          if (try_out(point, best.seed)) {
+            better = true;
+            break;
+          }
+        }
+        if (result_.stopped) break;
+      }
+    }
+    result_.shrunk = best;
+    result_.shrunk_examination = examination(best.point, best.seed, result_.trials.size());
+  }
+
+  [[nodiscard]] Point usual() const {
+    Point point;
+    for (const Knob& knob : knobs_) point.emplace(knob.name, knob.usual);
+    return point;
+  }
+
+  [[nodiscard]] std::uint64_t next_seed() const { return request_.seed + result_.trials.size(); }
+
+  // Throws Enough when the budget is used up or a counterexample is found.
+  const Trial& examine(const Point& point, std::uint64_t seed) {
+    if (result_.stopped || result_.trials.size() >= request_.evaluations ||
+        (result_.seconds >= request_.seconds && !result_.trials.empty() && !replaying())) {
+      throw Enough{};
+    }
+    const Trial& trial = examine_one(point, seed);
+    if (trial.verdict == Verdict::violated) {
+      result_.counterexample = trial;
+      result_.found_after = result_.trials.size();
+      throw Enough{};
+    }
+    return trial;
+  }
+
+  [[nodiscard]] bool replaying() const {
+    return result_.trials.size() < request_.earlier.size();
+  }
+
+  const Trial& examine_one(const Point& point, std::uint64_t seed) {
+    const std::size_t index = result_.trials.size();
+    Trial trial;
+    if (replaying()) {
+      trial = request_.earlier[index];
+      if (trial.point != point || trial.seed != seed) {
+        throw InputError(
+            fmt::format("popgrad falsify: the record is of another search: its trial {} is at "
+                        "another point than this one's; start without it",
+                        index + 1));
+      }
+    } else {
+      const auto begin = std::chrono::steady_clock::now();
+      trial.point = point;
+      trial.seed = seed;
+      const Examination found = examination(point, seed, index);
+      trial.verdict = found.verdict();
+      trial.margin = std::numeric_limits<double>::quiet_NaN();
+      if (const Evidence* nearest = found.nearest_to_failing()) {
+        trial.margin = relative_margin(*nearest);
+        trial.what = nearest->what;
+      }
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+      result_.seconds += seconds.count();
+    }
+    record(std::move(trial));
+    if (request_.on_progress && request_.on_progress(result_.trials)) result_.stopped = true;
+    return result_.trials.back();
+  }
+
+  // A point that cannot be made into an instance, or whose solve fails, decides nothing.
+  Examination examination(const Point& point, std::uint64_t seed, std::size_t index) const {
+    Setting setting;
+    setting.seed = seed;
+    setting.jobs = request_.jobs;
+    const double share = std::numbers::pi * static_cast<double>(index + 1);
+    setting.false_alarm = request_.false_alarm * 6 / (share * share);
+    setting.chosen = point;
+    setting.only_what_varies = request_.control.empty() && index > 0;
+    try {
+      return statement_.examine(setting, request_.control);
+    } catch (const std::invalid_argument& error) {
+      Examination none;
+      none.hypotheses.push_back({"an instance at this point", Truth::no, error.what()});
+      return none;
+    } catch (const std::runtime_error& error) {
+      Examination none;
+      none.hypotheses.push_back({"a usable solve at this point", Truth::undecided, error.what()});
+      return none;
+    }
+  }
+
+  void record(Trial trial) {
+    if (trial.verdict == Verdict::not_applicable) ++result_.outside;
+    if (trial.verdict == Verdict::inconclusive) ++result_.undecided;
+    const bool judged = trial.verdict == Verdict::holds || trial.verdict == Verdict::violated;
+    if (judged && !std::isnan(trial.margin) &&
+        (!result_.smallest || trial.margin < result_.smallest->margin)) {
+      result_.smallest = trial;
+    }
+    result_.trials.push_back(std::move(trial));
+  }
+
+  const Statement& statement_;
+  const SearchRequest& request_;
+  std::vector<Knob> knobs_;
+  std::set<std::pair<Point, std::uint64_t>> started_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult falsify(const Statement& statement, const SearchRequest& request) {
+  if (!request.control.empty()) {
+    std::vector<std::string> names;
+    for (const Control& control : statement.controls) names.push_back(control.name);
+    if (std::find(names.begin(), names.end(), request.control) == names.end()) {
+      reject("popgrad falsify", "--control", request.control,
+             fmt::format("is no control of {}{}; it has {}", statement.id,
+                         suggestion(request.control, names), fmt::join(names, ", ")));
+    }
+  }
+  return Search(statement, request).run();
+}
+
+}  // namespace popgrad

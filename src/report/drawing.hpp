@@ -1,0 +1,35 @@
+#pragma once
+/// A picture from tables and a script of plots/: what figures and the pictures of commands share.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace popgrad {
+
+/// One file of data, read by the script of the figure.
+struct FigureFile {
+  std::string name;  ///< NAME.csv, or NAME-PART.csv where a figure has several tables
+  std::string content;
+};
+
+struct Drawing {
+  std::string name;    ///< of the files made: NAME.gp, NAME.svg, ...
+  std::string script;  ///< plots/SCRIPT.gp, which finds NAME in the variable `name`
+  std::string title;
+  /// Further variables of the script, texts.
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<FigureFile> files;
+  std::string command;  ///< the line that makes it again
+  std::uint64_t seed = 1;
+  std::filesystem::path folder;  ///< made if missing
+};
+
+/// Writes the data, NAME.gp, NAME.svg, NAME.png and NAME.pdf and returns their paths. InputError if
+/// the folder cannot be written, std::runtime_error if gnuplot is missing or fails: then with the
+/// data there to look at.
+std::vector<std::filesystem::path> draw(const Drawing& drawing);
+
+}  // namespace popgrad

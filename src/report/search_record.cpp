@@ -1,0 +1,137 @@
+#include "report/search_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/error.hpp"
+
+namespace popgrad {
+namespace {
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+
+Json trial_json(const Trial& trial) {
+  Json point = Json::object();
+  for (const auto& [name, value] : trial.point) point[name] = value;
+  return {{"point", point},
+          {"seed", trial.seed},
+          {"verdict", name_of(trial.verdict)},
+          {"margin", number(trial.margin)},
+          {"what", trial.what}};
+}
+
+Verdict verdict_from(const std::string& name) {
+  for (const Verdict verdict :
+       {Verdict::holds, Verdict::violated, Verdict::inconclusive, Verdict::not_applicable}) {
+    if (name_of(verdict) == name) return verdict;
+  }
+  throw std::invalid_argument("verdict " + name);
+}
+
+Trial trial_from(const Json& item) {
+  Trial trial;
+  for (const auto& [name, value] : item.at("point").items()) {
+    trial.point.emplace(name, value.get<double>());
+  }
+  trial.seed = item.at("seed").get<std::uint64_t>();
+  trial.verdict = verdict_from(item.at("verdict").get<std::string>());
+  trial.margin = item.at("margin").is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                             : item.at("margin").get<double>();
+  trial.what = item.at("what").get<std::string>();
+  return trial;
+}
+
+std::string outcome_text(const SearchRecord& record) {
+  const SearchResult& r = record.result;
+  if (r.counterexample) return fmt::format("falsified after {}", *r.found_after);
+  if (r.outside + r.undecided == r.trials.size()) return "nothing decided";
+  return "not falsified";
+}
+
+}  // namespace
+
+std::string point_text(const Trial& trial) {
+  std::string text;
+  for (const auto& [name, value] : trial.point) text += fmt::format("{} {:.6g}, ", name, value);
+  return text + fmt::format("seed {}", trial.seed);
+}
+
+std::string search_table(const std::vector<SearchRecord>& records) {
+  std::size_t widest = 9;
+  for (const SearchRecord& r : records) widest = std::max(widest, r.statement->id.size());
+  std::string text =
+      fmt::format("{:<{}}  {:<18} {:<21} {:>7} {:>8} {:>10} {:>8} {:>9}\n", "statement", widest,
+                  "against", "outcome", "points", "outside", "undecided", "seconds", "margin");
+  for (const SearchRecord& record : records) {
+    const SearchResult& r = record.result;
+    const std::string margin = r.smallest ? fmt::format("{:.3g}", r.smallest->margin) : "";
+    text += fmt::format("{:<{}}  {:<18} {:<21} {:>7} {:>8} {:>10} {:>8.1f} {:>9}\n",
+                        record.statement->id, widest,
+                        record.control.empty() ? "the claim" : record.control,
+                        outcome_text(record), r.trials.size(), r.outside, r.undecided, r.seconds,
+                        margin);
+    if (r.shrunk) {
+      text += fmt::format("  counterexample at {}\n", point_text(*r.shrunk));
+      if (const Evidence* item = r.shrunk_examination.nearest_to_failing()) {
+        const bool measured = item->measured != 0 || item->allowed != 0;
+        text += fmt::format(
+            "    {}{}{}\n", item->what,
+            measured ? fmt::format(": {:.6g}, allowed {:.6g}", item->measured, item->allowed) : "",
+            item->detail.empty() ? "" : "; " + item->detail);
+      }
+    } else if (r.smallest) {
+      text += fmt::format("  smallest margin at {}\n    {}\n", point_text(*r.smallest),
+                          r.smallest->what);
+    }
+  }
+  text +=
+      "\nmargin: (allowed - measured)/allowed, the smallest met; 1 for identities that hold; "
+      "negative: violated\n";
+  return text;
+}
+
+Json search_json(const std::vector<SearchRecord>& records, const std::string& command) {
+  Json searches = Json::array();
+  for (const SearchRecord& record : records) {
+    const SearchResult& r = record.result;
+    Json trials = Json::array();
+    for (const Trial& trial : r.trials) trials.push_back(trial_json(trial));
+    Json item{{"id", record.statement->id},
+              {"control", record.control},
+              {"seed", record.seed},
+              {"falsified", r.counterexample.has_value()},
+              {"outside", r.outside},
+              {"undecided", r.undecided},
+              {"seconds", r.seconds}};
+    item["smallest"] = r.smallest ? trial_json(*r.smallest) : Json(nullptr);
+    item["counterexample"] = r.counterexample ? trial_json(*r.counterexample) : Json(nullptr);
+    item["shrunk"] = r.shrunk ? trial_json(*r.shrunk) : Json(nullptr);
+    item["trials"] = std::move(trials);
+    searches.push_back(std::move(item));
+  }
+  return {{"version", POPGRAD_VERSION}, {"command", command}, {"searches", std::move(searches)}};
+}
+
+std::vector<Trial> trials_of(const Json& document, const std::string& file,
+                             const Statement& statement, const std::string& control,
+                             std::uint64_t seed) {
+  try {
+    for (const Json& search : document.at("searches")) {
+      if (search.at("id") != statement.id || search.at("control") != control ||
+          search.at("seed") != seed) {
+        continue;
+      }
+      std::vector<Trial> trials;
+      for (const Json& item : search.at("trials")) trials.push_back(trial_from(item));
+      return trials;
+    }
+  } catch (const std::exception& error) {
+    throw InputError(fmt::format("{}: is no record of popgrad falsify: {}", file, error.what()));
+  }
+  return {};
+}
+
+}  // namespace popgrad

@@ -1,0 +1,31 @@
+#pragma once
+/// Searches for counterexamples, as a table for people and as JSON that a search goes on from.
+
+#include <string>
+#include <vector>
+
+#include "popgrad/falsify.hpp"
+
+namespace popgrad {
+
+/// One search, of a claim or of one of its controls.
+struct SearchRecord {
+  const Statement* statement = nullptr;
+  std::string control;  ///< empty: the claim
+  std::uint64_t seed = 1;
+  SearchResult result;
+};
+
+/// `temperature 0.5, seed 3`, as it is given on a command line or in a table.
+std::string point_text(const Trial& trial);
+/// A line a search, aligned, each with the smallest margin or the counterexample and where.
+std::string search_table(const std::vector<SearchRecord>& records);
+/// With every trial.
+Json search_json(const std::vector<SearchRecord>& records, const std::string& command);
+/// The trials of one search in such a document; none if it is not there. InputError, naming `file`,
+/// if the document is of another form.
+std::vector<Trial> trials_of(const Json& document, const std::string& file,
+                             const Statement& statement, const std::string& control,
+                             std::uint64_t seed);
+
+}  // namespace popgrad
