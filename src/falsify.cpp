@@ -210,9 +210,7 @@ class Search {
     return trial;
   }
 
-  [[nodiscard]] bool replaying() const {
-    return result_.trials.size() < request_.earlier.size();
-  }
+  [[nodiscard]] bool replaying() const { return result_.trials.size() < request_.earlier.size(); }
 
   const Trial& examine_one(const Point& point, std::uint64_t seed) {
     const std::size_t index = result_.trials.size();

@@ -47,8 +47,7 @@ class Turning {
     Stream stream(request_.seed, stream_of_instances, static_cast<std::uint64_t>(i));
     for (const Knob& knob : statement_.knobs) {
       if (!knob.breaks.empty()) continue;
-      instance.point.emplace(knob.name,
-                             i == 0 ? knob.usual : value_at(knob, stream.uniform()));
+      instance.point.emplace(knob.name, i == 0 ? knob.usual : value_at(knob, stream.uniform()));
     }
     return instance;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -55,6 +56,11 @@ double rank_correlation(std::span<const double> x, std::span<const double> y) {
   const auto n = static_cast<Index>(a.size());
   return correlation<double>(Eigen::Map<const Vector<double>>(a.data(), n),
                              Eigen::Map<const Vector<double>>(b.data(), n));
+}
+
+double two_sided_student_bound(double degrees_of_freedom, double false_alarm, double looks) {
+  const boost::math::students_t law(degrees_of_freedom);
+  return boost::math::quantile(boost::math::complement(law, false_alarm / (2 * looks)));
 }
 
 double chi_square_quantile(double degrees_of_freedom, double p) {

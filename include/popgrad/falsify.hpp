@@ -2,11 +2,11 @@
 /// The search for a counterexample to a statement, over all that its hypotheses allow.
 ///
 /// Points are knobs and a seed. Rounds of points that fill the space (Sobol's sequence, shifted at
-/// random) and of random ones that favour its borders alternate with descents on the margin from the
-/// smallest that was met; a counterexample is then shrunk to few and round numbers.
+/// random) and of random ones that favour its borders alternate with descents on the margin from
+/// the smallest that was met; a counterexample is then shrunk to few and round numbers.
 ///
-/// The sequence of points depends on the seed and on what is found there alone: a budget in time says
-/// where it ends, and a search goes on from its own record.
+/// The sequence of points depends on the seed and on what is found there alone: a budget in time
+/// says where it ends, and a search goes on from its own record.
 
 #include <cstdint>
 #include <functional>
@@ -41,16 +41,16 @@ struct SearchRequest {
 };
 
 struct SearchResult {
-  std::vector<Trial> trials;              ///< in order, all that were examined
-  std::size_t outside = 0;                ///< of them, outside the hypotheses
-  std::size_t undecided = 0;              ///< of them, inconclusive
-  std::optional<Trial> smallest;          ///< the trial of least margin
-  std::optional<Trial> counterexample;    ///< the first that was found
-  std::optional<Trial> shrunk;            ///< the same, in few and round numbers
-  Examination shrunk_examination;         ///< of `shrunk`
-  std::optional<std::size_t> found_after; ///< trials until the first counterexample
-  double seconds = 0;                     ///< of new evaluations
-  bool stopped = false;                   ///< from outside
+  std::vector<Trial> trials;               ///< in order, all that were examined
+  std::size_t outside = 0;                 ///< of them, outside the hypotheses
+  std::size_t undecided = 0;               ///< of them, inconclusive
+  std::optional<Trial> smallest;           ///< the trial of least margin
+  std::optional<Trial> counterexample;     ///< the first that was found
+  std::optional<Trial> shrunk;             ///< the same, in few and round numbers
+  Examination shrunk_examination;          ///< of `shrunk`
+  std::optional<std::size_t> found_after;  ///< trials until the first counterexample
+  double seconds = 0;                      ///< of new evaluations
+  bool stopped = false;                    ///< from outside
 };
 
 /// Throws InputError if `request.control` is not one of the statement's, or `earlier` is the record

@@ -1,9 +1,9 @@
 #pragma once
 /// How far a hypothesis may be violated before the conclusion fails.
 ///
-/// A statement declares a knob for each quantitative hypothesis (Knob::breaks). On random instances,
-/// all other knobs within the hypotheses, it is turned from `usual` to its far end: a coarse scan
-/// brackets the first failure, bisection locates it.
+/// A statement declares a knob for each quantitative hypothesis (Knob::breaks). On random
+/// instances, all other knobs within the hypotheses, it is turned from `usual` to its far end: a
+/// coarse scan brackets the first failure, bisection locates it.
 
 #include <cstdint>
 #include <functional>

@@ -33,6 +33,15 @@ struct RungInfo {
   long default_batch = 32;           ///< `--batch` of random rungs when not given
 };
 
+/// Two neighbouring rungs, and the assumption that leads from the one to the other.
+struct LadderStep {
+  std::string finer, coarser;
+  std::string assumption;  ///< one line
+  std::string end;         ///< --t1 that shows it, when not given
+  /// The data law that the coarser rung needs, when none is given; empty: that of the finer serves.
+  Json parameters = Json::object();
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -40,6 +49,9 @@ class Model {
   [[nodiscard]] virtual std::string paper() const = 0;
   [[nodiscard]] virtual std::vector<RungInfo> rungs() const = 0;
   [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const = 0;
+
+  /// From training to the closed form, in order.
+  [[nodiscard]] virtual std::vector<LadderStep> ladder() const = 0;
 
   /// The rung at these parameters. Throws InputError.
   [[nodiscard]] virtual AnyRung<double> rung(std::string_view name, const Parameters& p,

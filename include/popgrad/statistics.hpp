@@ -12,6 +12,10 @@ double normal_quantile(double p);
 /// all (Bonferroni).
 double two_sided_normal_bound(double false_alarm, int looks);
 
+/// Bound on |t| that `looks` >= 1 looks at Student's t exceed with probability <= false_alarm in
+/// all (Bonferroni).
+double two_sided_student_bound(double degrees_of_freedom, double false_alarm, double looks);
+
 /// x with P[chi^2_n <= x] = p.
 double chi_square_quantile(double degrees_of_freedom, double p);
 

@@ -73,6 +73,8 @@ int run(const Words& words) {
   actions["falsify"] = add_falsify(app, words);
   actions["frontier"] = add_frontier(app, words);
   actions["figure"] = add_figure(app, words);
+  actions["ladder"] = add_ladder(app, words);
+  actions["report"] = add_report(app, words);
   actions["sweep"] = add_sweep(app, words);
   actions["landscape"] = add_landscape(app, words);
   actions["equations"] = add_equations(app, words);

@@ -20,6 +20,8 @@ Action add_verify(CLI::App& app, const Words& words);
 Action add_falsify(CLI::App& app, const Words& words);
 Action add_frontier(CLI::App& app, const Words& words);
 Action add_figure(CLI::App& app, const Words& words);
+Action add_ladder(CLI::App& app, const Words& words);
+Action add_report(CLI::App& app, const Words& words);
 Action add_sweep(CLI::App& app, const Words& words);
 Action add_landscape(CLI::App& app, const Words& words);
 Action add_equations(CLI::App& app, const Words& words);

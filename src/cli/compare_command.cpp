@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
@@ -19,86 +20,10 @@
 namespace popgrad::cli {
 namespace {
 
-struct CompareOptions {
-  std::shared_ptr<CommonOptions> common;
-  std::string first, second, with, clock;
-  std::vector<std::string> map, group;
-};
-
-bool walks(const RungInfo& info) {
-  return info.kind == RungKind::random || info.kind == RungKind::descent;
-}
-
-// Parameters that either rung reads.
-Parameters shared_parameters(const CommonOptions& options, const Model& model,
-                             const std::vector<RungInfo>& rungs) {
-  std::vector<ParameterInfo> known = model.parameters();
-  Json values = Json::object();
-  for (const RungInfo& rung : rungs) {
-    // One of them has to accept each name; an error of the last one is the one to tell.
-    CommonOptions one = options;
-    try {
-      return gather_parameters(one, model, rung.name);
-    } catch (const InputError&) {
-      if (&rung != &rungs.back()) continue;
-      // Neither reads all: accept names that at least one reads.
-      Json file = Json::object();
-      if (!options.instance.empty()) {
-        file = parse_json_keeping_digits(read_file(options.instance), options.instance);
-      }
-      CommonOptions bare = options;
-      bare.instance.clear();
-      for (ParameterInfo& info : known) {
-        const bool read = std::any_of(rungs.begin(), rungs.end(), [&](const RungInfo& r) {
-          return info.rungs.empty() ||
-                 std::find(info.rungs.begin(), info.rungs.end(), r.name) != info.rungs.end();
-        });
-        if (read) info.rungs.clear();
-      }
-      Parameters merged(model.name(), file);
-      for (const auto& [name, text] : options.flags) merged.set(name, text);
-      for (const auto& [name, on] : options.switches) merged.set(name, on);
-      merged.check_names(known, rung.name);
-      return merged;
-    }
-  }
-  return Parameters(model.name(), values);
-}
-
 struct Side {
   RungInfo info;
   std::vector<Trajectory<double>> runs;
 };
-
-std::vector<Trajectory<double>> produce(const CommonOptions& options, const Model& model,
-                                        const RungInfo& info, const Parameters& parameters,
-                                        const std::vector<double>& times, double tolerance_factor,
-                                        const Report& report) {
-  const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
-  if (walks(info)) {
-    return produce_walks(rung, walk_request(options, info), {}, report);
-  }
-  SolveRequest<double> request = solve_request<double>(options, info);
-  if (!times.empty()) {
-    request.save_at = times;
-    request.end = times.back();
-  }
-  request.relative_tolerance *= tolerance_factor;
-  request.absolute_tolerance *= tolerance_factor;
-  request.find_events = false;
-  return {produce_flow<double>(rung, info, request, false, nullptr, report)};
-}
-
-int status_of(const std::vector<Trajectory<double>>& runs) {
-  for (const Trajectory<double>& run : runs) {
-    if (run.outcome.ending != Ending::reached_end) {
-      fmt::print(stderr, "popgrad: a run stopped at t = {:.6g}: {}\n", run.outcome.t_reached,
-                 describe(run.outcome.ending));
-      return numerical_failure;
-    }
-  }
-  return success;
-}
 
 // What separates a random rung from the flow, cause by cause.
 void print_error_budget(const CommonOptions& options, const Model& model, const RungInfo& random,
@@ -153,7 +78,7 @@ int compare_rungs(const CLI::App& command, const CompareOptions& options, const 
   // The random side, or the one with steps, fixes the clock.
   if (!walks(a.info) && walks(b.info)) std::swap(a, b);
   if (!walks(a.info)) check_meaning(command, a.info);
-  const Parameters parameters = shared_parameters(common, model, {a.info, b.info});
+  const Parameters parameters = gather_parameters(common, model, {a.info.name, b.info.name});
   Progress bar("compare " + model.name(), common.quiet);
   const Report report = [&](double done) {
     bar.update(done);
@@ -220,114 +145,6 @@ int compare_rungs(const CLI::App& command, const CompareOptions& options, const 
   return success;
 }
 
-// `name=column` pairs.
-std::map<std::string, std::string> mapping(const std::vector<std::string>& pairs) {
-  std::map<std::string, std::string> map;
-  for (const std::string& pair : pairs) {
-    const std::size_t at = pair.find('=');
-    if (at == std::string::npos || at == 0 || at + 1 == pair.size()) {
-      reject("popgrad compare", "--map", pair, "must be OBSERVABLE=COLUMN, e.g. t=step");
-    }
-    map[pair.substr(0, at)] = pair.substr(at + 1);
-  }
-  return map;
-}
-
-int compare_with_file(const CLI::App& command, const CompareOptions& options) {
-  const CommonOptions& common = *options.common;
-  const Model& model = find_model(common.model);
-  const RungInfo info = find_rung(model, options.first);
-  check_meaning(command, info);
-  const Table table = read_table(options.with);
-  std::map<std::string, std::string> map = mapping(options.map);
-  const Parameters parameters = gather_parameters(common, model, info.name);
-  Progress bar("compare " + model.name(), common.quiet);
-  const Report report = [&](double done) {
-    bar.update(done);
-    return interrupted();
-  };
-  CommonOptions dense = common;
-  if (!common.save && common.save_at.empty()) dense.save = 2001;
-  const std::vector<Trajectory<double>> runs =
-      produce(dense, model, info, parameters, {}, 1.0, report);
-  if (const int status = status_of(runs); status != success) return status;
-  const std::vector<double>& times = runs.front().t;
-  // Columns that carry an observable's own name need no map.
-  for (const std::string& column : runs.front().columns) {
-    const bool there =
-        std::find(table.names.begin(), table.names.end(), column) != table.names.end();
-    if (there && !map.contains(column)) map[column] = column;
-  }
-  if (!map.contains("t")) map["t"] = "t";
-  const std::vector<double>& recorded_t = table.column(map.at("t"), options.with);
-  std::vector<std::pair<std::string, std::string>> observables;
-  for (const auto& [name, column] : map) {
-    if (name == "t") continue;
-    const auto& known = runs.front().columns;
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      reject("popgrad compare", "--map", name,
-             "is not an observable of this rung" + suggestion(name, known));
-    }
-    observables.emplace_back(name, column);
-  }
-  if (observables.empty()) {
-    reject("popgrad compare", "--map", "",
-           "names no observable; e.g. --map t=step,attention_entropy=entropy");
-  }
-  double clock = 0;
-  if (!options.clock.empty()) {
-    try {
-      clock = from_text<double>(options.clock);
-    } catch (const std::invalid_argument&) {
-      reject("popgrad compare", "--clock", options.clock, "must be a number > 0");
-    }
-    if (!(clock > 0)) reject("popgrad compare", "--clock", options.clock, "must be > 0");
-  }
-  // Rows by group, in the order of first appearance.
-  std::vector<std::pair<std::vector<double>, std::vector<std::size_t>>> groups;
-  std::map<std::vector<double>, std::size_t> index;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    std::vector<double> key;
-    for (const std::string& name : options.group)
-      key.push_back(table.column(name, options.with)[row]);
-    const auto [at, fresh] = index.try_emplace(key, groups.size());
-    if (fresh) groups.emplace_back(key, std::vector<std::size_t>{});
-    groups[at->second].second.push_back(row);
-  }
-  fmt::print("{} {} against {}: {} rows in {} groups; computed time = factor * recorded time, {}\n",
-             model.name(), info.name, options.with, table.rows(), groups.size(),
-             clock > 0 ? "factor given" : "factor fitted to each group");
-  for (const std::string& name : options.group) fmt::print("{:>10} ", name);
-  fmt::print("{:<20} {:>6} {:>11} {:>11} {:>11} {:>11} {:>12}\n", "observable", "rows", "factor",
-             "rms", "largest", "at recorded", "correlation");
-  for (const auto& [key, rows] : groups) {
-    for (const auto& [name, column] : observables) {
-      const std::vector<double>& values = table.column(column, options.with);
-      std::vector<double> t;
-      std::vector<double> y;
-      for (const std::size_t row : rows) {
-        if (std::isnan(values[row]) || std::isnan(recorded_t[row])) continue;
-        if (!t.empty() && recorded_t[row] < t.back()) {
-          reject(options.with, map.at("t"), fmt::format("{:.6g}", recorded_t[row]),
-                 "goes back in time within a group; name the columns that tell runs apart with "
-                 "--group");
-        }
-        t.push_back(recorded_t[row]);
-        y.push_back(values[row]);
-      }
-      if (t.size() < 3 || !(t.back() > 0)) continue;
-      const std::vector<double> computed = band(runs, name).mean;
-      const ClockFit fit =
-          clock > 0 ? deviation_at(clock, times, computed, t, y) : fit_clock(times, computed, t, y);
-      for (const double part : key) fmt::print("{:>10.6g} ", part);
-      fmt::print("{:<20} {:>6} {:>11.4g} {:>11.4g} {:>11.4g} {:>11.6g} {:>12.4f}\n", name, t.size(),
-                 fit.factor, fit.root_mean_square, fit.largest, fit.time_of_largest,
-                 fit.correlation);
-    }
-  }
-  return success;
-}
-
 }  // namespace
 
 Action add_compare(CLI::App& app, const Words& words) {
@@ -338,13 +155,27 @@ Action add_compare(CLI::App& app, const Words& words) {
   command->add_option("first", options->first, "a rung")->required();
   command->add_option("second", options->second, "another rung (or --with FILE)");
   options->common = add_common_options(*command, words);
-  command->add_option("--with", options->with, "recorded run: .csv, .npz or .jsonl");
+  command
+      ->add_option("--with", options->with,
+                   "recorded runs: .csv, .npz or .jsonl, several by commas")
+      ->delimiter(',');
   command->add_option("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time")
       ->delimiter(',');
   command->add_option("--group", options->group, "columns that tell recorded runs apart")
       ->delimiter(',');
-  command->add_option("--clock", options->clock,
-                      "computed time per recorded time, > 0 (default: fitted to each group)");
+  command->add_option(
+      "--clock", options->clock,
+      "time on our clock: a formula over the columns such as 'lr*step', or a factor "
+      "of the time column. Without it the factor is fitted, and nothing is judged");
+  command->add_option("--level", options->level,
+                      "probability that a run of the same law is found to depart (default 1e-3)");
+  command->add_option("--resolution", options->resolution,
+                      "relative precision of the recorded numbers (default 1e-6)");
+  command->add_flag("--fresh-starts", options->fresh_starts,
+                    "every run of the ensemble from an instance of its own seed, for recorded runs "
+                    "whose random starts are not ours");
+  command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
+  command->add_option("--plot", options->plot, "folder for a picture of runs and band");
   return [command, options, words]() -> int {
     options->common->model = command->get_option("model")->as<std::string>();
     apply_config(*command, *options->common);
@@ -352,7 +183,7 @@ Action add_compare(CLI::App& app, const Words& words) {
       throw InputError("popgrad compare: give either a second rung or --with FILE");
     }
     return options->with.empty() ? compare_rungs(*command, *options, words)
-                                 : compare_with_file(*command, *options);
+                                 : compare_with_recorded(*command, *options, words);
   };
 }
 

@@ -90,12 +90,12 @@ int execute(const FalsifyOptions& o, const Words& words) {
       record.result = falsify(*record.statement, request);
       ++done;
       if (to_file) {
-        write_atomically(o.output,
-                         search_json({records.begin(),
-                                      records.begin() + static_cast<std::ptrdiff_t>(done)},
-                                     command)
-                                 .dump() +
-                             "\n");
+        write_atomically(
+            o.output,
+            search_json({records.begin(), records.begin() + static_cast<std::ptrdiff_t>(done)},
+                        command)
+                    .dump() +
+                "\n");
       }
       if ((stopped = record.result.stopped)) break;
     }

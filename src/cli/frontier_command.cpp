@@ -108,10 +108,9 @@ int execute(const FrontierOptions& o, const Words& words) {
     widest = std::max(widest, task.statement->id.size());
     longest = std::max(longest, task.knob.name.size());
   }
-  std::string table =
-      fmt::format("{:<{}}  {:<{}} {:>8} {:>10} {:>8} {:>12} {:>12} {:>12}\n", "statement", widest,
-                  "hypothesis", longest, "usual", "instances", "failed", "first 5 %", "half",
-                  "95 %");
+  std::string table = fmt::format("{:<{}}  {:<{}} {:>8} {:>10} {:>8} {:>12} {:>12} {:>12}\n",
+                                  "statement", widest, "hypothesis", longest, "usual", "instances",
+                                  "failed", "first 5 %", "half", "95 %");
   bool stopped = false;
   std::size_t done = 0;
   Progress bar("frontier", o.quiet);
@@ -125,9 +124,9 @@ int execute(const FrontierOptions& o, const Words& words) {
     const Frontier found = frontier(*task.statement, task.knob, request);
     ++done;
     if (!found.instances.empty()) {
-      const auto failed = std::count_if(
-          found.instances.begin(), found.instances.end(),
-          [](const FrontierInstance& i) { return std::isfinite(i.fails_at); });
+      const auto failed =
+          std::count_if(found.instances.begin(), found.instances.end(),
+                        [](const FrontierInstance& i) { return std::isfinite(i.fails_at); });
       table += fmt::format("{:<{}}  {:<{}} {:>8.4g} {:>10} {:>8} {:>12} {:>12} {:>12}\n",
                            task.statement->id, widest, task.knob.name, longest, task.knob.usual,
                            found.instances.size(), failed, number(found, found.quantile(0.05)),
@@ -141,8 +140,8 @@ int execute(const FrontierOptions& o, const Words& words) {
       Drawing drawing;
       drawing.name = fmt::format("frontier-{}-{}", task.statement->id, task.knob.name);
       drawing.script = "frontier";
-      drawing.title = fmt::format("{}: how far '{}' may be violated", task.statement->id,
-                                  task.knob.breaks);
+      drawing.title =
+          fmt::format("{}: how far '{}' may be violated", task.statement->id, task.knob.breaks);
       drawing.variables = {
           {"axis", std::string(task.knob.meaning)},
           {"spacing", task.knob.spacing == Spacing::logarithmic ? "logarithmic" : "linear"},
@@ -156,9 +155,10 @@ int execute(const FrontierOptions& o, const Words& words) {
     }
     if ((stopped = found.stopped)) break;
   }
-  fmt::print("{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
-             "instances;\nan equality counts as failed when it is off by more than {:g}\n",
-             table, o.request.slack);
+  fmt::print(
+      "{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
+      "instances;\nan equality counts as failed when it is off by more than {:g}\n",
+      table, o.request.slack);
   if (stopped) fmt::print(stderr, "popgrad: interrupted after {} frontiers\n", done - 1);
   return stopped ? numerical_failure : success;
 }

@@ -140,13 +140,13 @@ void apply_config(CLI::App& command, const CommonOptions& options) {
 }
 
 Parameters gather_parameters(const CommonOptions& options, const Model& model,
-                             const std::string& rung) {
+                             const std::vector<std::string>& rungs) {
   Json values = Json::object();
   if (!options.instance.empty()) {
     values = parse_json_keeping_digits(read_file(options.instance), options.instance);
   }
   Parameters parameters(model.name(), std::move(values));
-  const std::vector<ParameterInfo> known = model.parameters();
+  std::vector<ParameterInfo> known = model.parameters();
   for (const auto& [name, text] : options.flags) {
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;
@@ -155,7 +155,14 @@ Parameters gather_parameters(const CommonOptions& options, const Model& model,
     }
   }
   for (const auto& [name, on] : options.switches) parameters.set(name, on);
-  parameters.check_names(known, rung);
+  // What any of them reads, the first may be told of.
+  for (ParameterInfo& info : known) {
+    const bool read = std::any_of(rungs.begin(), rungs.end(), [&](const std::string& rung) {
+      return std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
+    });
+    if (read) info.rungs.clear();
+  }
+  parameters.check_names(known, rungs.front());
   return parameters;
 }
 
@@ -175,8 +182,8 @@ void check_meaning(const CLI::App& command, const RungInfo& rung) {
              fmt::format("has no meaning for the rung '{}': {}", rung.name, why));
     }
   };
-  const bool walks = rung.kind == RungKind::random || rung.kind == RungKind::descent;
-  if (walks) {
+  const bool steps = walks(rung);
+  if (steps) {
     for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "it takes plain steps");
     if (given("--steps") && given("--t1")) {
       reject("popgrad", "--t1", command.get_option("--t1")->as<std::string>(),
@@ -198,7 +205,7 @@ void check_meaning(const CLI::App& command, const RungInfo& rung) {
   }
   const int of_audit =
       command.get_option("--digits")->count() > 0 ? command.get_option("--digits")->as<int>() : 16;
-  if (given("--audit") && (walks || of_audit > 16)) {
+  if (given("--audit") && (steps || of_audit > 16)) {
     reject("popgrad", "--audit", "given",
            "is for flows in double; leave out --digits, take a flow");
   }

@@ -40,9 +40,18 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
 /// Fills what was not given on the command line from --config. Throws InputError.
 void apply_config(CLI::App& command, const CommonOptions& options);
 
-/// Instance file, then config and flags over it; names checked against the rung.
+/// Instance file, then config and flags over it; every name has to be read by one of the rungs.
 Parameters gather_parameters(const CommonOptions& options, const Model& model,
-                             const std::string& rung);
+                             const std::vector<std::string>& rungs);
+inline Parameters gather_parameters(const CommonOptions& options, const Model& model,
+                                    const std::string& rung) {
+  return gather_parameters(options, model, std::vector<std::string>{rung});
+}
+
+/// Takes steps: SGD and descent.
+inline bool walks(const RungInfo& info) {
+  return info.kind == RungKind::random || info.kind == RungKind::descent;
+}
 
 /// Times asked for. Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
 template <class T>

@@ -70,9 +70,8 @@ std::string search_table(const std::vector<SearchRecord>& records) {
     const std::string margin = r.smallest ? fmt::format("{:.3g}", r.smallest->margin) : "";
     text += fmt::format("{:<{}}  {:<18} {:<21} {:>7} {:>8} {:>10} {:>8.1f} {:>9}\n",
                         record.statement->id, widest,
-                        record.control.empty() ? "the claim" : record.control,
-                        outcome_text(record), r.trials.size(), r.outside, r.undecided, r.seconds,
-                        margin);
+                        record.control.empty() ? "the claim" : record.control, outcome_text(record),
+                        r.trials.size(), r.outside, r.undecided, r.seconds, margin);
     if (r.shrunk) {
       text += fmt::format("  counterexample at {}\n", point_text(*r.shrunk));
       if (const Evidence* item = r.shrunk_examination.nearest_to_failing()) {
@@ -99,12 +98,9 @@ Json search_json(const std::vector<SearchRecord>& records, const std::string& co
     const SearchResult& r = record.result;
     Json trials = Json::array();
     for (const Trial& trial : r.trials) trials.push_back(trial_json(trial));
-    Json item{{"id", record.statement->id},
-              {"control", record.control},
-              {"seed", record.seed},
-              {"falsified", r.counterexample.has_value()},
-              {"outside", r.outside},
-              {"undecided", r.undecided},
+    Json item{{"id", record.statement->id}, {"control", record.control},
+              {"seed", record.seed},        {"falsified", r.counterexample.has_value()},
+              {"outside", r.outside},       {"undecided", r.undecided},
               {"seconds", r.seconds}};
     item["smallest"] = r.smallest ? trial_json(*r.smallest) : Json(nullptr);
     item["counterexample"] = r.counterexample ? trial_json(*r.counterexample) : Json(nullptr);

@@ -70,6 +70,18 @@ class ScanSnap final : public Model {
     };
   }
 
+  [[nodiscard]] std::vector<LadderStep> ladder() const override {
+    const Json one_common{{"preset", "growth"}};
+    return {
+        {"sgd", "gd", "long sequences, the full batch in place of a sampled one", "100", {}},
+        {"gd", "flow", "steps of length 0", "100", {}},
+        {"flow", "quasi-static", "the decoder sees frozen features", "300", {}},
+        {"quasi-static", "fast-decoder", "Lemma 3: the overlap of features is undone", "300", {}},
+        {"fast-decoder", "reduced", "Eqn 10: the decoder is summed up by h(t)", "300", {}},
+        {"reduced", "closed-form", "Theorem 4: leading order in K f_c^2", "300", one_common},
+    };
+  }
+
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,

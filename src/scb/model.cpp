@@ -171,6 +171,17 @@ class Scb final : public Model {
     };
   }
 
+  [[nodiscard]] std::vector<LadderStep> ladder() const override {
+    return {
+        {"sgd", "noisy", "Gaussian noise in place of sampled sequences", "20", {}},
+        {"noisy", "noisy-lumped", "none: the same law, without its T coordinates", "20", {}},
+        {"noisy-lumped", "gd", "no noise", "20", {}},
+        {"gd", "flow", "steps of length 0", "20", {}},
+        {"flow", "reduced", "all of V and A but their components along P and Q vanish", "20", {}},
+        {"reduced", "closed-form", "linearised at 0", "5", {}},
+    };
+  }
+
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,

@@ -137,6 +137,17 @@ class Topic final : public Model {
     };
   }
 
+  [[nodiscard]] std::vector<LadderStep> ladder() const override {
+    // Small enough for an ensemble on the whole matrices.
+    const Json small{{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"N", "64"}};
+    return {
+        {"sgd", "gd", "long documents, the full batch in place of a sampled one", "300", small},
+        {"gd", "flow", "steps of length 0", "300", small},
+        {"flow", "two-stage", "attention waits until W_V has converged", "3000", small},
+        {"flow", "symmetric", "a start that permutations of words leave alone", "3000", small},
+    };
+  }
+
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,

@@ -1,0 +1,67 @@
+#pragma once
+/// A run recorded elsewhere against what a rung says of it, in units of the fluctuation that is to be
+/// expected of such a run.
+///
+/// At every time and for every observable, with an ensemble of R runs of our own SGD (mean m,
+/// deviation s), a run of the same law has (x - m) / (s sqrt(1 + 1/R)) of Student's t, R - 1 degrees
+/// of freedom, if x is normal. The bound holds for all times, observables and runs at once
+/// (Bonferroni); and it is never less than what a run of the ensemble reaches against the others, so
+/// that tails which are not normal do not count against a recorded run.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "popgrad/trajectory.hpp"
+
+namespace popgrad {
+
+/// One run on the clock of the rungs.
+struct RecordedRun {
+  std::string label;  ///< file, or the values that tell it apart
+  std::vector<double> t;
+  std::vector<std::string> columns;         ///< observables by their names here
+  std::vector<std::vector<double>> values;  ///< one list a column; NaN: not logged at that time
+  double averaged = 1;  ///< runs that this is the mean of: its fluctuation is smaller by the root
+};
+
+struct CrossCheckRequest {
+  double false_alarm = 1e-3;  ///< probability that a run of the same law is found to leave the band
+  double resolution = 1e-6;   ///< relative precision of the recorded numbers (single precision)
+};
+
+/// One observable of one recorded run.
+struct ColumnCheck {
+  std::string column;
+  std::vector<double> deviation;  ///< in units of the expected fluctuation, at each time
+  double root_mean_square = 0;
+  double largest = 0;  ///< of |deviation|
+  double time_of_largest = 0;
+  std::optional<double> first_outside;  ///< time at which it first leaves the band
+};
+
+struct RunCheck {
+  std::string label;
+  std::vector<ColumnCheck> columns;
+  /// The earliest departure over the columns, if any.
+  [[nodiscard]] const ColumnCheck* first_departure() const;
+};
+
+struct CrossCheck {
+  double student_bound = 0;       ///< for all looks at once
+  double own_largest = 0;         ///< of a run of the ensemble against the others
+  double bound = 0;               ///< the larger of the two: the half width of the band
+  double looks = 0;               ///< times x observables x runs
+  std::vector<RunCheck> runs;
+  double root_mean_square = 0;    ///< over all: how well the rung explains the runs; 1 is perfect
+  [[nodiscard]] bool consistent() const;
+};
+
+/// `centre`: the rung's own trajectory (one of a deterministic rung), or null for the ensemble's
+/// mean. The ensemble, R >= 3 runs, is saved at the times of the recorded runs, which all have the
+/// same ones. Cost O(R looks).
+CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
+                       const std::vector<Trajectory<double>>& ensemble,
+                       const Trajectory<double>* centre, const CrossCheckRequest& request);
+
+}  // namespace popgrad

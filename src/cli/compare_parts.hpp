@@ -1,0 +1,42 @@
+#pragma once
+/// What the two kinds of `compare` share.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "cli/produce.hpp"
+
+namespace popgrad::cli {
+
+struct CompareOptions {
+  std::shared_ptr<CommonOptions> common;
+  std::string first, second, clock, plot;
+  std::vector<std::string> with, map, group;
+  double level = 1e-3;
+  double resolution = 1e-6;
+  bool no_ladder = false;
+  bool fresh_starts = false;
+};
+
+/// A rung's runs: of a flow one, at `times` if there are any, with tolerances times the factor.
+std::vector<Trajectory<double>> produce(const CommonOptions& options, const Model& model,
+                                        const RungInfo& info, const Parameters& parameters,
+                                        const std::vector<double>& times, double tolerance_factor,
+                                        const Report& report);
+/// A rung's runs at just these times; those of a walk have to be multiples of its step size. With
+/// fresh starts every run has an instance of its own seed, and so a start of its own.
+std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const Model& model,
+                                           const RungInfo& info, const Parameters& parameters,
+                                           const std::vector<double>& times, const Report& report,
+                                           bool fresh_starts = false);
+
+/// Exit status of runs, told on standard error where one did not reach its end.
+int status_of(const std::vector<Trajectory<double>>& runs);
+
+/// `compare MODEL RUNG --with FILE`.
+int compare_with_recorded(const CLI::App& command, const CompareOptions& options,
+                          const Words& words);
+
+}  // namespace popgrad::cli

@@ -1,0 +1,352 @@
+// A rung against runs recorded elsewhere: judged where the clock is known, fitted where it is not.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "cli/compare_parts.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/progress.hpp"
+#include "io/recorded_run.hpp"
+#include "io/run_record.hpp"
+#include "popgrad/compare.hpp"
+#include "popgrad/error.hpp"
+#include "report/figure_maker.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+constexpr int standard_runs = 64;
+
+RecordedLayout layout_of(const CompareOptions& options) {
+  RecordedLayout layout;
+  for (const std::string& pair : options.map) {
+    const std::size_t at = pair.find('=');
+    if (at == std::string::npos || at == 0 || at + 1 == pair.size()) {
+      reject("popgrad compare", "--map", pair, "must be OBSERVABLE=COLUMN, e.g. t=step");
+    }
+    layout.columns[pair.substr(0, at)] = pair.substr(at + 1);
+  }
+  layout.group = options.group;
+  if (!options.clock.empty()) layout.clock = options.clock;
+  return layout;
+}
+
+std::size_t widest_label(const std::vector<RecordedRun>& runs) {
+  std::size_t widest = 3;
+  for (const RecordedRun& run : runs) widest = std::max(widest, run.label.size());
+  return widest;
+}
+
+// ---- the clock is not known -----------------------------------------------------------------
+
+void print_fits(const std::vector<RecordedRun>& recorded,
+                const std::vector<Trajectory<double>>& runs) {
+  const std::size_t widest = widest_label(recorded);
+  fmt::print("{:<{}} {:<20} {:>6} {:>11} {:>11} {:>11} {:>11} {:>12}\n", "run", widest,
+             "observable", "rows", "factor", "rms", "largest", "at recorded", "correlation");
+  const std::vector<double>& times = runs.front().t;
+  for (const RecordedRun& run : recorded) {
+    for (std::size_t c = 0; c < run.columns.size(); ++c) {
+      std::vector<double> t;
+      std::vector<double> y;
+      for (std::size_t k = 0; k < run.t.size(); ++k) {
+        if (std::isnan(run.values[c][k])) continue;
+        t.push_back(run.t[k]);
+        y.push_back(run.values[c][k]);
+      }
+      if (t.size() < 3 || !(t.back() > 0)) continue;
+      const std::vector<double> computed = band(runs, run.columns[c]).mean;
+      const ClockFit fit = fit_clock(times, computed, t, y);
+      fmt::print("{:<{}} {:<20} {:>6} {:>11.4g} {:>11.4g} {:>11.4g} {:>11.6g} {:>12.4f}\n",
+                 run.label, widest, run.columns[c], t.size(), fit.factor, fit.root_mean_square,
+                 fit.largest, fit.time_of_largest, fit.correlation);
+    }
+  }
+}
+
+// ---- the clock is known ---------------------------------------------------------------------
+
+/// Everything that one judgement needs.
+struct Judging {
+  const CompareOptions& options;
+  const Model& model;
+  const RungInfo& rung;
+  CommonOptions common;  // with the size of the ensemble
+  std::vector<RecordedRun> recorded;
+  std::vector<double> times;
+  CrossCheckRequest request;
+  const Report& report;
+};
+
+CrossCheck judge(const Judging& j, const RungInfo& info, const RungInfo& sampled,
+                 const std::vector<Trajectory<double>>& ensemble,
+                 std::vector<Trajectory<double>>* kept = nullptr) {
+  if (info.name == sampled.name) return cross_check(j.recorded, ensemble, nullptr, j.request);
+  const Parameters p = gather_parameters(j.common, j.model, {info.name, sampled.name});
+  std::vector<Trajectory<double>> runs =
+      produce_at(j.common, j.model, info, p, j.times, j.report, j.options.fresh_starts);
+  if (status_of(runs) != success) {
+    throw std::runtime_error(fmt::format("{} did not reach the end of the recorded runs",
+                                         info.name));
+  }
+  for (const std::string& column : j.recorded.front().columns) {
+    const auto& known = runs.front().columns;
+    if (std::find(known.begin(), known.end(), column) == known.end()) {
+      throw InputError(fmt::format("has no {}", column));
+    }
+  }
+  CrossCheck made = info.kind == RungKind::random
+                        ? cross_check(j.recorded, runs, nullptr, j.request)
+                        : cross_check(j.recorded, ensemble, &runs.front(), j.request);
+  if (kept != nullptr) *kept = std::move(runs);
+  return made;
+}
+
+void print_check(const CrossCheck& check, const std::vector<RecordedRun>& recorded) {
+  const std::size_t widest = widest_label(recorded);
+  fmt::print("{:<{}} {:<24} {:>8} {:>9} {:>10}  {}\n", "run", widest, "observable", "rms",
+             "largest", "at t", "first outside the band");
+  for (const RunCheck& run : check.runs) {
+    for (const ColumnCheck& column : run.columns) {
+      fmt::print("{:<{}} {:<24} {:>8.3g} {:>9.3g} {:>10.5g}  {}\n", run.label, widest,
+                 column.column, column.root_mean_square, column.largest, column.time_of_largest,
+                 column.first_outside ? fmt::format("t = {:.6g}", *column.first_outside) : "-");
+    }
+  }
+}
+
+void print_verdict(const Judging& j, const CrossCheck& check) {
+  if (check.consistent()) {
+    fmt::print("verdict: consistent with {} {}\n", j.model.name(), j.rung.name);
+    return;
+  }
+  const ColumnCheck* first = nullptr;
+  const RunCheck* where = nullptr;
+  for (const RunCheck& run : check.runs) {
+    const ColumnCheck* own = run.first_departure();
+    if (own != nullptr && (first == nullptr || *own->first_outside < *first->first_outside)) {
+      first = own;
+      where = &run;
+    }
+  }
+  fmt::print("verdict: NOT consistent: first departs at t = {:.6g} in {} ({}), up to {:.3g} at t = "
+             "{:.6g}\n",
+             *first->first_outside, first->column, where->label, first->largest,
+             first->time_of_largest);
+}
+
+// Which rung of the ladder explains the runs best.
+void print_ladder(const Judging& j, const RungInfo& sampled,
+                  const std::vector<Trajectory<double>>& ensemble) {
+  std::set<std::string> known;
+  for (const LadderStep& step : j.model.ladder()) {
+    if (!step.parameters.empty()) continue;
+    known.insert(step.finer);
+    known.insert(step.coarser);
+  }
+  known.insert(j.rung.name);
+  known.insert(sampled.name);
+  struct Entry {
+    std::string name;
+    double size = 0;
+    bool consistent = false;
+    std::string why;
+  };
+  std::vector<Entry> entries;
+  for (const RungInfo& info : j.model.rungs()) {
+    if (!known.contains(info.name)) continue;
+    Entry entry{info.name, INFINITY, false, {}};
+    try {
+      const CrossCheck check = judge(j, info, sampled, ensemble);
+      entry.size = check.root_mean_square;
+      entry.consistent = check.consistent();
+    } catch (const std::exception& error) {
+      entry.why = error.what();
+    }
+    entries.push_back(std::move(entry));
+    if (interrupted()) break;
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.size < b.size; });
+  fmt::print("\nrungs by how well they explain the runs (rms deviation, 1 is perfect)\n");
+  for (const Entry& entry : entries) {
+    if (entry.why.empty()) {
+      fmt::print("  {:<14} {:>9.3g}  {}\n", entry.name, entry.size,
+                 entry.consistent ? "consistent" : "leaves the band");
+    } else {
+      fmt::print("  {:<14} {:>9}  {}\n", entry.name, "-", entry.why);
+    }
+  }
+}
+
+// Per observable: centre and half band, then the recorded runs and their deviations.
+Trajectory<double> table_of(const Judging& j, const CrossCheck& check,
+                            const std::vector<Trajectory<double>>& ensemble,
+                            const std::vector<Trajectory<double>>& centre) {
+  Trajectory<double> table;
+  table.t = j.times;
+  table.rows.resize(j.times.size());
+  const auto add = [&](const std::string& name, const std::vector<double>& values) {
+    table.columns.push_back(name);
+    for (std::size_t k = 0; k < table.t.size(); ++k) {
+      table.rows[k].push_back(k < values.size() ? values[k] : NAN);
+    }
+  };
+  for (std::size_t c = 0; c < j.recorded.front().columns.size(); ++c) {
+    const std::string& column = j.recorded.front().columns[c];
+    const Band spread = band(ensemble, column);
+    const bool own_centre = !centre.empty() && centre.size() == 1;
+    add(column + "_expected", own_centre ? curve(centre.front(), column) : spread.mean);
+    std::vector<double> half = spread.deviation;
+    for (double& s : half) s *= check.bound;
+    add(column + "_band", half);
+    for (std::size_t r = 0; r < j.recorded.size(); ++r) {
+      add(fmt::format("{}_recorded_{}", column, r), j.recorded[r].values[c]);
+      add(fmt::format("{}_deviation_{}", column, r), check.runs[r].columns[c].deviation);
+    }
+  }
+  return table;
+}
+
+void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<double>& table,
+                const Words& words) {
+  Drawing drawing;
+  drawing.name = fmt::format("compare-{}-{}", j.model.name(), j.rung.name);
+  drawing.script = "recorded-runs";
+  drawing.title = fmt::format("recorded runs against {} {}", j.model.name(), j.rung.name);
+  std::vector<std::string> names{"t"};
+  names.insert(names.end(), table.columns.begin(), table.columns.end());
+  CsvText csv(names);
+  for (std::size_t k = 0; k < table.t.size(); ++k) {
+    csv.number(table.t[k]);
+    for (const double value : table.rows[k]) csv.number(value);
+    csv.end_row();
+  }
+  std::string panels;
+  std::string departures;
+  for (std::size_t c = 0; c < j.recorded.front().columns.size(); ++c) {
+    panels += (panels.empty() ? "" : " ") + j.recorded.front().columns[c];
+    double first = INFINITY;
+    for (const RunCheck& run : check.runs) {
+      first = std::min(first, run.columns[c].first_outside.value_or(INFINITY));
+    }
+    departures +=
+        (departures.empty() ? "" : " ") + (std::isinf(first) ? "-" : fmt::format("{:.9g}", first));
+  }
+  drawing.variables = {{"panels", panels},
+                       {"departures", departures},
+                       {"runs", std::to_string(j.recorded.size())},
+                       {"expected", j.rung.name}};
+  drawing.files = {{drawing.name + ".csv", csv.text()}};
+  drawing.command = command_line(words);
+  drawing.seed = j.common.seed;
+  drawing.folder = j.options.plot;
+  for (const auto& path : draw(drawing)) fmt::print("{}\n", path.string());
+}
+
+RungInfo sampled_rung(const Model& model, const RungInfo& rung) {
+  if (rung.kind == RungKind::random) return rung;
+  for (const RungInfo& info : model.rungs()) {
+    if (info.kind == RungKind::random) return info;
+  }
+  return rung;
+}
+
+int judge_runs(Judging& j, const Words& words) {
+  const RungInfo sampled = sampled_rung(j.model, j.rung);
+  // All that was given has to mean something to the rung that the fluctuation is taken from.
+  const Parameters sampled_parameters = gather_parameters(
+      j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
+  const std::vector<Trajectory<double>> ensemble =
+      produce_at(j.common, j.model, sampled, sampled_parameters, j.times, j.report,
+                 j.options.fresh_starts);
+  if (const int status = status_of(ensemble); status != success) return status;
+  if (j.recorded.size() > 1) j.recorded.push_back(mean_of(j.recorded));
+  std::vector<Trajectory<double>> centre;
+  const CrossCheck check = judge(j, j.rung, sampled, ensemble, &centre);
+  const WalkRequest steps = walk_request(j.common, sampled);
+  const bool to_stdout = j.common.output == "-";
+  if (!to_stdout) {
+    fmt::print("{} {} against {}: {} runs, {} times to t = {:.6g}\n"
+               "expected fluctuation: {} runs of {} with eta {:g}, batch {}, seed {}\n"
+               "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
+               j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
+               j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(),
+               j.times.back(), ensemble.size(), sampled.name, steps.step_size, steps.batch,
+               j.common.seed, check.bound, j.request.false_alarm, check.looks,
+               fmt::format("Student's t: {:.3g}", check.student_bound), check.own_largest);
+    print_check(check, j.recorded);
+    print_verdict(j, check);
+    if (!j.options.no_ladder) print_ladder(j, sampled, ensemble);
+  }
+  const bool with_centre = centre.size() == 1 && j.rung.kind != RungKind::random;
+  Trajectory<double> table =
+      table_of(j, check, centre.size() > 1 ? centre : ensemble,
+               with_centre ? centre : std::vector<Trajectory<double>>{});
+  if (!j.options.plot.empty()) draw_check(j, check, table, words);
+  if (!j.common.output.empty()) {
+    RunRecord<double> record;
+    record.model = j.model.name();
+    record.rung = fmt::format("{} against {}", j.rung.name, fmt::join(j.options.with, ", "));
+    record.parameters = sampled_parameters.json();
+    record.command = command_line(words);
+    record.seed = j.common.seed;
+    record.runs = {std::move(table)};
+    write_record(record, j.common.output);
+  }
+  return check.consistent() ? success : violation;
+}
+
+}  // namespace
+
+int compare_with_recorded(const CLI::App& command, const CompareOptions& options,
+                          const Words& words) {
+  CommonOptions common = *options.common;
+  const Model& model = find_model(common.model);
+  const RungInfo info = find_rung(model, options.first);
+  // Steps and batch say how the recorded run was made, whatever the rung is.
+  check_meaning(command, sampled_rung(model, info));
+  check_output(common.output);
+  const AnyRung<double> columns_of =
+      model.rung(info.name,
+                 gather_parameters(common, model, {info.name, sampled_rung(model, info).name}),
+                 common.seed);
+  const RecordedLayout layout = layout_of(options);
+  std::vector<RecordedRun> recorded =
+      read_recorded_runs(options.with, layout, columns_of.columns);
+  Progress bar("compare " + model.name(), common.quiet);
+  const Report report = [&](double done) {
+    bar.update(done);
+    return interrupted();
+  };
+  if (options.clock.empty()) {
+    const Parameters parameters = gather_parameters(common, model, info.name);
+    if (!common.save && common.save_at.empty()) common.save = 2001;
+    const std::vector<Trajectory<double>> runs =
+        produce(common, model, info, parameters, {}, 1.0, report);
+    if (const int status = status_of(runs); status != success) return status;
+    fmt::print("{} {} against {}: {} runs; computed time = factor * recorded time, factor fitted "
+               "to each; with --clock the runs are judged\n",
+               model.name(), info.name, fmt::join(options.with, ", "), recorded.size());
+    print_fits(recorded, runs);
+    return success;
+  }
+  if (!common.runs) common.runs = standard_runs;
+  if (*common.runs < 3) {
+    reject("popgrad compare", "--runs", std::to_string(*common.runs),
+           "is too few for a spread; give at least 3, better 64");
+  }
+  std::vector<double> times = recorded.front().t;
+  if (times.empty() || !(times.back() > 0)) {
+    throw InputError("popgrad compare: the recorded runs have no time after 0; see --clock");
+  }
+  Judging j{options, model,  info, common, std::move(recorded), std::move(times),
+            {options.level, options.resolution}, report};
+  return judge_runs(j, words);
+}
+
+}  // namespace popgrad::cli

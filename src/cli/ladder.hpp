@@ -1,0 +1,37 @@
+#pragma once
+/// What each assumption of a model costs: what `ladder` and `report` share.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "cli/produce.hpp"
+#include "popgrad/compare.hpp"
+#include "report/drawing.hpp"
+
+namespace popgrad::cli {
+
+/// Of the means, where a rung is random.
+struct ObservableCost {
+  Distance distance;
+  double spread = 0;          ///< of one run of the finer rung, at most
+  double standard_error = 0;  ///< of the distance, at most; 0 where neither is random
+};
+
+struct LadderCost {
+  LadderStep step;
+  Json parameters = Json::object();  ///< of both rungs
+  double end = 0;
+  std::vector<ObservableCost> observables;  ///< those that both rungs have
+  std::string failure;                      ///< why the step cannot be made on this instance
+};
+
+/// All steps of the model's ladder, each to its own end unless the options give one.
+std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& model,
+                                     const Report& report);
+std::string ladder_table(const std::vector<LadderCost>& costs);
+Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
+                       const std::filesystem::path& folder, const std::string& command);
+
+}  // namespace popgrad::cli

@@ -1,0 +1,239 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/compare_parts.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/ladder.hpp"
+#include "cli/progress.hpp"
+#include "io/atomic_file.hpp"
+#include "popgrad/compare.hpp"
+#include "popgrad/error.hpp"
+#include "report/figure_maker.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+constexpr int standard_runs = 16;
+constexpr std::size_t standard_times = 101;
+
+// Save times that both rungs have: multiples of the step size where one of them takes steps.
+std::vector<double> times_of(const CommonOptions& options, const RungInfo& finer,
+                             const RungInfo& coarser) {
+  const auto count = static_cast<std::size_t>(options.save.value_or(standard_times));
+  if (!walks(finer) && !walks(coarser)) {
+    return equally_spaced(0.0, solve_request<double>(options, finer).end, count);
+  }
+  const WalkRequest request = walk_request(options, walks(finer) ? finer : coarser);
+  std::vector<double> times;
+  for (const std::uint64_t step : evenly_spread_steps(request.steps, count)) {
+    times.push_back(request.step_size * static_cast<double>(step));
+  }
+  return times;
+}
+
+void compare_step(LadderCost& cost, const CommonOptions& common, const Model& model,
+                  const Report& report) {
+  const RungInfo finer = find_rung(model, cost.step.finer);
+  const RungInfo coarser = find_rung(model, cost.step.coarser);
+  CommonOptions own = common;
+  if (own.end.empty() && !own.steps) own.end = cost.step.end;
+  if (!own.runs) own.runs = standard_runs;
+  Parameters parameters = gather_parameters(own, model, {finer.name, coarser.name});
+  if (own.instance.empty()) {
+    for (const auto& [name, value] : cost.step.parameters.items()) {
+      parameters.set_default(name, value);
+    }
+  }
+  cost.parameters = parameters.json();
+  const std::vector<double> times = times_of(own, finer, coarser);
+  cost.end = times.back();
+  const auto left = produce_at(own, model, finer, parameters, times, report);
+  const auto right = produce_at(own, model, coarser, parameters, times, report);
+  for (const auto* runs : {&left, &right}) {
+    for (const Trajectory<double>& run : *runs) {
+      if (run.outcome.ending == Ending::reached_end) continue;
+      throw std::runtime_error(fmt::format("a run stopped at t = {:.6g}: {}",
+                                           run.outcome.t_reached, describe(run.outcome.ending)));
+    }
+  }
+  const auto& others = right.front().columns;
+  for (const std::string& column : left.front().columns) {
+    if (std::find(others.begin(), others.end(), column) == others.end()) continue;
+    const Band a = band(left, column);
+    const Band b = band(right, column);
+    const auto largest = [](const std::vector<double>& values) {
+      return *std::max_element(values.begin(), values.end());
+    };
+    const double error =
+        std::hypot(largest(a.deviation) / std::sqrt(static_cast<double>(a.runs)),
+                   largest(b.deviation) / std::sqrt(static_cast<double>(b.runs)));
+    cost.observables.push_back(
+        {distance(column, times, a.mean, b.mean), largest(a.deviation), error});
+  }
+}
+
+std::string csv_of(const std::vector<LadderCost>& costs) {
+  CsvText csv{"step",     "finer", "coarser",  "observable",       "largest",
+              "at_t",     "scale", "relative", "root_mean_square", "spread_of_one_run",
+              "standard_error"};
+  for (std::size_t k = 0; k < costs.size(); ++k) {
+    for (const ObservableCost& o : costs[k].observables) {
+      const Distance& d = o.distance;
+      csv.number(static_cast<double>(k)).word(costs[k].step.finer).word(costs[k].step.coarser);
+      csv.word(d.column).number(d.largest).number(d.time_of_largest);
+      csv.number(d.relative > 0 ? d.largest / d.relative : 0).number(d.relative);
+      csv.number(d.root_mean_square).number(o.spread).number(o.standard_error).end_row();
+    }
+  }
+  return csv.text();
+}
+
+struct LadderOptions {
+  std::shared_ptr<CommonOptions> common;
+  std::string plot;
+};
+
+int execute(const LadderOptions& o, const Words& words) {
+  const CommonOptions& common = *o.common;
+  const Model& model = find_model(common.model);
+  if (!common.output.empty() && common.output != "-") {
+    if (std::filesystem::path(common.output).extension() != ".csv") {
+      reject("popgrad ladder", "--output", common.output, "must end in .csv, or be -");
+    }
+    check_writable(common.output);
+  }
+  std::vector<LadderCost> costs;
+  {
+    Progress bar("ladder " + model.name(), common.quiet);
+    costs = ladder_costs(common, model, [&](double done) {
+      bar.update(done);
+      return interrupted();
+    });
+  }
+  if (interrupted()) return numerical_failure;
+  if (common.output == "-") {
+    fmt::print("{}", csv_of(costs));
+  } else {
+    fmt::print("{}", ladder_table(costs));
+    if (!common.output.empty()) write_atomically(common.output, csv_of(costs));
+  }
+  if (!o.plot.empty()) {
+    for (const auto& path : draw(ladder_drawing(costs, model, o.plot, command_line(words)))) {
+      fmt::print("{}\n", path.string());
+    }
+  }
+  const bool any = std::any_of(costs.begin(), costs.end(),
+                               [](const LadderCost& c) { return c.failure.empty(); });
+  return any ? success : numerical_failure;
+}
+
+}  // namespace
+
+std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& model,
+                                     const Report& report) {
+  std::vector<LadderCost> costs;
+  const std::vector<LadderStep> steps = model.ladder();
+  for (const LadderStep& step : steps) {
+    LadderCost cost;
+    cost.step = step;
+    const auto done = static_cast<double>(costs.size());
+    const auto count = static_cast<double>(steps.size());
+    try {
+      compare_step(cost, common, model, [&](double part) { return report((done + part) / count); });
+    } catch (const std::exception& error) {
+      // A step that this instance does not have is told, and the others are still there.
+      cost.observables.clear();
+      cost.failure = error.what();
+    }
+    costs.push_back(std::move(cost));
+    if (report((done + 1) / count)) break;
+  }
+  return costs;
+}
+
+std::string ladder_table(const std::vector<LadderCost>& costs) {
+  std::string text;
+  for (const LadderCost& cost : costs) {
+    text += fmt::format("{} -> {}: {}\n", cost.step.finer, cost.step.coarser, cost.step.assumption);
+    if (!cost.failure.empty()) {
+      text += fmt::format("  not on this instance: {}\n\n", cost.failure);
+      continue;
+    }
+    text += fmt::format("  to t = {:g}{}\n  {:<28} {:>11} {:>11} {:>11} {:>11} {:>13}\n", cost.end,
+                        cost.parameters.empty() ? "" : ", " + cost.parameters.dump(), "observable",
+                        "largest", "at t", "relative", "std. error", "one run +-");
+    for (const ObservableCost& o : cost.observables) {
+      const auto shown = [](double x) { return x > 0 ? fmt::format("{:.3g}", x) : std::string("-"); };
+      text += fmt::format("  {:<28} {:>11.3g} {:>11.5g} {:>11.3g} {:>11} {:>13}\n",
+                          o.distance.column, o.distance.largest, o.distance.time_of_largest,
+                          o.distance.relative, shown(o.standard_error), shown(o.spread));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
+                       const std::filesystem::path& folder, const std::string& command) {
+  // Observables by columns, steps by rows: relative distances.
+  std::vector<std::string> names;
+  for (const LadderCost& cost : costs) {
+    for (const ObservableCost& o : cost.observables) {
+      if (std::find(names.begin(), names.end(), o.distance.column) == names.end()) {
+        names.push_back(o.distance.column);
+      }
+    }
+  }
+  std::vector<std::string> header{"step", "label"};
+  header.insert(header.end(), names.begin(), names.end());
+  CsvText csv(header);
+  for (std::size_t k = 0; k < costs.size(); ++k) {
+    csv.number(static_cast<double>(k));
+    csv.word(costs[k].step.finer + " → " + costs[k].step.coarser);
+    for (const std::string& name : names) {
+      const auto found =
+          std::find_if(costs[k].observables.begin(), costs[k].observables.end(),
+                       [&](const ObservableCost& o) { return o.distance.column == name; });
+      const bool there = found != costs[k].observables.end() && found->distance.relative > 0;
+      csv.number(there ? found->distance.relative : NAN);
+    }
+    csv.end_row();
+  }
+  Drawing drawing;
+  drawing.name = "ladder-" + model.name();
+  drawing.script = "ladder";
+  drawing.title = fmt::format("{}: distance of neighbouring rungs", model.name());
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : " ") + name;
+  drawing.variables = {{"observables", list}, {"steps", std::to_string(costs.size())}};
+  drawing.files = {{drawing.name + ".csv", csv.text()}};
+  drawing.command = command;
+  drawing.folder = folder;
+  return drawing;
+}
+
+Action add_ladder(CLI::App& app, const Words& words) {
+  auto o = std::make_shared<LadderOptions>();
+  CLI::App* command = app.add_subcommand(
+      "ladder", "what each assumption costs: distances of neighbouring rungs, per observable");
+  command->add_option("model", "model (see 'popgrad list')")->required();
+  o->common = add_common_options(*command, words);
+  command->add_option("--plot", o->plot, "folder for a picture");
+  command->footer(
+      "Where a rung needs a data law of a special form and no --instance is given, the step is made "
+      "on an instance of that form, which is told.");
+  return [command, o, words]() -> int {
+    o->common->model = command->get_option("model")->as<std::string>();
+    apply_config(*command, *o->common);
+    refuse_options(*command, {"--save-at", "--digits", "--states", "--audit"},
+                   "has no meaning here: a ladder is measured in double, at equally spaced times");
+    return execute(*o, words);
+  };
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <boost/version.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/exit_status.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/ladder.hpp"
+#include "cli/progress.hpp"
+#include "cli/statement_choice.hpp"
+#include "cli/verification.hpp"
+#include "io/atomic_file.hpp"
+#include "popgrad/error.hpp"
+#include "report/figure.hpp"
+#include "report/html_report.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportOptions {
+  VerificationOptions verification;
+  std::string output;
+  std::vector<std::string> figures{"joma-entropy", "joma-salient-first", "scan-snap-growth",
+                                   "scan-snap-transition", "scb-phase", "scb-training",
+                                   "topic-stages", "topic-landscape"};
+  bool no_ladders = false;
+};
+
+/// A folder for pictures on their way into the page.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (fs::temp_directory_path() / "popgrad-report-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error(fmt::format("no folder for pictures can be made in {}",
+                                           fs::temp_directory_path().string()));
+    }
+    path_ = name;
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::vector<std::string> chosen_figures(const ReportOptions& o) {
+  std::vector<std::string> names;
+  std::vector<std::string> drawable;
+  for (const FigureInfo& figure : figures()) {
+    names.push_back(figure.name);
+    if (!figure.needs_data) drawable.push_back(figure.name);
+  }
+  if (o.figures == std::vector<std::string>{"all"}) return drawable;
+  if (o.figures == std::vector<std::string>{"none"}) return {};
+  for (const std::string& name : o.figures) {
+    if (std::find(drawable.begin(), drawable.end(), name) == drawable.end()) {
+      reject("popgrad report", "--figures", name,
+             "is not one that can be drawn without data" + suggestion(name, names) +
+                 "; all, none, or names from 'popgrad list'");
+    }
+  }
+  return o.figures;
+}
+
+std::vector<std::pair<std::string, std::string>> versions() {
+  return {{"popgrad", POPGRAD_VERSION},
+          {"Compiler", __VERSION__},
+          {"Boost", BOOST_LIB_VERSION},
+          {"Eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
+                                EIGEN_MINOR_VERSION)},
+          {"GiNaC", fmt::format("{}.{}.{}", GINACLIB_MAJOR_VERSION, GINACLIB_MINOR_VERSION,
+                                GINACLIB_MICRO_VERSION)}};
+}
+
+int execute(const ReportOptions& o, const Words& words) {
+  if (fs::path(o.output).extension() != ".html") {
+    reject("popgrad report", "--output", o.output, "must end in .html");
+  }
+  check_writable(o.output);
+  const std::vector<const Statement*> chosen =
+      matching_statements("popgrad report", o.verification.patterns);
+  const std::vector<std::string> pictures = chosen_figures(o);
+  ReportContent report;
+  report.command = command_line(words);
+  report.versions = versions();
+  report.verification = verification_of(o.verification, chosen, report.command);
+  const ScratchFolder scratch;
+  if (!o.no_ladders && !interrupted()) {
+    CommonOptions common;
+    common.seed = o.verification.seed;
+    common.jobs = o.verification.jobs;
+    Progress bar("ladders", o.verification.quiet);
+    double done = 0;
+    for (const auto& model : models()) {
+      const auto count = static_cast<double>(models().size());
+      const std::vector<LadderCost> costs = ladder_costs(common, *model, [&](double part) {
+        bar.update((done + part) / count, model->name());
+        return interrupted();
+      });
+      done += 1;
+      if (interrupted()) break;
+      const std::string command = fmt::format("popgrad ladder {} --seed {}", model->name(),
+                                              common.seed);
+      const Drawing drawing = ladder_drawing(costs, *model, scratch.path(), command);
+      static_cast<void>(draw(drawing));
+      report.ladders.push_back(
+          {model->name(), model->paper(), ladder_table(costs),
+           {drawing.name, drawing.title,
+            read_file(scratch.path() / (drawing.name + ".svg")), command}});
+    }
+  }
+  if (!interrupted()) {
+    Progress bar("figures", o.verification.quiet);
+    for (const std::string& name : pictures) {
+      bar.update(static_cast<double>(report.figures.size()) /
+                     static_cast<double>(pictures.size()),
+                 name);
+      FigureRequest request;
+      request.name = name;
+      request.folder = scratch.path();
+      request.seed = o.verification.seed;
+      request.jobs = o.verification.jobs;
+      static_cast<void>(make_figure(request));
+      std::string title;
+      for (const FigureInfo& figure : figures()) {
+        if (figure.name == name) title = figure.title;
+      }
+      report.figures.push_back({name, title, read_file(scratch.path() / (name + ".svg")),
+                                fmt::format("popgrad figure {} --seed {}", name, request.seed)});
+      if (interrupted()) break;
+    }
+  }
+  const bool stopped = interrupted();
+  report.with_errata = !stopped;
+  write_atomically(o.output, html_report(report));
+  if (!o.verification.quiet) fmt::print(stderr, "popgrad: {} is written\n", o.output);
+  if (stopped) {
+    fmt::print(stderr, "popgrad: interrupted; the page holds what was there by then\n");
+    return numerical_failure;
+  }
+  return status_of(report.verification);
+}
+
+}  // namespace
+
+Action add_report(CLI::App& app, const Words& words) {
+  auto o = std::make_shared<ReportOptions>();
+  CLI::App* command = app.add_subcommand(
+      "report", "verdicts, ladders, figures and errata as one page that a person can read");
+  add_verification_options(*command, o->verification);
+  command->add_option("-o,--output", o->output, "the page, .html")->required();
+  command
+      ->add_option("--figures", o->figures,
+                   "figures by name, separated by commas; all; or none (default: two a model)")
+      ->delimiter(',');
+  command->add_flag("--no-ladders", o->no_ladders, "leave out what each assumption costs");
+  command->footer("Exit status as of 'popgrad verify'.");
+  return [o, words] { return execute(*o, words); };
+}
+
+}  // namespace popgrad::cli

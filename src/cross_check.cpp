@@ -1,0 +1,139 @@
+#include "popgrad/cross_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "popgrad/compare.hpp"
+#include "popgrad/statistics.hpp"
+
+namespace popgrad {
+namespace {
+
+// What one observable is measured against.
+struct Yardstick {
+  std::vector<double> centre, deviation;
+  double floor = 0;     // what the precision of the recorded numbers hides
+  double sampling = 0;  // variance of the centre, in units of that of a run
+  double own_largest = 0;
+
+  [[nodiscard]] double unit(std::size_t k, double averaged) const {
+    const double s = deviation[k];
+    return std::sqrt(s * s * (1 / averaged + sampling) + floor * floor);
+  }
+};
+
+double size_of(const std::vector<double>& values) {
+  double size = 0;
+  for (const double value : values) size = std::max(size, std::fabs(value));
+  return size;
+}
+
+// Largest deviation of a run of the ensemble from the others, in its own units.
+double largest_of_own(const std::vector<std::vector<double>>& curves, const Band& all,
+                      double floor) {
+  const auto n = static_cast<double>(curves.size());
+  double largest = 0;
+  for (const std::vector<double>& run : curves) {
+    for (std::size_t k = 0; k < all.mean.size(); ++k) {
+      // Mean and variance of the others, from those of all.
+      const double gap = run[k] - all.mean[k];
+      const double mean = all.mean[k] - gap / (n - 1);
+      const double squares =
+          (n - 1) * all.deviation[k] * all.deviation[k] - gap * gap * n / (n - 1);
+      const double variance = std::max(0.0, squares) / (n - 2);
+      const double unit = std::sqrt(variance * (1 + 1 / (n - 1)) + floor * floor);
+      if (unit > 0) largest = std::max(largest, std::fabs(run[k] - mean) / unit);
+    }
+  }
+  return largest;
+}
+
+Yardstick yardstick(const std::string& column, const std::vector<Trajectory<double>>& ensemble,
+                    const Trajectory<double>* centre, double resolution) {
+  Yardstick made;
+  const Band all = band(ensemble, column);
+  made.floor = resolution * size_of(all.mean);
+  made.centre = centre != nullptr ? curve(*centre, column) : all.mean;
+  made.deviation = all.deviation;
+  made.sampling = centre != nullptr ? 0 : 1 / static_cast<double>(ensemble.size());
+  std::vector<std::vector<double>> curves;
+  for (const Trajectory<double>& run : ensemble) curves.push_back(curve(run, column));
+  made.own_largest = largest_of_own(curves, all, made.floor);
+  return made;
+}
+
+}  // namespace
+
+const ColumnCheck* RunCheck::first_departure() const {
+  const ColumnCheck* first = nullptr;
+  for (const ColumnCheck& column : columns) {
+    if (!column.first_outside) continue;
+    if (first == nullptr || *column.first_outside < *first->first_outside) first = &column;
+  }
+  return first;
+}
+
+bool CrossCheck::consistent() const {
+  return std::none_of(runs.begin(), runs.end(),
+                      [](const RunCheck& run) { return run.first_departure() != nullptr; });
+}
+
+CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
+                       const std::vector<Trajectory<double>>& ensemble,
+                       const Trajectory<double>* centre, const CrossCheckRequest& request) {
+  if (ensemble.size() < 3) throw std::invalid_argument("cross_check: needs an ensemble of >= 3");
+  if (recorded.empty()) throw std::invalid_argument("cross_check: there is no recorded run");
+  CrossCheck result;
+  std::vector<Yardstick> yardsticks;
+  for (const std::string& column : recorded.front().columns) {
+    yardsticks.push_back(yardstick(column, ensemble, centre, request.resolution));
+    result.own_largest = std::max(result.own_largest, yardsticks.back().own_largest);
+  }
+  for (const RecordedRun& run : recorded) {
+    for (const auto& values : run.values) {
+      result.looks += static_cast<double>(std::count_if(values.begin(), values.end(),
+                                                        [](double x) { return !std::isnan(x); }));
+    }
+  }
+  result.student_bound = two_sided_student_bound(static_cast<double>(ensemble.size() - 1),
+                                                 request.false_alarm, std::max(1.0, result.looks));
+  result.bound = std::max(result.student_bound, result.own_largest);
+  double squares = 0;
+  for (const RecordedRun& run : recorded) {
+    RunCheck check;
+    check.label = run.label;
+    for (std::size_t c = 0; c < run.columns.size(); ++c) {
+      const Yardstick& yard = yardsticks[c];
+      ColumnCheck column;
+      column.column = run.columns[c];
+      const std::size_t points = std::min(run.t.size(), yard.centre.size());
+      double own_squares = 0;
+      double seen = 0;
+      for (std::size_t k = 0; k < points; ++k) {
+        const double gap = run.values[c][k] - yard.centre[k];
+        // Where nothing fluctuates and the numbers agree to the last digit.
+        const double deviation = gap == 0 ? 0 : gap / yard.unit(k, run.averaged);
+        column.deviation.push_back(deviation);
+        if (std::isnan(deviation)) continue;
+        ++seen;
+        own_squares += deviation * deviation;
+        if (std::fabs(deviation) > column.largest) {
+          column.largest = std::fabs(deviation);
+          column.time_of_largest = run.t[k];
+        }
+        if (std::fabs(deviation) > result.bound && !column.first_outside) {
+          column.first_outside = run.t[k];
+        }
+      }
+      column.root_mean_square = seen > 0 ? std::sqrt(own_squares / seen) : 0;
+      squares += own_squares;
+      check.columns.push_back(std::move(column));
+    }
+    result.runs.push_back(std::move(check));
+  }
+  result.root_mean_square = std::sqrt(squares / std::max(1.0, result.looks));
+  return result;
+}
+
+}  // namespace popgrad

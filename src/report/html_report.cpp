@@ -1,0 +1,204 @@
+#include "report/html_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "report/html_page.hpp"
+
+namespace popgrad {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+std::string verdict_mark(Verdict verdict, bool lacks_data = false) {
+  return lacks_data ? "<span class=\"not-applicable\">needs data</span>"
+                    : fmt::format("<span class=\"{0}\">{0}</span>", name_of(verdict));
+}
+
+std::string anchor(const Statement& s) { return "s-" + s.id; }
+
+std::size_t refuted(const Finding& finding) {
+  return static_cast<std::size_t>(
+      std::count_if(finding.controls.begin(), finding.controls.end(), [](const auto& control) {
+        return control.second.verdict() == Verdict::violated;
+      }));
+}
+
+std::string verdicts(const Verification& v) {
+  HtmlTable table("One row a statement; a click on a header sorts. Margin: (allowed - measured) / "
+                  "allowed of the evidence nearest to failing; 1 for identities.",
+                  {"statement", "verdict", "claim", "evidence", "margin", "controls", "seconds"});
+  for (const Finding& f : v.findings) {
+    const Statement& s = *f.statement;
+    std::set<EvidenceKind> kinds;
+    for (const Evidence& item : f.examination.evidence) {
+      if (item.kind != EvidenceKind::report) kinds.insert(item.kind);
+    }
+    std::string names;
+    for (const EvidenceKind kind : kinds) names += (names.empty() ? "" : ", ") + name_of(kind);
+    const Evidence* nearest = f.examination.nearest_to_failing();
+    table.cell(fmt::format("<a href=\"#{}\"><code>{}</code></a>", anchor(s), html_text(s.id)))
+        .cell(verdict_mark(f.verdict, f.lacks_data))
+        .cell(html_text(s.claim))
+        .cell(html_text(names))
+        .number(nearest == nullptr ? none : relative_margin(*nearest), "{:.3g}")
+        .cell(f.lacks_data ? std::string{} : fmt::format("{}/{}", refuted(f), f.controls.size()))
+        .number(f.lacks_data ? none : f.seconds, "{:.2f}")
+        .end_row();
+  }
+  return table.html(true);
+}
+
+std::string details(const Finding& f) {
+  const Statement& s = *f.statement;
+  std::string text =
+      fmt::format("<details id=\"{}\">\n<summary><code>{}</code> {} &mdash; {}</summary>\n<p>{}; {}.",
+                  anchor(s), html_text(s.id), verdict_mark(f.verdict, f.lacks_data),
+                  html_text(s.claim), html_text(s.paper), html_text(s.status));
+  if (!f.failure.empty()) text += fmt::format(" <strong>{}</strong>", html_text(f.failure));
+  text += "</p>\n";
+  if (!s.hypotheses.empty()) {
+    text += "<h4>Hypotheses</h4>\n<ul>\n";
+    for (const std::string& hypothesis : s.hypotheses) {
+      text += fmt::format("<li>{}</li>\n", html_text(hypothesis));
+    }
+    for (const Hypothesis& h : f.examination.hypotheses) {
+      text += fmt::format(
+          "<li>{}: {}{}</li>\n", html_text(h.text),
+          h.met == Truth::yes ? "met" : h.met == Truth::no ? "not met" : "undecided",
+          h.by_how_much.empty() ? "" : "; " + html_text(h.by_how_much));
+    }
+    text += "</ul>\n";
+  }
+  if (!f.examination.evidence.empty()) {
+    HtmlTable table("Evidence", {"what", "kind", "verdict", "measured", "allowed", "why, and detail"});
+    for (const Evidence& item : f.examination.evidence) {
+      const bool told = item.kind == EvidenceKind::report;
+      const bool identity = item.measured == 0 && item.allowed == 0;
+      table.cell(html_text(item.what))
+          .cell(name_of(item.kind))
+          .cell(told ? std::string{} : verdict_mark(item.verdict))
+          .number(identity && !told ? none : item.measured, "{:.4g}")
+          .number(told || identity ? none : item.allowed, "{:.4g}")
+          .cell(html_text(item.reason + (item.reason.empty() || item.detail.empty() ? "" : "; ") +
+                          item.detail))
+          .end_row();
+    }
+    text += table.html(false);
+  }
+  if (!f.controls.empty()) {
+    HtmlTable table("Negative controls: each has to be refuted", {"control", "what is wrong", "verdict"});
+    for (const auto& [control, examination] : f.controls) {
+      table.cell(html_text(control.name))
+          .cell(html_text(control.what_is_wrong))
+          .cell(fmt::format("<span class=\"{}\">{}</span>",
+                            examination.verdict() == Verdict::violated ? "holds" : "violated",
+                            examination.verdict() == Verdict::violated
+                                ? "refuted"
+                                : name_of(examination.verdict())))
+          .end_row();
+    }
+    text += table.html(false);
+  }
+  if (!f.examination.parameters.empty()) {
+    text += fmt::format("<p class=\"note\">At <code>{}</code></p>\n",
+                        html_text(f.examination.parameters.dump()));
+  }
+  return text + "</details>\n";
+}
+
+std::string picture(const ReportPicture& p) {
+  return fmt::format(
+      "<figure>\n{}\n<figcaption>{}. <code>{}</code></figcaption>\n</figure>\n",
+      inline_picture(p.svg, p.name, p.title), html_text(p.title), html_text(p.command));
+}
+
+std::string ladders(const std::vector<ReportLadder>& all) {
+  std::string text =
+      "<h2 id=\"ladders\">What each assumption costs</h2>\n<p>Distances of neighbouring rungs, from "
+      "training to the closed form. A random rung stands for the mean of its runs.</p>\n";
+  for (const ReportLadder& ladder : all) {
+    text += fmt::format("<h3>{}</h3>\n<p class=\"note\">{}</p>\n{}<details><summary>Numbers of "
+                        "{}</summary>\n<pre>{}</pre></details>\n",
+                        html_text(ladder.model), html_text(ladder.paper), picture(ladder.picture),
+                        html_text(ladder.model), html_text(ladder.table));
+  }
+  return text;
+}
+
+std::string errata_section() {
+  std::string text =
+      "<h2 id=\"errata\">Errata</h2>\n<p>Where a paper's formula and the algebra disagree, with what "
+      "was computed to show it.</p>\n";
+  for (const Erratum& erratum : errata()) {
+    text += fmt::format(
+        "<details><summary><code>{}</code> &mdash; {}</summary>\n<dl><dt>The paper</dt><dd>{}</dd>"
+        "<dt>The algebra</dt><dd>{}</dd><dt>See</dt><dd><a href=\"#s-{}\"><code>{}</code></a></dd>"
+        "</dl>\n<ul>\n",
+        html_text(erratum.name), html_text(erratum.algebra_says), html_text(erratum.paper_says),
+        html_text(erratum.algebra_says), html_text(erratum.statement),
+        html_text(erratum.statement));
+    for (const Evidence& item : erratum.evidence()) {
+      const bool judged = item.kind != EvidenceKind::report;
+      text += fmt::format("<li>{}: {}{}</li>\n", html_text(item.what),
+                          judged ? (item.verdict == Verdict::holds ? "shown" : "NOT shown")
+                                 : fmt::format("{:.4g}", item.measured),
+                          item.detail.empty() ? "" : "; " + html_text(item.detail));
+    }
+    text += "</ul></details>\n";
+  }
+  return text;
+}
+
+std::string sums(const Verification& v) {
+  const auto count = [&](Verdict verdict) {
+    return std::count_if(v.findings.begin(), v.findings.end(), [&](const Finding& f) {
+      return f.verdict == verdict && !f.lacks_data;
+    });
+  };
+  const auto lacking = std::count_if(v.findings.begin(), v.findings.end(),
+                                     [](const Finding& f) { return f.lacks_data; });
+  return fmt::format("{} statements: {} hold, {} violated, {} inconclusive, {} not applicable{}.",
+                     v.findings.size(), count(Verdict::holds), count(Verdict::violated),
+                     count(Verdict::inconclusive), count(Verdict::not_applicable),
+                     lacking > 0 ? fmt::format(", {} need recorded data", lacking) : "");
+}
+
+}  // namespace
+
+std::string html_report(const ReportContent& report) {
+  const Verification& v = report.verification;
+  std::string body =
+      "<header><h1>popgrad: theorems on how transformers train, checked</h1>\n<nav "
+      "aria-label=\"Sections\"><ul><li><a href=\"#main\">Verdicts</a></li><li><a "
+      "href=\"#evidence\">Evidence</a></li>";
+  if (!report.ladders.empty()) body += "<li><a href=\"#ladders\">Ladders</a></li>";
+  if (!report.figures.empty()) body += "<li><a href=\"#figures\">Figures</a></li>";
+  if (report.with_errata) body += "<li><a href=\"#errata\">Errata</a></li>";
+  body += "<li><a href=\"#made\">How this was made</a></li></ul></nav></header>\n<main>\n";
+  body += fmt::format("<h2 id=\"main\" tabindex=\"-1\">Verdicts</h2>\n<p>{}</p>\n{}", sums(v),
+                      verdicts(v));
+  body += "<h2 id=\"evidence\">Evidence</h2>\n";
+  for (const Finding& finding : v.findings) body += details(finding);
+  if (!report.ladders.empty()) body += ladders(report.ladders);
+  if (!report.figures.empty()) {
+    body += "<h2 id=\"figures\">Figures</h2>\n<div class=\"figures\">\n";
+    for (const ReportPicture& p : report.figures) body += picture(p);
+    body += "</div>\n";
+  }
+  if (report.with_errata) body += errata_section();
+  body += fmt::format(
+      "<h2 id=\"made\">How this was made</h2>\n<dl><dt>Command</dt><dd><code>{}</code></dd>"
+      "<dt>Seed</dt><dd>{}</dd><dt>False alarms</dt><dd>at most {:.0e} in all statements</dd>",
+      html_text(report.command), v.seed, v.false_alarm);
+  for (const auto& [name, version] : report.versions) {
+    body += fmt::format("<dt>{}</dt><dd>{}</dd>", html_text(name), html_text(version));
+  }
+  return html_page("popgrad report", body + "</dl>\n</main>");
+}
+
+}  // namespace popgrad

@@ -1,0 +1,39 @@
+#pragma once
+/// Verdicts, ladders, figures and errata as one page that a person can read.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/verdict_table.hpp"
+
+namespace popgrad {
+
+/// A picture of the page.
+struct ReportPicture {
+  std::string name;
+  std::string title;  ///< also what readers are told who do not see it
+  std::string svg;
+  std::string command;  ///< the line that makes it
+};
+
+/// What the assumptions of one model cost.
+struct ReportLadder {
+  std::string model, paper;
+  std::string table;  ///< as on a terminal
+  ReportPicture picture;
+};
+
+struct ReportContent {
+  std::string command;
+  std::vector<std::pair<std::string, std::string>> versions;  ///< name, version
+  Verification verification;
+  std::vector<ReportLadder> ladders;
+  std::vector<ReportPicture> figures;
+  bool with_errata = true;
+};
+
+/// Self-contained: inline pictures, no file and no address beside it.
+std::string html_report(const ReportContent& report);
+
+}  // namespace popgrad
