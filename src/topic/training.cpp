@@ -96,8 +96,28 @@ Vector<double> start(const Training& t) {
       break;
   }
   if (l.embedded) normal(l.embedding(), l.width * l.vocabulary, 3);
+  if (t.keys.size() > 0) View(x.data() + l.keys(), l.key_width, l.width) = t.keys;
+  if (t.queries.size() > 0) View(x.data() + l.queries(), l.key_width, l.width) = t.queries;
+  if (t.values.size() > 0) values = t.values;
   return x;
 }
+
+namespace {
+
+// A start from the instance file, of the shape that the sizes ask for; empty if there is none.
+Matrix<double> given_start(const Parameters& p, const char* name, Index rows, Index cols) {
+  if (!p.has(name)) return {};
+  Matrix<double> given = p.matrix<double>(name);
+  if (given.rows() != rows || given.cols() != cols) {
+    reject(where, name, fmt::format("{} x {}", given.rows(), given.cols()),
+           fmt::format("must be {} x {}: rows by d_a or d_e, columns by [MASK] and the T v words "
+                       "(or by d_e)",
+                       rows, cols));
+  }
+  return given;
+}
+
+}  // namespace
 
 Training training(const Parameters& p, std::uint64_t seed) {
   Training t;
@@ -141,6 +161,10 @@ Training training(const Parameters& p, std::uint64_t seed) {
   t.train_value = has('V');
   t.train_attention = has('K');
   t.train_embedding = has('E');
+  const Layout sizes(t);
+  t.keys = given_start(p, "W_K", sizes.key_width, sizes.width);
+  t.queries = given_start(p, "W_Q", sizes.key_width, sizes.width);
+  t.values = given_start(p, "W_V", sizes.width, sizes.width);
   if (p.has("corpus")) {
     t.corpus = read_documents(p.text("corpus", ""), t.law.topics * t.law.words);
   }
@@ -185,6 +209,9 @@ std::vector<ParameterInfo> parameter_infos() {
        {"zero", "identity", "normal", "block", "diagonal"},
        started,
        true},
+      {"W_K", "matrix", "", "W_K at first, d_a rows (default drawn)", {}, whole, false},
+      {"W_Q", "matrix", "", "W_Q at first, d_a rows (default drawn)", {}, whole, false},
+      {"W_V", "matrix", "", "W_V at first (default as --value)", {}, whole, false},
       {"train",
        "text",
        "VKQ, E with --d_e",

@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 """The topic model in PyTorch: masked words of sampled documents, squared loss, W_V, W_K and W_Q."""
 
+import json
+import pathlib
+
 import torch
 
 import record
 
-chosen = record.options(__doc__, eta=0.5, batch=16, steps=1200)
-T, TAU, V, LENGTH, WIDTH, SIGMA = 4, 2, 3, 32, 8, 0.5
+chosen = record.options(__doc__, eta=0.5, batch=16, steps=800)
+chosen.save //= 4
+instance = json.loads((pathlib.Path(__file__).parent / "topic.json").read_text())
+T, TAU, V, LENGTH, WIDTH = (instance[name] for name in ("T", "tau", "v", "N", "d_a"))
 P_M, P_C, P_R = 0.15, 0.1, 0.1
 
 
 def make_model():
     size = T * V + 1
-    keys = (SIGMA * torch.randn(WIDTH, size)).requires_grad_()
-    queries = (SIGMA * torch.randn(WIDTH, size)).requires_grad_()
+    keys = torch.tensor(instance["W_K"], requires_grad=True)
+    queries = torch.tensor(instance["W_Q"], requires_grad=True)
     values = torch.zeros(size, size, requires_grad=True)
     optimiser = torch.optim.SGD([keys, queries, values], lr=chosen.eta)
     topic = (torch.arange(size) - 1) // V

@@ -23,6 +23,8 @@ struct Training {
   double scale = 0.01;        ///< sigma: W_K, W_Q, W_E start with entries N(0, sigma^2)
   ValueStart start = ValueStart::zero;
   BlockValue<double> value;  ///< of ValueStart::block
+  /// Starts that are given, in the shapes of Layout; empty: drawn, or as `start` says.
+  Matrix<double> keys, queries, values;
   bool train_value = true, train_attention = true, train_embedding = true;
   double penalty = 0;                      ///< lambda |W_V|^2 is added to the loss
   Index document = 128;                    ///< N, tokens of a sampled document
