@@ -2,22 +2,27 @@
 # Variables: observables, steps.
 count = words(observables)
 rows = int(steps)
-height = 1.35 + 0.3*rows + 0.085*count
+lines_of_key = int((count + 1)/2)
+below = 0.5 + 0.125*lines_of_key
+height = below + 0.34*rows + 0.1
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
   set output name.'.'.kind
-  set lmargin at screen 0.36
+  set lmargin at screen 0.43
   set rmargin at screen 0.95
-  set bmargin at screen 0.45/height
-  set tmargin at screen (0.45+0.3*rows)/height
+  set bmargin at screen below/height
+  set tmargin at screen (height-0.06)/height
   set logscale x
+  set xrange [1e-16<*:*]
   set format x '10^{%T}'
   set xlabel 'relative distance'
   set yrange [rows-0.5:-0.5]
   set grid ytics linecolor rgb '#dddddd' linewidth 0.5
   set ytics noenhanced
-  set key at screen 0.95, screen 0.97 top right maxcols 2 noenhanced font ',6' spacing 0.95*line
-  plot for [c=1:count] name.'.csv' every ::1 using (column(2+c)):($1+(c-0.5*(count+1))*0.7/count):ytic(2) with points linetype c pointtype (3+2*((c-1)%6)) pointsize 0.6 title word(observables, c)
+  set key at screen 0.97, screen (below-0.4)/height top right maxrows lines_of_key noenhanced font ',6' spacing 0.95*line samplen 1 width -1
+  # The first plot only names the rows.
+  plot name.'.csv' every ::1 using (1):1:ytic(2) with points pointsize 0 notitle, \
+       for [c=1:count] name.'.csv' every ::1 using (column(2+c)):($1+(c-0.5*(count+1))*0.7/count) with points linetype c pointtype (5+2*((c-1)%5)) pointsize 0.6 title word(observables, c)
   unset output
 }

@@ -92,8 +92,8 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
   }
   for (const RecordedRun& run : recorded) {
     for (const auto& values : run.values) {
-      result.looks += static_cast<double>(std::count_if(values.begin(), values.end(),
-                                                        [](double x) { return !std::isnan(x); }));
+      result.looks += static_cast<double>(
+          std::count_if(values.begin(), values.end(), [](double x) { return !std::isnan(x); }));
     }
   }
   result.student_bound = two_sided_student_bound(static_cast<double>(ensemble.size() - 1),

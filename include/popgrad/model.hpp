@@ -38,8 +38,10 @@ struct LadderStep {
   std::string finer, coarser;
   std::string assumption;  ///< one line
   std::string end;         ///< --t1 that shows it, when not given
-  /// The data law that the coarser rung needs, when none is given; empty: that of the finer serves.
+  /// The instance that shows it, when none is given; empty: the usual one.
   Json parameters = Json::object();
+  /// The coarser rung is for instances of this form alone.
+  bool special = false;
 };
 
 class Model {

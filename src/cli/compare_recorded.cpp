@@ -90,8 +90,8 @@ CrossCheck judge(const Judging& j, const RungInfo& info, const RungInfo& sampled
   std::vector<Trajectory<double>> runs =
       produce_at(j.common, j.model, info, p, j.times, j.report, j.options.fresh_starts);
   if (status_of(runs) != success) {
-    throw std::runtime_error(fmt::format("{} did not reach the end of the recorded runs",
-                                         info.name));
+    throw std::runtime_error(
+        fmt::format("{} did not reach the end of the recorded runs", info.name));
   }
   for (const std::string& column : j.recorded.front().columns) {
     const auto& known = runs.front().columns;
@@ -133,10 +133,10 @@ void print_verdict(const Judging& j, const CrossCheck& check) {
       where = &run;
     }
   }
-  fmt::print("verdict: NOT consistent: first departs at t = {:.6g} in {} ({}), up to {:.3g} at t = "
-             "{:.6g}\n",
-             *first->first_outside, first->column, where->label, first->largest,
-             first->time_of_largest);
+  fmt::print(
+      "verdict: NOT consistent: first departs at t = {:.6g} in {} ({}), up to {:.3g} at t = "
+      "{:.6g}\n",
+      *first->first_outside, first->column, where->label, first->largest, first->time_of_largest);
 }
 
 // Which rung of the ladder explains the runs best.
@@ -144,7 +144,7 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
                   const std::vector<Trajectory<double>>& ensemble) {
   std::set<std::string> known;
   for (const LadderStep& step : j.model.ladder()) {
-    if (!step.parameters.empty()) continue;
+    if (step.special) continue;
     known.insert(step.finer);
     known.insert(step.coarser);
   }
@@ -259,11 +259,10 @@ RungInfo sampled_rung(const Model& model, const RungInfo& rung) {
 int judge_runs(Judging& j, const Words& words) {
   const RungInfo sampled = sampled_rung(j.model, j.rung);
   // All that was given has to mean something to the rung that the fluctuation is taken from.
-  const Parameters sampled_parameters = gather_parameters(
-      j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
-  const std::vector<Trajectory<double>> ensemble =
-      produce_at(j.common, j.model, sampled, sampled_parameters, j.times, j.report,
-                 j.options.fresh_starts);
+  const Parameters sampled_parameters =
+      gather_parameters(j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
+  const std::vector<Trajectory<double>> ensemble = produce_at(
+      j.common, j.model, sampled, sampled_parameters, j.times, j.report, j.options.fresh_starts);
   if (const int status = status_of(ensemble); status != success) return status;
   if (j.recorded.size() > 1) j.recorded.push_back(mean_of(j.recorded));
   std::vector<Trajectory<double>> centre;
@@ -271,22 +270,22 @@ int judge_runs(Judging& j, const Words& words) {
   const WalkRequest steps = walk_request(j.common, sampled);
   const bool to_stdout = j.common.output == "-";
   if (!to_stdout) {
-    fmt::print("{} {} against {}: {} runs, {} times to t = {:.6g}\n"
-               "expected fluctuation: {} runs of {} with eta {:g}, batch {}, seed {}\n"
-               "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
-               j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
-               j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(),
-               j.times.back(), ensemble.size(), sampled.name, steps.step_size, steps.batch,
-               j.common.seed, check.bound, j.request.false_alarm, check.looks,
-               fmt::format("Student's t: {:.3g}", check.student_bound), check.own_largest);
+    fmt::print(
+        "{} {} against {}: {} runs, {} times to t = {:.6g}\n"
+        "expected fluctuation: {} runs of {} with eta {:g}, batch {}, seed {}\n"
+        "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
+        j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
+        j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(), j.times.back(),
+        ensemble.size(), sampled.name, steps.step_size, steps.batch, j.common.seed, check.bound,
+        j.request.false_alarm, check.looks, fmt::format("Student's t: {:.3g}", check.student_bound),
+        check.own_largest);
     print_check(check, j.recorded);
     print_verdict(j, check);
     if (!j.options.no_ladder) print_ladder(j, sampled, ensemble);
   }
   const bool with_centre = centre.size() == 1 && j.rung.kind != RungKind::random;
-  Trajectory<double> table =
-      table_of(j, check, centre.size() > 1 ? centre : ensemble,
-               with_centre ? centre : std::vector<Trajectory<double>>{});
+  Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : ensemble,
+                                      with_centre ? centre : std::vector<Trajectory<double>>{});
   if (!j.options.plot.empty()) draw_check(j, check, table, words);
   if (!j.common.output.empty()) {
     RunRecord<double> record;
@@ -311,13 +310,11 @@ int compare_with_recorded(const CLI::App& command, const CompareOptions& options
   // Steps and batch say how the recorded run was made, whatever the rung is.
   check_meaning(command, sampled_rung(model, info));
   check_output(common.output);
-  const AnyRung<double> columns_of =
-      model.rung(info.name,
-                 gather_parameters(common, model, {info.name, sampled_rung(model, info).name}),
-                 common.seed);
+  const AnyRung<double> columns_of = model.rung(
+      info.name, gather_parameters(common, model, {info.name, sampled_rung(model, info).name}),
+      common.seed);
   const RecordedLayout layout = layout_of(options);
-  std::vector<RecordedRun> recorded =
-      read_recorded_runs(options.with, layout, columns_of.columns);
+  std::vector<RecordedRun> recorded = read_recorded_runs(options.with, layout, columns_of.columns);
   Progress bar("compare " + model.name(), common.quiet);
   const Report report = [&](double done) {
     bar.update(done);
@@ -329,9 +326,10 @@ int compare_with_recorded(const CLI::App& command, const CompareOptions& options
     const std::vector<Trajectory<double>> runs =
         produce(common, model, info, parameters, {}, 1.0, report);
     if (const int status = status_of(runs); status != success) return status;
-    fmt::print("{} {} against {}: {} runs; computed time = factor * recorded time, factor fitted "
-               "to each; with --clock the runs are judged\n",
-               model.name(), info.name, fmt::join(options.with, ", "), recorded.size());
+    fmt::print(
+        "{} {} against {}: {} runs; computed time = factor * recorded time, factor fitted "
+        "to each; with --clock the runs are judged\n",
+        model.name(), info.name, fmt::join(options.with, ", "), recorded.size());
     print_fits(recorded, runs);
     return success;
   }
@@ -344,8 +342,14 @@ int compare_with_recorded(const CLI::App& command, const CompareOptions& options
   if (times.empty() || !(times.back() > 0)) {
     throw InputError("popgrad compare: the recorded runs have no time after 0; see --clock");
   }
-  Judging j{options, model,  info, common, std::move(recorded), std::move(times),
-            {options.level, options.resolution}, report};
+  Judging j{options,
+            model,
+            info,
+            common,
+            std::move(recorded),
+            std::move(times),
+            {options.level, options.resolution},
+            report};
   return judge_runs(j, words);
 }
 

@@ -15,8 +15,11 @@ namespace popgrad::cli {
 /// Of the means, where a rung is random.
 struct ObservableCost {
   Distance distance;
+  double scale = 0;           ///< largest absolute value on either rung, > 0
   double spread = 0;          ///< of one run of the finer rung, at most
   double standard_error = 0;  ///< of the distance, at most; 0 where neither is random
+
+  [[nodiscard]] double relative() const { return distance.largest / scale; }
 };
 
 struct LadderCost {

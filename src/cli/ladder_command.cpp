@@ -57,8 +57,8 @@ void compare_step(LadderCost& cost, const CommonOptions& common, const Model& mo
   for (const auto* runs : {&left, &right}) {
     for (const Trajectory<double>& run : *runs) {
       if (run.outcome.ending == Ending::reached_end) continue;
-      throw std::runtime_error(fmt::format("a run stopped at t = {:.6g}: {}",
-                                           run.outcome.t_reached, describe(run.outcome.ending)));
+      throw std::runtime_error(fmt::format("a run stopped at t = {:.6g}: {}", run.outcome.t_reached,
+                                           describe(run.outcome.ending)));
     }
   }
   const auto& others = right.front().columns;
@@ -67,26 +67,28 @@ void compare_step(LadderCost& cost, const CommonOptions& common, const Model& mo
     const Band a = band(left, column);
     const Band b = band(right, column);
     const auto largest = [](const std::vector<double>& values) {
-      return *std::max_element(values.begin(), values.end());
+      double size = 0;
+      for (const double value : values) size = std::max(size, std::fabs(value));
+      return size;
     };
-    const double error =
-        std::hypot(largest(a.deviation) / std::sqrt(static_cast<double>(a.runs)),
-                   largest(b.deviation) / std::sqrt(static_cast<double>(b.runs)));
+    const double scale = std::max(largest(a.mean), largest(b.mean));
+    if (!(scale > 0)) continue;  // an observable of something that this instance has not
+    const double error = std::hypot(largest(a.deviation) / std::sqrt(static_cast<double>(a.runs)),
+                                    largest(b.deviation) / std::sqrt(static_cast<double>(b.runs)));
     cost.observables.push_back(
-        {distance(column, times, a.mean, b.mean), largest(a.deviation), error});
+        {distance(column, times, a.mean, b.mean), scale, largest(a.deviation), error});
   }
 }
 
 std::string csv_of(const std::vector<LadderCost>& costs) {
-  CsvText csv{"step",     "finer", "coarser",  "observable",       "largest",
-              "at_t",     "scale", "relative", "root_mean_square", "spread_of_one_run",
-              "standard_error"};
+  CsvText csv{"step",  "finer",    "coarser",          "observable",        "largest",       "at_t",
+              "scale", "relative", "root_mean_square", "spread_of_one_run", "standard_error"};
   for (std::size_t k = 0; k < costs.size(); ++k) {
     for (const ObservableCost& o : costs[k].observables) {
       const Distance& d = o.distance;
       csv.number(static_cast<double>(k)).word(costs[k].step.finer).word(costs[k].step.coarser);
       csv.word(d.column).number(d.largest).number(d.time_of_largest);
-      csv.number(d.relative > 0 ? d.largest / d.relative : 0).number(d.relative);
+      csv.number(o.scale).number(o.relative());
       csv.number(d.root_mean_square).number(o.spread).number(o.standard_error).end_row();
     }
   }
@@ -168,10 +170,12 @@ std::string ladder_table(const std::vector<LadderCost>& costs) {
                         cost.parameters.empty() ? "" : ", " + cost.parameters.dump(), "observable",
                         "largest", "at t", "relative", "std. error", "one run +-");
     for (const ObservableCost& o : cost.observables) {
-      const auto shown = [](double x) { return x > 0 ? fmt::format("{:.3g}", x) : std::string("-"); };
+      const auto shown = [](double x) {
+        return x > 0 ? fmt::format("{:.3g}", x) : std::string("-");
+      };
       text += fmt::format("  {:<28} {:>11.3g} {:>11.5g} {:>11.3g} {:>11} {:>13}\n",
                           o.distance.column, o.distance.largest, o.distance.time_of_largest,
-                          o.distance.relative, shown(o.standard_error), shown(o.spread));
+                          o.relative(), shown(o.standard_error), shown(o.spread));
     }
     text += "\n";
   }
@@ -199,8 +203,8 @@ Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
       const auto found =
           std::find_if(costs[k].observables.begin(), costs[k].observables.end(),
                        [&](const ObservableCost& o) { return o.distance.column == name; });
-      const bool there = found != costs[k].observables.end() && found->distance.relative > 0;
-      csv.number(there ? found->distance.relative : NAN);
+      const bool there = found != costs[k].observables.end() && found->relative() > 0;
+      csv.number(there ? found->relative() : NAN);
     }
     csv.end_row();
   }
@@ -225,7 +229,8 @@ Action add_ladder(CLI::App& app, const Words& words) {
   o->common = add_common_options(*command, words);
   command->add_option("--plot", o->plot, "folder for a picture");
   command->footer(
-      "Where a rung needs a data law of a special form and no --instance is given, the step is made "
+      "Where a rung needs a data law of a special form and no --instance is given, the step is "
+      "made "
       "on an instance of that form, which is told.");
   return [command, o, words]() -> int {
     o->common->model = command->get_option("model")->as<std::string>();

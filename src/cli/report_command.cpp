@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 struct ReportOptions {
   VerificationOptions verification;
   std::string output;
-  std::vector<std::string> figures{"joma-entropy", "joma-salient-first", "scan-snap-growth",
-                                   "scan-snap-transition", "scb-phase", "scb-training",
-                                   "topic-stages", "topic-landscape"};
+  std::vector<std::string> figures{"joma-entropy",         "joma-salient-first", "scan-snap-growth",
+                                   "scan-snap-transition", "scb-phase",          "scb-training",
+                                   "topic-stages",         "topic-landscape"};
   bool no_ladders = false;
 };
 
@@ -75,8 +75,8 @@ std::vector<std::pair<std::string, std::string>> versions() {
   return {{"popgrad", POPGRAD_VERSION},
           {"Compiler", __VERSION__},
           {"Boost", BOOST_LIB_VERSION},
-          {"Eigen", fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
-                                EIGEN_MINOR_VERSION)},
+          {"Eigen",
+           fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
           {"GiNaC", fmt::format("{}.{}.{}", GINACLIB_MAJOR_VERSION, GINACLIB_MINOR_VERSION,
                                 GINACLIB_MICRO_VERSION)}};
 }
@@ -108,21 +108,21 @@ int execute(const ReportOptions& o, const Words& words) {
       });
       done += 1;
       if (interrupted()) break;
-      const std::string command = fmt::format("popgrad ladder {} --seed {}", model->name(),
-                                              common.seed);
+      const std::string command =
+          fmt::format("popgrad ladder {} --seed {}", model->name(), common.seed);
       const Drawing drawing = ladder_drawing(costs, *model, scratch.path(), command);
       static_cast<void>(draw(drawing));
-      report.ladders.push_back(
-          {model->name(), model->paper(), ladder_table(costs),
-           {drawing.name, drawing.title,
-            read_file(scratch.path() / (drawing.name + ".svg")), command}});
+      report.ladders.push_back({model->name(),
+                                model->paper(),
+                                ladder_table(costs),
+                                {drawing.name, drawing.title,
+                                 read_file(scratch.path() / (drawing.name + ".svg")), command}});
     }
   }
   if (!interrupted()) {
     Progress bar("figures", o.verification.quiet);
     for (const std::string& name : pictures) {
-      bar.update(static_cast<double>(report.figures.size()) /
-                     static_cast<double>(pictures.size()),
+      bar.update(static_cast<double>(report.figures.size()) / static_cast<double>(pictures.size()),
                  name);
       FigureRequest request;
       request.name = name;

@@ -21,7 +21,8 @@ bool is_statistical(const Statement& s) {
 }  // namespace
 
 void add_verification_options(CLI::App& command, VerificationOptions& options) {
-  command.add_option("statements", options.patterns, "ids or globs such as 'joma.*' (default: all)");
+  command.add_option("statements", options.patterns,
+                     "ids or globs such as 'joma.*' (default: all)");
   command.add_option("--data", options.data, "recorded runs (CSV) for statements on measurements");
   command.add_option("--seed", options.seed, "fixes every random draw (default 1)");
   command

@@ -166,8 +166,8 @@ std::vector<RecordedRun> read_recorded_runs(const std::vector<std::string>& file
   for (const std::string& file : files) {
     const Table table = read_table(file);
     for (const std::string& name : observables) {
-      const bool there = std::find(table.names.begin(), table.names.end(), name) !=
-                         table.names.end();
+      const bool there =
+          std::find(table.names.begin(), table.names.end(), name) != table.names.end();
       // What the first file has is asked of the others.
       if (there && runs.empty()) layout.columns.try_emplace(name, name);
     }

@@ -97,16 +97,17 @@ class Joma final : public Model {
   }
 
   [[nodiscard]] std::vector<LadderStep> ladder() const override {
-    // Four tokens in two classes, one of them common; what the closed form takes is one unit.
-    const Json law{{"X", {{"0.5", "0.05"}, {"0.1", "0.55"}, {"0.1", "0.1"}, {"0.3", "0.3"}}}};
-    const Json one_unit{{"delta", {"0.5", "1", "1.5"}}};
+    // Four tokens in two classes, three of them common; what the closed form takes is one unit.
+    const Json law =
+        Json::parse(R"({"X": [["0.5", "0.05"], ["0.1", "0.55"], ["0.1", "0.1"], ["0.3", "0.3"]]})");
+    const Json one_unit = Json::parse(R"({"delta": ["0.5", "1", "1.5"]})");
     return {
-        {"sgd", "gd", "the full batch in place of a sampled one", "50", {}},
-        {"gd", "flow", "steps of length 0", "50", {}},
-        {"flow", "stationary", "Assumption 1: back-propagated gradients stay as at the start", "10",
+        {"sgd", "gd", "the full batch in place of a sampled one", "40", law},
+        {"gd", "flow", "steps of length 0", "40", law},
+        {"flow", "stationary", "Assumption 1: back-propagated gradients stay as at the start", "2",
          law},
-        {"stationary", "reduced", "Theorem 1: the invariant gives z from v", "0.7", one_unit},
-        {"reduced", "closed-form", "one hidden unit: solved token by token", "0.7", one_unit},
+        {"stationary", "reduced", "Theorem 1: the invariant gives z from v", "0.7", one_unit, true},
+        {"reduced", "closed-form", "one hidden unit: solved token by token", "0.7", one_unit, true},
     };
   }
 

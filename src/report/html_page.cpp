@@ -134,9 +134,10 @@ std::string inline_picture(std::string_view svg, std::string_view prefix,
   if (begin == std::string_view::npos || end == std::string_view::npos) return {};
   std::string head(svg.substr(begin, end - begin));
   // gnuplot's fixed width and height would not let a phone shrink it; the viewBox stays.
-  return with_own_ids(fmt::format("{} role=\"img\" aria-label=\"{}\"", head, html_text(description)) +
-                          std::string(svg.substr(end)),
-                      fmt::format("{}-", prefix));
+  return with_own_ids(
+      fmt::format("{} role=\"img\" aria-label=\"{}\"", head, html_text(description)) +
+          std::string(svg.substr(end)),
+      fmt::format("{}-", prefix));
 }
 
 HtmlTable::HtmlTable(std::string caption, std::vector<std::string> header)
@@ -168,8 +169,9 @@ void HtmlTable::end_row() {
 std::string HtmlTable::next_label() { return html_text(header_.at(column_++)); }
 
 std::string HtmlTable::html(bool sortable) const {
-  std::string text = fmt::format("<div class=\"scroll\"><table class=\"stacked{}\">\n<caption>{}</caption>\n<thead><tr>",
-                                 sortable ? " sortable" : "", html_text(caption_));
+  std::string text = fmt::format(
+      "<div class=\"scroll\"><table class=\"stacked{}\">\n<caption>{}</caption>\n<thead><tr>",
+      sortable ? " sortable" : "", html_text(caption_));
   for (const std::string& name : header_) {
     text += fmt::format("<th scope=\"col\">{}</th>", html_text(name));
   }

@@ -22,16 +22,16 @@ std::string verdict_mark(Verdict verdict, bool lacks_data = false) {
 std::string anchor(const Statement& s) { return "s-" + s.id; }
 
 std::size_t refuted(const Finding& finding) {
-  return static_cast<std::size_t>(
-      std::count_if(finding.controls.begin(), finding.controls.end(), [](const auto& control) {
-        return control.second.verdict() == Verdict::violated;
-      }));
+  return static_cast<std::size_t>(std::count_if(
+      finding.controls.begin(), finding.controls.end(),
+      [](const auto& control) { return control.second.verdict() == Verdict::violated; }));
 }
 
 std::string verdicts(const Verification& v) {
-  HtmlTable table("One row a statement; a click on a header sorts. Margin: (allowed - measured) / "
-                  "allowed of the evidence nearest to failing; 1 for identities.",
-                  {"statement", "verdict", "claim", "evidence", "margin", "controls", "seconds"});
+  HtmlTable table(
+      "One row a statement; a click on a header sorts. Margin: (allowed - measured) / "
+      "allowed of the evidence nearest to failing; 1 for identities.",
+      {"statement", "verdict", "claim", "evidence", "margin", "controls", "seconds"});
   for (const Finding& f : v.findings) {
     const Statement& s = *f.statement;
     std::set<EvidenceKind> kinds;
@@ -55,10 +55,10 @@ std::string verdicts(const Verification& v) {
 
 std::string details(const Finding& f) {
   const Statement& s = *f.statement;
-  std::string text =
-      fmt::format("<details id=\"{}\">\n<summary><code>{}</code> {} &mdash; {}</summary>\n<p>{}; {}.",
-                  anchor(s), html_text(s.id), verdict_mark(f.verdict, f.lacks_data),
-                  html_text(s.claim), html_text(s.paper), html_text(s.status));
+  std::string text = fmt::format(
+      "<details id=\"{}\">\n<summary><code>{}</code> {} &mdash; {}</summary>\n<p>{}; {}.",
+      anchor(s), html_text(s.id), verdict_mark(f.verdict, f.lacks_data), html_text(s.claim),
+      html_text(s.paper), html_text(s.status));
   if (!f.failure.empty()) text += fmt::format(" <strong>{}</strong>", html_text(f.failure));
   text += "</p>\n";
   if (!s.hypotheses.empty()) {
@@ -67,15 +67,17 @@ std::string details(const Finding& f) {
       text += fmt::format("<li>{}</li>\n", html_text(hypothesis));
     }
     for (const Hypothesis& h : f.examination.hypotheses) {
-      text += fmt::format(
-          "<li>{}: {}{}</li>\n", html_text(h.text),
-          h.met == Truth::yes ? "met" : h.met == Truth::no ? "not met" : "undecided",
-          h.by_how_much.empty() ? "" : "; " + html_text(h.by_how_much));
+      text += fmt::format("<li>{}: {}{}</li>\n", html_text(h.text),
+                          h.met == Truth::yes  ? "met"
+                          : h.met == Truth::no ? "not met"
+                                               : "undecided",
+                          h.by_how_much.empty() ? "" : "; " + html_text(h.by_how_much));
     }
     text += "</ul>\n";
   }
   if (!f.examination.evidence.empty()) {
-    HtmlTable table("Evidence", {"what", "kind", "verdict", "measured", "allowed", "why, and detail"});
+    HtmlTable table("Evidence",
+                    {"what", "kind", "verdict", "measured", "allowed", "why, and detail"});
     for (const Evidence& item : f.examination.evidence) {
       const bool told = item.kind == EvidenceKind::report;
       const bool identity = item.measured == 0 && item.allowed == 0;
@@ -91,7 +93,8 @@ std::string details(const Finding& f) {
     text += table.html(false);
   }
   if (!f.controls.empty()) {
-    HtmlTable table("Negative controls: each has to be refuted", {"control", "what is wrong", "verdict"});
+    HtmlTable table("Negative controls: each has to be refuted",
+                    {"control", "what is wrong", "verdict"});
     for (const auto& [control, examination] : f.controls) {
       table.cell(html_text(control.name))
           .cell(html_text(control.what_is_wrong))
@@ -112,27 +115,30 @@ std::string details(const Finding& f) {
 }
 
 std::string picture(const ReportPicture& p) {
-  return fmt::format(
-      "<figure>\n{}\n<figcaption>{}. <code>{}</code></figcaption>\n</figure>\n",
-      inline_picture(p.svg, p.name, p.title), html_text(p.title), html_text(p.command));
+  return fmt::format("<figure>\n{}\n<figcaption>{}. <code>{}</code></figcaption>\n</figure>\n",
+                     inline_picture(p.svg, p.name, p.title), html_text(p.title),
+                     html_text(p.command));
 }
 
 std::string ladders(const std::vector<ReportLadder>& all) {
   std::string text =
-      "<h2 id=\"ladders\">What each assumption costs</h2>\n<p>Distances of neighbouring rungs, from "
+      "<h2 id=\"ladders\">What each assumption costs</h2>\n<p>Distances of neighbouring rungs, "
+      "from "
       "training to the closed form. A random rung stands for the mean of its runs.</p>\n";
   for (const ReportLadder& ladder : all) {
-    text += fmt::format("<h3>{}</h3>\n<p class=\"note\">{}</p>\n{}<details><summary>Numbers of "
-                        "{}</summary>\n<pre>{}</pre></details>\n",
-                        html_text(ladder.model), html_text(ladder.paper), picture(ladder.picture),
-                        html_text(ladder.model), html_text(ladder.table));
+    text += fmt::format(
+        "<h3>{}</h3>\n<p class=\"note\">{}</p>\n{}<details><summary>Numbers of "
+        "{}</summary>\n<pre>{}</pre></details>\n",
+        html_text(ladder.model), html_text(ladder.paper), picture(ladder.picture),
+        html_text(ladder.model), html_text(ladder.table));
   }
   return text;
 }
 
 std::string errata_section() {
   std::string text =
-      "<h2 id=\"errata\">Errata</h2>\n<p>Where a paper's formula and the algebra disagree, with what "
+      "<h2 id=\"errata\">Errata</h2>\n<p>Where a paper's formula and the algebra disagree, with "
+      "what "
       "was computed to show it.</p>\n";
   for (const Erratum& erratum : errata()) {
     text += fmt::format(
@@ -156,9 +162,8 @@ std::string errata_section() {
 
 std::string sums(const Verification& v) {
   const auto count = [&](Verdict verdict) {
-    return std::count_if(v.findings.begin(), v.findings.end(), [&](const Finding& f) {
-      return f.verdict == verdict && !f.lacks_data;
-    });
+    return std::count_if(v.findings.begin(), v.findings.end(),
+                         [&](const Finding& f) { return f.verdict == verdict && !f.lacks_data; });
   };
   const auto lacking = std::count_if(v.findings.begin(), v.findings.end(),
                                      [](const Finding& f) { return f.lacks_data; });

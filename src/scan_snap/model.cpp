@@ -78,7 +78,7 @@ class ScanSnap final : public Model {
         {"flow", "quasi-static", "the decoder sees frozen features", "300", {}},
         {"quasi-static", "fast-decoder", "Lemma 3: the overlap of features is undone", "300", {}},
         {"fast-decoder", "reduced", "Eqn 10: the decoder is summed up by h(t)", "300", {}},
-        {"reduced", "closed-form", "Theorem 4: leading order in K f_c^2", "300", one_common},
+        {"reduced", "closed-form", "Theorem 4: leading order in K f_c^2", "300", one_common, true},
     };
   }
 

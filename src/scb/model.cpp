@@ -172,13 +172,17 @@ class Scb final : public Model {
   }
 
   [[nodiscard]] std::vector<LadderStep> ladder() const override {
+    // Short enough for ensembles on whole matrices.
+    const Json short_context{{"T", "50"}};
     return {
-        {"sgd", "noisy", "Gaussian noise in place of sampled sequences", "20", {}},
-        {"noisy", "noisy-lumped", "none: the same law, without its T coordinates", "20", {}},
-        {"noisy-lumped", "gd", "no noise", "20", {}},
-        {"gd", "flow", "steps of length 0", "20", {}},
-        {"flow", "reduced", "all of V and A but their components along P and Q vanish", "20", {}},
-        {"reduced", "closed-form", "linearised at 0", "5", {}},
+        {"sgd", "noisy", "Gaussian noise in place of sampled sequences", "20", short_context},
+        {"noisy", "noisy-lumped", "none: the same law, without its T coordinates", "20",
+         short_context},
+        {"noisy-lumped", "gd", "no noise", "20", short_context},
+        {"gd", "flow", "steps of length 0", "20", short_context},
+        {"flow", "reduced", "all of V and A but their components along P and Q vanish", "20",
+         short_context},
+        {"reduced", "closed-form", "linearised at 0", "5", short_context},
     };
   }
 
