@@ -25,6 +25,45 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
+constexpr Knob class_count{.name = "classes",
+                           .meaning = "classes K",
+                           .low = 2,
+                           .high = 8,
+                           .usual = 4,
+                           .spacing = Spacing::whole};
+constexpr Knob distinct_count{.name = "distinct tokens",
+                              .meaning = "distinct tokens a class",
+                              .low = 2,
+                              .high = 10,
+                              .usual = 5,
+                              .spacing = Spacing::whole};
+constexpr Knob vocabulary{.name = "vocabulary",
+                          .meaning = "tokens M",
+                          .low = 90,
+                          .high = 1e5,
+                          .usual = 1000,
+                          .spacing = Spacing::logarithmic};
+constexpr Knob rate_ratio{.name = "rate ratio",
+                          .meaning = "eta_Y/eta_Z, eta_Y = 1",
+                          .low = 0.3,
+                          .high = 100,
+                          .usual = 2,
+                          .spacing = Spacing::logarithmic};
+constexpr Knob horizon{.name = "time",
+                       .meaning = "end of the trajectory, draws",
+                       .low = 10,
+                       .high = 3000,
+                       .usual = 700,
+                       .spacing = Spacing::logarithmic};
+constexpr Knob excess = excess_overlap("xi_n > 0");
+constexpr Knob rival{.name = "rival",
+                     .meaning = "P(l|n) of a common token of class n in units of that of l0",
+                     .low = 1.01,
+                     .high = 30,
+                     .usual = 0,
+                     .spacing = Spacing::logarithmic,
+                     .breaks = "l0 leads at the start"};
+
 // Class 0 has tokens 0 (common), 1, 2 (distinct), class 1 has 0 and 3: r' = 2 z_1' r.
 Truth symbolic_identity(std::string_view variant) {
   TrainingInstance<Expression> instance;
@@ -108,14 +147,49 @@ void measure_on_training(Examination& result, const Setting& setting) {
       reported("defect on SGD, Syn-Small, t = 1000, ratio 1, batch 128, mean of 4 runs", mean));
 }
 
+// One instance of the overlap that the knobs ask for, growth by default.
+SequenceClasses<double> chosen_classes(const Setting& setting) {
+  if (!setting.only_what_varies) return growth_classes<double>();
+  const Stream stream(setting.seed, 0, 10);
+  const Index k = setting.count(class_count);
+  SequenceClasses<double> classes = at_overlap(
+      [&](double mixing) {
+        return mingled_classes(stream, k, setting.count(distinct_count), mixing,
+                               setting.count(vocabulary));
+      },
+      chosen_overlap(setting, excess, k));
+  if (setting.value(rival) > 0) {
+    const Leading l = leading(classes, lay_out(classes, true));
+    reweigh(classes, classes.first[0],
+            setting.value(rival) * classes.law[l.first] / classes.law[classes.first[0]]);
+  }
+  return classes;
+}
+
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = {{"preset", "growth"}, {"t", "0 to 700"}, {"eta_Y", 1}, {"eta_Z", 0.5}};
-  result.evidence.push_back(identity(EvidenceKind::symbolic, "r' = 2 z_l' r on the reduced flow",
-                                     symbolic_identity(variant), "generic P, w, z, h, M"));
-  const TrainingInstance<double> instance = with_ratio(growth_classes<double>(), 2, true);
+  const double end = setting.value(horizon);
+  const double ratio = setting.value(rate_ratio);
+  if (setting.only_what_varies) {
+    result.parameters = {{"K", setting.count(class_count)},
+                         {"distinct tokens", setting.count(distinct_count)},
+                         {"M", setting.count(vocabulary)},
+                         {"t", end},
+                         {"eta_Y", 1},
+                         {"eta_Z", 1 / ratio},
+                         {"rival", setting.value(rival)},
+                         {"seed", setting.seed}};
+  } else {
+    result.parameters = {{"preset", "growth"},
+                         {"t", fmt::format("0 to {}", end)},
+                         {"eta_Y", 1},
+                         {"eta_Z", 1 / ratio}};
+    result.evidence.push_back(identity(EvidenceKind::symbolic, "r' = 2 z_l' r on the reduced flow",
+                                       symbolic_identity(variant), "generic P, w, z, h, M"));
+  }
+  const TrainingInstance<double> instance = with_ratio(chosen_classes(setting), ratio, true);
   const ReducedFlow<double> rung(instance);
-  const Trajectory<double> run = follow(forget_type(rung), equally_spaced(0.0, 700.0, 71));
+  const Trajectory<double> run = follow(forget_type(rung), equally_spaced(0.0, end, 71));
   const Leading l = leading(instance.classes, rung.layout());
   const Vector<double> start = rung.features_at(run.states.front());
   const Index pair = rung.layout().entry_pair[static_cast<std::size_t>(l.first)];
@@ -125,6 +199,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
   double below = -1;
   double fall = -1;
   double last = 0;
+  double moved = 0;
+  double growth_before = 0;
+  bool grows = true;
   for (const Vector<double>& state : run.states) {
     const Vector<double> f = rung.features_at(state);
     const double z = rung.logits_at(state)[pair];
@@ -137,22 +214,34 @@ Examination examine(const Setting& setting, std::string_view variant) {
     below = std::max(below, lower / chi - 1);
     if (last > 0) fall = std::max(fall, last / f[l.first] - 1);
     last = f[l.first];
+    moved = std::max(moved, rung.logits_at(state).cwiseAbs().maxCoeff());
+    grows = grows && growth >= growth_before;
+    growth_before = growth;
   }
+  result.hypotheses.push_back({"xi_0 > 0 along the way",
+                               grows && growth_before > 0 ? Truth::yes : Truth::no,
+                               fmt::format("B_0({}) = {:.4g}", end, growth_before)});
+  const Index tokens_of_class = instance.classes.first[1];
+  const double rivals = instance.classes.law.head(tokens_of_class).maxCoeff();
   result.hypotheses.push_back(
-      {"xi_0 > 0 along the way",
-       run.states.back()[rung.layout().pairs() + 1] > 0 ? Truth::yes : Truth::no,
-       fmt::format("B_0(700) = {:.4g}", run.states.back()[rung.layout().pairs() + 1])});
+      {"l0 leads at the start", instance.classes.law[l.first] >= rivals ? Truth::yes : Truth::no,
+       fmt::format("{:.3g} of the largest P(l|0)", instance.classes.law[l.first] / rivals)});
   const std::string solver = "ten times the solver's relative tolerance 1e-10";
-  result.evidence.push_back(
-      bounded(EvidenceKind::numerical, "r(t)/(r(0) chi) - 1 on reduced", defect, 1e-9, solver));
+  // r is a difference from 1: what z is off by counts 1 + 1/r times, 55 times in growth.
+  const double difference = std::max(1.0, (1 + 1 / ratio_of(start, l)) / 55);
+  const double sizes = std::max(1.0, moved);
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "r(t)/(r(0) chi) - 1 on reduced", defect,
+      setting.allow(1e-9 * difference * sizes),
+      solver + ", of the largest |z| above 1, times (1 + 1/r(0))/55 for two weights still closer"));
   result.evidence.push_back(bounded(EvidenceKind::numerical, "chi/exp(2 B) - 1, largest", above,
-                                    1e-9, "equality at t = 0; " + solver));
+                                    1e-9 * sizes, "equality at t = 0; " + solver));
   result.evidence.push_back(bounded(EvidenceKind::numerical, "exp(2 f(0)^2 B)/chi - 1, largest",
-                                    below, 1e-9, "equality at t = 0; " + solver));
+                                    below, 1e-9 * sizes, "equality at t = 0; " + solver));
   result.evidence.push_back(bounded(EvidenceKind::numerical,
                                     "fall of f_nl0 from one save point to the next, relative", fall,
                                     0, "a strict sign"));
-  if (variant.empty()) measure_on_training(result, setting);
+  if (variant.empty() && !setting.only_what_varies) measure_on_training(result, setting);
   return result;
 }
 
@@ -168,6 +257,8 @@ Statement growth() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"half-exponent", "chi = exp(z - z(0))"},
                        {"swapped-bound", "exp(2 B) as the lower bound"}},
+          .knobs = {class_count, distinct_count, vocabulary, overlap_share, rate_ratio, horizon,
+                    excess, rival},
           .examine = examine};
 }
 
