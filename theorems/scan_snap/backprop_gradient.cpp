@@ -247,9 +247,9 @@ Examination examine_instance(const Setting& setting) {
   result.hypotheses.push_back({"M >= K", tokens >= k ? Truth::yes : Truth::no, ""});
   if (tokens < k) return result;
   const Stream stream(setting.seed, 0, 9);
-  const SequenceClasses<double> classes =
-      at_overlap([&](double mixing) { return mingled_classes(stream, k, 0, mixing, tokens); },
-                 chosen_overlap(setting, excess, k));
+  const SequenceClasses<double> classes = at_chosen_overlap(setting, excess, [&](double mixing) {
+    return mingled_classes(stream, k, 0, mixing, tokens);
+  });
   result.hypotheses.push_back(overlap_below_bound(classes));
   result.hypotheses.push_back({"features at rest", rate == 0 ? Truth::yes : Truth::no,
                                fmt::format("eta_Z = {:.3g}", rate)});
@@ -275,7 +275,7 @@ Examination examine_instance(const Setting& setting) {
       const double e = rest.overlaps(n, j);
       if (j != n) size += e * e + e / (m - 1);
     }
-    smallest = std::min(smallest, xi[n] / size);
+    if (size > 0) smallest = std::min(smallest, xi[n] / size);  // H: n overlaps another class
   }
   result.evidence.push_back(bounded(EvidenceKind::numerical,
                                     "smallest xi_n over its leading order in E, negated", -smallest,

@@ -224,13 +224,18 @@ Examination examine(const Setting& setting, std::string_view variant) {
     const double order = log_log_slope(draws, residuals);
     // (N_n - N/K)^2 has a kurtosis of 15: the logarithm of its mean over 2000 runs is known to 4 %,
     // and the slope over a factor 16 to that by sqrt(2)/ln 16.
-    // The residual is that of a logarithm, (N_n - N/K)^2 / (2 s^2 ln(M s)), s = N/K.
-    const double least = draws.front() / static_cast<double>(k);
-    const double next_order = std::max(1.0, std::log(60 * 250.0) / std::log(m * least));
+    // The residual is that of h ~ ln(M s)/M, (N_n - N/K)^2 / (2 s^2 ln(M s)) at s = N/K: the slope
+    // is off by 1/ln(M s), and by the M h/s that this regime neglects.
+    const auto neglected = [](double vocabulary_size, double s) {
+      const double logarithm = std::log(vocabulary_size * s);
+      return 1 / logarithm + logarithm / s;
+    };
+    const double next_order =
+        std::max(1.0, neglected(m, draws.front() / static_cast<double>(k)) / neglected(60, 250));
     result.evidence.push_back(bounded(
         EvidenceKind::statistical, "order in N of theta minus its linear part",
         std::fabs(order - claimed), 0.15 * next_order,
-        "four deviations of the slope, and 1/ln(M N) of the next order",
+        "four deviations of the slope, and 1/ln(M s) and M h/s of the next order, s = N/K",
         setting.only_what_varies ? fmt::format("{:.3f}, over the law of the count", order)
                                  : fmt::format("measured {:.3f}, {} runs each", order, runs)));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -49,13 +50,6 @@ double overlap_bound(Index classes) {
   return 1 / (1 + std::sqrt(static_cast<double>(classes - 1)));
 }
 
-double chosen_overlap(const Setting& setting, const Knob& excess, Index classes) {
-  const double bound = overlap_bound(classes);
-  const double beyond = setting.value(excess);
-  if (beyond == 0) return setting.value(overlap_share) * bound;
-  return bound + beyond * (static_cast<double>(classes - 1) - bound);
-}
-
 Hypothesis overlap_below_bound(const SequenceClasses<double>& classes) {
   const double lambda = largest_overlap(classes);
   const double bound = overlap_bound(classes.classes());
@@ -63,12 +57,18 @@ Hypothesis overlap_below_bound(const SequenceClasses<double>& classes) {
           fmt::format("{:.4g} against {:.4g}", lambda, bound)};
 }
 
-SequenceClasses<double> at_overlap(const std::function<SequenceClasses<double>(double)>& family,
-                                   double lambda) {
+SequenceClasses<double> at_chosen_overlap(const Setting& setting, const Knob& excess,
+                                          const Family& family) {
   double apart = -10;  // decimal logarithms of the parameter
-  double alike = 10;
-  if (!(largest_overlap(family(std::pow(10.0, alike))) > lambda)) {
-    throw std::invalid_argument(fmt::format("no classes of lambda_max(E) = {}", lambda));
+  double alike = 8;
+  const SequenceClasses<double> closest = family(std::pow(10.0, alike));
+  const double bound = overlap_bound(closest.classes());
+  const double largest = largest_overlap(closest);
+  const double beyond = setting.value(excess);
+  const double lambda =
+      beyond == 0 ? setting.value(overlap_share) * bound : bound + beyond * (largest - bound);
+  if (!(largest > std::max(lambda, beyond == 0 ? 0 : bound))) {
+    throw std::invalid_argument(fmt::format("lambda_max(E) stays below {}", largest));
   }
   constexpr int halvings = 50;
   for (int i = 0; i < halvings; ++i) {
@@ -86,13 +86,25 @@ SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index dist
     auto own = law.row(n).segment(classes + n * distinct, distinct);
     for (double& weight : own) weight = 0.1 + 0.9 * stream.uniform();
     if (distinct > 0) own /= own.sum();
-    for (Index l = 0; l < classes; ++l) {
-      const double weight = std::pow(stream.uniform(), 3);
-      if (stream.uniform() < 0.6) law(n, l) += mixing * weight;
-      law(n, l) += mixing * mixing / 10;
-    }
-    law.row(n) /= law.row(n).sum();
   }
+  constexpr Index hub = 1;
+  if (stream.uniform() < 0.5) {
+    const double weak = std::pow(10.0, -4 * stream.uniform());
+    for (Index n = 0; n < classes; ++n) {
+      if (n == hub) continue;
+      const double weight = n == 0 ? weak : 1;
+      law(hub, n) += mixing * weight;
+      if (distinct > 0) law(n, n) += mixing * weight;
+    }
+  } else {
+    for (Index n = 0; n < classes; ++n) {
+      for (Index l = 0; l < classes; ++l) {
+        const double weight = std::pow(stream.uniform(), 3);
+        if (stream.uniform() < 0.6) law(n, l) += mixing * weight;
+      }
+    }
+  }
+  for (Index n = 0; n < classes; ++n) law.row(n) /= law.row(n).sum();
   return classes_from_matrix<double>(law, std::vector<Index>(static_cast<std::size_t>(classes), 0),
                                      tokens);
 }

@@ -37,26 +37,27 @@ inline constexpr Knob overlap_share{
 /// `breaks`: the bound, as the statement words it.
 constexpr Knob excess_overlap(std::string_view breaks) {
   return {.name = "excess overlap",
-          .meaning = "lambda_max(E), as a share of the way from the bound to K - 1 (classes alike)",
+          .meaning = "lambda_max(E), as a share of the way from the bound to the largest there is",
           .low = 0.01,
           .high = 0.99,
           .usual = 0,
           .breaks = breaks};
 }
-/// lambda_max(E) that the two knobs ask for.
-double chosen_overlap(const Setting& setting, const Knob& excess, Index classes);
 /// "lambda_max(E) < 1/(1 + sqrt(K - 1))" for these classes.
 Hypothesis overlap_below_bound(const SequenceClasses<double>& classes);
 
-/// The one of a family of classes, apart at 0 and the closer the larger its parameter, that has
-/// this lambda_max(E). Throws std::invalid_argument if none has.
-SequenceClasses<double> at_overlap(const std::function<SequenceClasses<double>(double)>& family,
-                                   double lambda);
+/// Classes by a parameter: apart at 0, the closer the larger it is.
+using Family = std::function<SequenceClasses<double>(double)>;
+/// The member of lambda_max(E) that the two knobs ask for. Throws std::invalid_argument if the
+/// family does not get there.
+SequenceClasses<double> at_chosen_overlap(const Setting& setting, const Knob& excess,
+                                          const Family& family);
 
 /// One query: class n has `distinct` tokens of its own, of weights uniform in (0.1, 1) that are
-/// then made to sum to 1, or for distinct = 0 token n of the shared ones. `mixing` times a random
-/// pattern over K shared tokens (each with probability 0.6, weight u^3) makes classes overlap,
-/// mixing^2/10 times all of them makes classes alike.
+/// then made to sum to 1, or for distinct = 0 token n of the K shared ones. To this comes `mixing`
+/// times a random pattern of shared tokens. Either any of them with probability 0.6, of weight u^3;
+/// or a star: class 1 shares a token with each of the others, weakly with class 0. In a star
+/// xi_0 < 0 comes about at the smallest lambda_max(E), about 1/sqrt(K - 2).
 SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index distinct, double mixing,
                                         Index tokens);
 

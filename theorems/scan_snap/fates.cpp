@@ -143,17 +143,15 @@ SequenceClasses<double> chosen_classes(const Setting& setting) {
   const Index k = setting.count(class_count);
   const Index tokens = setting.count(vocabulary);
   const double second = setting.value(second_common);
-  return at_overlap(
-      [&](double weight) {
-        Stream draw = stream;
-        SequenceClasses<double> classes = random_classes(
-            draw, k, second > 0 ? 2 : 1, setting.count(distinct_count), weight, tokens);
-        for (Index n = 0; second > 0 && n < k; ++n) {
-          reweigh(classes, classes.first[static_cast<std::size_t>(n)] + 1, second);
-        }
-        return classes;
-      },
-      chosen_overlap(setting, excess, k));
+  return at_chosen_overlap(setting, excess, [&](double weight) {
+    Stream draw = stream;
+    SequenceClasses<double> classes =
+        random_classes(draw, k, second > 0 ? 2 : 1, setting.count(distinct_count), weight, tokens);
+    for (Index n = 0; second > 0 && n < k; ++n) {
+      reweigh(classes, classes.first[static_cast<std::size_t>(n)] + 1, second);
+    }
+    return classes;
+  });
 }
 
 Examination examine(const Setting& setting, std::string_view variant) {

@@ -47,10 +47,17 @@ constexpr Knob common_weight{.name = "common weight",
                              .spacing = Spacing::logarithmic};
 constexpr Knob rate_ratio{.name = "rate ratio",
                           .meaning = "eta_Y/eta_Z, eta_Y = 1",
-                          .low = 0.3,
+                          .low = 10,
                           .high = 1000,
                           .usual = 10,
                           .spacing = Spacing::logarithmic};
+constexpr Knob fast_attention{.name = "attention rate",
+                              .meaning = "eta_Z/eta_Y; 0: what the rate ratio makes it",
+                              .low = 0.11,
+                              .high = 100,
+                              .usual = 0,
+                              .spacing = Spacing::logarithmic,
+                              .breaks = "eta_Y/eta_Z >= 10 on flow"};
 constexpr Knob common_spread{
     .name = "spread of common weights",
     .meaning = "standard deviation of ln P(l|n) of a common token between classes",
@@ -119,7 +126,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
   const int instances = setting.only_what_varies ? 1 : setting.full ? 100 : 10;
   const Index k = setting.count(class_count);
   const Index commons = setting.count(common_count);
-  const double ratio = setting.value(rate_ratio);
+  const double fast = setting.value(fast_attention);
+  const double ratio = fast > 0 ? 1 / fast : setting.value(rate_ratio);
   const double spread_of_common =
       variant == "asymmetric" ? 1.5 : setting.value(common_spread);  // two orders of magnitude
   const double spread_of_distinct = setting.value(distinct_spread);
@@ -137,6 +145,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
                                setting.value(common_spread) == 0 ? Truth::yes : Truth::no, ""});
   result.hypotheses.push_back({"classes have distinct tokens of the same weights",
                                spread_of_distinct == 0 ? Truth::yes : Truth::no, ""});
+  result.hypotheses.push_back({"eta_Y/eta_Z >= 10 on flow", ratio >= 10 ? Truth::yes : Truth::no,
+                               fmt::format("{:.3g}", ratio)});
   Stream stream(setting.seed, 0, 7);
   Gain reduced, flow;
   for (int i = 0; i < instances; ++i) {
@@ -167,12 +177,13 @@ Statement fates_symmetric() {
           .paper = "arXiv 2305.16380, Corollary 2",
           .status = "proved in source",
           .hypotheses = {"P(l|n) of a common token is the same in all classes of the query",
-                         "classes have distinct tokens of the same weights"},
+                         "classes have distinct tokens of the same weights",
+                         "eta_Y/eta_Z >= 10 on flow"},
           .reaches = {EvidenceKind::numerical},
           .controls = {{"asymmetric", "common tokens of weights that differ by class"},
                        {"common-gain", "common tokens said to gain"}},
           .knobs = {class_count, common_count, distinct_count, common_weight, rate_ratio,
-                    common_spread, distinct_spread},
+                    fast_attention, common_spread, distinct_spread},
           .examine = examine};
 }
 
