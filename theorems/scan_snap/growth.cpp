@@ -3,7 +3,9 @@
 // Statement  on the reduced flow, for distinct tokens l, l' of n: r = f_nl^2/f_nl'^2 - 1 obeys
 //            r(t) = r(0) chi_l(t), chi_l = exp(2 (z_l(t) - z_l(0))); f of the distinct token l0
 //            with the largest f rises, and exp(2 f_nl0(0)^2 B_n) <= chi_l0 <= exp(2 B_n)
-// Hypotheses H1 xi_n > 0 (B_n grows); H2 l0 leads among all tokens of n at the start
+// Hypotheses H1 xi_n > 0 (B_n grows); H2 l0 leads among all tokens of n at the start; H3 common
+//            tokens of n lose attention (Theorem 2b): else one that other classes of the query push
+//            can make f_nl0 fall at xi_n > 0
 // Check      d/dt (r - r(0) chi) on generic symbols; both along the growth instance; the defect
 //            of the identity on flow and on SGD
 // Controls   chi with half the exponent; the upper bound taken for the lower
@@ -147,20 +149,30 @@ void measure_on_training(Examination& result, const Setting& setting) {
       reported("defect on SGD, Syn-Small, t = 1000, ratio 1, batch 128, mean of 4 runs", mean));
 }
 
-// -d ln f/dt of an entry of class 0, relative to the largest |z'|; -1 where nothing moves.
-double relative_fall(const ReducedFlow<double>& rung, const SequenceClasses<double>& classes,
-                     const Vector<double>& state, const Vector<double>& f, Index entry) {
+struct Rates {
+  double fall = -1;    // -d ln f/dt of the entry, relative to the largest |z'|
+  double common = -1;  // largest z' of a common token of class 0, the same
+};
+
+// At a state, for an entry of class 0; nothing moves at the start.
+Rates rates_at(const ReducedFlow<double>& rung, const SequenceClasses<double>& classes,
+               const Vector<double>& state, const Vector<double>& f, Index entry) {
   Vector<double> rate(state.size());
   rung.rhs(state, rate, 0.0);
   const Vector<double> dz = rung.logits_at(rate);
   const double size = dz.cwiseAbs().maxCoeff();
-  if (size == 0) return -1;
-  const std::vector<Index>& pair = rung.layout().entry_pair;
+  Rates found;
+  if (size == 0) return found;
+  const Layout& layout = rung.layout();
   double mean = 0;
   for (Index e = 0; e < classes.first[1]; ++e) {
-    mean += f[e] * f[e] * dz[pair[static_cast<std::size_t>(e)]];
+    const auto at = static_cast<std::size_t>(e);
+    const double own = dz[layout.entry_pair[at]] / size;
+    mean += f[e] * f[e] * own;
+    if (!layout.entry_distinct[at]) found.common = std::max(found.common, own);
   }
-  return (mean - dz[pair[static_cast<std::size_t>(entry)]]) / size;
+  found.fall = mean - dz[layout.entry_pair[static_cast<std::size_t>(entry)]] / size;
+  return found;
 }
 
 struct Chosen {
@@ -225,6 +237,7 @@ Examination examine(const Setting& setting, std::string_view variant) {
   double moved = 0;
   double growth_before = 0;
   bool grows = true;
+  double gain = -1;
   for (const Vector<double>& state : run.states) {
     const Vector<double> f = rung.features_at(state);
     const double z = rung.logits_at(state)[pair];
@@ -235,8 +248,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
         variant == "swapped-bound" ? std::exp(2 * growth) : std::exp(2 * square * growth);
     above = std::max(above, chi / std::exp(2 * growth) - 1);
     below = std::max(below, lower / chi - 1);
+    const Rates rates = rates_at(rung, instance.classes, state, f, l.first);
+    gain = std::max(gain, rates.common);
     if (setting.only_what_varies) {
-      fall = std::max(fall, relative_fall(rung, instance.classes, state, f, l.first));
+      fall = std::max(fall, rates.fall);
     } else if (last > 0) {
       fall = std::max(fall, last / f[l.first] - 1);
     }
@@ -248,6 +263,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
   result.hypotheses.push_back({"xi_0 > 0 along the way",
                                grows && growth_before > 0 ? Truth::yes : Truth::no,
                                fmt::format("B_0({}) = {:.4g}", end, growth_before)});
+  // Classes of the same query push the common tokens of class 0, too; xi_0 > 0 does not stop them.
+  result.hypotheses.push_back({"common tokens of n lose attention",
+                               gain <= 0 ? Truth::yes : Truth::no,
+                               fmt::format("largest z'/max|z'| {:.3g}", gain)});
   const Index tokens_of_class = instance.classes.first[1];
   const double rivals = instance.classes.law.head(tokens_of_class).maxCoeff();
   result.hypotheses.push_back(
@@ -282,7 +301,7 @@ Statement growth() {
               "distinct tokens part as r(t) = r(0) chi(t), with chi between exp(2 f^2 B), exp(2 B)",
           .paper = "arXiv 2305.16380, Theorem 3",
           .status = "proved in source",
-          .hypotheses = {"xi_n > 0", "l0 leads at the start"},
+          .hypotheses = {"xi_n > 0", "l0 leads at the start", "common tokens of n lose attention"},
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"half-exponent", "chi = exp(z - z(0))"},
                        {"swapped-bound", "exp(2 B) as the lower bound"}},
