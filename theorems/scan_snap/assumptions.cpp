@@ -22,34 +22,89 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-constexpr double horizon = 700;
+constexpr Knob class_count{.name = "classes",
+                           .meaning = "classes K",
+                           .low = 2,
+                           .high = 8,
+                           .usual = 4,
+                           .spacing = Spacing::whole};
+constexpr Knob vocabulary{.name = "vocabulary",
+                          .meaning = "tokens M",
+                          .low = 50,
+                          .high = 1e5,
+                          .usual = 1000,
+                          .spacing = Spacing::logarithmic};
+constexpr Knob common_weight{.name = "common weight",
+                             .meaning = "weight of a common token in units of a distinct one",
+                             .low = 0.3,
+                             .high = 3,
+                             .usual = 1,
+                             .spacing = Spacing::logarithmic};
+constexpr Knob horizon{.name = "time",
+                       .meaning = "t at which logits are compared, draws",
+                       .low = 50,
+                       .high = 1000,
+                       .usual = 700,
+                       .spacing = Spacing::logarithmic};
+constexpr Knob dilution{.name = "dilution",
+                        .meaning = "weight of common tokens in units of what it was",
+                        .low = 1e-5,
+                        .high = 0.5,
+                        .usual = 1,
+                        .spacing = Spacing::logarithmic,
+                        .breaks = "overlapping classes"};
 
 template <class Rung>
-Vector<double> logits_of(const Rung& rung) {
-  return rung.logits_at(follow(forget_type(rung), {horizon}).states.front());
+Vector<double> logits_of(const Rung& rung, double t) {
+  return rung.logits_at(follow(forget_type(rung), {t}).states.front());
 }
 
 struct Ladder {
   Vector<double> flow, quasi_static, fast, reduced;
 };
 
-Ladder climb(Index tokens, double ratio) {
-  TrainingInstance<double> instance = with_ratio(growth_classes<double>(), ratio);
-  instance.classes.tokens = tokens;
-  return {logits_of(PopulationFlow<double>(instance)), logits_of(QuasiStaticFlow<double>(instance)),
-          logits_of(PopulationFlow<double>(instance, DecoderRule::fast)),
-          logits_of(ReducedFlow<double>(instance))};
+Ladder climb(const SequenceClasses<double>& classes, double ratio, double t) {
+  const TrainingInstance<double> instance = with_ratio(classes, ratio);
+  return {logits_of(PopulationFlow<double>(instance), t),
+          logits_of(QuasiStaticFlow<double>(instance), t),
+          logits_of(PopulationFlow<double>(instance, DecoderRule::fast), t),
+          logits_of(ReducedFlow<double>(instance), t)};
+}
+
+// Growth, or random classes of one common token or two.
+SequenceClasses<double> chosen_classes(const Setting& setting) {
+  if (!setting.only_what_varies) return growth_classes<double>();
+  Stream stream(setting.seed, 0, 12);
+  const auto common = 1 + static_cast<Index>(stream.index(2));
+  return random_classes(stream, setting.count(class_count), common, 5,
+                        setting.value(common_weight) * setting.value(dilution),
+                        setting.count(vocabulary));
 }
 
 double apart(const Vector<double>& a, const Vector<double>& b) { return (a - b).norm() / b.norm(); }
 
-Examination examine(const Setting& /*setting*/, std::string_view variant) {
+Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = {
-      {"preset", "growth"}, {"eta_Y", 1}, {"eta_Y/eta_Z", "10, 100, 1000"}, {"t", horizon}};
+  const double t = setting.value(horizon);
+  const SequenceClasses<double> classes = chosen_classes(setting);
+  // Random classes overlap more than those of growth: orders show later.
+  const std::vector<double> ratios =
+      setting.only_what_varies ? std::vector<double>{1e4, 1e5} : std::vector<double>{10, 100, 1000};
+  result.parameters = {{"preset", setting.only_what_varies ? "random classes" : "growth"},
+                       {"K", classes.classes()},
+                       {"M", classes.tokens},
+                       {"common weight", setting.value(common_weight)},
+                       {"dilution", setting.value(dilution)},
+                       {"eta_Y", 1},
+                       {"eta_Y/eta_Z", fmt::format("{}", fmt::join(ratios, ", "))},
+                       {"t", t},
+                       {"seed", setting.seed}};
+  result.hypotheses.push_back({"overlapping classes",
+                               setting.value(dilution) == 1 ? Truth::yes : Truth::no,
+                               fmt::format("lambda_max(E) = {:.3g}", largest_overlap(classes))});
   std::vector<double> rates, first, plateau, last, whole;
-  for (const double ratio : {10.0, 100.0, 1000.0}) {
-    const Ladder z = climb(1000, ratio);
+  for (const double ratio : ratios) {
+    const Ladder z = climb(classes, ratio, t);
     rates.push_back(1 / ratio);
     first.push_back(apart(z.flow, z.quasi_static));
     plateau.push_back(apart(z.quasi_static, z.fast));
@@ -63,7 +118,7 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
         "over two decades the next order, a fraction of the distance at ratio 10, bends the "
         "slope by less",
         fmt::format("order {:.3f}; {:.2e}, {:.2e}, {:.2e}", slope, distances[0], distances[1],
-                    distances[2])));
+                    distances.back())));
   };
   if (variant == "tends-to-flow") {
     order("reduced - flow: order in eta_Z/eta_Y, minus 1", whole, 1);
@@ -74,8 +129,11 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
   if (!variant.empty()) return result;
   order("quasi-static - fast-decoder: order, claimed 0", plateau, 0);
   order("fast-decoder - reduced: order minus 1", last, 1);
+  if (setting.only_what_varies) return result;
   for (const Index tokens : {1000, 10'000, 100'000}) {
-    const Ladder z = climb(tokens, 1000);
+    SequenceClasses<double> more = classes;
+    more.tokens = tokens;
+    const Ladder z = climb(more, 1000, t);
     result.evidence.push_back(reported(fmt::format("|z_reduced|/|z_flow|, M = {}", tokens),
                                        z.reduced.norm() / z.flow.norm()));
   }
@@ -94,6 +152,7 @@ Statement assumptions() {
       .reaches = {EvidenceKind::numerical},
       .controls = {{"tends-to-flow", "reduced said to tend to flow"},
                    {"order-two", "O((eta_Z/eta_Y)^2) claimed for Assumption 1"}},
+      .knobs = {class_count, vocabulary, common_weight, horizon, dilution},
       .examine = examine};
 }
 

@@ -22,12 +22,41 @@
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/features.hpp"
+#include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
+#include "popgrad/scan_snap/response.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
 namespace {
+
+constexpr Knob class_count{.name = "classes",
+                           .meaning = "classes K",
+                           .low = 2,
+                           .high = 8,
+                           .usual = 4,
+                           .spacing = Spacing::whole};
+constexpr Knob token_count{.name = "vocabulary",
+                           .meaning = "tokens M",
+                           .low = 4,
+                           .high = 1e5,
+                           .usual = 30,
+                           .spacing = Spacing::logarithmic};
+constexpr Knob draws{.name = "draws",
+                     .meaning = "draws s of a class, at eta_Y = 1",
+                     .low = 0.01,
+                     .high = 1e4,
+                     .usual = 50,
+                     .spacing = Spacing::logarithmic};
+constexpr Knob excess = excess_overlap("lambda_max(E) < 1/(1 + sqrt(K - 1)) for xi_n > 0");
+constexpr Knob attention_rate{.name = "attention rate",
+                              .meaning = "learning rate eta_Z of attention, eta_Y = 1",
+                              .low = 1e-5,
+                              .high = 10,
+                              .usual = 0,
+                              .spacing = Spacing::logarithmic,
+                              .breaks = "features at rest"};
 
 // beta as Eqn 88 has it: the other sign before q0.
 template <class T>
@@ -85,7 +114,56 @@ Truth rational_identity(std::uint64_t seed, std::string_view variant) {
   return Truth::yes;
 }
 
+// Features at rest: f by rows and classes, and their Gram matrix.
+struct AtRest {
+  Layout layout;
+  Matrix<double> dense, overlaps;
+};
+
+Matrix<double> dense_features(const Layout& layout, Index k, const Vector<double>& f) {
+  Matrix<double> dense = Matrix<double>::Zero(layout.rows(), k);
+  for (Index e = 0; e < f.size(); ++e) {
+    const auto at = static_cast<std::size_t>(e);
+    dense(layout.entry_row[at], layout.entry_class[at]) = f[e];
+  }
+  return dense;
+}
+
+AtRest at_rest(const SequenceClasses<double>& classes) {
+  AtRest found;
+  found.layout = lay_out(classes, true);
+  Vector<double> f;
+  features(classes, found.layout, Vector<double>(Vector<double>::Zero(found.layout.pairs())), f);
+  found.dense = dense_features(found.layout, classes.classes(), f);
+  found.overlaps = gram(found.layout, classes.classes(), f);
+  return found;
+}
+
+// gamma (iota_n f_n - sum beta_nn' f_n') in column n, the control's beta in its place.
+Matrix<double> gradient_formula(const Matrix<double>& dense, const Matrix<double>& g, double m,
+                                double gamma, std::string_view variant) {
+  Matrix<double> coefficients = -beta_variant<double>(g, m, variant).transpose();
+  coefficients.diagonal() = iota_of<double>(g, m);
+  return gamma * dense * coefficients;
+}
+
+double largest_relative(const Matrix<double>& direct, const Matrix<double>& formula) {
+  return ((direct - formula).colwise().norm().array() / direct.colwise().norm().array()).maxCoeff();
+}
+
 // |g_n - formula| / |g_n|, largest over classes, g_n formed from Y = F G W.
+double gradient_defect(const AtRest& rest, double m, double s, std::string_view variant) {
+  const Index k = rest.overlaps.rows();
+  const Matrix<double> g = rest.overlaps.inverse();
+  const double h = decoder_scale(m, 1.0, s);
+  // zeta_j.zeta_n is q1 or q0, so W (e_n - alpha_n) needs no vector of length M.
+  const double pull = (m - 1) * h * (m - 1) / (m - 1 + std::exp(m * h));
+  Matrix<double> products = Matrix<double>::Constant(k, k, cross_scale(m));
+  products.diagonal().setConstant(own_scale(m));
+  return largest_relative(rest.dense * (g * products) * pull,
+                          gradient_formula(rest.dense, g, m, backprop_scale(m, h), variant));
+}
+
 double gradient_defect(std::uint64_t seed, std::string_view variant) {
   Stream stream(seed, 0, 3);
   double worst = 0;
@@ -94,33 +172,37 @@ double gradient_defect(std::uint64_t seed, std::string_view variant) {
     const Index common = 1 + static_cast<Index>(stream.index(3));
     const auto m = static_cast<double>(20 + stream.index(2000));
     const SequenceClasses<double> classes = random_classes(stream, k, common, 3, 1.0, 40);
-    const Layout layout = lay_out(classes, true);
-    Vector<double> f;
-    features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
-    Matrix<double> dense = Matrix<double>::Zero(layout.rows(), k);
-    for (Index e = 0; e < classes.entries(); ++e) {
-      const auto at = static_cast<std::size_t>(e);
-      dense(layout.entry_row[at], layout.entry_class[at]) = f[e];
-    }
-    const Matrix<double> g = gram(layout, k, f).inverse();
-    const double h = decoder_scale(m, 1.0, 50 * stream.uniform());
-    // zeta_j.zeta_n is q1 or q0, so W (e_n - alpha_n) needs no vector of length M.
-    const double pull = (m - 1) * h * (m - 1) / (m - 1 + std::exp(m * h));
-    const double gamma = backprop_scale(m, h);
-    const Matrix<double> beta = beta_variant<double>(g, m, variant);
-    const Vector<double> iota = iota_of<double>(g, m);
-    for (Index n = 0; n < k; ++n) {
-      Vector<double> unit = Vector<double>::Constant(k, cross_scale(m));
-      unit[n] = own_scale(m);
-      const Vector<double> direct = dense * (g * unit) * pull;
-      Vector<double> formula = gamma * iota[n] * dense.col(n);
-      for (Index other = 0; other < k; ++other) {
-        if (other != n) formula -= gamma * beta(n, other) * dense.col(other);
-      }
-      worst = std::max(worst, (direct - formula).norm() / direct.norm());
-    }
+    worst = std::max(worst, gradient_defect(at_rest(classes), m, 50 * stream.uniform(), variant));
   }
   return worst;
+}
+
+// The same with g_n of the fast decoder after s draws of each class, while features move.
+double gradient_defect_of_training(const SequenceClasses<double>& classes, double s, double rate) {
+  const PopulationFlow<double> flow(with_ratio(classes, 1 / rate), DecoderRule::fast);
+  const Index k = classes.classes();
+  const auto m = static_cast<double>(classes.tokens);
+  const Vector<double> x = follow(forget_type(flow), {s * static_cast<double>(k)}).states.front();
+  const Layout& layout = flow.layout();
+  const Index columns = layout.columns();
+  Vector<double> multiplicity(columns);
+  for (Index c = 0; c < columns; ++c) {
+    multiplicity[c] = static_cast<double>(layout.multiplicity[static_cast<std::size_t>(c)]);
+  }
+  const Eigen::Map<const RowMatrix<double>> table(x.data(), layout.rows(), columns);
+  const Vector<double> f = flow.features_at(x);
+  const Matrix<double> dense = dense_features(layout, k, f);
+  Matrix<double> direct(layout.rows(), k);
+  for (Index n = 0; n < k; ++n) {
+    const Vector<double> logits = table.transpose() * dense.col(n);
+    Vector<double> residual(columns);
+    respond(logits.data(), multiplicity, layout.class_column[static_cast<std::size_t>(n)],
+            residual.data());
+    direct.col(n) = table * residual.cwiseProduct(multiplicity);
+  }
+  const double gamma = backprop_scale(m, decoder_scale(m, 1.0, s));
+  return largest_relative(direct,
+                          gradient_formula(dense, gram(layout, k, f).inverse(), m, gamma, {}));
 }
 
 struct Positivity {
@@ -139,10 +221,7 @@ Positivity search_positivity(std::uint64_t seed, int trials) {
                        : random_classes(stream, k, 1 + static_cast<Index>(stream.index(4)), 2,
                                         std::exp(3 * (stream.uniform() - 0.7)), 200);
     const double lambda = largest_overlap(classes);
-    const Layout layout = lay_out(classes, true);
-    Vector<double> f;
-    features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
-    const Matrix<double> overlaps = gram(layout, k, f);
+    const Matrix<double> overlaps = at_rest(classes).overlaps;
     const Vector<double> xi = relative_xi<double>(
         beta_of<double>(overlaps.inverse(), static_cast<double>(classes.tokens)), overlaps);
     if (lambda < overlap_bound(k)) ++found.below;
@@ -156,7 +235,56 @@ Positivity search_positivity(std::uint64_t seed, int trials) {
   return found;
 }
 
+// One instance, of the overlap that the knobs ask for.
+Examination examine_instance(const Setting& setting) {
+  Examination result;
+  const Index k = setting.count(class_count);
+  const Index tokens = setting.count(token_count);
+  const auto m = static_cast<double>(tokens);
+  const double s = setting.value(draws);
+  const double rate = setting.value(attention_rate);
+  result.parameters = {{"K", k}, {"M", m}, {"s", s}, {"eta_Z", rate}, {"seed", setting.seed}};
+  result.hypotheses.push_back({"M >= K", tokens >= k ? Truth::yes : Truth::no, ""});
+  if (tokens < k) return result;
+  const Stream stream(setting.seed, 0, 9);
+  const SequenceClasses<double> classes = at_chosen_overlap(setting, excess, [&](double mixing) {
+    return mingled_classes(stream, k, 0, mixing, tokens);
+  });
+  result.hypotheses.push_back(overlap_below_bound(classes));
+  result.hypotheses.push_back({"features at rest", rate == 0 ? Truth::yes : Truth::no,
+                               fmt::format("eta_Z = {:.3g}", rate)});
+  const AtRest rest = at_rest(classes);
+  const Matrix<double> inverse = rest.overlaps.inverse();
+  const double condition = rest.overlaps.norm() * inverse.norm();
+  if (rate == 0) {
+    result.evidence.push_back(
+        bounded(EvidenceKind::numerical, "g_n from Y minus the formula, relative",
+                gradient_defect(rest, m, s, {}), setting.allow(1e-14 * std::max(100.0, condition)),
+                "rounding of an inverse, times its condition"));
+  } else {
+    result.evidence.push_back(bounded(
+        EvidenceKind::numerical, "g_n of fast-decoder minus the formula, relative",
+        gradient_defect_of_training(classes, s, rate), setting.allow(1e-8), "the solver's 1e-10"));
+  }
+  // xi_n/gamma is sum_k E_nk^2 + sum_k E_nk/(M-1) to leading order in E.
+  const Vector<double> xi = relative_xi<double>(beta_of<double>(inverse, m), rest.overlaps);
+  double smallest = std::numeric_limits<double>::infinity();
+  for (Index n = 0; n < k; ++n) {
+    double size = 0;
+    for (Index j = 0; j < k; ++j) {
+      const double e = rest.overlaps(n, j);
+      if (j != n) size += e * e + e / (m - 1);
+    }
+    if (size > 0) smallest = std::min(smallest, xi[n] / size);  // H: n overlaps another class
+  }
+  result.evidence.push_back(bounded(EvidenceKind::numerical,
+                                    "smallest xi_n over its leading order in E, negated", -smallest,
+                                    0, "a strict sign"));
+  return result;
+}
+
 Examination examine(const Setting& setting, std::string_view variant) {
+  if (setting.only_what_varies) return examine_instance(setting);
   Examination result;
   result.parameters = {{"K", "2 to 8"}, {"M", "6 to 2020"}, {"seed", setting.seed}};
   if (variant != "negative-xi") {
@@ -197,6 +325,7 @@ Statement backprop_gradient() {
           .reaches = {EvidenceKind::exact, EvidenceKind::numerical},
           .controls = {{"other-sign", "q0 with the sign of Eqn 88"},
                        {"negative-xi", "xi_n < 0 claimed"}},
+          .knobs = {class_count, token_count, overlap_share, draws, excess, attention_rate},
           .examine = examine};
 }
 
@@ -209,10 +338,7 @@ Erratum cross_scale_sign() {
       .evidence = [] {
         Stream stream(1, 0, 5);
         const SequenceClasses<double> classes = random_classes(stream, 3, 1, 2, 0.5, 8);
-        const Layout layout = lay_out(classes, true);
-        Vector<double> f;
-        features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
-        const Matrix<double> overlaps = gram(layout, 3, f);
+        const Matrix<double> overlaps = at_rest(classes).overlaps;
         const Matrix<double> inverse = overlaps.inverse();
         const Vector<double> right = relative_xi<double>(beta_of<double>(inverse, 8.0), overlaps);
         const Vector<double> wrong =

@@ -1,7 +1,11 @@
 #include "theorems/scan_snap/examples.hpp"
 
+#include <fmt/format.h>
+
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "popgrad/scan_snap/features.hpp"
 
@@ -28,17 +32,90 @@ Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times
   return solve(rung, request);
 }
 
-double largest_overlap(const SequenceClasses<double>& classes) {
-  const Layout layout = lay_out(classes, true);
-  Vector<double> f;
-  features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram(layout, classes.classes(), f),
+double largest_overlap(const Layout& layout, const Vector<double>& f) {
+  const auto k = static_cast<Index>(layout.class_column.size());
+  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram(layout, k, f),
                                                              Eigen::EigenvaluesOnly);
   return solver.eigenvalues().maxCoeff() - 1;
 }
 
+double largest_overlap(const SequenceClasses<double>& classes) {
+  const Layout layout = lay_out(classes, true);
+  Vector<double> f;
+  features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
+  return largest_overlap(layout, f);
+}
+
 double overlap_bound(Index classes) {
   return 1 / (1 + std::sqrt(static_cast<double>(classes - 1)));
+}
+
+Hypothesis overlap_below_bound(const SequenceClasses<double>& classes) {
+  const double lambda = largest_overlap(classes);
+  const double bound = overlap_bound(classes.classes());
+  return {"lambda_max(E) < 1/(1 + sqrt(K - 1))", lambda < bound ? Truth::yes : Truth::no,
+          fmt::format("{:.4g} against {:.4g}", lambda, bound)};
+}
+
+SequenceClasses<double> at_chosen_overlap(const Setting& setting, const Knob& excess,
+                                          const Family& family) {
+  double apart = -10;  // decimal logarithms of the parameter
+  double alike = 8;
+  const SequenceClasses<double> closest = family(std::pow(10.0, alike));
+  const double bound = overlap_bound(closest.classes());
+  const double largest = largest_overlap(closest);
+  const double beyond = setting.value(excess);
+  const double lambda =
+      beyond == 0 ? setting.value(overlap_share) * bound : bound + beyond * (largest - bound);
+  if (!(largest > std::max(lambda, beyond == 0 ? 0 : bound))) {
+    throw std::invalid_argument(fmt::format("lambda_max(E) stays below {}", largest));
+  }
+  constexpr int halvings = 50;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = (apart + alike) / 2;
+    (largest_overlap(family(std::pow(10.0, middle))) < lambda ? apart : alike) = middle;
+  }
+  return family(std::pow(10.0, apart));
+}
+
+SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index distinct, double mixing,
+                                        Index tokens) {
+  Matrix<double> law = Matrix<double>::Zero(classes, classes + classes * distinct);
+  for (Index n = 0; n < classes; ++n) {
+    if (distinct == 0) law(n, n) = 1;
+    auto own = law.row(n).segment(classes + n * distinct, distinct);
+    for (double& weight : own) weight = 0.1 + 0.9 * stream.uniform();
+    if (distinct > 0) own /= own.sum();
+  }
+  constexpr Index hub = 1;
+  if (stream.uniform() < 0.5) {
+    const double weak = std::pow(10.0, -4 * stream.uniform());
+    for (Index n = 0; n < classes; ++n) {
+      if (n == hub) continue;
+      const double weight = n == 0 ? weak : 1;
+      law(hub, n) += mixing * weight;
+      if (distinct > 0) law(n, n) += mixing * weight;
+    }
+  } else {
+    for (Index n = 0; n < classes; ++n) {
+      for (Index l = 0; l < classes; ++l) {
+        const double weight = std::pow(stream.uniform(), 3);
+        if (stream.uniform() < 0.6) law(n, l) += mixing * weight;
+      }
+    }
+  }
+  for (Index n = 0; n < classes; ++n) law.row(n) /= law.row(n).sum();
+  return classes_from_matrix<double>(law, std::vector<Index>(static_cast<std::size_t>(classes), 0),
+                                     tokens);
+}
+
+void reweigh(SequenceClasses<double>& classes, Index entry, double factor) {
+  Index n = 0;
+  while (classes.first[static_cast<std::size_t>(n + 1)] <= entry) ++n;
+  const Index begin = classes.first[static_cast<std::size_t>(n)];
+  auto law = classes.law.segment(begin, classes.first[static_cast<std::size_t>(n + 1)] - begin);
+  classes.law[entry] *= factor;
+  law /= law.sum();
 }
 
 }  // namespace popgrad::theorems::scan_snap

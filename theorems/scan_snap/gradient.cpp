@@ -5,7 +5,8 @@
 //            are eta_Y, eta_Z times the derivatives of sum_n w_n ln alpha_n(n)
 // Hypotheses none
 // Check      the derivative of the objective on generic symbols (M = 3, two classes, one shared
-//            token), taken of the code that training runs; central differences on Syn-Small
+//            token), taken of the code that training runs; central differences on Syn-Small and,
+//            in a search, on random classes of unequal probabilities and two queries
 // Controls   the projection I - f f' left out; the norm of f left out
 // Uses       rung flow
 
@@ -23,6 +24,31 @@
 
 namespace popgrad::theorems::scan_snap {
 namespace {
+
+constexpr Knob class_count{.name = "classes",
+                           .meaning = "classes K",
+                           .low = 1,
+                           .high = 6,
+                           .usual = 2,
+                           .spacing = Spacing::whole};
+constexpr Knob common_count{.name = "common tokens",
+                            .meaning = "tokens that all classes have",
+                            .low = 0,
+                            .high = 4,
+                            .usual = 2,
+                            .spacing = Spacing::whole};
+constexpr Knob common_weight{.name = "common weight",
+                             .meaning = "weight of a common token in units of a distinct one",
+                             .low = 1e-3,
+                             .high = 1e3,
+                             .usual = 1,
+                             .spacing = Spacing::logarithmic};
+constexpr Knob state_size{.name = "size of the state",
+                          .meaning = "standard deviation of the entries of Y and Z",
+                          .low = 0.01,
+                          .high = 10,
+                          .usual = 1,
+                          .spacing = Spacing::logarithmic};
 
 // The attention part of the field by the formula as a control has it; Y by rows, full columns.
 template <class T>
@@ -102,18 +128,35 @@ struct Difference {
   std::string where;
 };
 
-// Largest |central difference - field| over a generic point, relative to the largest component.
-Difference finite_differences(const Setting& setting, std::string_view variant) {
+// Syn-Small, or random classes of two queries, likely in unequal shares.
+SequenceClasses<double> chosen_classes(const Setting& setting) {
+  if (!setting.only_what_varies) return syn_small<double>();
+  Stream stream(setting.seed, 1, 0);
+  SequenceClasses<double> classes =
+      random_classes(stream, setting.count(class_count), setting.count(common_count), 3,
+                     setting.value(common_weight), 25);
+  for (Index n = 0; n < classes.classes(); ++n) {
+    classes.query[static_cast<std::size_t>(n)] = static_cast<Index>(stream.index(2));
+    classes.weight[n] = stream.uniform();
+  }
+  classes.weight /= classes.weight.sum();
+  return classes;
+}
+
+// Largest |central difference - field| over a generic point, relative to the largest component of
+// the field, or to 0.01 where training is all but over.
+Difference finite_differences(const Setting& setting, double size, std::string_view variant) {
   TrainingInstance<double> instance;
-  instance.classes = syn_small<double>();
+  instance.classes = chosen_classes(setting);
   instance.start = Start::uniform;  // full columns
   const PopulationFlow<double> flow(instance);
   Stream stream(setting.seed, 0, 0);
   Vector<double> x(flow.dimension());
-  for (double& value : x) value = stream.normal();
+  for (double& value : x) value = size * stream.normal();
   const Vector<double> rate = field(flow, x, variant);
-  // Two step sizes; their combination has an error of order step^4.
-  constexpr double step = 1e-3;
+  const double largest = std::max(rate.cwiseAbs().maxCoeff(), 0.01);
+  // Two step sizes; their combination has an error of order step^4, in units of 1/size.
+  const double step = 1e-3 / std::max(1.0, size);
   const auto slope = [&](Index i, double width) {
     Vector<double> shifted = x;
     shifted[i] += width;
@@ -124,7 +167,7 @@ Difference finite_differences(const Setting& setting, std::string_view variant) 
   Difference found;
   for (Index i = 0; i < x.size(); ++i) {
     const double extrapolated = (4 * slope(i, step / 2) - slope(i, step)) / 3;
-    const double apart = std::fabs(extrapolated - rate[i]) / rate.cwiseAbs().maxCoeff();
+    const double apart = std::fabs(extrapolated - rate[i]) / largest;
     if (apart > found.largest) {
       found = {apart, flow.state_names()[static_cast<std::size_t>(i)]};
     }
@@ -134,15 +177,27 @@ Difference finite_differences(const Setting& setting, std::string_view variant) 
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = {
-      {"symbols", "M = 3, K = 2"}, {"instance", "syn-small"}, {"seed", setting.seed}};
-  result.evidence.push_back(identity(EvidenceKind::symbolic,
-                                     "derivatives of the objective minus the field",
-                                     symbolic_gradient(variant), "generic P, w, Y, Z"));
-  const Difference apart = finite_differences(setting, variant);
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "central differences minus the field, relative", apart.largest, 1e-9,
-      "rounding 1e-16/step with step 1e-3, and step^4 = 1e-12", "worst at " + apart.where));
+  const double size = setting.value(state_size);
+  result.parameters = {{"symbols", "M = 3, K = 2"},
+                       {"instance", setting.only_what_varies ? "random classes" : "syn-small"},
+                       {"classes", setting.count(class_count)},
+                       {"common tokens", setting.count(common_count)},
+                       {"common weight", setting.value(common_weight)},
+                       {"size of the state", size},
+                       {"seed", setting.seed}};
+  if (!setting.only_what_varies) {
+    result.evidence.push_back(identity(EvidenceKind::symbolic,
+                                       "derivatives of the objective minus the field",
+                                       symbolic_gradient(variant), "generic P, w, Y, Z"));
+  }
+  const Difference apart = finite_differences(setting, size, variant);
+  const double enlarged = std::max(1.0, size);
+  result.evidence.push_back(bounded(EvidenceKind::numerical,
+                                    "central differences minus the field, relative", apart.largest,
+                                    1e-9 * enlarged * enlarged,
+                                    "rounding 1e-16/step with step 1e-3, and step^4 = 1e-12; for "
+                                    "a state of size s > 1 logits and 1/step are s times as large",
+                                    "worst at " + apart.where));
   return result;
 }
 
@@ -157,6 +212,7 @@ Statement gradient() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"no-projection", "I - f f' left out of the attention part"},
                        {"no-norm", "attention weights in place of normalised features"}},
+          .knobs = {class_count, common_count, common_weight, state_size},
           .examine = examine};
 }
 
