@@ -130,7 +130,9 @@ double spread_order(const Setting& setting) {
   const double horizon = setting.value(horizon_knob);
   std::vector<double> ratios, spreads;
   std::uint32_t first = 0;
-  for (const auto& [eta, batch] : {std::pair{0.1, 64}, {0.05, 128}, {0.05, 512}, {0.025, 1024}}) {
+  const Index smallest = setting.only_what_varies ? 16 : 64;
+  for (const auto& [eta, times] : {std::pair{0.1, 1}, {0.05, 2}, {0.05, 8}, {0.025, 16}}) {
+    const Index batch = times * smallest;
     WalkRequest request;
     request.step_size = eta;
     request.steps = steps_to(horizon, eta);
@@ -151,7 +153,7 @@ double spread_order(const Setting& setting) {
     for (const Vector<double>& state : states) {
       variance += (state - mean).squaredNorm() / (request.runs - 1);
     }
-    ratios.push_back(eta / batch);
+    ratios.push_back(eta / static_cast<double>(batch));
     spreads.push_back(std::sqrt(variance));
   }
   return log_log_slope(ratios, spreads);

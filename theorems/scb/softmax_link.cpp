@@ -42,7 +42,7 @@ constexpr Knob far_from_start{
         "T alpha_A up to which the curves are compared, against the deviation allowed at "
         "logit; 0: up to logit itself",
     .low = 0.01,
-    .high = 10,
+    .high = 0.7,
     .usual = 0,
     .spacing = Spacing::logarithmic,
     .breaks = "near the start"};
