@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
@@ -45,8 +46,10 @@ constexpr Knob eps_knob{.name = "eps",
                         .usual = 0.1,
                         .spacing = Spacing::logarithmic};
 constexpr Knob heavy_weight{.name = "heavy_weight",
-                            .meaning = "lambda over q_min K_P; 0: as eps asks for",
-                            .low = 0.3,
+                            .meaning =
+                                "lambda over q_min K_P, for the eps that it follows from; 0: "
+                                "that of eps",
+                            .low = 1,
                             .high = 10,
                             .usual = 0,
                             .spacing = Spacing::logarithmic,
@@ -73,7 +76,10 @@ double quiet_distance(const Training<double>& training, double weight) {
   while (part_of(x) != Part::normalised) rung.sample_step(x, 0.05, unused, 0);
   std::vector<double> row(rung.columns().size());
   rung.observe(x, 0.0, row);
-  return std::max(row[2], row[3]);
+  // Where all of a context is taken away nothing can be normalised.
+  const double distance = std::max(row[2], row[3]);
+  return std::isfinite(row[2]) && std::isfinite(row[3]) ? distance
+                                                        : std::numeric_limits<double>::max();
 }
 
 // Runs of SGD that end below 0.1 in both.
@@ -132,7 +138,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
   if (variant != "small-batch") {
     double worst = 0;
     std::string table;
-    for (const double eps : {target, target / 2, target / 5}) {
+    std::vector<double> goals{target, target / 2, target / 5};
+    // The distance that so large a weight is meant for; a larger one than 0.2 claims little.
+    if (heavy > 0) goals = {std::min(heavy * least / 2, eps_knob.high)};
+    for (const double eps : goals) {
       // The bias of Q is at most lambda/K_P sqrt(Q^2 - Q), see scb.hyperbola.
       const double weight =
           (heavy > 0 ? heavy * least : 2 * (variant == "fixed-weight" ? target : eps)) * transition;
