@@ -86,15 +86,28 @@ Examination examine(const Setting& setting, std::string_view variant) {
                             setting.count(support_knob), setting.seed);
   }
   const Bigrams<double>& b = training.bigrams;
-  const NoiseLevels levels = levels_of_shape(b, NoiseShape::constant);
+  NoiseLevels levels = levels_of_shape(b, NoiseShape::constant);
   const double transition = transition_size(b);
   const auto positions = static_cast<double>(b.context);
   const double rate = growth_rate(transition, context_size(b), positions);
-  const double w = growing_noise(b, levels, variant == "attention-only");
   const double factor = variant == "no-factor" ? 1 : 2;
-  const AnyRung<double> rung = forget_type(LumpedDescent(training, levels));
   const double fast = setting.value(fast_step);
   const double step = fast > 0 ? fast / rate : setting.value(step_size);
+  // The batch at which the true formula has this argument.
+  const auto batch_at = [&](double argument) {
+    return argument * argument * step * positions * positions * rate *
+           growing_noise(b, levels, false) / (2 * transition);
+  };
+  // The noise counts over the batch only, whose rounding must not.
+  constexpr double least_batch = 1000;
+  const double batch = batch_at(setting.value(argument_knob));
+  if (batch < least_batch) {
+    const double louder = std::sqrt(least_batch / batch);
+    levels.value *= louder;
+    levels.attention *= louder;
+  }
+  const double w = growing_noise(b, levels, variant == "attention-only");
+  const AnyRung<double> rung = forget_type(LumpedDescent(training, levels));
   const std::uint32_t runs = setting.full ? 10'000 : setting.only_what_varies ? 300 : 1'000;
   result.parameters = {{"N", b.tokens()}, {"T", b.context},
                        {"eta", step},     {"argument", setting.value(argument_knob)},
@@ -120,11 +133,7 @@ Examination examine(const Setting& setting, std::string_view variant) {
   if (!setting.only_what_varies) arguments = {0.3, arguments.front(), 1.5};
   const auto looks = static_cast<int>(arguments.size());
   for (const double argument : arguments) {
-    // The batch at which the true formula has this argument.
-    const double exact = growing_noise(b, levels, false);
-    const double batch =
-        argument * argument * step * positions * positions * rate * exact / (2 * transition);
-    request.batch = std::max<Index>(1, std::llround(batch));
+    request.batch = std::llround(batch_at(argument));
     std::uint32_t right = 0;
     for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
       right += !run.rows.empty() && run.rows.back()[0] > 0 ? 1U : 0U;
