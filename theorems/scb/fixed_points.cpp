@@ -13,17 +13,36 @@
 
 #include <Eigen/LU>
 #include <cmath>
+#include <numbers>
 
-#include "popgrad/fit.hpp"
 #include "popgrad/identity.hpp"
+#include "popgrad/random.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "popgrad/solve.hpp"
+#include "theorems/scb/knobs.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
 namespace {
 
 using namespace popgrad::scb;
+
+constexpr Knob length{.name = "length",
+                      .meaning = "positions T of the context",
+                      .low = 1e6,
+                      .high = 1e12,
+                      .usual = 1e8,
+                      .spacing = Spacing::logarithmic};
+constexpr Knob head_start{
+    .name = "head_start",
+    .meaning =
+        "distance of the start from 0, in units of the balanced point's; its direction "
+        "within the half plane that grows towards it is drawn",
+    .low = 1e-3,
+    .high = 0.9,
+    .usual = 0,
+    .spacing = Spacing::logarithmic,
+    .breaks = "from scratch"};
 
 struct Symbols {
   Expression transition = symbol("K_P");
@@ -78,9 +97,11 @@ double saddle_determinant(double transition, double context, double positions) {
 }
 
 // alpha_V when alpha_A alpha_V reaches 0.999, relative to the balanced point.
-double balanced_error(double transition, double context, double positions, double power) {
+double balanced_error(double transition, double context, double positions, double power,
+                      const Vector<double>& start) {
   AnyRung<double> rung =
       forget_type(ReducedFlow<double>(transition, context, positions, 0.3, 0.0, 0.0));
+  rung.initial.head(2) = start;
   const auto product = [](const Vector<double>& x, const double&) { return x[0] * x[1] - 0.9999; };
   rung.events = {{"settled", "alpha_V", EventKind::crossing, product,
                   [](const Vector<double>& x, const double&) { return x[0]; }}};
@@ -94,29 +115,61 @@ double balanced_error(double transition, double context, double positions, doubl
   return std::fabs(run.events.front().value / std::pow(context / transition, power) - 1);
 }
 
-Examination examine(const Setting& /*setting*/, std::string_view variant) {
+// (alpha_V, alpha_A), the square roots of K_P and K_Q times which have equal shares in what grows.
+Vector<double> start_at(const Setting& setting, double transition, double context) {
+  const double size = setting.value(head_start);
+  Vector<double> start = Vector<double>::Zero(2);
+  if (size == 0) return start;
+  Stream stream(setting.seed, 0, 0);
+  const double angle = std::numbers::pi * (stream.uniform() - 0.25);
+  const double scale = size * std::sqrt(2 * std::sqrt(transition * context));
+  start << scale * std::cos(angle) / std::sqrt(transition),
+      scale * std::sin(angle) / std::sqrt(context);
+  return start;
+}
+
+Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = {{"K_P", 0.09}, {"K_Q", 0.6}, {"T", "1e4 to 1e8"}};
+  const double transition = setting.value(transition_size_knob);
+  const double context = setting.value(context_size_knob);
+  const double growth = std::sqrt(transition * context);
+  const double positions = length_at(setting.value(short_context), growth, setting.value(length));
+  const Vector<double> start = start_at(setting, transition, context);
+  result.parameters = {{"K_P", transition},
+                       {"K_Q", context},
+                       {"T", positions},
+                       {"alpha_V(0)", start[0]},
+                       {"alpha_A(0)", start[1]}};
+  result.hypotheses.push_back({"from scratch", start.norm() == 0 ? Truth::yes : Truth::no,
+                               fmt::format("a start of size {:.3g}", start.norm())});
+  result.hypotheses.push_back({"T large", positions * growth >= 1e5 ? Truth::yes : Truth::no,
+                               fmt::format("T is {:.3g} growth times", positions * growth)});
   if (variant.empty()) {
-    result.evidence.push_back(
-        identity(EvidenceKind::symbolic, "the field is 0 at (1, 1) and at the saddle", rests()));
-    result.evidence.push_back(
-        bounded(EvidenceKind::numerical, "determinant of the linear part at the saddle, T = 1e4",
-                saddle_determinant(0.09, 0.6, 1e4), 0, "a saddle: eigenvalues of opposite signs"));
+    if (!setting.only_what_varies) {
+      result.evidence.push_back(
+          identity(EvidenceKind::symbolic, "the field is 0 at (1, 1) and at the saddle", rests()));
+    }
+    result.evidence.push_back(bounded(
+        EvidenceKind::numerical, "determinant of the linear part at the saddle over K_P K_Q",
+        saddle_determinant(transition, context, positions) / (transition * context), 0,
+        "a saddle: eigenvalues of opposite signs"));
   }
-  if (variant != "square-root") {
+  if (variant != "square-root" && !setting.only_what_varies) {
     result.evidence.push_back(identity(EvidenceKind::symbolic,
                                        "slow rate at (1, 1) times T, as T grows",
                                        slow_rate(variant), "generic K_P, K_Q"));
   }
   if (variant != "other-rate") {
     const double power = variant == "square-root" ? 0.5 : 0.25;
-    const double error = balanced_error(0.09, 0.6, 1e8, power);
-    result.evidence.push_back(
-        bounded(EvidenceKind::numerical,
-                "alpha_V at alpha_A alpha_V = 0.9999 minus the balanced point, T = 1e8", error,
-                1e-3, "the product misses 1 by 1e-4, the drift adds 1/T",
-                fmt::format("{:.2e} at T = 1e4", balanced_error(0.09, 0.6, 1e4, power))));
+    const double error = balanced_error(transition, context, positions, power, start);
+    result.evidence.push_back(bounded(
+        EvidenceKind::numerical,
+        "alpha_V at alpha_A alpha_V = 0.9999 minus the balanced point, relative", error,
+        setting.allow(1e-3), "the product misses 1 by 1e-4, the drift adds a growth time over T",
+        setting.only_what_varies
+            ? std::string()
+            : fmt::format("{:.2e} at T = 1e4",
+                          balanced_error(transition, context, 1e4, power, start))));
   }
   return result;
 }
@@ -133,6 +186,7 @@ Statement fixed_points() {
       .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
       .controls = {{"square-root", "a balanced point (K_Q/K_P)^{1/2}"},
                    {"other-rate", "a slow rate K_P/(T K_Q)"}},
+      .knobs = {transition_size_knob, context_size_knob, length, short_context, head_start},
       .examine = examine};
 }
 

@@ -11,17 +11,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 #include "popgrad/identity.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 #include "popgrad/statistics.hpp"
+#include "theorems/scb/knobs.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
 namespace {
 
 using namespace popgrad::scb;
+
+constexpr Knob positions{.name = "positions",
+                         .meaning = "positions T of the context",
+                         .low = 4,
+                         .high = 40,
+                         .usual = 12,
+                         .spacing = Spacing::whole};
+constexpr Knob state_size{.name = "state_size",
+                          .meaning = "standard deviation of the entries of V and A",
+                          .low = 0.05,
+                          .high = 2,
+                          .usual = 0.5,
+                          .spacing = Spacing::logarithmic};
 
 // Columns (p, 1 - p) of symbols.
 Matrix<Expression> two_laws(const std::string& name) {
@@ -119,18 +134,21 @@ Truth symbolic_identity(bool project, std::string_view variant) {
   return vanishes(Expression(loss - row[4]));
 }
 
+constexpr int parts = 50;  // of the samples, whose means are taken to be normal
+
 // Largest deviation of a mean of samples from the expectation, in standard errors.
-double sampled_deviation(std::uint64_t seed, Index samples) {
+double sampled_deviation(const Setting& setting, Index samples) {
+  const std::uint64_t seed = setting.seed;
   Training<double> training;
-  training.bigrams = random_bigrams(3, 12, 2, seed);
-  training.start = Matrix<double>::Zero(3, 3);
+  const Index n = setting.count(tokens);
+  training.bigrams = random_bigrams(n, setting.count(positions), setting.count(support_knob), seed);
+  training.start = Matrix<double>::Zero(n, n);
   const SequenceSgd<double> rung(training);
   Stream start(seed, 0, 1);
   Vector<double> x(rung.dimension());
-  for (double& value : x) value = 0.5 * start.normal();
+  for (double& value : x) value = setting.value(state_size) * start.normal();
   Vector<double> expected(x.size());
   rung.rhs(x, expected, 0.0);
-  constexpr int parts = 50;
   Vector<double> mean = Vector<double>::Zero(x.size());
   Vector<double> square = mean;
   Vector<double> part(x.size());
@@ -150,22 +168,35 @@ double sampled_deviation(std::uint64_t seed, Index samples) {
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
+  const Index n = setting.count(tokens);
+  const Index length = setting.count(positions);
   result.parameters = {
-      {"symbols", "N = T = 2"}, {"sampled", "N = 3, T = 12"}, {"seed", setting.seed}};
-  result.evidence.push_back(identity(EvidenceKind::symbolic,
-                                     "enumerated gradients and loss minus the formulas",
-                                     symbolic_identity(false, variant), "32 weighted samples"));
-  result.evidence.push_back(identity(EvidenceKind::symbolic,
-                                     "the same projected onto the constraints",
-                                     symbolic_identity(true, variant), "generic mu, P, q, A, V"));
+      {"symbols", "N = T = 2"},
+      {"sampled", fmt::format("N = {}, T = {}, Q = {}", n, length, setting.count(support_knob))},
+      {"state", setting.value(state_size)},
+      {"seed", setting.seed}};
+  if (!setting.only_what_varies) {
+    result.evidence.push_back(identity(EvidenceKind::symbolic,
+                                       "enumerated gradients and loss minus the formulas",
+                                       symbolic_identity(false, variant), "32 weighted samples"));
+    result.evidence.push_back(identity(EvidenceKind::symbolic,
+                                       "the same projected onto the constraints",
+                                       symbolic_identity(true, variant), "generic mu, P, q, A, V"));
+  }
   if (variant.empty()) {
     const Index samples = setting.full ? 5'000'000 : 250'000;
-    // Deviations over 50 parts follow Student's law: 1.3 times the normal bound covers its tail.
-    const double bound = 1.3 * two_sided_normal_bound(setting.false_alarm, 45);
+    const auto looks = static_cast<int>(n * (n + length));
+    // Deviations over 50 parts follow Student's law; 1.3 times the normal bound covers its tail
+    // down to levels of 1e-7 or so.
+    const boost::math::students_t student(parts - 1);
+    const double tail = setting.false_alarm / (2 * looks);
+    const double bound = std::max(1.3 * two_sided_normal_bound(setting.false_alarm, looks),
+                                  boost::math::quantile(boost::math::complement(student, tail)));
     result.evidence.push_back(
         bounded(EvidenceKind::statistical, "mean of sampled directions, in standard errors",
-                sampled_deviation(setting.seed, samples), bound,
-                "45 looks, Student's law of 49 degrees", fmt::format("{} samples", samples)));
+                sampled_deviation(setting, samples), bound,
+                fmt::format("{} looks, Student's law of {} degrees", looks, parts - 1),
+                fmt::format("{} samples", samples)));
   }
   return result;
 }
@@ -181,6 +212,7 @@ Statement gradient() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::statistical},
           .controls = {{"no-mean-value", "the term S_k |V mu|^2 left out"},
                        {"no-query-weight", "1/mu_k left out of the attention part"}},
+          .knobs = {tokens, positions, support_knob, state_size},
           .examine = examine};
 }
 

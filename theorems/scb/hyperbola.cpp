@@ -14,12 +14,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "popgrad/random.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "theorems/scb/examples.hpp"
+#include "theorems/scb/knobs.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
@@ -27,10 +31,51 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr Index support = 2;
+constexpr Knob length{.name = "length",
+                      .meaning = "positions T of the context",
+                      .low = 1e4,
+                      .high = 1e7,
+                      .usual = 1e5,
+                      .spacing = Spacing::logarithmic};
+constexpr Knob looked_at{.name = "support",
+                         .meaning = "positions Q that a token looks at",
+                         .low = 2,
+                         .high = 4,
+                         .usual = 2,
+                         .spacing = Spacing::whole};
+constexpr Knob l1_weight{.name = "l1_weight",
+                         .meaning = "lambda over q_min K_P",
+                         .low = 0.01,
+                         .high = 0.2,
+                         .usual = 0.1,
+                         .spacing = Spacing::logarithmic};
+constexpr Knob heavy_weight{.name = "heavy_weight",
+                            .meaning = "lambda over q_min K_P; 0: l1_weight",
+                            .low = 0.3,
+                            .high = 10,
+                            .usual = 0,
+                            .spacing = Spacing::logarithmic,
+                            .breaks = "lambda below q_min <V,P>"};
+constexpr Knob extra_mass{.name = "extra_mass",
+                          .meaning = "weight that one token, drawn, gives to a position more",
+                          .low = 1e-5,
+                          .high = 0.5,
+                          .usual = 0,
+                          .spacing = Spacing::logarithmic,
+                          .breaks = "equal supports"};
+constexpr Knob covered_context{.name = "covered_context",
+                               .meaning = "Q/T, share of the context looked at; 0: that of length",
+                               .low = 1e-4,
+                               .high = 0.5,
+                               .usual = 0,
+                               .spacing = Spacing::logarithmic,
+                               .breaks = "T large"};
 
-// Largest relative miss of the excess over the loss at (1, 1).
-double flatness_miss(const Training<double>& training, bool no_share) {
+struct Flatness {
+  double miss = 0;      // largest relative one of the excess over the loss at (1, 1)
+  double rounding = 0;  // of the losses, over the smallest excess
+};
+Flatness flatness(const Training<double>& training, bool no_share) {
   const Bigrams<double>& b = training.bigrams;
   const PopulationFlow<double> flow(training);
   const double share = 1 / static_cast<double>(b.context);
@@ -49,13 +94,15 @@ double flatness_miss(const Training<double>& training, bool no_share) {
     return flow.loss(x);
   };
   const double least = loss_at(1);
-  double worst = 0;
+  Flatness found;
   for (const double alpha : {0.5, 0.8, 1.25, 2.0}) {
     const double predicted =
         transition_size(b) * (1 - alpha) * (1 - alpha) / 2 * (no_share ? 1.0 : share);
-    worst = std::max(worst, std::fabs((loss_at(alpha) - least) / predicted - 1));
+    found.miss = std::max(found.miss, std::fabs((loss_at(alpha) - least) / predicted - 1));
+    found.rounding =
+        std::max(found.rounding, 16 * std::numeric_limits<double>::epsilon() * least / predicted);
   }
-  return worst;
+  return found;
 }
 
 struct Stage {
@@ -63,7 +110,8 @@ struct Stage {
   double bias_miss = 0;
 };
 
-Stage l1_stage(const Training<double>& training, double weight, std::string_view variant) {
+Stage l1_stage(const Training<double>& training, double weight, Index support,
+               std::string_view variant) {
   const Bigrams<double>& b = training.bigrams;
   const double transition = transition_size(b);
   const double context = context_size(b);
@@ -93,10 +141,11 @@ Stage l1_stage(const Training<double>& training, double weight, std::string_view
   stage.drift_miss = std::fabs(drift / expected - 1);
   double spread = 0;
   for (Index k = 0; k < b.tokens(); ++k) {
-    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], support);
-    spread += b.stationary[k] * (support * support * law.squaredNorm() - support);
+    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
+    const auto equal = static_cast<double>(support);
+    spread += b.stationary[k] * (equal * equal * law.squaredNorm() - equal);
   }
-  const double bias = weight / (row[0] * transition - support * weight) *
+  const double bias = weight / (row[0] * transition - static_cast<double>(support) * weight) *
                       (variant == "no-root" ? spread : std::sqrt(spread));
   stage.bias_miss = std::fabs(row[7] / bias - 1);
   return stage;
@@ -104,27 +153,54 @@ Stage l1_stage(const Training<double>& training, double weight, std::string_view
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  const Training<double> training = from_scratch(3, 100'000, support, setting.seed);
+  const Index support = setting.count(looked_at);
+  const double covered = setting.value(covered_context);
+  const Index positions =
+      covered > 0 ? std::lround(static_cast<double>(support) / covered) : setting.count(length);
+  Training<double> training = from_scratch(setting.count(tokens), positions, support, setting.seed);
+  const double least = training.bigrams.law.minCoeff();
+  const double extra = setting.value(extra_mass);
+  if (extra > 0) {
+    Stream stream(setting.seed, 0, 0);
+    const Index token = stream.index(static_cast<std::uint32_t>(training.bigrams.tokens()));
+    add_position(training.bigrams, token, extra);
+  }
   const Bigrams<double>& b = training.bigrams;
-  const double weight = 0.1 * b.law.minCoeff() * transition_size(b);
-  result.parameters = {
-      {"N", 3}, {"Q", support}, {"T", b.context}, {"lambda", weight}, {"seed", setting.seed}};
-  result.hypotheses.push_back({"lambda below q_min <V,P>", Truth::yes,
-                               fmt::format("lambda = {:.3g}, a tenth of it", weight)});
+  const double transition = transition_size(b);
+  const double share = setting.value(l1_weight);
+  const double heavy = setting.value(heavy_weight);
+  const double weight = (heavy > 0 ? heavy : share) * least * transition;
+  result.parameters = {{"N", b.tokens()},  {"Q", support},   {"T", b.context},
+                       {"lambda", weight}, {"extra", extra}, {"seed", setting.seed}};
+  result.hypotheses.push_back({"equal supports", extra == 0 ? Truth::yes : Truth::no,
+                               fmt::format("one position more with weight {:.3g}", extra)});
+  result.hypotheses.push_back(
+      {"lambda below q_min <V,P>", heavy == 0 ? Truth::yes : Truth::no,
+       fmt::format("lambda = {:.3g}, {:.3g} of q_min K_P", weight, heavy > 0 ? heavy : share)});
+  result.hypotheses.push_back({"T large", covered == 0 ? Truth::yes : Truth::no,
+                               fmt::format("T = {}, Q = {}", b.context, support)});
+  // The stage takes a time 1/K_P.
+  if (transition < 0.01) {
+    result.hypotheses.push_back({"columns of P apart, K_P at least 0.01", Truth::no,
+                                 fmt::format("K_P = {:.3g}", transition)});
+    return result;
+  }
   if (variant.empty() || variant == "not-flat") {
+    const Flatness flat = flatness(training, variant == "not-flat");
     result.evidence.push_back(bounded(EvidenceKind::numerical,
-                                      "excess loss on the hyperbola, relative miss",
-                                      flatness_miss(training, variant == "not-flat"), 1e-6,
+                                      "excess loss on the hyperbola, relative miss", flat.miss,
+                                      setting.allow(std::max(1e-6, flat.rounding)),
                                       "a difference of 1e-7 of a loss of order one, in double"));
   }
   if (variant == "not-flat") return result;
-  const Stage stage = l1_stage(training, weight, variant);
+  const Stage stage = l1_stage(training, weight, support, variant);
+  const double allowed = setting.allow(0.5 * share);
   result.evidence.push_back(bounded(EvidenceKind::numerical, "drift under l1, relative miss",
-                                    stage.drift_miss, 0.05,
-                                    "next order: lambda over q_min <V,P>, 0.1, half of it"));
+                                    stage.drift_miss, allowed,
+                                    "next order: half of lambda over q_min <V,P>"));
   result.evidence.push_back(
-      bounded(EvidenceKind::numerical, "normalised bias of Q, relative miss", stage.bias_miss, 0.05,
-              "the stage follows its slow drift: a fraction of lambda/<V,P>"));
+      bounded(EvidenceKind::numerical, "normalised bias of Q, relative miss", stage.bias_miss,
+              allowed, "the stage follows its slow drift: a fraction of lambda/<V,P>"));
   return result;
 }
 
@@ -141,6 +217,7 @@ Statement hyperbola() {
       .controls = {{"not-flat", "excess without the factor 1/T"},
                    {"half-drift", "drift without the factor 2"},
                    {"no-root", "bias without the root"}},
+      .knobs = {tokens, length, looked_at, l1_weight, heavy_weight, extra_mass, covered_context},
       .examine = examine};
 }
 

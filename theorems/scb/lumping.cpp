@@ -16,12 +16,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
 #include "popgrad/statistics.hpp"
 #include "popgrad/walk.hpp"
+#include "theorems/scb/examples.hpp"
+#include "theorems/scb/knobs.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
@@ -29,28 +32,72 @@ namespace {
 
 using namespace popgrad::scb;
 
-const std::vector<Index> contexts{8, 50, 1000};
+constexpr Knob length{.name = "length",
+                      .meaning = "positions T of the (longest) context",
+                      .low = 4,
+                      .high = 1000,
+                      .usual = 1000,
+                      .spacing = Spacing::logarithmic};
+constexpr Knob step_size{.name = "step_size",
+                         .meaning = "learning rates of both parts",
+                         .low = 0.02,
+                         .high = 0.3,
+                         .usual = 0.2,
+                         .spacing = Spacing::logarithmic};
+constexpr Knob batch_size{.name = "batch_size",
+                          .meaning = "sequences B of a step",
+                          .low = 4,
+                          .high = 256,
+                          .usual = 8,
+                          .spacing = Spacing::logarithmic};
+constexpr Knob l1_weight{.name = "l1_weight",
+                         .meaning = "weight lambda of the l1 norm",
+                         .low = 0.005,
+                         .high = 0.2,
+                         .usual = 0.05,
+                         .spacing = Spacing::logarithmic};
+constexpr Knob leak{.name = "leak",
+                    .meaning = "weight that one token, drawn, gives to a position off the support",
+                    .low = 1e-4,
+                    .high = 0.9,
+                    .usual = 0,
+                    .spacing = Spacing::logarithmic,
+                    .breaks = "q vanishes off its support"};
+
 // alpha_V, alpha_A, dist_Q, loss, nonzeros
 const std::vector<std::size_t> compared{0, 1, 3, 4, 9};
 constexpr std::uint64_t boost_steps = 10;
 constexpr std::uint64_t all_steps = 20;
 
-Training<double> small_training(Index context, std::uint64_t seed) {
+Training<double> small_training(const Setting& setting, Index context) {
   Training<double> training;
-  training.bigrams = random_bigrams(3, context, 2, seed);
-  training.start = transfer_start(training.bigrams, 1.0, 0.8, seed);
+  const Index support = setting.count(support_knob);
+  training.bigrams = random_bigrams(3, context, std::min(support, context), setting.seed);
+  training.start = transfer_start(training.bigrams, 1.0, 0.8, setting.seed);
   return training;
+}
+
+// What the dense descent sees where the support of one token is not all of its law.
+Training<double> with_leak(const Setting& setting, const Training<double>& training) {
+  const double weight = setting.value(leak);
+  Training<double> leaking = training;
+  if (weight == 0) return leaking;
+  Bigrams<double>& b = leaking.bigrams;
+  Stream stream(setting.seed, 0, 0);
+  const Index token = stream.index(static_cast<std::uint32_t>(b.tokens()));
+  add_position(b, token, weight);
+  return leaking;
 }
 
 // Ten steps of boosting, then a threshold that some of the rest survive, and l1 steps whose noise
 // and threshold are of one size, so that zeros come and go.
-Schedule short_schedule(Index context) {
+Schedule short_schedule(const Setting& setting, Index context) {
   Schedule schedule;
   schedule.boost_until = 1e9;
   schedule.boost_steps = boost_steps;
   schedule.threshold = 1.0 / static_cast<double>(context) + 0.05;
-  schedule.l1_step = 0.2;
-  schedule.l1_weight = 0.05;
+  schedule.l1_step = setting.value(step_size);
+  schedule.l1_weight = setting.value(l1_weight);
   return schedule;
 }
 
@@ -58,10 +105,10 @@ Schedule short_schedule(Index context) {
 std::vector<std::vector<double>> sample(const AnyRung<double>& rung, std::uint32_t runs,
                                         std::uint32_t first, const Setting& setting) {
   WalkRequest request;
-  request.step_size = 0.2;
+  request.step_size = setting.value(step_size);
   request.steps = all_steps;
   request.save_steps = {boost_steps - 1, all_steps};
-  request.batch = 8;
+  request.batch = setting.count(batch_size);
   request.runs = runs;
   request.first_run = first;
   request.seed = setting.seed;
@@ -69,7 +116,10 @@ std::vector<std::vector<double>> sample(const AnyRung<double>& rung, std::uint32
   std::vector<std::vector<double>> columns(2 * compared.size());
   for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      columns[i].push_back(run.rows[i / compared.size()][compared[i % compared.size()]]);
+      // A run that has diverged keeps no later rows: beyond all numbers, in both samples.
+      const std::size_t row = i / compared.size();
+      columns[i].push_back(row < run.rows.size() ? run.rows[row][compared[i % compared.size()]]
+                                                 : std::numeric_limits<double>::max());
     }
   }
   return columns;
@@ -128,21 +178,22 @@ double smirnov(std::vector<double> a, std::vector<double> b) {
 // errors, the worse of the two.
 double one_step_moments(LumpingMistake mistake, const Setting& setting) {
   const Index context = 50;
-  Training<double> training = small_training(context, setting.seed);
+  const Training<double> training = small_training(setting, context);
+  const Index support = training.bigrams.support(0);
   NoiseLevels levels;
   levels.value = 0;
   levels.attention = Vector<double>::Ones(3);
   levels.shape = NoiseShape::constant;
   const LumpedDescent rung(training, levels, mistake);
   constexpr int draws = 40'000;
-  const double degrees = static_cast<double>(context) - 2 - 1;  // n - 1
+  const auto degrees = static_cast<double>(context - support - 1);  // n - 1
   double sum = 0;
   double square = 0;
   for (int i = 0; i < draws; ++i) {
     Stream stream(setting.seed, 77, static_cast<std::uint64_t>(i));
     Vector<double> x = rung.initial();
     rung.sample_step(x, 1.0, stream, 1);
-    const double r = x[9 + 2 + 1];  // V, the support of token 0, its mean, its norm
+    const double r = x[9 + support + 1];  // V, the support of token 0, its mean, its norm
     sum += r * r / draws;
     square += r * r * r * r / draws;
   }
@@ -164,19 +215,28 @@ LumpingMistake mistake_of(std::string_view variant) {
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  const std::uint32_t runs = setting.full ? 40'000 : 10'000;
+  const std::uint32_t runs = setting.full ? 40'000 : setting.only_what_varies ? 1'000 : 10'000;
+  std::vector<Index> contexts{setting.count(length)};
+  if (!setting.only_what_varies) contexts = {8, 50, contexts.front()};
+  const double leaking = setting.value(leak);
   result.parameters = {{"N", 3},
-                       {"Q", 2},
-                       {"T", "8, 50, 1000"},
+                       {"Q", setting.count(support_knob)},
+                       {"T", contexts},
+                       {"eta", setting.value(step_size)},
+                       {"B", setting.count(batch_size)},
+                       {"lambda", setting.value(l1_weight)},
+                       {"leak", leaking},
                        {"steps", all_steps},
                        {"runs", runs},
                        {"seed", setting.seed}};
+  result.hypotheses.push_back({"q vanishes off its support", leaking == 0 ? Truth::yes : Truth::no,
+                               fmt::format("a weight {:.3g} off it", leaking)});
   const LumpingMistake mistake = mistake_of(variant);
   const int looks = static_cast<int>(2 * contexts.size() * compared.size()) + 2;
   const double share = setting.false_alarm / looks;
   // Smirnov: P(D > x) <= 2 exp(-2 x^2 n m/(n + m)).
   const double bound = std::sqrt(-std::log(share / 2) / static_cast<double>(runs));
-  if (variant.empty() || variant == "no-mean") {
+  if ((variant.empty() && !setting.only_what_varies) || variant == "no-mean") {
     result.evidence.push_back(identity(EvidenceKind::exact,
                                        "covariance of support and mean after one step",
                                        one_step_covariance(mistake), "Q = 3, T = 50, rationals"));
@@ -186,10 +246,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
   for (const Index context : contexts) {
     // A control that is seen at a short context need not be drawn at the longest.
     if (!variant.empty() && context > 8) continue;
-    const Training<double> training = small_training(context, setting.seed);
+    const Training<double> training = small_training(setting, context);
     const NoiseLevels levels = noise_at_solution(training.bigrams);
-    const Schedule schedule = short_schedule(context);
-    const ThreePartDescent rung(training, schedule, levels);
+    const Schedule schedule = short_schedule(setting, context);
+    const ThreePartDescent rung(with_leak(setting, training), schedule, levels);
     const auto dense = sample(forget_type(rung), runs, 0, setting);
     const auto lumped = sample(forget_type(LumpedThreePart(training, schedule, levels, mistake)),
                                runs, 1'000'000, setting);
@@ -232,6 +292,7 @@ Statement lumping() {
                        {"no-mean", "the mean over positions not taken off"},
                        {"independent-mean", "m with a draw of its own"},
                        {"one-sided", "zeros of the l1 stage leave upwards only"}},
+          .knobs = {length, support_knob, step_size, batch_size, l1_weight, leak},
           .examine = examine};
 }
 

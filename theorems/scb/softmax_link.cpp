@@ -13,16 +13,39 @@
 #include <algorithm>
 #include <cmath>
 
-#include "popgrad/fit.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/solve.hpp"
+#include "theorems/scb/knobs.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
 namespace {
 
 using namespace popgrad::scb;
+
+constexpr Knob length{.name = "length",
+                      .meaning = "positions T of the context",
+                      .low = 50,
+                      .high = 1e6,
+                      .usual = 1000,
+                      .spacing = Spacing::logarithmic};
+constexpr Knob logit{.name = "logit",
+                     .meaning = "T alpha_A up to which the curves are compared",
+                     .low = 1e-3,
+                     .high = 0.1,
+                     .usual = 0.1,
+                     .spacing = Spacing::logarithmic};
+constexpr Knob far_from_start{
+    .name = "far_from_start",
+    .meaning =
+        "T alpha_A up to which the curves are compared, against the deviation allowed at "
+        "logit; 0: up to logit itself",
+    .low = 0.01,
+    .high = 0.7,
+    .usual = 0,
+    .spacing = Spacing::logarithmic,
+    .breaks = "near the start"};
 
 Truth square_formula(std::string_view variant) {
   // Four weights that sum to 1.
@@ -66,17 +89,16 @@ Trajectory<double> follow(const Training<double>& training, double end) {
   return solve(forget_type(PopulationFlow<double>(training)), request);
 }
 
-// Largest |alpha_A of softmax - alpha_A of linear| while the latter is below `top`, over `top`.
-double deviation_below(double top, std::uint64_t seed, std::string_view variant) {
-  Training<double> linear;
-  linear.bigrams = random_bigrams(3, 1000, 2, seed);
-  linear.start = linear.bigrams.stationary * Vector<double>::Ones(3).transpose();
+// Largest |alpha_A of softmax - alpha_A of linear| up to t = end while the latter is below `top`,
+// over `top`.
+double deviation_below(double top, const Training<double>& linear, double end,
+                       std::string_view variant) {
   Training<double> softmax = linear;
   softmax.softmax = true;
-  const double length = 1000;
-  softmax.attention_rate = variant == "same-time" ? length : length * length;
-  const Trajectory<double> a = follow(linear, 30);
-  const Trajectory<double> b = follow(softmax, 30);
+  const auto positions = static_cast<double>(linear.bigrams.context);
+  softmax.attention_rate = variant == "same-time" ? positions : positions * positions;
+  const Trajectory<double> a = follow(linear, end);
+  const Trajectory<double> b = follow(softmax, end);
   double worst = 0;
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
     if (a.rows[i][1] > top) break;
@@ -85,27 +107,58 @@ double deviation_below(double top, std::uint64_t seed, std::string_view variant)
   return worst;
 }
 
+// sum_k mu_k sum_t q^3 over that of q^2: how much a weight of the context counts on average.
+double mean_weight(const Bigrams<double>& b) {
+  double cubes = 0;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
+    cubes += b.stationary[k] * law.array().cube().sum();
+  }
+  return cubes / context_size(b);
+}
+
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = {
-      {"symbols", "T = 4"}, {"flows", "N = 3, T = 1000, Q = 2"}, {"seed", setting.seed}};
-  if (variant != "same-time") {
+  const Training<double> training = from_scratch(setting.count(tokens), setting.count(length),
+                                                 setting.count(support_knob), setting.seed);
+  const Bigrams<double>& b = training.bigrams;
+  const auto positions = static_cast<double>(b.context);
+  const double near = setting.value(logit);
+  const double far = setting.value(far_from_start);
+  const double top = far > 0 ? far : near;
+  result.parameters = {{"symbols", "T = 4"},
+                       {"flows", fmt::format("N = {}, T = {}, Q = {}", b.tokens(), b.context,
+                                             setting.count(support_knob))},
+                       {"T alpha_A", top},
+                       {"seed", setting.seed}};
+  result.hypotheses.push_back({"near the start", top <= 0.1 ? Truth::yes : Truth::no,
+                               fmt::format("up to T alpha_A = {:.3g}", top)});
+  if (variant != "same-time" && !setting.only_what_varies) {
     result.evidence.push_back(identity(EvidenceKind::symbolic, "J^2 entry by entry",
                                        square_formula(variant), "generic attention, T = 4"));
   }
-  if (variant.empty()) {
+  if (variant.empty() && !setting.only_what_varies) {
     result.evidence.push_back(
         identity(EvidenceKind::symbolic, "J^2 = (I - 11'/T)/T^2 at a = 1/T", at_uniform()));
   }
   if (variant != "jacobian") {
-    // a moves by exp(w): the curves part when w T alpha is of order one, i.e. alpha_A near 1/T.
+    // The flow passes alpha_A = K_P t^2/(2 T) at first, later it is faster.
+    const double end =
+        setting.only_what_varies ? 1.1 * std::sqrt(2 * top / transition_size(b)) : 30;
+    // a' = (T a)^2 g where linear attention has g. With x = T alpha_A q that adds x^2 while alpha_A
+    // grows as t^2, and 4/3 x^2 while it grows as an exponential; then terms x^3.
+    const double next = 4.0 / 3 * near * mean_weight(b) * (1 + 2 * near);
+    std::string detail;
+    if (!setting.only_what_varies) {
+      detail = fmt::format("{:.3g} up to a tenth of it, {:.3g} up to ten times",
+                           deviation_below(0.1 * top / positions, training, end, variant),
+                           deviation_below(10 * top / positions, training, end, variant));
+    }
     result.evidence.push_back(bounded(
-        EvidenceKind::numerical, "alpha_A of softmax minus linear, up to alpha_A = 1e-4, relative",
-        deviation_below(1e-4, setting.seed, variant), 0.1,
-        "the next order is w = T alpha_A q, up to 0.1 there, halved",
-        fmt::format("{:.3g} up to 1e-5, {:.3g} up to 1e-3",
-                    deviation_below(1e-5, setting.seed, variant),
-                    deviation_below(1e-3, setting.seed, variant))));
+        EvidenceKind::numerical,
+        fmt::format("alpha_A of softmax minus linear, up to T alpha_A = {:.3g}, relative", top),
+        deviation_below(top / positions, training, end, variant), setting.allow(next),
+        "the next order is 4/3 T alpha_A times the mean of q", detail));
   }
   return result;
 }
@@ -120,6 +173,7 @@ Statement softmax_link() {
           .hypotheses = {"near the start"},
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"same-time", "rate T in place of T^2"}, {"jacobian", "J in place of J^2"}},
+          .knobs = {tokens, length, support_knob, logit, far_from_start},
           .examine = examine};
 }
 
