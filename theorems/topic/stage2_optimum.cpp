@@ -127,6 +127,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
   // A search asks for less, and waits less: how much lower it ends depends on the law.
   const bool search = setting.only_what_varies;
   const Free unrestricted = free_end(setting, close, (search ? 1e6 : 2e6) * slower);
+  double excess = unrestricted.loss - (to_double(found->lower) - (search ? 0 : 1e-5));
+  // Far from the usual point it lingers near saddles: no end, and nothing to judge.
+  if (search && excess > 0 && unrestricted.falling > 1e-10) excess = std::nan("");
   result.evidence.push_back(
       bounded(EvidenceKind::numerical,
               search ? "loss with free W_K, W_Q, above the restricted optimum"
