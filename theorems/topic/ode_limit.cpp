@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "popgrad/fit.hpp"
+#include "popgrad/statistics.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/topic/examples.hpp"
@@ -22,48 +24,83 @@ namespace {
 
 using namespace popgrad::topic;
 
-constexpr double horizon = 40;
+constexpr Knob horizon{.name = "horizon",
+                       .meaning = "time at which the flow is compared",
+                       .low = 10,
+                       .high = 60,
+                       .usual = 40};
+constexpr Knob start_size{.name = "start",
+                          .meaning = "deviation of the entries of all matrices at first",
+                          .low = 0.3,
+                          .high = 1,
+                          .usual = 0.7};  // of order one at once
+constexpr Knob growth{.name = "horizon-growth",
+                      .meaning = "power of 1/eta as which the time grows",
+                      .low = 0.02,
+                      .high = 2,
+                      .usual = 0,
+                      .spacing = Spacing::logarithmic,
+                      .breaks = "a fixed time"};
+constexpr Knob repeated{.name = "repeated-batch",
+                        .meaning = "probability that all documents of a batch are the same",
+                        .low = 0.003,
+                        .high = 1,
+                        .usual = 0,
+                        .spacing = Spacing::logarithmic,
+                        .breaks = "independent documents"};
 
-Training small_training(Index document) {
+Training small_training(const Setting& setting, Index document) {
   Training training;
   training.law = law_of<double>(3, 2, 2);
   training.key_width = 3;
-  training.scale = 0.7;  // of order one at once
+  training.scale = setting.value(start_size);
+  if (setting.only_what_varies) training.seed = setting.seed;
   training.start = ValueStart::normal;
   training.document = document;
   return training;
 }
 
-WalkRequest request_of(double eta) {
+WalkRequest request_of(double eta, double time) {
   WalkRequest request;
   request.step_size = eta;
-  request.steps = static_cast<std::uint64_t>(std::llround(horizon / eta));
+  request.steps = static_cast<std::uint64_t>(std::llround(time / eta));
   request.save_steps = {request.steps};
   request.keep_states = true;
   return request;
 }
 
-double descent_order() {
-  const AnyRung<double> rung = forget_type(PopulationFlow(small_training(64)));
-  SolveRequest<double> request = tight_request(horizon, 2);
-  request.relative_tolerance = 1e-12;
-  request.absolute_tolerance = 1e-14;
-  const Vector<double> limit = solve(rung, request).last_state;
+double descent_order(const Setting& setting) {
+  const AnyRung<double> rung = forget_type(PopulationFlow(small_training(setting, 64)));
   const std::vector<double> etas{0.8, 0.4, 0.2, 0.1};
   std::vector<double> errors;
   for (const double eta : etas) {
-    const WalkRequest step = request_of(eta);
+    // A whole number of the largest steps, so that all end at the same time.
+    const double whole = 0.8 * std::round(setting.value(horizon) / 0.8);
+    const double time = whole * std::pow(0.8 / eta, setting.value(growth));
+    const WalkRequest step = request_of(eta, time);
+    SolveRequest<double> request = tight_request(static_cast<double>(step.steps) * eta, 2);
+    request.relative_tolerance = 1e-12;
+    request.absolute_tolerance = 1e-14;
+    const Vector<double> limit = solve(rung, request).last_state;
     errors.push_back((walk(rung, rung.initial, step).front().states.front() - limit).norm());
   }
   return log_log_slope(etas, errors);
 }
 
 double spread_order(const Setting& setting) {
-  const AnyRung<double> rung = forget_type(PopulationFlow(small_training(64)));
+  AnyRung<double> rung = forget_type(PopulationFlow(small_training(setting, 64)));
+  if (const double share = setting.value(repeated); share > 0) {
+    // The mean over a batch of one document many times is that of the document.
+    rung.sample_rhs = [inner = rung.sample_rhs, share](const Vector<double>& x, Vector<double>& dx,
+                                                       Stream& stream, Index batch) {
+      const bool same = stream.uniform() < share;
+      inner(x, dx, stream, same ? 1 : batch);
+    };
+  }
   std::vector<double> ratios, spreads;
   std::uint32_t first = 0;
   for (const auto& [eta, batch] : {std::pair{0.8, 2}, {0.4, 4}, {0.4, 16}, {0.2, 32}}) {
-    WalkRequest request = request_of(eta);
+    WalkRequest request = request_of(eta, setting.value(horizon));
     request.batch = batch;
     request.runs = setting.full ? 1000 : 120;
     request.first_run = first;
@@ -87,16 +124,16 @@ double spread_order(const Setting& setting) {
 // share of noise is small.
 double document_order(const Setting& setting, double& noise) {
   const std::vector<double> lengths{8, 16, 32, 64};
-  const PopulationFlow flow(small_training(8));
+  const PopulationFlow flow(small_training(setting, 8));
   const Vector<double> x = flow.initial();
   Vector<double> exact(x.size());
   flow.rhs(x, exact, 0.0);
-  const Index documents = setting.full ? 2'000'000 : 300'000;
+  const Index documents = setting.full ? 2'000'000 : setting.only_what_varies ? 80'000 : 300'000;
   std::vector<double> errors;
   Vector<double> direction;
   noise = 0;
   for (const double length : lengths) {
-    const PopulationFlow finite(small_training(static_cast<Index>(length)));
+    const PopulationFlow finite(small_training(setting, static_cast<Index>(length)));
     Vector<double> mean = Vector<double>::Zero(x.size());
     double square = 0;
     constexpr int parts = 40;
@@ -124,24 +161,40 @@ double document_order(const Setting& setting, double& noise) {
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
   result.parameters = sizes(3, 2, 2);
-  result.parameters["t"] = horizon;
-  if (variant.empty() || variant == "second-order") {
+  result.parameters["t"] = setting.value(horizon);
+  result.parameters["start"] = setting.value(start_size);
+  const bool grows = setting.value(growth) != 0;
+  const bool repeats = setting.value(repeated) != 0;
+  if (grows) {
+    result.hypotheses.push_back(
+        {"a fixed time", Truth::no, fmt::format("it grows as eta^-{:.3g}", setting.value(growth))});
+  }
+  if (repeats) {
+    result.hypotheses.push_back(
+        {"independent documents", Truth::no,
+         fmt::format("{:.3g} of the batches are of one", setting.value(repeated))});
+  }
+  if ((variant.empty() && !repeats) || variant == "second-order") {
     const double claimed = variant == "second-order" ? 2.0 : 1.0;
-    const double order = descent_order();
+    const double order = descent_order(setting);
     result.evidence.push_back(
         bounded(EvidenceKind::numerical, "order of descent towards the flow, minus the claimed one",
                 std::fabs(order - claimed), 0.2, "the next order adds a fraction eta of the slope",
                 fmt::format("measured {:.3f}", order)));
   }
-  if (variant.empty() || variant == "linear-spread") {
+  if ((variant.empty() && !grows) || variant == "linear-spread") {
     const double claimed = variant == "linear-spread" ? 1.0 : 0.5;
     const double order = spread_order(setting);
-    result.evidence.push_back(
-        bounded(EvidenceKind::statistical, "order of the spread in eta/B, minus the claimed one",
-                std::fabs(order - claimed), 0.1, "four deviations of the slope over a factor 64",
-                fmt::format("measured {:.3f}", order)));
+    // A search looks many times.
+    const double wider = setting.only_what_varies
+                             ? std::max(1.0, two_sided_normal_bound(setting.false_alarm, 1) / 4)
+                             : 1.0;
+    result.evidence.push_back(bounded(
+        EvidenceKind::statistical, "order of the spread in eta/B, minus the claimed one",
+        std::fabs(order - claimed), 0.1 * wider, "four deviations of the slope over a factor 64",
+        fmt::format("measured {:.3f}", order)));
   }
-  if (variant.empty() || variant == "square-length") {
+  if ((variant.empty() && !grows && !repeats) || variant == "square-length") {
     const double claimed = variant == "square-length" ? 2.0 : 1.0;
     double noise = 0;
     const double order = document_order(setting, noise);
@@ -165,6 +218,7 @@ Statement ode_limit() {
           .controls = {{"second-order", "O(eta^2) claimed for descent"},
                        {"linear-spread", "a spread O(eta/B)"},
                        {"square-length", "O(1/N^2) claimed for documents"}},
+          .knobs = {horizon, start_size, growth, repeated},
           .examine = examine};
 }
 

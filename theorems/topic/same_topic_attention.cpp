@@ -18,6 +18,7 @@
 #include "popgrad/topic/value_optimum.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/topic/examples.hpp"
+#include "theorems/topic/knobs.hpp"
 #include "theorems/topic/statements.hpp"
 
 namespace popgrad::theorems::topic {
@@ -25,9 +26,22 @@ namespace {
 
 using namespace popgrad::topic;
 
-constexpr Index topics = 5;
-constexpr Index active = 2;
-constexpr Index words = 4;
+constexpr Knob topics = topics_knob(4, 7, 5);
+constexpr Knob active = active_knob(2, 3, 2);
+constexpr Knob words = words_knob(2, 5, 4);
+constexpr Knob length{.name = "document-length",
+                      .meaning = "N, tokens of a document",
+                      .low = 64,
+                      .high = 256,
+                      .usual = 128,
+                      .spacing = Spacing::whole};
+constexpr Knob training_steps{.name = "training-steps",
+                              .meaning = "steps of Adam at a learning rate of 0.01",
+                              .low = 1,
+                              .high = 1500,
+                              .usual = 2500,
+                              .spacing = Spacing::logarithmic,
+                              .breaks = "training past stage 2"};
 
 struct Case {
   std::string name;
@@ -35,11 +49,12 @@ struct Case {
   bool embedding = false;  // of inner products, not of attention
 };
 
-std::vector<Case> cases(std::uint64_t seed) {
+std::vector<Case> cases(const TopicLaw<double>& law, Index document, std::uint64_t seed) {
   std::vector<Case> all;
   for (const LossKind loss : {LossKind::squared, LossKind::cross_entropy}) {
     Training base;
-    base.law = law_of<double>(topics, active, words);
+    base.law = law;
+    base.document = document;
     base.loss = loss;
     base.key_width = 20;
     base.seed = seed;
@@ -65,13 +80,15 @@ std::vector<Case> cases(std::uint64_t seed) {
 // Same topic less other topics, a run; attention over uniform, own word among its topic.
 std::vector<double> gaps(const Case& one, const Setting& setting, std::uint32_t runs,
                          std::string_view variant) {
+  const TopicLaw<double>& law = one.training.law;
   const PopulationFlow flow(one.training);
   AnyRung<double> rung = forget_type(PopulationFlow(flow));
   if (one.embedding) rung.initial.head(flow.layout().values()).setZero();
   WalkRequest request;
   request.step_size = 0.01;
   request.optimiser.rule = Optimiser::Rule::adam;
-  request.steps = variant == "untrained" ? 1 : 2500;
+  request.steps =
+      variant == "untrained" ? 1 : static_cast<std::uint64_t>(setting.count(training_steps));
   request.save_steps = {request.steps};
   request.batch = 16;
   request.runs = runs;
@@ -100,14 +117,14 @@ std::vector<double> gaps(const Case& one, const Setting& setting, std::uint32_t 
         if (one.embedding && i == j) continue;
         const bool shuffled = variant == "shuffled";
         const auto topic_of = [&](Index w) {
-          return shuffled ? (w - 1) % topics : one.training.law.topic_of(w);
+          return shuffled ? (w - 1) % law.topics : law.topic_of(w);
         };
         (topic_of(i) == topic_of(j) && !(shuffled && i == j) ? same : other) += pairs(i, j);
       }
     }
-    const auto n = static_cast<double>(topics * words);
+    const auto n = static_cast<double>(law.topics * law.words);
     const auto in_topic =
-        static_cast<double>(words) - (one.embedding || variant == "shuffled" ? 1 : 0);
+        static_cast<double>(law.words) - (one.embedding || variant == "shuffled" ? 1 : 0);
     const double left = n - (one.embedding ? 1 : 0) - in_topic;
     found.push_back(same / (n * in_topic) - other / (n * left));
   }
@@ -116,11 +133,20 @@ std::vector<double> gaps(const Case& one, const Setting& setting, std::uint32_t 
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = sizes(topics, active, words);
+  const auto law =
+      law_at(setting, setting.count(topics), setting.count(active), setting.count(words));
+  result.parameters = sizes(law.topics, law.active, law.words);
+  tell_probabilities(law, result.parameters);
+  result.parameters["N"] = setting.count(length);
   result.parameters["seed"] = setting.seed;
   const std::uint32_t runs = setting.full ? 20 : 5;
-  const std::vector<Case> all = cases(setting.seed);
-  result.hypotheses.push_back({"tau >= 2", Truth::yes, fmt::format("tau = {}", active)});
+  const bool search = setting.only_what_varies;
+  std::vector<Case> all = cases(rounded(law), setting.count(length), setting.seed);
+  if (search) all = {all[setting.seed % all.size()]};  // a point, a setting
+  result.hypotheses.push_back({"tau >= 2", Truth::yes, fmt::format("tau = {}", law.active)});
+  result.hypotheses.push_back({"training past stage 2",
+                               setting.count(training_steps) >= 2500 ? Truth::yes : Truth::no,
+                               fmt::format("{} steps", setting.count(training_steps))});
   const double t = boost::math::quantile(boost::math::students_t(runs - 1),
                                          1 - setting.false_alarm / static_cast<double>(all.size()));
   for (const Case& one : all) {
@@ -129,7 +155,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
     for (const double gap : found) mean += gap / static_cast<double>(runs);
     double variance = 0;
     for (const double gap : found) variance += (gap - mean) * (gap - mean) / (runs - 1.0);
-    const double low = mean - t * std::sqrt(variance / runs);
+    const double half = t * std::sqrt(variance / runs);
+    double low = mean - half;
+    // A search is after a gap that is shown to be negative: one that is not shown says nothing.
+    if (search && setting.slack == 0 && low < 0) low = mean + half < 0 ? mean + half : std::nan("");
     result.evidence.push_back(bounded(
         EvidenceKind::statistical, one.name + ": minus the lower end of the gap", -low, 0,
         fmt::format("one-sided, {} settings at {:.0e} in all", all.size(), setting.false_alarm),
@@ -151,6 +180,7 @@ Statement same_topic_attention() {
           .reaches = {EvidenceKind::statistical},
           .controls = {{"shuffled", "topics of the words shuffled"},
                        {"untrained", "one step of training"}},
+          .knobs = {topics, active, words, length, training_steps},
           .examine = examine};
 }
 
