@@ -1,8 +1,9 @@
 // Theorem    joma.clock-change                       Status  derived here
 // Source     ours; on the reduced flow of Tian et al., JoMA, arXiv 2310.00535, Section 4
 // Statement  the softmax reduced flow is the exp orbit with dt_softmax = sum_l a_l dt_exp; along it
-//            sum_l ln(|delta_l(0)|/|delta_l|) = t (nonlinear phi, K = 1) and
-//            sum_l (v_l - v_l(0))/Delta_l = t (linear phi, K = 1)
+//            sum_l ln(|delta_l(0)|/|delta_l|) = t (nonlinear phi) and
+//            sum_l (v_l - v_l(0))/Delta_l = t (linear phi)
+//            for every one of any number of units, since they share a
 // Hypotheses H1 mu_l, Delta_l != 0; H2 v(0) != mu
 // Check      both fields on symbols; the sums along integrated trajectories; the two orbits
 // Controls   the inverse clock; the sum without the logarithm
@@ -12,13 +13,33 @@
 
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
+#include "popgrad/random.hpp"
 #include "popgrad/solve.hpp"
+#include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
 
 using namespace popgrad::joma;
+
+constexpr Knob size{.name = "size",
+                    .meaning = "size of mu and Delta, in units of the usual one",
+                    .low = 0.3,
+                    .high = 2,
+                    .usual = 1,
+                    .spacing = Spacing::logarithmic};
+constexpr Knob start{.name = "start",
+                     .meaning = "v(0) of all tokens, in units of the smallest |mu|",
+                     .low = 0,
+                     .high = 0.9,
+                     .usual = 0.05};
+constexpr Knob units{.name = "units",
+                     .meaning = "hidden units K",
+                     .low = 1,
+                     .high = 4,
+                     .usual = 1,
+                     .spacing = Spacing::whole};
 
 struct BothClocks {
   Vector<Expression> v, exp_rate, softmax_rate, weights;  // weights a = exp(v^2/tau)
@@ -47,14 +68,26 @@ BothClocks both_clocks(bool nonlinear) {
   return both;
 }
 
-ReducedInstance<double> numbers(bool nonlinear, Attention attention) {
+// mu or Delta: the four numbers that verify looks at, or sizes in [1, 2.5] of either sign.
+ReducedInstance<double> numbers(const Setting& setting, bool nonlinear, Attention attention) {
   ReducedInstance<double> instance;
   instance.nonlinear = nonlinear;
   instance.attention = attention;
-  instance.target.resize(4, 1);
-  instance.target << 1.0, 1.5, -2.0, 2.5;
-  instance.start = Matrix<double>::Constant(4, 1, 0.05);
-  instance.logits = Vector<double>::Zero(4);
+  instance.tau = setting.value(tau);
+  const Index d = setting.count(token_count);
+  const Index k = setting.count(units);
+  instance.target.resize(d, k);
+  if (!setting.only_what_varies && d == 4 && k == 1) {
+    instance.target << 1.0, 1.5, -2.0, 2.5;
+  } else {
+    Stream stream(setting.seed, stream_of_drawn_instances, 14);
+    for (double& m : instance.target.reshaped()) {
+      m = (stream.uniform() < 0.5 ? -1 : 1) * (1 + 1.5 * stream.uniform());
+    }
+  }
+  instance.target *= setting.value(size);
+  instance.start = Matrix<double>::Constant(d, k, setting.value(start) * setting.value(size));
+  instance.logits = Vector<double>::Zero(d);
   return instance;
 }
 
@@ -70,11 +103,8 @@ Trajectory<double> integrate(const ReducedInstance<double>& instance, double end
   return solve(forget_type(ReducedFlow<double>(instance)), request);
 }
 
-Examination examine(const Setting& /*setting*/, std::string_view variant) {
-  Examination result;
-  result.parameters = {{"mu or delta", {1.0, 1.5, -2.0, 2.5}}, {"v0", 0.05}, {"tau", 2}};
-  const bool inverse = variant == "inverse-clock";
-  const bool no_logarithm = variant == "no-logarithm";
+// Fields and rates on symbols, three tokens.
+void examine_symbols(bool inverse, bool no_logarithm, Examination& result) {
   for (const bool nonlinear : {true, false}) {
     const BothClocks both = both_clocks(nonlinear);
     const Expression total = both.weights.sum();
@@ -102,57 +132,83 @@ Examination examine(const Setting& /*setting*/, std::string_view variant) {
                                                  : "sum (v - v(0))/Delta grows at rate 1",
                                        vanishes(rate_along(sum, both.v, both.softmax_rate) - 1)));
   }
-  if (inverse || no_logarithm) return result;
+}
 
-  for (const bool nonlinear : {true, false}) {
-    const ReducedInstance<double> instance = numbers(nonlinear, Attention::softmax);
-    const Trajectory<double> run = integrate(instance, 4.0, 41);
-    double largest = run.outcome.usable() ? 0 : std::nan("");
-    for (std::size_t k = 0; k < run.states.size(); ++k) {
+// Largest |sum of logs or growths - t| over 41 times and all units.
+Evidence sums_along_the_flow(const Setting& setting, bool nonlinear) {
+  const ReducedInstance<double> instance = numbers(setting, nonlinear, Attention::softmax);
+  const Trajectory<double> run = integrate(instance, 4.0, 41);
+  double largest = run.outcome.usable() ? 0 : std::nan("");
+  const double v0 = instance.start(0, 0);
+  for (std::size_t k = 0; k < run.states.size(); ++k) {
+    for (Index unit = 0; unit < instance.units(); ++unit) {
       double sum = 0;
-      for (Index l = 0; l < 4; ++l) {
-        const double m = instance.target(l, 0);
-        sum += nonlinear ? std::log((m - 0.05) / (m - run.states[k][l]))
-                         : (run.states[k][l] - 0.05) / m;
+      for (Index l = 0; l < instance.tokens(); ++l) {
+        const double m = instance.target(l, unit);
+        const double v = run.states[k][l + unit * instance.tokens()];
+        sum += nonlinear ? std::log((m - v0) / (m - v)) : (v - v0) / m;
       }
       largest = std::max(largest, std::fabs(sum - run.t[k]));
     }
-    result.evidence.push_back(
-        bounded(EvidenceKind::numerical,
-                nonlinear ? "sum of logs minus t, 41 times" : "sum of growths minus t, 41 times",
-                largest, 1e-9, "tolerance 1e-12 a step; a log magnifies by 1/delta <= 60"));
   }
-  // Same orbit: find the exp state at which v_3 agrees, compare the rest.
-  const Trajectory<double> slow = integrate(numbers(true, Attention::softmax), 4.0, 5);
-  AnyRung<double> fast = forget_type(ReducedFlow<double>(numbers(true, Attention::exp)));
-  double distance = 0;
+  // The logs sum to t <= 4 and none is negative, so 1/delta <= e^4 whatever the instance.
+  return bounded(EvidenceKind::numerical,
+                 nonlinear ? "sum of logs minus t, 41 times" : "sum of growths minus t, 41 times",
+                 largest, 1e-9, "tolerance 1e-12 a step; a log magnifies by 1/delta <= 60");
+}
+
+// Same orbit: find the exp state at which the token that moves fastest agrees, compare the rest.
+Evidence distance_of_orbits(const Setting& setting) {
+  const ReducedInstance<double> instance = numbers(setting, true, Attention::softmax);
+  const ReducedFlow<double> flow(instance);
+  const Trajectory<double> slow = integrate(instance, 4.0, 5);
+  AnyRung<double> fast = forget_type(ReducedFlow<double>(numbers(setting, true, Attention::exp)));
+  double distance = slow.outcome.usable() ? 0 : std::nan("");
+  Vector<double> rate(flow.dimension());
   for (std::size_t k = 1; k < slow.states.size(); ++k) {
-    const double level = slow.states[k][3];
-    EventFinder<double> crossing{
-        "level", "v_3", EventKind::crossing,
-        [level](const Vector<double>& x, const double&) { return x[3] - level; },
-        [](const Vector<double>& x, const double&) { return x[0]; }};
-    fast.events = {crossing,
-                   {"level", "v_1", EventKind::crossing, crossing.value,
-                    [](const Vector<double>& x, const double&) { return x[1]; }},
-                   {"level", "v_2", EventKind::crossing, crossing.value,
-                    [](const Vector<double>& x, const double&) { return x[2]; }}};
+    flow.rhs(slow.states[k], rate, 0.0);
+    Index chosen = 0;
+    rate.cwiseAbs().maxCoeff(&chosen);
+    const double level = slow.states[k][chosen];
+    fast.events.clear();
+    for (Index i = 0; i < flow.dimension(); ++i) {
+      fast.events.push_back(
+          {"level", "v", EventKind::crossing,
+           [level, chosen](const Vector<double>& x, const double&) { return x[chosen] - level; },
+           [i](const Vector<double>& x, const double&) { return x[i]; }});
+    }
     SolveRequest<double> request;
     request.end = 5.0;
     request.relative_tolerance = 1e-12;
     request.absolute_tolerance = 1e-14;
     const Trajectory<double> run = solve(fast, request);
-    if (run.events.size() != 3) {
+    if (run.events.size() != static_cast<std::size_t>(flow.dimension())) {
       distance = std::nan("");
       break;
     }
-    for (std::size_t l = 0; l < 3; ++l) {
+    for (std::size_t i = 0; i < run.events.size(); ++i) {
       distance = std::max(distance,
-                          std::fabs(run.events[l].value - slow.states[k][static_cast<Index>(l)]));
+                          std::fabs(run.events[i].value - slow.states[k][static_cast<Index>(i)]));
     }
   }
-  result.evidence.push_back(bounded(EvidenceKind::numerical, "distance between the two orbits",
-                                    distance, 1e-9, "tolerance 1e-12 a step on both"));
+  return bounded(EvidenceKind::numerical, "distance between the two orbits", distance, 1e-9,
+                 "tolerance 1e-12 a step on both");
+}
+
+Examination examine(const Setting& setting, std::string_view variant) {
+  Examination result;
+  const ReducedInstance<double> instance = numbers(setting, true, Attention::softmax);
+  for (const double m : instance.target.reshaped()) result.parameters["mu or delta"].push_back(m);
+  result.parameters["v0"] = instance.start(0, 0);
+  result.parameters["tau"] = instance.tau;
+  result.parameters["seed"] = setting.seed;
+  const bool inverse = variant == "inverse-clock";
+  const bool no_logarithm = variant == "no-logarithm";
+  if (!setting.only_what_varies) examine_symbols(inverse, no_logarithm, result);
+  if (inverse || no_logarithm) return result;
+  result.evidence.push_back(sums_along_the_flow(setting, true));
+  result.evidence.push_back(sums_along_the_flow(setting, false));
+  result.evidence.push_back(distance_of_orbits(setting));
   return result;
 }
 
@@ -165,10 +221,11 @@ Statement clock_change() {
           "softmax reduced flow = exp orbit on the clock dt = sum a dt_exp, with two exact sums",
       .paper = "arXiv 2310.00535, Section 4",
       .status = "derived here",
-      .hypotheses = {"one hidden unit for the sums", "v(0) differs from mu"},
+      .hypotheses = {"mu and Delta are not 0", "v(0) differs from mu"},
       .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
       .controls = {{"inverse-clock", "dt_exp = sum a dt_softmax"},
                    {"no-logarithm", "sum of 1 - delta in place of sum of ln(1/delta)"}},
+      .knobs = {tau, token_count, size, start, units},
       .examine = examine};
 }
 

@@ -16,14 +16,48 @@
 
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
+#include "popgrad/random.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/solve.hpp"
+#include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
 
 using namespace popgrad::joma;
+
+constexpr Knob spread{.name = "spread",
+                      .meaning = "width of the law 1 + spread U(0, 1) that mu is drawn from",
+                      .low = 0.1,
+                      .high = 3,
+                      .usual = 3,
+                      .spacing = Spacing::logarithmic};
+constexpr Knob start{.name = "start",
+                     .meaning = "common start v0 of all tokens",
+                     .low = 0,
+                     .high = 0.9,
+                     .usual = 0.05};
+constexpr Knob drawn_tokens{.name = "tokens",
+                            .meaning = "tokens of a draw of mu",
+                            .low = 2,
+                            .high = 10,
+                            .usual = 10,
+                            .spacing = Spacing::whole};
+constexpr Knob overshoot{.name = "overshoot",
+                         .meaning = "v0 beyond the smallest mu, in units of it; 0: as `start` says",
+                         .low = 1e-3,
+                         .high = 3,
+                         .usual = 0,
+                         .spacing = Spacing::logarithmic,
+                         .breaks = "0 <= v0 < mu_j"};
+constexpr Knob unevenness{.name = "unevenness",
+                          .meaning = "deviation of v_j(0) from v0, in units of the smallest mu",
+                          .low = 1e-4,
+                          .high = 1,
+                          .usual = 0,
+                          .spacing = Spacing::logarithmic,
+                          .breaks = "v_j(0) = v0 for all j"};
 
 struct Bounce {
   double start, first_minimum, time_of_minimum, least, end, at_mu;
@@ -87,15 +121,43 @@ struct Search {
   std::uint64_t first_seed = 0;  // of the first such draw
 };
 
-Search search(int draws, std::uint64_t seed, double tau) {
+// One draw of the authors' law, with the tokens and the width that the knobs say.
+ReducedInstance<double> drawn_instance(const Setting& setting, std::uint64_t seed,
+                                       Examination& result) {
+  ReducedInstance<double> instance = entropy_instance(seed);
+  const Index all = instance.tokens();
+  const Index d = setting.count(drawn_tokens);
+  Matrix<double> target(d, 1);
+  for (Index l = 0; l < d; ++l) {
+    target(l, 0) = 1 + setting.value(spread) / 3 * (instance.target(l * all / d, 0) - 1);
+  }
+  const double smallest = target(0, 0);  // they are sorted
+  double v0 = setting.value(start);
+  if (const double beyond = setting.value(overshoot); beyond > 0) {
+    v0 = smallest * (1 + beyond);
+    result.hypotheses.push_back(
+        {"0 <= v0 < mu_j", Truth::no, fmt::format("v0 = {}, least mu {}", v0, smallest)});
+  }
+  instance.target = target;
+  instance.start = Matrix<double>::Constant(d, 1, v0);
+  if (const double uneven = setting.value(unevenness); uneven > 0) {
+    Stream stream(seed, stream_of_drawn_instances, 8);
+    for (double& v : instance.start.reshaped()) v += uneven * smallest * stream.normal();
+    result.hypotheses.push_back(
+        {"v_j(0) = v0 for all j", Truth::no, fmt::format("off by {} of mu", uneven)});
+  }
+  instance.logits = Vector<double>::Zero(d);
+  instance.tau = setting.value(tau);
+  // The exp clock has the same orbit (joma.clock-change) and settles by a known time.
+  instance.attention = Attention::exp;
+  return instance;
+}
+
+Search search(int draws, const Setting& setting, std::uint64_t seed, Examination& result) {
   Search found;
   for (int k = 0; k < draws; ++k) {
     const std::uint64_t draw_seed = seed + static_cast<std::uint64_t>(k);
-    ReducedInstance<double> instance = entropy_instance(draw_seed);
-    instance.tau = tau;
-    // The exp clock has the same orbit (joma.clock-change) and settles by a known time.
-    instance.attention = Attention::exp;
-    const Bounce bounce = follow(instance, settled, 1e-10);
+    const Bounce bounce = follow(drawn_instance(setting, draw_seed, result), settled, 1e-10);
     ++found.draws;
     if (bounce.usable && bounce.falls_first && bounce.rises_last && bounce.least < bounce.at_mu) {
       ++found.fall_rise_below;
@@ -105,6 +167,53 @@ Search search(int draws, std::uint64_t seed, double tau) {
     }
   }
   return found;
+}
+
+// The same for one draw, with distances in place of counts.
+void examine_draw(const Setting& setting, Examination& result) {
+  const ReducedInstance<double> instance = drawn_instance(setting, setting.seed, result);
+  const Bounce bounce = follow(instance, settled, 1e-10);
+  const double even = std::log(static_cast<double>(instance.tokens()));
+  if (!bounce.usable) {
+    result.evidence.push_back(
+        bounded(EvidenceKind::numerical, "a usable solve", std::nan(""), 0, ""));
+    return;
+  }
+  result.evidence.push_back(bounded(EvidenceKind::numerical, "entropy at the start minus ln d",
+                                    std::fabs(bounce.start - even), allowance(setting, 1e-14, even),
+                                    "equal v(0): rounding only"));
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "does not fall first and rise last",
+      static_cast<int>(!bounce.falls_first) + static_cast<int>(!bounce.rises_last), 0, "a count"));
+  // How far mu is from uniform attention sets the size of everything here.
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "minimum minus the entropy at mu, relative to ln d - entropy at mu",
+      (bounce.least - bounce.at_mu) / (even - bounce.at_mu), -1e-6,
+      "strictly below, by more than the solve resolves",
+      fmt::format("minimum {:.10g}, at mu {:.10g}", bounce.least, bounce.at_mu)));
+}
+
+// Linear phi from v(0) = 0, any gradients: the entropy has no extremum.
+void examine_linear(const Setting& setting, bool said_to_rise, Examination& result) {
+  std::vector<double> delta{0.5, 1.0, -0.7, 0.9};
+  double end = 10.0;
+  if (setting.only_what_varies) {
+    Stream stream(setting.seed, stream_of_drawn_instances, 9);
+    delta.assign(static_cast<std::size_t>(setting.count(drawn_tokens)), 0);
+    for (double& gradient : delta) {
+      gradient = (stream.uniform() < 0.5 ? -1 : 1) * (0.1 + 0.9 * stream.uniform());
+    }
+    // Until the attention is all but one-hot; later its entropy is lost in rounding.
+    end = 2.0 * setting.value(tau);
+  }
+  ReducedInstance<double> linear = nonlinear_instance(
+      delta, setting.only_what_varies ? setting.value(tau) : 2.0, Attention::softmax);
+  linear.nonlinear = false;
+  linear.start.setZero();
+  const Bounce fall = follow(linear, end, 1e-11);
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "linear phi: extrema of the entropy",
+      said_to_rise ? 1 - fall.minima - fall.maxima : fall.minima + fall.maxima, 0, "a count"));
 }
 
 // Entropy after the minimum minus the minimum along full-batch descent of a data law.
@@ -125,12 +234,23 @@ double rebound_of_descent(TokenLaw law, std::uint64_t seed) {
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
+  if (setting.only_what_varies) {
+    result.parameters = {{"spread", setting.value(spread)},
+                         {"tokens", setting.count(drawn_tokens)},
+                         {"v0", setting.value(start)},
+                         {"tau", setting.value(tau)},
+                         {"seed", setting.seed}};
+    examine_draw(setting, result);
+    // Linear phi starts at 0 and has no mu.
+    if (setting.slack == 0) examine_linear(setting, false, result);
+    return result;
+  }
   result.parameters = {{"mu", figure_mu}, {"v0", 0.05}, {"tau", 3}, {"seed", setting.seed}};
   const Bounce two = follow(nonlinear_instance(two_bounce_mu, 3.0, Attention::exp), settled, 1e-12);
   // Only the claim and the control on single bounces look at the draws.
   Search found;
   if (variant.empty() || variant == "single-bounce") {
-    found = search(setting.full ? 2000 : 200, setting.seed, 2.0);
+    found = search(setting.full ? 2000 : 200, setting, setting.seed, result);
   }
   if (variant == "single-bounce") {
     result.evidence.push_back(bounded(
@@ -193,15 +313,7 @@ Examination examine(const Setting& setting, std::string_view variant) {
               std::abs(two.minima - 2) + std::abs(two.maxima - 1), 0, "a count",
               fmt::format("extrema {:.6f} (least), end {:.6f}", two.least, two.end)));
 
-  ReducedInstance<double> linear =
-      nonlinear_instance({0.5, 1.0, -0.7, 0.9}, 2.0, Attention::softmax);
-  linear.nonlinear = false;
-  linear.start.setZero();
-  const Bounce fall = follow(linear, 10.0, 1e-11);
-  result.evidence.push_back(
-      bounded(EvidenceKind::numerical, "linear phi: extrema of the entropy",
-              variant == "linear-rises" ? 1 - fall.minima - fall.maxima : fall.minima + fall.maxima,
-              0, "a count"));
+  examine_linear(setting, variant == "linear-rises", result);
   result.evidence.push_back(reported("rebound on gd, gaussian X",
                                      rebound_of_descent(TokenLaw::gaussian, setting.seed),
                                      "not generic: told, not asserted"));
@@ -213,7 +325,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
 
 std::vector<Evidence> show_single_bounce() {
   const Bounce two = follow(nonlinear_instance(two_bounce_mu, 3.0, Attention::exp), settled, 1e-12);
-  const Search found = search(200, 1, 2.0);
+  Examination unbroken;
+  const Search found = search(200, {}, 1, unbroken);
   return {
       identity(EvidenceKind::numerical, "mu = 1.63 .. 4.25, tau = 3, v0 = 0.05 bounces twice",
                two.minima == 2 ? Truth::yes : Truth::no,
@@ -230,11 +343,12 @@ Statement entropy_bounce() {
       .claim = "nonlinear phi: entropy falls first, rises last, minimum below the entropy at mu",
       .paper = "arXiv 2310.00535, Section 4",
       .status = "observed in source, corrected here",
-      .hypotheses = {"0 <= v0 < mu_j", "mu not constant"},
+      .hypotheses = {"v_j(0) = v0 for all j", "0 <= v0 < mu_j", "mu not constant"},
       .reaches = {EvidenceKind::numerical},
       .controls = {{"single-bounce", "one bounce claimed for every mu"},
                    {"minimum-above", "minimum said to lie above the entropy at mu"},
                    {"linear-rises", "linear phi said to bounce as well"}},
+      .knobs = {tau, spread, start, drawn_tokens, overshoot, unevenness},
       .examine = examine};
 }
 

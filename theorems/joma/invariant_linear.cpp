@@ -8,10 +8,6 @@
 // Controls   a factor 1/2 that belongs to exp attention; H2 broken
 // Uses       rungs flow, gd
 
-#include <fmt/format.h>
-
-#include <cmath>
-
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/invariant.hpp"
 #include "theorems/joma/invariant_parts.hpp"
@@ -22,12 +18,6 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob temperature{.name = "temperature",
-                           .meaning = "temperature T of the attention",
-                           .low = 0.25,
-                           .high = 4,
-                           .usual = 0.5,
-                           .spacing = Spacing::logarithmic};
 constexpr Knob start{.name = "start",
                      .meaning = "size of the start, in units of that of the instance",
                      .low = 1,
@@ -58,46 +48,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
         EvidenceKind::symbolic, "d/dt of z^2 - sum v^2 is 0 for 2 tokens, 2 units, 2 samples",
         residual_is_constant(s, halved ? Expression(1) / Expression(2) : Expression(1))));
   }
-
-  ClassInstance<double> instance = invariant_instance(TokenLaw::gaussian, setting.seed);
-  instance.attention = Attention::linear;
-  instance.features.normalise = normalised;
-  instance.temperature = setting.value(temperature);
-  // From z of order 0.01 linear attention hardly moves; a start of order 1 gives the check a size.
-  const double enlarged = setting.value(start);
-  instance.weights *= enlarged;
-  instance.logits *= enlarged;
-  result.parameters = {{"law", "gaussian"},
-                       {"attention", "linear"},
-                       {"temperature", setting.value(temperature)},
-                       {"start", enlarged},
-                       {"seed", setting.seed}};
   if (halved) return result;  // the control is about the formula
-
-  // dopri5 at 1e-13 a step over some hundred steps; z is of order 1.
-  constexpr double allowed = 1e-11;
-  for (const Activation phi : {Activation::linear, Activation::gelu}) {
-    instance.phi = phi;
-    ClassInstance<double> with_layer = instance;
-    if (phi == Activation::gelu) {
-      Parameters p("joma", {{"phi", "gelu"},
-                            {"attention", "linear"},
-                            {"temperature", fmt::format("{}", setting.value(temperature))}});
-      with_layer = class_instance<double>(p, setting.seed);
-      with_layer.features.normalise = normalised;
-      with_layer.weights *= enlarged;
-      with_layer.logits *= enlarged;
-    }
-    result.evidence.push_back(bounded(EvidenceKind::numerical,
-                                      fmt::format("drift along flow to t = 100, phi {}",
-                                                  phi == Activation::gelu ? "gelu" : "linear"),
-                                      drift_along_flow(with_layer, 100.0, 1e-13), allowed,
-                                      "100 times the tolerance per step of 1e-13"));
-  }
-  const double order = order_of_drift(instance, 20.0, {0.4, 0.2, 0.1, 0.05});
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "order of the drift of full-batch descent in its step, minus 1",
-      std::fabs(order - 1.0), 0.2, "Euler is of order 1; 0.2 covers the next term at these steps"));
+  // From z of order 0.01 linear attention hardly moves; a start of order 1 gives the check a size.
+  examine_drift(setting, Attention::linear, normalised, setting.value(start), result);
   return result;
 }
 
@@ -112,7 +65,7 @@ Statement invariant_linear() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"halved", "z^2 - (1/2) sum v^2, the factor of exp attention"},
                        {"normalised-f", "f divided by its norm, so the second hypothesis fails"}},
-          .knobs = {temperature, start},
+          .knobs = {attention_temperature, start, hidden_units, overlap, normalisation},
           .examine = examine};
 }
 

@@ -19,6 +19,7 @@
 #include "popgrad/solve.hpp"
 #include "popgrad/statistics.hpp"
 #include "popgrad/walk.hpp"
+#include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
 
 namespace popgrad::theorems::joma {
@@ -26,19 +27,66 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr double horizon = 6.0;
-constexpr Index batch = 8;
-constexpr double step_size = 0.2;
+constexpr Knob temperature{.name = "temperature",
+                           .meaning = "temperature T of the attention",
+                           .low = 0.7,
+                           .high = 4,
+                           .usual = 1,
+                           .spacing = Spacing::logarithmic};
+constexpr Knob start_size{.name = "start",
+                          .meaning = "size of the start, in units of the usual one",
+                          .low = 0.3,
+                          .high = 2,
+                          .usual = 1,
+                          .spacing = Spacing::logarithmic};
+constexpr Knob first_class{.name = "first-class",
+                           .meaning = "probability of the first class",
+                           .low = 0.3,
+                           .high = 0.7,
+                           .usual = 0.6};
+constexpr Knob batch_size{.name = "batch",
+                          .meaning = "samples in a minibatch, B",
+                          .low = 4,
+                          .high = 32,
+                          .usual = 8,
+                          .spacing = Spacing::whole};
+constexpr Knob largest_step{.name = "step",
+                            .meaning = "learning rate eta, the largest of those compared",
+                            .low = 0.25,
+                            .high = 30,
+                            .usual = 0.2,
+                            .spacing = Spacing::logarithmic,
+                            .breaks = "small steps"};
+constexpr Knob repetition{.name = "repetition",
+                          .meaning = "chance that a step takes the minibatch of the step before",
+                          .low = 1e-3,
+                          .high = 0.9,
+                          .usual = 0,
+                          .spacing = Spacing::logarithmic,
+                          .breaks = "independent minibatches"};
+
+// Steps to time 6, three at least, in thirds of which the ensembles are looked at.
+std::uint64_t step_count(const Setting& setting) {
+  return static_cast<std::uint64_t>(3 *
+                                    std::max(1L, std::lround(2.0 / setting.value(largest_step))));
+}
+
+double horizon(const Setting& setting) {
+  return static_cast<double>(step_count(setting)) * setting.value(largest_step);
+}
 
 // Three tokens, two classes of unequal weight, a start of order 1 so that curvature counts.
-ClassInstance<double> small_instance() {
+ClassInstance<double> small_instance(const Setting& setting) {
   ClassInstance<double> instance;
   instance.token_law.resize(3, 2);
   instance.token_law << 0.6, 0.1, 0.3, 0.3, 0.1, 0.6;
-  instance.class_law = Vector<double>{{0.6, 0.4}};
+  instance.class_law = Vector<double>{{setting.value(first_class), 1 - setting.value(first_class)}};
   instance.weights.resize(4, 2);
   instance.weights << 0.5, -0.2, 0.1, 0.3, -0.4, 0.2, 0.05, -0.1;
   instance.logits = Vector<double>{{0.3, 0.0, -0.3}};
+  instance.weights *= setting.value(start_size);
+  instance.logits *= setting.value(start_size);
+  instance.temperature = setting.value(temperature);
   instance.attention = Attention::softmax;
   return instance;
 }
@@ -77,6 +125,31 @@ Vector<double> flow_at(const AnyRung<double>& rung, double t) {
   return solve(rung, request).states.front();
 }
 
+// Runs whose minibatch is that of the step before with the given chance.
+std::vector<Trajectory<double>> repeating_runs(const AnyRung<double>& rung,
+                                               const WalkRequest& request, double chance) {
+  std::vector<Trajectory<double>> runs(request.runs);
+  Vector<double> slope(rung.dimension);
+  for (std::uint32_t r = 0; r < request.runs; ++r) {
+    const std::uint32_t run = request.first_run + r;
+    Stream choice(request.seed, run, request.steps);
+    Vector<double> x = rung.initial;
+    std::uint64_t minibatch = 0;
+    auto save = request.save_steps.begin();
+    for (std::uint64_t step = 0; step < request.steps; ++step) {
+      if (step == 0 || choice.uniform() >= chance) minibatch = step;
+      Stream stream(request.seed, run, minibatch);
+      rung.sample_rhs(x, slope, stream, request.batch);
+      x += request.step_size * slope;
+      if (save != request.save_steps.end() && *save == step + 1) {
+        runs[r].states.push_back(x);
+        ++save;
+      }
+    }
+  }
+  return runs;
+}
+
 std::vector<Trajectory<double>> ensemble(const AnyRung<double>& rung, double eta,
                                          const std::vector<std::uint64_t>& saves,
                                          std::uint32_t runs, const Setting& setting,
@@ -85,12 +158,15 @@ std::vector<Trajectory<double>> ensemble(const AnyRung<double>& rung, double eta
   request.step_size = eta;
   request.steps = saves.back();
   request.save_steps = saves;
-  request.batch = batch;
+  request.batch = setting.count(batch_size);
   request.runs = runs;
   request.first_run = first_run;
   request.seed = setting.seed;
   request.jobs = setting.jobs;
   request.keep_states = true;
+  if (const double chance = setting.value(repetition); chance > 0) {
+    return repeating_runs(rung, request, chance);
+  }
   return walk(rung, rung.initial, request);
 }
 
@@ -110,14 +186,21 @@ Sample sample_of(const std::vector<Trajectory<double>>& runs, std::size_t save, 
   return s;
 }
 
-double descent_order(const AnyRung<double>& rung) {
-  const Vector<double> limit = flow_at(rung, horizon);
-  const std::vector<double> steps{0.2, 0.1, 0.05, 0.025};
+// The largest step and its half, quarter and eighth.
+std::vector<double> step_sizes(const Setting& setting) {
+  const double eta = setting.value(largest_step);
+  return {eta, eta / 2, eta / 4, eta / 8};
+}
+
+double descent_order(const AnyRung<double>& rung, const Setting& setting) {
+  const double end = horizon(setting);
+  const Vector<double> limit = flow_at(rung, end);
+  const std::vector<double> steps = step_sizes(setting);
   std::vector<double> errors;
   for (const double eta : steps) {
     WalkRequest request;
     request.step_size = eta;
-    request.steps = static_cast<std::uint64_t>(std::llround(horizon / eta));
+    request.steps = static_cast<std::uint64_t>(std::llround(end / eta));
     request.save_steps = {request.steps};
     request.keep_states = true;
     errors.push_back((walk(rung, rung.initial, request).front().states.front() - limit).norm());
@@ -152,7 +235,10 @@ Evidence decided(std::string what, double deviation, double half_width, double r
 void compare_moments(Examination& result, const AnyRung<double>& rung,
                      const DrawCovariance& covariance, const Setting& setting,
                      std::string_view variant) {
-  const std::vector<std::uint64_t> saves{10, 20, 30};
+  const std::uint64_t third = step_count(setting) / 3;
+  const std::vector<std::uint64_t> saves{third, 2 * third, 3 * third};
+  const double step_size = setting.value(largest_step);
+  const Index batch = setting.count(batch_size);
   const std::vector<Index> components{0, 4, 8, 10};  // a weight of each unit, first and last logit
   const int looks = static_cast<int>(2 * saves.size() * components.size());
   const double z = two_sided_normal_bound(setting.false_alarm, looks);
@@ -162,10 +248,14 @@ void compare_moments(Examination& result, const AnyRung<double>& rung,
   if (variant == "no-batch") {
     for (Moments& m : predicted) m.covariance *= static_cast<double>(batch);
   }
+  // A search looks at more points, at each with half widths of 5 % in place of 3 %.
+  const std::uint32_t pilot_runs = setting.only_what_varies ? 500 : 2000;
+  const double half_width_of_variance = setting.only_what_varies ? 0.05 : 0.03;
   // The claim is about deviations from the flow of the size of the step error; a tenth of the
   // smallest of them is what has to be resolved.
-  const std::vector<Trajectory<double>> pilot = ensemble(rung, step_size, saves, 2000, setting, 0);
-  double needed = 2000;
+  const std::vector<Trajectory<double>> pilot =
+      ensemble(rung, step_size, saves, pilot_runs, setting, 0);
+  double needed = pilot_runs;
   std::vector<double> resolutions;
   const std::vector<Moments> honest =
       predict_moments(rung, rung.initial, step_size, batch, saves, covariance);
@@ -179,8 +269,10 @@ void compare_moments(Examination& result, const AnyRung<double>& rung,
       needed = std::max(needed, runs_needed(z, deviation, resolutions.back() / 2));
     }
   }
+  // What the prediction neglects is of order eta/B, a tenth at most for the usual one.
+  const double resolved = 0.1 * std::max(1.0, 8.0 / static_cast<double>(batch));
   // Variances are resolved to 10 %: relative half width z sqrt(2/n) = 3 % for normal data.
-  needed = std::max(needed, 2 * std::pow(z / 0.03, 2));
+  needed = std::max(needed, 2 * std::pow(z / half_width_of_variance, 2));
   const double budget = setting.full ? 400'000 : 40'000;
   const auto count = static_cast<std::uint32_t>(std::min(needed, budget));
   const std::vector<Trajectory<double>> runs =
@@ -213,9 +305,10 @@ void compare_moments(Examination& result, const AnyRung<double>& rung,
           (sample.variance / prediction);
       if (const double size = std::fabs(ratio) + spread; size > most_variance) {
         most_variance = size;
-        worst_variance = decided("variance over runs relative to its prediction, worst of 12 looks",
-                                 ratio, spread, 0.1, "the prediction neglects terms of order eta/B",
-                                 fmt::format("Y = {:.2f}; {}", std::sqrt(n / 2) * ratio, where));
+        worst_variance =
+            decided("variance over runs relative to its prediction, worst of 12 looks", ratio,
+                    spread, resolved, "the prediction neglects terms of order eta/B",
+                    fmt::format("Y = {:.2f}; {}", std::sqrt(n / 2) * ratio, where));
       }
     }
   }
@@ -227,13 +320,14 @@ double noise_order(const AnyRung<double>& rung, const Setting& setting) {
   std::vector<double> ratios;
   std::vector<double> deviations;
   std::uint32_t first = 2'000'000;
-  for (const double eta : {0.2, 0.1, 0.05, 0.025}) {
-    const std::vector<std::uint64_t> saves{static_cast<std::uint64_t>(std::llround(horizon / eta))};
+  for (const double eta : step_sizes(setting)) {
+    const std::vector<std::uint64_t> saves{
+        static_cast<std::uint64_t>(std::llround(horizon(setting) / eta))};
     const auto runs = ensemble(rung, eta, saves, 1000, setting, first);
     first += 1000;
     double total = 0;
     for (Index c = 0; c < rung.dimension; ++c) total += sample_of(runs, 0, c).variance;
-    ratios.push_back(eta / static_cast<double>(batch));
+    ratios.push_back(eta / static_cast<double>(setting.count(batch_size)));
     deviations.push_back(std::sqrt(total));
   }
   return log_log_slope(ratios, deviations);
@@ -241,13 +335,28 @@ double noise_order(const AnyRung<double>& rung, const Setting& setting) {
 
 Examination examine(const Setting& setting, std::string_view variant) {
   Examination result;
-  result.parameters = {
-      {"X", "3 x 2"}, {"eta", step_size}, {"B", batch}, {"t", horizon}, {"seed", setting.seed}};
-  const ClassInstance<double> instance = small_instance();
+  result.parameters = {{"X", "3 x 2"},
+                       {"P", setting.value(first_class)},
+                       {"temperature", setting.value(temperature)},
+                       {"start", setting.value(start_size)},
+                       {"eta", setting.value(largest_step)},
+                       {"B", setting.count(batch_size)},
+                       {"t", horizon(setting)},
+                       {"seed", setting.seed}};
+  if (setting.value(largest_step) > largest_step.usual) {
+    result.hypotheses.push_back(
+        {"small steps", Truth::no, fmt::format("eta = {}", setting.value(largest_step))});
+  }
+  if (setting.value(repetition) > 0) {
+    result.hypotheses.push_back(
+        {"independent minibatches", Truth::no,
+         fmt::format("repeated with chance {}", setting.value(repetition))});
+  }
+  const ClassInstance<double> instance = small_instance(setting);
   const AnyRung<double> rung = forget_type(PopulationFlow<double>(instance));
   if (variant.empty() || variant == "second-order") {
     const double claimed = variant == "second-order" ? 2.0 : 1.0;
-    const double order = descent_order(rung);
+    const double order = descent_order(rung, setting);
     result.evidence.push_back(bounded(
         EvidenceKind::numerical, "order of descent towards the flow in eta, minus the claimed one",
         std::fabs(order - claimed), 0.2, "the next order adds a fraction eta lambda of the slope",
@@ -272,11 +381,12 @@ Statement ode_limit() {
           .claim = "SGD approaches the population flow with error O(eta) + O(sqrt(eta/B))",
           .paper = "arXiv 2310.00535, Section 3",
           .status = "assumed in source",
-          .hypotheses = {"smooth phi", "fixed time", "independent minibatches"},
+          .hypotheses = {"smooth phi", "fixed time", "small steps", "independent minibatches"},
           .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
           .controls = {{"second-order", "O(eta^2) claimed for descent"},
                        {"learning-rate", "prediction with a learning rate 10 % too large"},
                        {"no-batch", "variance predicted without the factor 1/B"}},
+          .knobs = {temperature, start_size, first_class, batch_size, largest_step, repetition},
           .examine = examine};
 }
 

@@ -41,7 +41,8 @@ struct ClassInstance {
     other.temperature = U(temperature);
     other.attention = attention;
     other.phi = phi;
-    other.features = {features.residual, features.normalise, features.gram.template cast<U>()};
+    other.features = {features.residual, features.normalise, features.gram.template cast<U>(),
+                      U(features.share)};
     other.length = length;
     return other;
   }

@@ -12,14 +12,15 @@ namespace popgrad::joma {
 template <class T>
 struct FeatureMap {
   bool residual = true;    ///< f = U_C b + u_q rather than U_C b
-  bool normalise = false;  ///< f / |f|
+  bool normalise = false;  ///< f / ((1 - share) + share |f|)
   Matrix<T> gram;          ///< Gram matrix of [U_C, u_q]; empty for orthonormal embeddings
+  T share{1};              ///< how far f is normalised: 1 is f / |f|
 };
 
 /// Scratch of one evaluation; sizes settle at the first call.
 template <class T>
 struct JointWorkspace {
-  Vector<T> gain, norm, weight;
+  Vector<T> gain, length, norm, weight;
   Matrix<T> b, feature, gram_feature, hidden, pulled, scaled;
 };
 
@@ -44,9 +45,11 @@ void hidden_preactivations(Attention attention, const FeatureMap<T>& map, const 
   if (map.gram.size() > 0) work.gram_feature.noalias() = map.gram * work.feature;
   if (!map.normalise) return;
   const Matrix<T>& image = map.gram.size() > 0 ? work.gram_feature : work.feature;
+  work.length.resize(x.cols());
   work.norm.resize(x.cols());
   for (Index s = 0; s < x.cols(); ++s) {
-    work.norm[s] = sqrt(T(work.feature.col(s).dot(image.col(s))));
+    work.length[s] = sqrt(T(work.feature.col(s).dot(image.col(s))));
+    work.norm[s] = (T(1) - map.share) + map.share * work.length[s];
     work.hidden.col(s) /= work.norm[s];
   }
 }
@@ -54,9 +57,9 @@ void hidden_preactivations(Attention attention, const FeatureMap<T>& map, const 
 /// The expected gradients, given `pulled` = g_k phi'(w_k'f) for every unit and sample (K x S):
 ///   w_k' = E[g_k phi' f],   z' = E[(db/dz)' U_C' g_f],   g_f = sum_k g_k phi' w_k,
 /// with the expectation over samples of probabilities `weight`; for normalised f, g_f is projected
-/// off f and divided by |f|. Needs hidden_preactivations() of the same point before.
-/// `dv` has the shape of v; both are overwritten. Cost O(M_C K S).
-/// Source: arXiv 2310.00535, Eqn 2 and Lemma 1.
+/// off f and divided by |f| (in full: FeatureMap::share = 1). Needs hidden_preactivations() of the
+/// same point before. `dv` has the shape of v; both are overwritten. Cost O(M_C K S). Source: arXiv
+/// 2310.00535, Eqn 2 and Lemma 1.
 template <Transcendental T, class Weights, class WeightsOut, class Columns, class VectorOut>
 void joint_direction(Attention attention, const FeatureMap<T>& map, const T& temperature,
                      const Weights& v, const Columns& x, const Matrix<T>& pulled,
@@ -76,8 +79,8 @@ void joint_direction(Attention attention, const FeatureMap<T>& map, const T& tem
   work.pulled.noalias() = v.topRows(tokens) * pulled;
   if (map.normalise) {
     for (Index s = 0; s < x.cols(); ++s) {
-      // f'g_f / |f|^2, with hidden already divided by |f|.
-      const T along = work.hidden.col(s).dot(pulled.col(s)) / work.norm[s];
+      // share f'g_f / (norm |f|), with hidden already divided by the norm.
+      const T along = map.share * work.hidden.col(s).dot(pulled.col(s)) / work.length[s];
       for (Index l = 0; l < tokens; ++l) {
         work.pulled(l, s) = (work.pulled(l, s) - image(l, s) * along) / work.norm[s];
       }
