@@ -70,6 +70,28 @@ TEST_CASE("every statement is registered once, with a source and controls", "[st
   }
 }
 
+TEST_CASE("every statement says what a search may choose", "[statement]") {
+  for (const Statement& s : statements()) {
+    if (s.needs_data) continue;
+    CAPTURE(s.id);
+    std::set<std::string_view> names;
+    bool free = false;
+    for (const Knob& knob : s.knobs) {
+      CAPTURE(knob.name);
+      CHECK(names.insert(knob.name).second);
+      CHECK_FALSE(knob.meaning.empty());
+      CHECK(knob.low < knob.high);
+      if (knob.spacing == Spacing::logarithmic) CHECK(knob.low > 0);
+      if (knob.spacing == Spacing::whole) CHECK(knob.low == std::floor(knob.low));
+      if (!knob.breaks.empty()) continue;
+      free = true;
+      CHECK(knob.low <= knob.usual);
+      CHECK(knob.usual <= knob.high);
+    }
+    CHECK(free);
+  }
+}
+
 namespace {
 
 // Ensembles of millions of steps and long flows, which take an hour under the sanitizers; what they

@@ -41,10 +41,11 @@ std::size_t widest_label(const std::vector<RecordedRun>& runs) {
   return widest;
 }
 
-// ---- the clock is not known -----------------------------------------------------------------
+// ---- without a judgement --------------------------------------------------------------------
 
-void print_fits(const std::vector<RecordedRun>& recorded,
-                const std::vector<Trajectory<double>>& runs) {
+// On our clock, or on one that is fitted.
+void print_deviations(const std::vector<RecordedRun>& recorded,
+                      const std::vector<Trajectory<double>>& runs, bool fitted) {
   const std::size_t widest = widest_label(recorded);
   fmt::print("{:<{}} {:<20} {:>6} {:>11} {:>11} {:>11} {:>11} {:>12}\n", "run", widest,
              "observable", "rows", "factor", "rms", "largest", "at recorded", "correlation");
@@ -60,12 +61,24 @@ void print_fits(const std::vector<RecordedRun>& recorded,
       }
       if (t.size() < 3 || !(t.back() > 0)) continue;
       const std::vector<double> computed = band(runs, run.columns[c]).mean;
-      const ClockFit fit = fit_clock(times, computed, t, y);
+      const ClockFit fit =
+          fitted ? fit_clock(times, computed, t, y) : deviation_at(1.0, times, computed, t, y);
       fmt::print("{:<{}} {:<20} {:>6} {:>11.4g} {:>11.4g} {:>11.4g} {:>11.6g} {:>12.4f}\n",
                  run.label, widest, run.columns[c], t.size(), fit.factor, fit.root_mean_square,
                  fit.largest, fit.time_of_largest, fit.correlation);
     }
   }
+}
+
+// Rungs of instances that can be trained: those of no special form.
+std::set<std::string> rungs_of_training(const Model& model) {
+  std::set<std::string> names;
+  for (const LadderStep& step : model.ladder()) {
+    if (step.special) continue;
+    names.insert(step.finer);
+    names.insert(step.coarser);
+  }
+  return names;
 }
 
 // ---- the clock is known ---------------------------------------------------------------------
@@ -142,14 +155,7 @@ void print_verdict(const Judging& j, const CrossCheck& check) {
 // Which rung of the ladder explains the runs best.
 void print_ladder(const Judging& j, const RungInfo& sampled,
                   const std::vector<Trajectory<double>>& ensemble) {
-  std::set<std::string> known;
-  for (const LadderStep& step : j.model.ladder()) {
-    if (step.special) continue;
-    known.insert(step.finer);
-    known.insert(step.coarser);
-  }
-  known.insert(j.rung.name);
-  known.insert(sampled.name);
+  const std::set<std::string> known = rungs_of_training(j.model);
   struct Entry {
     std::string name;
     double size = 0;
@@ -307,8 +313,7 @@ int compare_with_recorded(const CLI::App& command, const CompareOptions& options
   CommonOptions common = *options.common;
   const Model& model = find_model(common.model);
   const RungInfo info = find_rung(model, options.first);
-  // Steps and batch say how the recorded run was made, whatever the rung is.
-  check_meaning(command, sampled_rung(model, info));
+  const RungInfo sampled = sampled_rung(model, info);
   check_output(common.output);
   const AnyRung<double> columns_of = model.rung(
       info.name, gather_parameters(common, model, {info.name, sampled_rung(model, info).name}),
@@ -320,19 +325,26 @@ int compare_with_recorded(const CLI::App& command, const CompareOptions& options
     bar.update(done);
     return interrupted();
   };
-  if (options.clock.empty()) {
+  const bool trained = rungs_of_training(model).contains(info.name);
+  if (options.clock.empty() || !trained) {
+    check_meaning(command, info);
     const Parameters parameters = gather_parameters(common, model, info.name);
     if (!common.save && common.save_at.empty()) common.save = 2001;
     const std::vector<Trajectory<double>> runs =
         produce(common, model, info, parameters, {}, 1.0, report);
     if (const int status = status_of(runs); status != success) return status;
-    fmt::print(
-        "{} {} against {}: {} runs; computed time = factor * recorded time, factor fitted "
-        "to each; with --clock the runs are judged\n",
-        model.name(), info.name, fmt::join(options.with, ", "), recorded.size());
-    print_fits(recorded, runs);
+    fmt::print("{} {} against {}: {} runs; {}\n", model.name(), info.name,
+               fmt::join(options.with, ", "), recorded.size(),
+               options.clock.empty()
+                   ? "computed time = factor * recorded time, factor fitted to each; with --clock "
+                     "the runs are judged"
+                   : "deviations alone: no sampled rung has instances of this form, so there is no "
+                     "fluctuation to judge by");
+    print_deviations(recorded, runs, options.clock.empty());
     return success;
   }
+  // Steps and batch say how the recorded run was made, whatever the rung is.
+  check_meaning(command, sampled);
   if (!common.runs) common.runs = standard_runs;
   if (*common.runs < 3) {
     reject("popgrad compare", "--runs", std::to_string(*common.runs),

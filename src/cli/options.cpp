@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "io/atomic_file.hpp"
+#include "io/config_file.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad::cli {
@@ -114,27 +115,17 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
 
 void apply_config(CLI::App& command, const CommonOptions& options) {
   if (options.config.empty()) return;
-  std::istringstream text(read_file(options.config));
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
-  std::vector<CLI::ConfigItem> items;
-  try {
-    items = CLI::ConfigTOML().from_config(text);
-  } catch (const CLI::Error& error) {
-    throw InputError(
-        fmt::format("{}: {}; give lines such as t1 = 10", options.config, error.what()));
-  }
-  for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") continue;  // section marks
-    CLI::Option* option = command.get_option_no_throw("--" + item.name);
+  for (const auto& [name, value] : parse_config(read_file(options.config), options.config)) {
+    CLI::Option* option = command.get_option_no_throw("--" + name);
     if (option == nullptr) {
-      reject(options.config, "key", item.name, "is not an option" + suggestion(item.name, names));
+      reject(options.config, "key", name, "is not an option" + suggestion(name, names));
     }
     if (option->count() > 0) continue;  // the command line has the last word
-    // A list such as mu = [1, 2] is what --mu 1,2 is on the command line.
-    option->add_result(fmt::format("{}", fmt::join(item.inputs, ",")));
+    option->add_result(value);
     option->run_callback();
   }
 }

@@ -171,6 +171,13 @@ Matrix<double> transfer_start(const Bigrams<double>& b, double theta, double cor
   const double size = covariance_product(target, target, mu);
   other -= covariance_product(other, target, mu) / size * target;
   const double length = covariance_product(other, other, mu);
+  // What is left of a direction of size 1 after rounding.
+  if (correlation < 1 && length < 1e-24 * size) {
+    reject(where, "--correlation", to_text(correlation),
+           fmt::format("needs --N >= 3 (it is {}): kernels of two tokens with one stationary law "
+                       "are all multiples of each other; give --correlation 1",
+                       n));
+  }
   const double left = std::sqrt(std::max(0.0, 1 - correlation * correlation));
   Matrix<double> mixed = correlation * target;
   if (left > 0) mixed += left * std::sqrt(size / length) * other;

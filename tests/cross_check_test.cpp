@@ -1,0 +1,98 @@
+#include "popgrad/cross_check.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popgrad/random.hpp"
+#include "popgrad/statistics.hpp"
+
+using namespace popgrad;
+
+namespace {
+
+/// Random walks with drift: at step k mean `drift` k, deviation sqrt(k).
+Trajectory<double> noise_run(std::uint64_t seed, double drift) {
+  Stream stream(seed, 7, 0);
+  Trajectory<double> run;
+  run.columns = {"x"};
+  double x = 0;
+  for (int k = 0; k <= 40; ++k) {
+    run.t.push_back(k);
+    run.rows.push_back({x});
+    x += drift + stream.normal();
+  }
+  return run;
+}
+
+std::vector<Trajectory<double>> ensemble(std::uint64_t first, int count) {
+  std::vector<Trajectory<double>> runs;
+  for (int r = 0; r < count; ++r) {
+    runs.push_back(noise_run(first + static_cast<std::uint64_t>(r), 0.1));
+  }
+  return runs;
+}
+
+RecordedRun as_recorded(const Trajectory<double>& run) {
+  RecordedRun made;
+  made.label = "run";
+  made.t = run.t;
+  made.columns = run.columns;
+  made.values.resize(1);
+  for (const auto& row : run.rows) made.values[0].push_back(row[0]);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("Student's bound is the tabulated quantile", "[cross-check]") {
+  // t_{0.975} of 10 degrees of freedom, from any table.
+  CHECK(two_sided_student_bound(10, 0.05, 1) == Approx(2.228138852).epsilon(1e-9));
+}
+
+TEST_CASE("a run of the same law stays in the band, with the probability promised",
+          "[cross-check]") {
+  const auto own = ensemble(1, 64);
+  CrossCheckRequest request;
+  request.false_alarm = 0.05;
+  int outside = 0;
+  double squares = 0;
+  constexpr int trials = 400;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    const CrossCheck check =
+        cross_check({as_recorded(noise_run(1000 + k, 0.1))}, own, nullptr, request);
+    if (!check.consistent()) ++outside;
+    squares += check.root_mean_square * check.root_mean_square;
+  }
+  // Bonferroni is an upper bound: at most 5 % up to three standard errors of 400 trials.
+  CHECK(outside <= 0.05 * trials + 3 * std::sqrt(0.05 * 0.95 * trials));
+  // All points but the first, which never differs, have variance near 1.
+  CHECK(squares / trials == Approx(40.0 / 41).margin(0.2));
+}
+
+TEST_CASE("a drifting run departs, and the time is told", "[cross-check]") {
+  const auto own = ensemble(1, 64);
+  Trajectory<double> run = noise_run(5000, 0.1);
+  for (std::size_t k = 20; k < run.rows.size(); ++k) {
+    run.rows[k][0] += 20.0 * (static_cast<double>(k) - 19);
+  }
+  const CrossCheck check = cross_check({as_recorded(run)}, own, nullptr, {});
+  CHECK_FALSE(check.consistent());
+  REQUIRE(check.runs[0].first_departure() != nullptr);
+  const double at = *check.runs[0].first_departure()->first_outside;
+  CHECK(at >= 20);
+  CHECK(at <= 23);
+}
+
+TEST_CASE("the mean of runs is measured by its own fluctuation, missing points by none",
+          "[cross-check]") {
+  const auto own = ensemble(1, 64);
+  RecordedRun mean = as_recorded(noise_run(6000, 0.1));
+  for (double& x : mean.values[0]) x /= 4;
+  mean.averaged = 16;
+  const CrossCheck as_mean = cross_check({mean}, own, nullptr, {});
+  mean.averaged = 1;
+  const CrossCheck as_one = cross_check({mean}, own, nullptr, {});
+  CHECK(as_mean.root_mean_square > 3 * as_one.root_mean_square);
+  mean.values[0][5] = std::nan("");
+  CHECK(cross_check({mean}, own, nullptr, {}).looks == 40);
+}
