@@ -82,6 +82,25 @@ double quiet_distance(const Training<double>& training, double weight) {
                                                         : std::numeric_limits<double>::max();
 }
 
+// lambda over eps K_P, at most 2, so that the bias of Q of scb.hyperbola where part 2 settles
+// first, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), is at most 0.92 eps. Part 2
+// begins at 3/4 of the balanced alpha_V and, as the threshold leaves sum a^k = 1, at alpha_A = 1;
+// on its way to alpha_A alpha_V = 1 it keeps K_P alpha_V^2 - K_Q alpha_A^2.
+double weight_over_distance(const Bigrams<double>& b) {
+  double spread = 0;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
+    const auto support = static_cast<double>(b.support(k));
+    spread += b.stationary[k] * (support * support * law.squaredNorm() - support);
+  }
+  const double transition = transition_size(b);
+  const double context = context_size(b);
+  const double kept = 9.0 / 16 * std::sqrt(transition * context) - context;
+  const double settled =
+      std::sqrt((kept + std::sqrt(kept * kept + 4 * transition * context)) / (2 * transition));
+  return std::min(2.0, 0.92 * settled / std::sqrt(std::max(spread, 1e-12)));
+}
+
 // Runs of SGD that end below 0.1 in both.
 std::uint32_t successes(const Training<double>& training, Index batch, std::uint32_t runs,
                         const Setting& setting) {
@@ -136,15 +155,16 @@ Examination examine(const Setting& setting, std::string_view variant) {
   }
   if (result.verdict() == Verdict::not_applicable && setting.slack == 0) return result;
   if (variant != "small-batch") {
+    const double factor = weight_over_distance(training.bigrams);
     double worst = 0;
     std::string table;
     std::vector<double> goals{target, target / 2, target / 5};
     // The distance that so large a weight is meant for; a larger one than 0.2 claims little.
     if (heavy > 0) goals = {std::min(heavy * least / 2, eps_knob.high)};
     for (const double eps : goals) {
-      // The bias of Q is at most lambda/K_P sqrt(Q^2 - Q), see scb.hyperbola.
       const double weight =
-          (heavy > 0 ? heavy * least : 2 * (variant == "fixed-weight" ? target : eps)) * transition;
+          (heavy > 0 ? heavy * least : factor * (variant == "fixed-weight" ? target : eps)) *
+          transition;
       const double distance = quiet_distance(training, weight);
       worst = std::max(worst, distance / eps);
       table += fmt::format("{}eps {}: {:.4f}", table.empty() ? "" : ", ", eps, distance);
