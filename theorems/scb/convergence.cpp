@@ -83,7 +83,7 @@ double quiet_distance(const Training<double>& training, double weight) {
 }
 
 // lambda over eps K_P, at most 2, so that the bias of Q of scb.hyperbola where part 2 settles
-// first, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), is at most 0.92 eps. Part 2
+// first, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), is at most 0.7 eps. Part 2
 // begins at 3/4 of the balanced alpha_V and, as the threshold leaves sum a^k = 1, at alpha_A = 1;
 // on its way to alpha_A alpha_V = 1 it keeps K_P alpha_V^2 - K_Q alpha_A^2.
 double weight_over_distance(const Bigrams<double>& b) {
@@ -98,7 +98,7 @@ double weight_over_distance(const Bigrams<double>& b) {
   const double kept = 9.0 / 16 * std::sqrt(transition * context) - context;
   const double settled =
       std::sqrt((kept + std::sqrt(kept * kept + 4 * transition * context)) / (2 * transition));
-  return std::min(2.0, 0.92 * settled / std::sqrt(std::max(spread, 1e-12)));
+  return std::min(2.0, 0.7 * settled / std::sqrt(std::max(spread, 1e-12)));
 }
 
 // Runs of SGD that end below 0.1 in both.
