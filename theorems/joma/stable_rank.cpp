@@ -27,7 +27,7 @@ using namespace popgrad::joma;
 constexpr Knob dominant{.name = "dominant",
                         .meaning = "size of the dominant token of Mu",
                         .low = 1,
-                        .high = 4,
+                        .high = 3,
                         .usual = 3,
                         .spacing = Spacing::logarithmic};
 constexpr Knob weakest{.name = "weakest",
