@@ -181,7 +181,7 @@ Evidence distance_of_orbits(const Setting& setting) {
     SolveRequest<double> request;
     request.end = 5.0;
     request.step_budget = 100'000;  // a thousand times what it takes
-  request.relative_tolerance = 1e-12;
+    request.relative_tolerance = 1e-12;
     request.absolute_tolerance = 1e-14;
     const Trajectory<double> run = solve(fast, request);
     if (run.events.size() != static_cast<std::size_t>(flow.dimension())) {

@@ -241,8 +241,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
   result.evidence.push_back(bounded(EvidenceKind::numerical, "entropy at the blow-up, one token",
                                     flow.attention_entropy(run.last_state), setting.allow(1e-9),
                                     "weights of the others are e^{-v^2/tau}, v^2/tau about 32"));
-  ReducedInstance<double> two = instance_of(tied, scale);
-  break_hypotheses(setting, two, result);
+  // A tie is an equality of its own, which whatever is broken here breaks at once.
+  if (setting.slack > 0) return result;
+  const ReducedInstance<double> two = instance_of(tied, scale);
   // Differences of rounding between the tied ones grow like their weights e^{v^2/tau}, so the
   // entropy is read where these are 1e8: the other tokens then have about 1e-7 of it.
   const double late = (1 - 1e-9) * blow_up;
