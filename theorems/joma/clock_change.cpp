@@ -26,7 +26,7 @@ using namespace popgrad::joma;
 constexpr Knob size{.name = "size",
                     .meaning = "size of mu and Delta, in units of the usual one",
                     .low = 0.3,
-                    .high = 2,
+                    .high = 1.2,
                     .usual = 1,
                     .spacing = Spacing::logarithmic};
 constexpr Knob start{.name = "start",
@@ -37,7 +37,7 @@ constexpr Knob start{.name = "start",
 constexpr Knob units{.name = "units",
                      .meaning = "hidden units K",
                      .low = 1,
-                     .high = 4,
+                     .high = 2,
                      .usual = 1,
                      .spacing = Spacing::whole};
 
@@ -96,6 +96,7 @@ Trajectory<double> integrate(const ReducedInstance<double>& instance, double end
   SolveRequest<double> request;
   request.end = end;
   request.save_at = equally_spaced(0.0, end, count);
+  request.step_budget = 100'000;  // a thousand times what it takes
   request.relative_tolerance = 1e-12;
   request.absolute_tolerance = 1e-14;
   request.keep_states = true;
@@ -179,6 +180,7 @@ Evidence distance_of_orbits(const Setting& setting) {
     }
     SolveRequest<double> request;
     request.end = 5.0;
+    request.step_budget = 100'000;  // a thousand times what it takes
     request.relative_tolerance = 1e-12;
     request.absolute_tolerance = 1e-14;
     const Trajectory<double> run = solve(fast, request);

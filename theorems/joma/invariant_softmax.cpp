@@ -290,8 +290,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
         "summed condition " + to_text(found.summed_condition) + ", defect " +
             to_text(found.defect)));
   }
-  // The correlations are what the authors saw, not what the identity implies.
-  if (setting.slack > 0) return result;
+  // The correlations are what the authors' figure shows, not a consequence of the identity, and a
+  // few draws in a thousand fall short of its bars (uniform X, seed 1137: median 0.97494).
+  if (setting.only_what_varies) return result;
 
   struct Bars {
     TokenLaw law;

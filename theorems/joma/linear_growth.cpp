@@ -142,13 +142,13 @@ Truth separation_of_variables() {
   return all;
 }
 
-Trajectory<double> integrate(const ReducedInstance<double>& instance, double until) {
+Trajectory<double> integrate(const ReducedInstance<double>& instance, double until,
+                             std::vector<double> save_at) {
   SolveRequest<double> request;
   request.end = 10 * until;
   request.relative_tolerance = 1e-12;
   request.absolute_tolerance = 1e-13;
-  // Entropy is read on a grid that ends well before the slope of v is beyond resolution.
-  request.save_at = equally_spaced(0.0, 0.999 * until, 200);
+  request.save_at = std::move(save_at);
   request.keep_states = true;
   return solve(forget_type(ReducedFlow<double>(instance)), request);
 }
@@ -176,7 +176,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
   const double blow_up = blow_up_time(top, 0.0, scale);
   double predicted = blow_up;
   if (variant == "blow-up-factor") predicted *= std::sqrt(2.0);
-  const Trajectory<double> run = integrate(instance, blow_up);
+  // Entropy is read on a grid that ends well before the slope of v is beyond resolution.
+  const Trajectory<double> run =
+      integrate(instance, blow_up, equally_spaced(0.0, 0.999 * blow_up, 200));
   const auto event = std::find_if(run.events.begin(), run.events.end(),
                                   [](const Event<double>& e) { return e.name == "blow-up"; });
   const bool found = event != run.events.end();
@@ -212,6 +214,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
                         std::sqrt(scale)),
               "tolerance 1e-12 a step; v has slope of order 1 there, or the bound its slope"));
   double ratio_error = 0;
+  double weakest = top;
+  for (const double gradient : delta) weakest = std::min(weakest, std::fabs(gradient));
   for (std::size_t k = 1; k < run.states.size(); ++k) {
     for (Index l = 0; l < d; ++l) {
       const double grown =
@@ -222,8 +226,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
   }
   result.evidence.push_back(
       bounded(EvidenceKind::numerical, "erf(v/sqrt tau) sqrt(pi tau)/2/Delta = t at 200 times",
-              ratio_error, allowance(setting, 1e-10 * std::max(1.0, blow_up), blow_up),
-              "tolerance 1e-12 a step; v has slope of order 1 there"));
+              ratio_error, allowance(setting, 3e-10 * blow_up + 3e-11 / weakest, blow_up),
+              "300 steps of relative tolerance 1e-12 and absolute 1e-13, over the slope of v"));
 
   double largest_rise = -1;
   for (std::size_t k = 1; k < run.rows.size(); ++k) {
@@ -237,15 +241,19 @@ Examination examine(const Setting& setting, std::string_view variant) {
   result.evidence.push_back(bounded(EvidenceKind::numerical, "entropy at the blow-up, one token",
                                     flow.attention_entropy(run.last_state), setting.allow(1e-9),
                                     "weights of the others are e^{-v^2/tau}, v^2/tau about 32"));
-  ReducedInstance<double> two = instance_of(tied, scale);
-  break_hypotheses(setting, two, result);
-  const Trajectory<double> tie = integrate(two, blow_up);
+  // A tie is an equality of its own, which whatever is broken here breaks at once.
+  if (setting.slack > 0) return result;
+  const ReducedInstance<double> two = instance_of(tied, scale);
+  // Differences of rounding between the tied ones grow like their weights e^{v^2/tau}, so the
+  // entropy is read where these are 1e8: the other tokens then have about 1e-7 of it.
+  const double late = (1 - 1e-9) * blow_up;
+  const Trajectory<double> tie = integrate(two, blow_up, {0.0, late});
   const double of_ties = std::log(static_cast<double>(setting.count(ties)));
-  result.evidence.push_back(
-      bounded(EvidenceKind::numerical,
-              fmt::format("entropy at the blow-up minus ln {}, tokens tied", setting.count(ties)),
-              std::fabs(ReducedFlow<double>(two).attention_entropy(tie.last_state) - of_ties),
-              allowance(setting, 1e-9, of_ties), "as for one token; the tied ones stay equal"));
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical,
+      fmt::format("entropy just before the blow-up minus ln {}, tokens tied", setting.count(ties)),
+      tie.rows.empty() ? std::nan("") : std::fabs(tie.rows.back()[0] - of_ties),
+      allowance(setting, 1e-6, of_ties), "weights of the others, relative to 1e8"));
   return result;
 }
 
