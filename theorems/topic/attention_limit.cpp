@@ -28,7 +28,8 @@ namespace {
 
 using namespace popgrad::topic;
 
-constexpr Knob words = words_knob(2, 100, 10);
+// T v is at most 2e9, as a law counts its words in int.
+constexpr Knob words = words_knob(2, 20, 10);
 constexpr Knob few_kept = keeping_knob(0.05, 0.8);
 constexpr Knob few_masked = masking_knob(0.05, 1);
 constexpr Knob active_topics{.name = "topics-a-document",
