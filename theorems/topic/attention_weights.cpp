@@ -109,7 +109,7 @@ std::vector<RoundedMinimum> minima_over_topics(const Setting& setting,
     RoundedMinimum m{law, landscape(law, value(law)), {}, 0};
     m.at = find_minimum(m.landscape, rounded(weight_box(exact, narrow)));
     m.depth = m.landscape(1, 1) - m.at.value;
-    made.push_back(std::move(m));
+    made.push_back(m);
   }
   return made;
 }
