@@ -16,6 +16,7 @@ do for [kind in 'svg png pdf'] {
   set logscale x
   set xrange [1e-16<*:*]
   set format x '10^{%T}'
+  set xtics 1000
   set xlabel 'relative distance'
   set yrange [rows-0.5:-0.5]
   set grid ytics linecolor rgb '#dddddd' linewidth 0.5

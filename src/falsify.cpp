@@ -26,6 +26,7 @@ constexpr std::size_t most_shrinking = 200;
 /// Leaves a search, from however deep.
 struct Enough {};
 
+using Clock = std::chrono::steady_clock;
 using Point = std::map<std::string, double, std::less<>>;
 
 // `value` to so many significant digits, inside the knob's range.
@@ -79,27 +80,25 @@ class Search {
           }
           point.emplace(knobs_[i].name, value_at(knobs_[i], fraction));
         }
-        examine(point, next_seed());
+        const Trial& trial = examine(point, next_seed());
+        if (trial.verdict == Verdict::holds && !std::isnan(trial.margin)) {
+          samples_.emplace(trial.margin, result_.trials.size() - 1);
+        }
       }
       if (dimension > 0) descend();
     }
   }
 
-  // From the trial of least margin that no descent has begun at.
+  // From the sample of least margin that no descent has begun at.
   void descend() {
-    const Trial* start = nullptr;
-    for (const Trial& trial : result_.trials) {
-      if (trial.verdict != Verdict::holds || std::isnan(trial.margin)) continue;
-      if (started_.contains({trial.point, trial.seed})) continue;
-      if (start == nullptr || trial.margin < start->margin) start = &trial;
-    }
-    if (start == nullptr) return;
-    started_.emplace(start->point, start->seed);
+    if (samples_.empty()) return;
     // Along the way the record grows, so nothing may point into it.
-    const std::uint64_t seed = start->seed;
+    const Trial start = result_.trials[samples_.begin()->second];
+    samples_.erase(samples_.begin());
+    const std::uint64_t seed = start.seed;
     std::vector<double> at;
     for (const Knob& knob : knobs_) {
-      at.push_back(fraction_of(knob, start->point.find(knob.name)->second));
+      at.push_back(fraction_of(knob, start.point.find(knob.name)->second));
     }
     const auto dimension = static_cast<unsigned>(knobs_.size());
     nlopt::opt descent(nlopt::LN_SBPLX, dimension);
@@ -224,7 +223,7 @@ class Search {
                         index + 1));
       }
     } else {
-      const auto begin = std::chrono::steady_clock::now();
+      if (!begin_) begin_ = Clock::now();
       trial.point = point;
       trial.seed = seed;
       const Examination found = examination(point, seed, index);
@@ -234,8 +233,8 @@ class Search {
         trial.margin = relative_margin(*nearest);
         trial.what = nearest->what;
       }
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-      result_.seconds += seconds.count();
+      const std::chrono::duration<double> seconds = Clock::now() - *begin_;
+      result_.seconds = seconds.count();
     }
     record(std::move(trial));
     if (request_.on_progress && request_.on_progress(result_.trials)) result_.stopped = true;
@@ -278,7 +277,8 @@ class Search {
   const Statement& statement_;
   const SearchRequest& request_;
   std::vector<Knob> knobs_;
-  std::set<std::pair<Point, std::uint64_t>> started_;
+  std::set<std::pair<double, std::size_t>> samples_;  // margin and trial, not yet descended from
+  std::optional<Clock::time_point> begin_;            // of new evaluations
   SearchResult result_;
 };
 

@@ -32,7 +32,7 @@ struct SearchRequest {
   std::string control;             ///< search against this control; empty: the claim
   std::uint64_t seed = 1;          ///< trial k examines with seed + k
   std::size_t evaluations = 1000;  ///< at most
-  double seconds = 60;             ///< at most, of new evaluations; the last one may pass it
+  double seconds = 60;             ///< at most, for new evaluations; the last one may pass it
   double false_alarm = 1e-3;       ///< of the whole search, shared as 6 / (pi k)^2 by trial k
   int jobs = 0;                    ///< threads inside one examination
   std::vector<Trial> earlier;      ///< the record to go on from
@@ -49,7 +49,7 @@ struct SearchResult {
   std::optional<Trial> shrunk;             ///< the same, in few and round numbers
   Examination shrunk_examination;          ///< of `shrunk`
   std::optional<std::size_t> found_after;  ///< trials until the first counterexample
-  double seconds = 0;                      ///< of new evaluations
+  double seconds = 0;                      ///< that the new evaluations took
   bool stopped = false;                    ///< from outside
 };
 

@@ -310,4 +310,40 @@ Statement growth() {
           .examine = examine};
 }
 
+Erratum leading_token_falls() {
+  return {
+      .name = "scan-snap.leading-token",
+      .statement = "scan-snap.growth",
+      .paper_says = "Theorem 3: f of the leading distinct token rises while xi_n > 0",
+      .algebra_says =
+          "other classes of the query can push up a common token, and f of the leading one falls",
+      .evidence = [] {
+        // Found by `falsify` before the statement asked that common tokens lose attention.
+        Setting setting;
+        setting.seed = 5;
+        setting.only_what_varies = true;
+        for (const auto& [knob, value] : {std::pair{class_count, 4.0},
+                                          {distinct_count, 5.0},
+                                          {overlap_share, 0.999},
+                                          {rate_ratio, 2.0},
+                                          {horizon, 700.0},
+                                          {vocabulary, 1e5}}) {
+          setting.chosen.emplace(knob.name, value);
+        }
+        const Examination found = examine(setting, {});
+        std::vector<Evidence> evidence;
+        for (const Hypothesis& h : found.hypotheses) {
+          const bool common = h.text.starts_with("common tokens");
+          evidence.push_back(
+              identity(EvidenceKind::numerical, common ? "a common token gains attention" : h.text,
+                       (h.met == Truth::yes) == common ? Truth::no : Truth::yes, h.by_how_much));
+        }
+        const Evidence& fall = found.evidence.back();
+        evidence.push_back(bounded(EvidenceKind::numerical, "rise of ln f_nl0 there",
+                                   -fall.measured, -1e-9, "beyond the solver's tolerance",
+                                   "K = 4, M = 1e5, overlap 0.999, eta_Y/eta_Z = 2, seed 5"));
+        return evidence;
+      }};
+}
+
 }  // namespace popgrad::theorems::scan_snap
