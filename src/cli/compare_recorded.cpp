@@ -102,9 +102,10 @@ CrossCheck judge(const Judging& j, const RungInfo& info, const RungInfo& sampled
   const Parameters p = gather_parameters(j.common, j.model, {info.name, sampled.name});
   std::vector<Trajectory<double>> runs =
       produce_at(j.common, j.model, info, p, j.times, j.report, j.options.fresh_starts);
-  if (status_of(runs) != success) {
-    throw std::runtime_error(
-        fmt::format("{} did not reach the end of the recorded runs", info.name));
+  for (const Trajectory<double>& run : runs) {
+    if (run.outcome.ending == Ending::reached_end) continue;
+    throw std::runtime_error(fmt::format("stops at t = {:.6g}: {}", run.outcome.t_reached,
+                                         describe(run.outcome.ending)));
   }
   for (const std::string& column : j.recorded.front().columns) {
     const auto& known = runs.front().columns;

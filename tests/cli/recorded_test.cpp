@@ -76,6 +76,6 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   const std::string with = "--with " + data + "data/joma.csv ";
   refused(with + "--clock 'lr*steps'", "is no formula over the columns");
   refused(with + "--clock 'lr*step' --map entropy=attn_ent", "is not an observable");
-  refused(with + "--clock '0.07*step'", "has no step at the recorded time");
-  refused(with + "--clock 'lr*step' --group loss", "attention_entropy");
+  refused(with + "--clock '0.0733*step'", "has no step at the recorded time");
+  refused("--with " + folder.file("none.csv") + " --clock 'lr*step'", "none.csv");
 }
