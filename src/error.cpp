@@ -8,6 +8,16 @@
 namespace popgrad {
 namespace {
 
+// Control characters as they are written in C.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < 0x20 || byte == 0x7F ? fmt::format("\\x{:02X}", byte) : std::string(1, c);
+  }
+  return line;
+}
+
 // Levenshtein's edit distance.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -25,6 +35,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+InputError::InputError(std::string_view message) : std::invalid_argument(one_line(message)) {}
 
 void reject(std::string_view where, std::string_view parameter, std::string_view value,
             std::string_view rule) {

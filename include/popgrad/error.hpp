@@ -12,7 +12,8 @@ namespace popgrad {
 /// A mistake of the caller; the commands answer it with exit status 2.
 class InputError : public std::invalid_argument {
  public:
-  using std::invalid_argument::invalid_argument;
+  /// The message in one line, whatever input it quotes: control characters are written as \x0A.
+  explicit InputError(std::string_view message);
 };
 
 /// Throws InputError reading `WHERE: PARAMETER VALUE RULE`.
