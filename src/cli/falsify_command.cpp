@@ -132,10 +132,10 @@ Action add_falsify(CLI::App& app, const Words& words) {
       ->add_flag("--controls", o->controls, "search against every control; each is to be falsified")
       ->excludes("--control");
   command->add_option("--seconds", o->seconds, "budget of each search, seconds (default 60)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-3, 1e9));
   command
       ->add_option("--evaluations", o->evaluations, "budget of each search, points (default 1e6)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000'000));
   command->add_option("--seed", o->seed, "fixes the points searched (default 1)");
   command
       ->add_option("--jobs", o->jobs, "threads; results do not depend on it (default 0: all cores)")

@@ -63,7 +63,7 @@ double quantile_of(std::vector<double> values, double p) {
   std::erase_if(values, [](double x) { return std::isnan(x); });
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(p * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(std::lround(p * static_cast<double>(values.size() - 1)))];
 }
 
 // The scan: what fails where. Margins below -1 are told as -1, so that a picture shows the passage.
@@ -179,7 +179,7 @@ Action add_frontier(CLI::App& app, const Words& words) {
   command
       ->add_option("--within", o->request.slack,
                    "what an equality may be off by, relative (default 0.01)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-300, 1e300));
   command->add_option("--seed", o->request.seed, "fixes the instances (default 1)");
   command
       ->add_option("--jobs", o->request.jobs,

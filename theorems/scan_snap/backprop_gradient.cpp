@@ -50,7 +50,7 @@ constexpr Knob draws{.name = "draws",
                      .usual = 50,
                      .spacing = Spacing::logarithmic};
 constexpr Knob excess = excess_overlap("lambda_max(E) < 1/(1 + sqrt(K - 1)) for xi_n > 0");
-constexpr Knob attention_rate{.name = "attention rate",
+constexpr Knob attention_rate{.name = "attention-rate",
                               .meaning = "learning rate eta_Z of attention, eta_Y = 1",
                               .low = 1e-5,
                               .high = 10,

@@ -34,7 +34,7 @@ constexpr Knob vocabulary{.name = "vocabulary",
                           .high = 300,
                           .usual = 30,
                           .spacing = Spacing::logarithmic};
-constexpr Knob decoder_rate{.name = "decoder rate",
+constexpr Knob decoder_rate{.name = "decoder-rate",
                             .meaning = "learning rate eta_Y",
                             .low = 0.01,
                             .high = 100,
@@ -47,7 +47,7 @@ constexpr Knob draws{.name = "draws",
                      .usual = 200,
                      .spacing = Spacing::whole};
 constexpr Knob feature_overlap{
-    .name = "feature overlap",
+    .name = "feature-overlap",
     .meaning = "f_n.f_j with a class j that is drawn as often, at random",
     .low = 1e-4,
     .high = 1,

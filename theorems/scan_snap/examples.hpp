@@ -36,7 +36,7 @@ inline constexpr Knob overlap_share{
     .spacing = Spacing::logarithmic};
 /// `breaks`: the bound, as the statement words it.
 constexpr Knob excess_overlap(std::string_view breaks) {
-  return {.name = "excess overlap",
+  return {.name = "excess-overlap",
           .meaning = "lambda_max(E), as a share of the way from the bound to the largest there is",
           .low = 0.01,
           .high = 0.99,

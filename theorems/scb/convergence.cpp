@@ -45,7 +45,7 @@ constexpr Knob eps_knob{.name = "eps",
                         .high = 0.2,
                         .usual = 0.1,
                         .spacing = Spacing::logarithmic};
-constexpr Knob heavy_weight{.name = "heavy_weight",
+constexpr Knob heavy_weight{.name = "heavy-weight",
                             .meaning =
                                 "lambda over q_min K_P, for the eps that it follows from; 0: "
                                 "that of eps",
@@ -54,7 +54,7 @@ constexpr Knob heavy_weight{.name = "heavy_weight",
                             .usual = 0,
                             .spacing = Spacing::logarithmic,
                             .breaks = "lambda below q_min <V,P>"};
-constexpr Knob small_batch{.name = "small_batch",
+constexpr Knob small_batch{.name = "small-batch",
                            .meaning = "sequences B of a step",
                            .low = 2,
                            .high = 128,

@@ -34,7 +34,7 @@ constexpr Knob length{.name = "length",
                       .usual = 1e8,
                       .spacing = Spacing::logarithmic};
 constexpr Knob head_start{
-    .name = "head_start",
+    .name = "head-start",
     .meaning =
         "distance of the start from 0, in units of the balanced point's; its direction "
         "within the half plane that grows towards it is drawn",

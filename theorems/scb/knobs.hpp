@@ -20,13 +20,13 @@ inline constexpr Knob support_knob{.name = "support",
                                    .high = 4,
                                    .usual = 2,
                                    .spacing = Spacing::whole};
-inline constexpr Knob transition_size_knob{.name = "transition_size",
+inline constexpr Knob transition_size_knob{.name = "transition-size",
                                            .meaning = "size K_P of the transition matrix",
                                            .low = 1e-3,
                                            .high = 0.9,
                                            .usual = 0.09,
                                            .spacing = Spacing::logarithmic};
-inline constexpr Knob context_size_knob{.name = "context_size",
+inline constexpr Knob context_size_knob{.name = "context-size",
                                         .meaning = "size K_Q of the context laws",
                                         .low = 0.02,
                                         .high = 1,
@@ -34,7 +34,7 @@ inline constexpr Knob context_size_knob{.name = "context_size",
                                         .spacing = Spacing::logarithmic};
 /// The one number that `T large` is about.
 inline constexpr Knob short_context{
-    .name = "short_context",
+    .name = "short-context",
     .meaning = "1/(T sqrt(K_P K_Q)), the growth time over the length; 0: that of the other knobs",
     .low = 1e-6,
     .high = 1,

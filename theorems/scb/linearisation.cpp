@@ -38,7 +38,7 @@ constexpr Knob product_knob{.name = "product",
                             .high = 0.99,
                             .usual = 0.9};
 constexpr Knob head_start{
-    .name = "head_start",
+    .name = "head-start",
     .meaning =
         "distance of the start from 0, in units of what the drift 1/T moves within a growth "
         "time; its direction within the half plane that grows is drawn",

@@ -40,13 +40,13 @@ constexpr Knob correlation{.name = "correlation",
                            .usual = 0.8};
 constexpr Knob horizon_knob{
     .name = "horizon", .meaning = "the fixed time", .low = 2, .high = 8, .usual = 4};
-constexpr Knob largest_step{.name = "largest_step",
+constexpr Knob largest_step{.name = "largest-step",
                             .meaning = "largest learning rate of the descent",
                             .low = 0.05,
                             .high = 0.4,
                             .usual = 0.4,
                             .spacing = Spacing::logarithmic};
-constexpr Knob shared_time{.name = "shared_time",
+constexpr Knob shared_time{.name = "shared-time",
                            .meaning = "time over which steps share one minibatch, over the horizon",
                            .low = 0.01,
                            .high = 1,

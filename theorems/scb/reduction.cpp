@@ -52,7 +52,7 @@ constexpr Knob tilt{.name = "tilt",
                     .usual = 0,
                     .spacing = Spacing::logarithmic,
                     .breaks = "P mu = mu"};
-constexpr Knob mean_value{.name = "mean_value",
+constexpr Knob mean_value{.name = "mean-value",
                           .meaning = "|V(0) mu - mu| over |mu|, in a direction that is drawn",
                           .low = 1e-3,
                           .high = 3,

@@ -37,7 +37,7 @@ constexpr Knob logit{.name = "logit",
                      .usual = 0.1,
                      .spacing = Spacing::logarithmic};
 constexpr Knob far_from_start{
-    .name = "far_from_start",
+    .name = "far-from-start",
     .meaning =
         "T alpha_A up to which the curves are compared, against the deviation allowed at "
         "logit; 0: up to logit itself",
