@@ -255,7 +255,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
       EvidenceKind::numerical, "loss after the third stage, above the symmetric saddle less 0.04",
       third.rows.back()[0] - (saddle - 0.04), 0, "the theory file has 0.8223016 and 0.77779",
       fmt::format("{:.7f}, then {:.7f}", saddle, third.rows.back()[0])));
-  const std::uint32_t runs = setting.full ? 40 : 14;
+  // So many that all of them in order is less likely than a false alarm may be.
+  const double least = std::ceil(std::log2(1 / setting.false_alarm));
+  const std::uint32_t runs = setting.full ? 40 : std::max(14U, static_cast<std::uint32_t>(least));
   const int ordered = ordered_runs(setting, start, runs);
   // All of n by chance, each with 1/2: 2^-n.
   result.evidence.push_back(bounded(
