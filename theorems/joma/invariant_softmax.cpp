@@ -220,10 +220,13 @@ void examine_rate(const Setting& setting, bool with_drift, Examination& result) 
   }
   // E[q] is a sum over units, tokens and samples of both signs.
   terms += v.topRows(m).cwiseAbs().cwiseProduct(dv.topRows(m).cwiseAbs()).sum();
+  // exp(z/T) has the relative error of its argument, |z|/T roundings.
+  const double exponent = 1 + z.cwiseAbs().maxCoeff() / temperature;
+  const double rounding = 1e-14 * static_cast<double>(m + k + count) * exponent;
   result.evidence.push_back(
       bounded(EvidenceKind::numerical, "T R' minus its prediction at a random state", defect,
-              allowance(setting, 1e-14 * static_cast<double>(m + k + count) * terms, rate),
-              "rounding of sums of as many terms as tokens, units and samples"));
+              allowance(setting, rounding * terms, rate),
+              "rounding of sums of as many terms as tokens, units and samples, and of exponents"));
 }
 
 struct AuthorsRun {

@@ -175,12 +175,18 @@ Examination examine(const Setting& setting, std::string_view variant) {
   result.hypotheses.push_back({"tokens are drawn independently",
                                setup.repetition == 0 ? Truth::yes : Truth::no,
                                fmt::format("repetition {:.3g}", setup.repetition)});
+  // Uneven weights come to their orders later, as if fewer tokens were drawn: longer by as much.
+  const auto stretch =
+      setting.only_what_varies ? static_cast<Index>(std::ceil(setup.unevenness)) : Index{1};
+  const auto stretched = [&](Index length) { return 1 + (length - 1) * stretch; };
   // What the next order adds at T = 9, where weights are about as uneven as those of order 1.
-  const double next_order = 0.05 * std::max(1.0, setup.unevenness / 1.5);
+  const double next_order =
+      0.05 * std::max(1.0, setup.unevenness / (1.5 * static_cast<double>(stretch)));
   std::vector<double> lengths, spreads;
   Deviation last;
   double spread_noise = 0;
-  for (const Index length : {9, 17, 33, 65, 129}) {
+  for (const Index usual : {9, 17, 33, 65, 129}) {
+    const Index length = stretched(usual);
     last = sample(setup, length, sequences, variant == "narrow-band" ? 0.2 : 1.0, setting.seed);
     lengths.push_back(static_cast<double>(length - 1));
     spreads.push_back(last.root_mean_square);
@@ -205,7 +211,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
     // The mean needs more sequences to stand out of its noise, and short ones are cheap.
     std::vector<double> short_lengths, biases;
     double noise = 0;
-    for (const Index length : {9, 17, 33}) {
+    for (const Index usual : {9, 17, 33}) {
+      const Index length = stretched(usual);
       const Deviation mean = sample(setup, length, 16 * sequences, 1.0, setting.seed + 1);
       short_lengths.push_back(static_cast<double>(length - 1));
       biases.push_back(mean.of_mean);
