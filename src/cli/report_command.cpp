@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <boost/version.hpp>
-#include <cstdlib>
 #include <filesystem>
 
 #include "cli/exit_status.hpp"
@@ -11,6 +10,7 @@
 #include "cli/statement_choice.hpp"
 #include "cli/verification.hpp"
 #include "io/atomic_file.hpp"
+#include "io/temporary_folder.hpp"
 #include "popgrad/error.hpp"
 #include "report/figure.hpp"
 #include "report/html_report.hpp"
@@ -27,29 +27,6 @@ struct ReportOptions {
                                    "scan-snap-transition", "scb-phase",          "scb-training",
                                    "topic-stages",         "topic-landscape"};
   bool no_ladders = false;
-};
-
-/// A folder for pictures on their way into the page.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "popgrad-report-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error(fmt::format("no folder for pictures can be made in {}",
-                                           fs::temp_directory_path().string()));
-    }
-    path_ = name;
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 std::vector<std::string> chosen_figures(const ReportOptions& o) {
@@ -93,7 +70,7 @@ int execute(const ReportOptions& o, const Words& words) {
   report.command = command_line(words);
   report.versions = versions();
   report.verification = verification_of(o.verification, chosen, report.command);
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch(fs::temp_directory_path(), "popgrad-report");
   if (!o.no_ladders && !interrupted()) {
     CommonOptions common;
     common.seed = o.verification.seed;

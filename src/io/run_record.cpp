@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "io/atomic_file.hpp"
+#include "io/json_number.hpp"
 #include "io/npz.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -14,7 +15,7 @@
 namespace popgrad {
 namespace {
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
+Json number(double x) { return json_number(x); }
 Json number(const Real& x) { return isfinite(x) ? Json(to_text(x)) : Json(nullptr); }
 
 // Calls f(run, k) for every row of every trajectory.

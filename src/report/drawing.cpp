@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "io/atomic_file.hpp"
+#include "io/temporary_folder.hpp"
 #include "popgrad/error.hpp"
 #include "report/plot_scripts.hpp"
 
@@ -98,32 +99,6 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
   return true;
 }
 
-// ---- folders -------------------------------------------------------------------------------
-
-// Pictures are drawn in a folder of their own and moved when all are there, so an old figure is
-// never half overwritten.
-class DrawingFolder {
- public:
-  explicit DrawingFolder(const fs::path& beside) {
-    std::string name = (beside / ".figure-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      reject("popgrad", "--output", beside.string(),
-             fmt::format("cannot be written: {}; name a folder that can", std::strerror(errno)));
-    }
-    path_ = name;
-  }
-  DrawingFolder(const DrawingFolder&) = delete;
-  DrawingFolder& operator=(const DrawingFolder&) = delete;
-  ~DrawingFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // The script that is laid beside its data: how it came about, the common look, the figure.
 std::string whole_script(const Drawing& drawing) {
   const std::string_view style = plot_script("style");
@@ -155,7 +130,8 @@ std::vector<fs::path> draw(const Drawing& drawing) {
     reject("popgrad", "--output", folder.string(),
            fmt::format("cannot be made: {}; name a folder that can", failure.message()));
   }
-  const DrawingFolder room(folder);
+  // Drawn apart and moved when all are there, so an old figure is never half overwritten.
+  const TemporaryFolder room(folder, ".figure");
   std::vector<FigureFile> files = drawing.files;
   const std::string script = drawing.name + ".gp";
   files.push_back({script, whole_script(drawing)});

@@ -6,12 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "io/json_number.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad {
 namespace {
-
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
 
 Json trial_json(const Trial& trial) {
   Json point = Json::object();
@@ -19,7 +18,7 @@ Json trial_json(const Trial& trial) {
   return {{"point", point},
           {"seed", trial.seed},
           {"verdict", name_of(trial.verdict)},
-          {"margin", number(trial.margin)},
+          {"margin", json_number(trial.margin)},
           {"what", trial.what}};
 }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "io/json_number.hpp"
+
 namespace popgrad {
 namespace {
 
@@ -38,14 +40,12 @@ std::string verdict_word(const Finding& finding) {
   return finding.lacks_data ? "needs data" : name_of(finding.verdict);
 }
 
-Json number(double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); }
-
 Json evidence_json(const Evidence& item) {
   return {{"kind", name_of(item.kind)},
           {"what", item.what},
           {"verdict", name_of(item.verdict)},
-          {"measured", number(item.measured)},
-          {"allowed", number(item.allowed)},
+          {"measured", json_number(item.measured)},
+          {"allowed", json_number(item.allowed)},
           {"reason", item.reason},
           {"detail", item.detail}};
 }
@@ -175,8 +175,8 @@ Json verdict_json(const Verification& v) {
     Json margin = nullptr;
     if (const Evidence* tightest = finding.examination.tightest()) {
       margin = {{"what", tightest->what},
-                {"measured", number(tightest->measured)},
-                {"allowed", number(tightest->allowed)}};
+                {"measured", json_number(tightest->measured)},
+                {"allowed", json_number(tightest->allowed)}};
     }
     Json item{{"id", s.id},
               {"claim", s.claim},
