@@ -126,10 +126,10 @@ Distance distance_of_flows(const Training<double>& training, std::string_view va
   SolveRequest<double> request;
   request.end = 100;
   request.save_at = equally_spaced(0.0, 100.0, 51);
-  request.relative_tolerance = 1e-12;
+  request.relative_tolerance = 1e-13;
   // From scratch all begins at the size of 1/T.
   request.absolute_tolerance =
-      1e-14 * std::min(1.0, length.usual / static_cast<double>(training.bigrams.context));
+      1e-15 * std::min(1.0, length.usual / static_cast<double>(training.bigrams.context));
   request.find_events = false;
   const Trajectory<double> full = solve(forget_type(PopulationFlow<double>(training)), request);
   AnyRung<double> reduced = forget_type(ReducedFlow<double>(training));
@@ -156,7 +156,7 @@ Evidence agreement(const Setting& setting, const std::string& start, const Dista
   const double rounding = 1e-14 * found.sensitivity;
   return bounded(EvidenceKind::numerical, "full minus reduced flow, from " + start,
                  found.largest / found.size, setting.allow(std::max(1e-10, rounding)),
-                 "a hundred times the solver's 1e-12, or the growth of rounding",
+                 "a thousand times the solver's 1e-13, which grow with it, or the growth of rounding",
                  fmt::format("an error of the start grows {:.2g}-fold", found.sensitivity));
 }
 
