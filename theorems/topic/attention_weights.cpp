@@ -116,12 +116,12 @@ std::vector<RoundedMinimum> minima_over_topics(const Setting& setting,
 
 double order_in_active(const Setting& setting, const MakeRoundedValue& value, bool narrow,
                        const OverTopics& found) {
-  const auto far = minima_over_topics(setting, value, narrow, 128);
+  const auto far = minima_over_topics(setting, value, narrow, 1024);
   const double v = narrow ? static_cast<double>(far.back().law.words) : 1;
   const double c = weight_of(far.back(), narrow) / static_cast<double>(far.back().law.active) / v;
   // Elsewhere than at the usual point small tau have corrections of order 1/tau of any size.
   const Index beyond = setting.only_what_varies ? 16 : 1;
-  const auto factor = beyond * static_cast<Index>(std::min(100.0, std::ceil(2 / c)));
+  const auto factor = beyond * static_cast<Index>(std::min(1000.0, std::ceil(2 / c)));
   if (factor <= 1 && !found.weight.empty()) return log_log_slope(found.active, found.weight);
   std::vector<double> active, weight;
   for (const RoundedMinimum& m : minima_over_topics(setting, value, narrow, factor)) {
