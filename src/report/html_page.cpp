@@ -101,6 +101,21 @@ std::string with_own_ids(std::string_view svg, std::string_view prefix) {
   return text;
 }
 
+// gnuplot's names of plots would show up as hints under the pointer.
+std::string without_titles(std::string_view svg) {
+  constexpr std::string_view open = "<title>";
+  constexpr std::string_view close = "</title>";
+  std::string text;
+  while (true) {
+    const std::size_t begin = svg.find(open);
+    text += svg.substr(0, begin);
+    if (begin == std::string_view::npos) return text;
+    const std::size_t end = svg.find(close, begin);
+    if (end == std::string_view::npos) return text;
+    svg.remove_prefix(end + close.size());
+  }
+}
+
 }  // namespace
 
 std::string html_text(std::string_view text) {
@@ -136,7 +151,7 @@ std::string inline_picture(std::string_view svg, std::string_view prefix,
   // gnuplot's fixed width and height would not let a phone shrink it; the viewBox stays.
   return with_own_ids(
       fmt::format("{} role=\"img\" aria-label=\"{}\"", head, html_text(description)) +
-          std::string(svg.substr(end)),
+          without_titles(svg.substr(end)),
       fmt::format("{}-", prefix));
 }
 
