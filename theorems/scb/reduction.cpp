@@ -154,10 +154,11 @@ Distance distance_of_flows(const Training<double>& training, std::string_view va
 Evidence agreement(const Setting& setting, const std::string& start, const Distance& found) {
   // V has entries of order one, whose rounding grows as the solution does.
   const double rounding = 1e-14 * found.sensitivity;
-  return bounded(EvidenceKind::numerical, "full minus reduced flow, from " + start,
-                 found.largest / found.size, setting.allow(std::max(1e-10, rounding)),
-                 "a thousand times the solver's 1e-13, which grow with it, or the growth of rounding",
-                 fmt::format("an error of the start grows {:.2g}-fold", found.sensitivity));
+  return bounded(
+      EvidenceKind::numerical, "full minus reduced flow, from " + start, found.largest / found.size,
+      setting.allow(std::max(1e-10, rounding)),
+      "a thousand times the solver's 1e-13, which grow with it, or the growth of rounding",
+      fmt::format("an error of the start grows {:.2g}-fold", found.sensitivity));
 }
 
 // What the two hypotheses say of an instance that is tilted or displaced.
