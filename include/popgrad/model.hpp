@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "popgrad/parameters.hpp"
+#include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -54,6 +55,9 @@ class Model {
 
   /// From training to the closed form, in order.
   [[nodiscard]] virtual std::vector<LadderStep> ladder() const = 0;
+
+  /// What to look for along the trajectories of any rung that has the observable.
+  [[nodiscard]] virtual std::vector<Regime> regimes() const = 0;
 
   /// The rung at these parameters. Throws InputError.
   [[nodiscard]] virtual AnyRung<double> rung(std::string_view name, const Parameters& p,

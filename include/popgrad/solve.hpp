@@ -42,6 +42,9 @@ struct SolveRequest {
   std::size_t step_budget = 10'000'000;
   bool keep_states = false;
   bool find_events = true;
+  /// Observe at the ends of the steps and at three points inside each, for regimes: where the
+  /// solution moves fast, there the rows are dense. At most 2^17 rows, thinned evenly beyond.
+  bool observe_steps = false;
   bool find_blow_up = true;
   /// Called about every 256 steps with the time reached; returns true to stop
   /// (Ending::interrupted).

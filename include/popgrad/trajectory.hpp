@@ -41,7 +41,7 @@ struct Event {
   T t{};
   std::string column;
   T value{};
-  /// Of t; 0: not estimated.
+  /// Of t, as an absolute error bound in practice, not in proof; 0: not estimated.
   double uncertainty = 0;
 };
 
@@ -51,9 +51,11 @@ struct Trajectory {
   std::vector<T> t;                  ///< save points reached
   std::vector<std::vector<T>> rows;  ///< one a save point
   std::vector<Vector<T>> states;     ///< one a save point, if asked for
-  Vector<T> last_state;              ///< at outcome.t_reached (for a checkpoint)
-  Vector<T> last_memory;             ///< of the optimiser then; empty for flows and plain steps
-  std::vector<Event<T>> events;      ///< in order of time
+  std::vector<T> step_t;             ///< ends of the solver's steps and points inside, if asked for
+  std::vector<std::vector<T>> step_rows;  ///< observables there
+  Vector<T> last_state;                   ///< at outcome.t_reached (for a checkpoint)
+  Vector<T> last_memory;         ///< of the optimiser then; empty for flows and plain steps
+  std::vector<Event<T>> events;  ///< in order of time
   Outcome outcome;
 };
 

@@ -16,6 +16,7 @@
 #include "io/table.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
+#include "report/regime_table.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -26,10 +27,11 @@ struct Side {
 };
 
 // What separates a random rung from the flow, cause by cause.
-void print_error_budget(const CommonOptions& options, const Model& model, const RungInfo& random,
-                        const RungInfo& flow, const Parameters& parameters,
+void print_error_budget(const CommonOptions& all_options, const Model& model,
+                        const RungInfo& random, const RungInfo& flow, const Parameters& parameters,
                         const std::vector<Trajectory<double>>& samples,
                         const std::vector<double>& times, const Report& report) {
+  const CommonOptions options = without_events(all_options);
   CommonOptions steps = options;
   steps.runs.reset();
   steps.batch.reset();
@@ -136,6 +138,11 @@ int compare_rungs(const CLI::App& command, const CompareOptions& options, const 
       table.columns.push_back(fmt::format("{}_{}_deviation", column, a.info.name));
       for (std::size_t k = 0; k < times.size(); ++k) table.rows[k].push_back(left.deviation[k]);
     }
+  }
+  if (!to_stdout) {
+    const std::string regimes =
+        regime_table({{a.info.name, regime_times(a.runs)}, {b.info.name, regime_times(b.runs)}});
+    if (!regimes.empty()) fmt::print("\n{}", regimes);
   }
   if (!to_stdout && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
     print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);

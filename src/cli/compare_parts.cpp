@@ -15,7 +15,10 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
                                         const Report& report) {
   const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
   if (walks(info)) {
-    return produce_walks(rung, walk_request(options, info), {}, report);
+    std::vector<Trajectory<double>> runs =
+        produce_walks(rung, walk_request(options, info), {}, report);
+    if (!options.no_events) find_regimes_of_walks(runs, model, info);
+    return runs;
   }
   SolveRequest<double> request = solve_request<double>(options, info);
   if (!times.empty()) {
@@ -24,19 +27,61 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
   }
   request.relative_tolerance *= tolerance_factor;
   request.absolute_tolerance *= tolerance_factor;
-  request.find_events = false;
-  return {produce_flow<double>(rung, info, request, false, nullptr, report)};
+  request.find_events = !options.no_events;
+  request.observe_steps = !options.no_events;
+  Trajectory<double> run = produce_flow<double>(rung, info, request, false, nullptr, report);
+  if (!options.no_events) find_regimes_of_flow(run, rung, model, info, request, report);
+  return {std::move(run)};
 }
 
-int status_of(const std::vector<Trajectory<double>>& runs) {
+namespace {
+
+// What became of the first run that did not reach its end; empty if all did.
+std::string failure_of(const std::vector<Trajectory<double>>& runs) {
   for (const Trajectory<double>& run : runs) {
-    if (run.outcome.ending != Ending::reached_end) {
-      fmt::print(stderr, "popgrad: a run stopped at t = {:.6g}: {}\n", run.outcome.t_reached,
-                 describe(run.outcome.ending));
-      return numerical_failure;
+    if (run.outcome.ending == Ending::reached_end) continue;
+    return fmt::format("a run stopped at t = {:.6g}: {}", run.outcome.t_reached,
+                       describe(run.outcome.ending));
+  }
+  return {};
+}
+
+}  // namespace
+
+int status_of(const std::vector<Trajectory<double>>& runs) {
+  const std::string failure = failure_of(runs);
+  if (failure.empty()) return success;
+  fmt::print(stderr, "popgrad: {}\n", failure);
+  return numerical_failure;
+}
+
+void require_ends(const std::vector<Trajectory<double>>& runs) {
+  const std::string failure = failure_of(runs);
+  if (!failure.empty()) throw std::runtime_error(failure);
+}
+
+std::vector<RungRegimes> regimes_of_rungs(const CommonOptions& options, const Model& model,
+                                          const Report& report) {
+  constexpr int standard_runs = 8;
+  std::vector<RungRegimes> made;
+  const std::vector<RungInfo> rungs = model.rungs();
+  for (std::size_t k = 0; k < rungs.size(); ++k) {
+    const auto count = static_cast<double>(rungs.size());
+    const Report part = [&](double done) {
+      return report((static_cast<double>(k) + done) / count);
+    };
+    CommonOptions own = options;
+    if (!own.runs && rungs[k].kind == RungKind::random) own.runs = standard_runs;
+    try {
+      const Parameters parameters = gather_parameters(own, model, rungs[k].name);
+      const auto runs = produce(own, model, rungs[k], parameters, {}, 1.0, part);
+      if (report((static_cast<double>(k) + 1) / count)) break;
+      if (failure_of(runs).empty()) made.push_back({rungs[k].name, regime_times(runs)});
+    } catch (const InputError&) {
+      // The rung is for instances of another form.
     }
   }
-  return success;
+  return made;
 }
 
 std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const Model& model,
@@ -70,7 +115,9 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
   if (info.kind != RungKind::random) request.runs = 1;
   if (!fresh_starts) {
     const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
-    return produce_walks(rung, request, {}, report);
+    std::vector<Trajectory<double>> runs = produce_walks(rung, request, {}, report);
+    if (!options.no_events) find_regimes_of_walks(runs, model, info);
+    return runs;
   }
   std::vector<Trajectory<double>> runs;
   const std::uint32_t count = request.runs;
@@ -82,6 +129,7 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
                      return report((run + part) / count);
                    }).front());
   }
+  if (!options.no_events) find_regimes_of_walks(runs, model, info);
   return runs;
 }
 

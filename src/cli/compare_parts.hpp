@@ -7,6 +7,7 @@
 
 #include "cli/options.hpp"
 #include "cli/produce.hpp"
+#include "report/regime_table.hpp"
 
 namespace popgrad::cli {
 
@@ -21,6 +22,7 @@ struct CompareOptions {
 };
 
 /// A rung's runs: of a flow one, at `times` if there are any, with tolerances times the factor.
+/// With regimes among their events unless the options say not to look for them.
 std::vector<Trajectory<double>> produce(const CommonOptions& options, const Model& model,
                                         const RungInfo& info, const Parameters& parameters,
                                         const std::vector<double>& times, double tolerance_factor,
@@ -34,6 +36,19 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
 
 /// Exit status of runs, told on standard error where one did not reach its end.
 int status_of(const std::vector<Trajectory<double>>& runs);
+/// Throws std::runtime_error where a run did not reach its end.
+void require_ends(const std::vector<Trajectory<double>>& runs);
+
+/// Without events and regimes, for what only asks for rows.
+inline CommonOptions without_events(CommonOptions options) {
+  options.no_events = true;
+  return options;
+}
+
+/// Regimes of every rung of the model that the instance and the options make and that ends well;
+/// eight runs of a random rung unless the options say how many.
+std::vector<RungRegimes> regimes_of_rungs(const CommonOptions& options, const Model& model,
+                                          const Report& report);
 
 /// `compare MODEL RUNG --with FILE`.
 int compare_with_recorded(const CLI::App& command, const CompareOptions& options,

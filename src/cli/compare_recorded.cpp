@@ -15,6 +15,7 @@
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "report/figure_maker.hpp"
+#include "report/regime_table.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -100,13 +101,10 @@ CrossCheck judge(const Judging& j, const RungInfo& info, const RungInfo& sampled
                  std::vector<Trajectory<double>>* kept = nullptr) {
   if (info.name == sampled.name) return cross_check(j.recorded, ensemble, nullptr, j.request);
   const Parameters p = gather_parameters(j.common, j.model, {info.name, sampled.name});
+  const CommonOptions common = kept != nullptr ? j.common : without_events(j.common);
   std::vector<Trajectory<double>> runs =
-      produce_at(j.common, j.model, info, p, j.times, j.report, j.options.fresh_starts);
-  for (const Trajectory<double>& run : runs) {
-    if (run.outcome.ending == Ending::reached_end) continue;
-    throw std::runtime_error(fmt::format("stops at t = {:.6g}: {}", run.outcome.t_reached,
-                                         describe(run.outcome.ending)));
-  }
+      produce_at(common, j.model, info, p, j.times, j.report, j.options.fresh_starts);
+  require_ends(runs);
   for (const std::string& column : j.recorded.front().columns) {
     const auto& known = runs.front().columns;
     if (std::find(known.begin(), known.end(), column) == known.end()) {
@@ -153,6 +151,45 @@ void print_verdict(const Judging& j, const CrossCheck& check) {
       *first->first_outside, first->column, where->label, first->largest, first->time_of_largest);
 }
 
+// The recorded runs as rows that regimes are looked for in, without their mean.
+std::vector<Trajectory<double>> trajectories_of(const std::vector<RecordedRun>& recorded,
+                                                const Model& model) {
+  std::vector<Trajectory<double>> runs;
+  const std::vector<Regime> regimes = model.regimes();
+  for (const RecordedRun& run : recorded) {
+    if (run.averaged > 1) continue;
+    Trajectory<double> rows;
+    rows.columns = run.columns;
+    rows.t = run.t;
+    for (std::size_t k = 0; k < run.t.size(); ++k) {
+      std::vector<double>& row = rows.rows.emplace_back();
+      for (const auto& values : run.values) row.push_back(values[k]);
+    }
+    rows.events = find_regimes<double>(rows, regimes, SeriesKind::sampled);
+    runs.push_back(std::move(rows));
+  }
+  return runs;
+}
+
+void print_regimes(const Judging& j, const RungInfo& sampled,
+                   const std::vector<Trajectory<double>>& ensemble,
+                   const std::vector<Trajectory<double>>& centre) {
+  if (j.common.no_events) return;
+  const auto only_recorded = [&](const std::vector<Trajectory<double>>& runs) {
+    std::vector<RegimeTime> times = regime_times(runs);
+    const auto& known = j.recorded.front().columns;
+    std::erase_if(times, [&](const RegimeTime& time) {
+      return std::find(known.begin(), known.end(), time.column) == known.end();
+    });
+    return times;
+  };
+  std::vector<RungRegimes> rungs{{"recorded", regime_times(trajectories_of(j.recorded, j.model))},
+                                 {sampled.name, only_recorded(ensemble)}};
+  if (!centre.empty()) rungs.push_back({j.rung.name, only_recorded(centre)});
+  const std::string table = regime_table(rungs);
+  if (!table.empty()) fmt::print("\n{}", table);
+}
+
 // Which rung of the ladder explains the runs best.
 void print_ladder(const Judging& j, const RungInfo& sampled,
                   const std::vector<Trajectory<double>>& ensemble) {
@@ -190,10 +227,11 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
   }
 }
 
-// Per observable: centre and half band, then the recorded runs and their deviations.
+// Per observable: centre (null: the mean of the ensemble) and half band, then the recorded runs and
+// their deviations.
 Trajectory<double> table_of(const Judging& j, const CrossCheck& check,
                             const std::vector<Trajectory<double>>& ensemble,
-                            const std::vector<Trajectory<double>>& centre) {
+                            const Trajectory<double>* centre) {
   Trajectory<double> table;
   table.t = j.times;
   table.rows.resize(j.times.size());
@@ -206,8 +244,7 @@ Trajectory<double> table_of(const Judging& j, const CrossCheck& check,
   for (std::size_t c = 0; c < j.recorded.front().columns.size(); ++c) {
     const std::string& column = j.recorded.front().columns[c];
     const Band spread = band(ensemble, column);
-    const bool own_centre = !centre.empty() && centre.size() == 1;
-    add(column + "_expected", own_centre ? curve(centre.front(), column) : spread.mean);
+    add(column + "_expected", centre != nullptr ? curve(*centre, column) : spread.mean);
     std::vector<double> half = spread.deviation;
     for (double& s : half) s *= check.bound;
     add(column + "_band", half);
@@ -288,11 +325,12 @@ int judge_runs(Judging& j, const Words& words) {
         check.own_largest);
     print_check(check, j.recorded);
     print_verdict(j, check);
+    print_regimes(j, sampled, ensemble, centre);
     if (!j.options.no_ladder) print_ladder(j, sampled, ensemble);
   }
   const bool with_centre = centre.size() == 1 && j.rung.kind != RungKind::random;
   Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : ensemble,
-                                      with_centre ? centre : std::vector<Trajectory<double>>{});
+                                      with_centre ? &centre.front() : nullptr);
   if (!j.options.plot.empty()) draw_check(j, check, table, words);
   if (!j.common.output.empty()) {
     RunRecord<double> record;

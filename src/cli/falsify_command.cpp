@@ -48,6 +48,21 @@ std::vector<SearchRecord> plan(const FalsifyOptions& o) {
   return records;
 }
 
+// The searches that are done, and of an earlier record those that are not among them.
+Json document_of(const std::vector<SearchRecord>& done, const Json& earlier,
+                 const std::string& command) {
+  Json document = search_json(done, command);
+  if (earlier.is_null()) return document;
+  for (const Json& search : earlier.at("searches")) {
+    const bool made = std::any_of(done.begin(), done.end(), [&](const SearchRecord& record) {
+      return search.at("id") == record.statement->id && search.at("control") == record.control &&
+             search.at("seed") == record.seed;
+    });
+    if (!made) document["searches"].push_back(search);
+  }
+  return document;
+}
+
 int execute(const FalsifyOptions& o, const Words& words) {
   std::vector<SearchRecord> records = plan(o);
   const bool to_file = !o.output.empty();
@@ -90,12 +105,9 @@ int execute(const FalsifyOptions& o, const Words& words) {
       record.result = falsify(*record.statement, request);
       ++done;
       if (to_file) {
-        write_atomically(
-            o.output,
-            search_json({records.begin(), records.begin() + static_cast<std::ptrdiff_t>(done)},
-                        command)
-                    .dump() +
-                "\n");
+        const std::vector<SearchRecord> made(records.begin(),
+                                             records.begin() + static_cast<std::ptrdiff_t>(done));
+        write_atomically(o.output, document_of(made, earlier, command).dump() + "\n");
       }
       if ((stopped = record.result.stopped)) break;
     }

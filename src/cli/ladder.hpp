@@ -9,6 +9,7 @@
 #include "cli/produce.hpp"
 #include "popgrad/compare.hpp"
 #include "report/drawing.hpp"
+#include "report/regime_table.hpp"
 
 namespace popgrad::cli {
 
@@ -27,6 +28,7 @@ struct LadderCost {
   Json parameters = Json::object();  ///< of both rungs
   double end = 0;
   std::vector<ObservableCost> observables;  ///< those that both rungs have
+  std::vector<RungRegimes> regimes;         ///< of both rungs
   std::string failure;                      ///< why the step cannot be made on this instance
 };
 

@@ -54,13 +54,9 @@ void compare_step(LadderCost& cost, const CommonOptions& common, const Model& mo
   cost.end = times.back();
   const auto left = produce_at(own, model, finer, parameters, times, report);
   const auto right = produce_at(own, model, coarser, parameters, times, report);
-  for (const auto* runs : {&left, &right}) {
-    for (const Trajectory<double>& run : *runs) {
-      if (run.outcome.ending == Ending::reached_end) continue;
-      throw std::runtime_error(fmt::format("a run stopped at t = {:.6g}: {}", run.outcome.t_reached,
-                                           describe(run.outcome.ending)));
-    }
-  }
+  require_ends(left);
+  require_ends(right);
+  cost.regimes = {{finer.name, regime_times(left)}, {coarser.name, regime_times(right)}};
   const auto& others = right.front().columns;
   for (const std::string& column : left.front().columns) {
     if (std::find(others.begin(), others.end(), column) == others.end()) continue;
@@ -177,6 +173,8 @@ std::string ladder_table(const std::vector<LadderCost>& costs) {
                           o.distance.column, o.distance.largest, o.distance.time_of_largest,
                           o.relative(), shown(o.standard_error), shown(o.spread));
     }
+    const std::string regimes = regime_table(cost.regimes, "  ");
+    if (!regimes.empty()) text += "\n" + regimes;
     text += "\n";
   }
   return text;

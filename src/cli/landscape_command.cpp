@@ -405,18 +405,20 @@ Action add_landscape(CLI::App& app, const Words& words) {
     const Model& model = find_model("topic");
     if (sliced) {
       check_meaning(*command, find_rung(model, o->around));
-      refuse_options(*command, {"--runs", "--save", "--save-at", "--digits", "--states", "--audit"},
-                     "has no meaning here: a slice is taken around one end, in double");
+      refuse_options(
+          *command,
+          {"--runs", "--save", "--save-at", "--digits", "--states", "--audit", "--no-events"},
+          "has no meaning here: a slice is taken around one end, in double");
       refuse_options(*command, {"--at", "--grid", "--alpha", "--beta", "--tolerance"},
                      "is for the landscape of (alpha, beta); leave out --around");
       const Parameters p = gather_parameters(*o->common, model, o->around);
       return slices(*o, p);
     }
-    refuse_options(
-        *command,
-        {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--runs", "--save",
-         "--save-at", "--method", "--rtol", "--atol", "--digits", "--states", "--audit"},
-        "is for the training of --around RUNG; give that as well");
+    refuse_options(*command,
+                   {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--runs",
+                    "--save", "--save-at", "--method", "--rtol", "--atol", "--digits", "--states",
+                    "--audit", "--no-events"},
+                   "is for the training of --around RUNG; give that as well");
     // Of the model only what makes the law, and the value.
     Parameters p("topic", Json::object());
     if (!o->common->instance.empty()) {

@@ -30,6 +30,10 @@ void list_models() {
           rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
           rung.default_end, defaults_of_steps(rung), "", rung.columns);
     }
+    fmt::print("\n  regimes, events of every rung that has the observable\n");
+    for (const Regime& regime : model->regimes()) {
+      fmt::print("    {:<20} of {}: {}\n", regime.name, regime.column, describe(regime.kind));
+    }
     fmt::print("\n  parameters (flags, or keys of --instance and --config)\n");
     for (const ParameterInfo& p : model->parameters()) {
       std::string tail = p.help;

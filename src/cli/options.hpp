@@ -28,6 +28,7 @@ struct CommonOptions {
   int jobs = 0;
   bool states = false;
   bool audit = false;
+  bool no_events = false;
   bool quiet = false;
   /// Model parameters given as flags, by name.
   std::map<std::string, std::string> flags;

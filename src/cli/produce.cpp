@@ -116,6 +116,89 @@ std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkR
   return runs;
 }
 
+namespace {
+
+constexpr double looser = 100;
+constexpr std::size_t even_times = 1025;
+constexpr std::size_t early_times = 256;
+constexpr double earliest = 1e-6;
+
+// A closed form costs little, so it is looked at on evenly spaced times and, for what happens
+// early, on a geometric sequence.
+template <class T>
+Trajectory<T> observed_finely(const AnyRung<T>& rung, const T& end) {
+  std::vector<T> times = equally_spaced(T(0), end, even_times);
+  for (std::size_t k = 0; k < early_times; ++k) {
+    const double share = static_cast<double>(k) / static_cast<double>(early_times);
+    times.push_back(end * T(std::pow(earliest, 1 - share)));
+  }
+  std::sort(times.begin(), times.end());
+  Trajectory<T> fine;
+  fine.columns = rung.columns;
+  for (const T& t : times) {
+    std::vector<T> row(rung.columns.size());
+    rung.observe(rung.state_at(t), t, row);
+    fine.step_t.push_back(t);
+    fine.step_rows.push_back(std::move(row));
+  }
+  return fine;
+}
+
+template <class T>
+void append_events(std::vector<Event<T>>& events, std::vector<Event<T>> more) {
+  events.insert(events.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event<T>& a, const Event<T>& b) { return a.t < b.t; });
+}
+
+}  // namespace
+
+template <class T>
+void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Model& model,
+                          const RungInfo& info, SolveRequest<T> request, const Report& report) {
+  if (!run.outcome.usable() || run.t.empty()) return;
+  std::vector<Regime> regimes = model.regimes();
+  // What the rung finds itself is sharper.
+  std::erase_if(regimes, [&](const Regime& regime) {
+    return std::any_of(rung.events.begin(), rung.events.end(),
+                       [&](const EventFinder<T>& finder) { return finder.name == regime.name; });
+  });
+  if (info.kind == RungKind::closed_form) {
+    const Trajectory<T> fine = observed_finely(rung, run.t.back());
+    append_events(run.events, find_regimes<T>(fine, regimes, SeriesKind::smooth));
+    return;
+  }
+  append_events(run.events, find_regimes<T>(run, regimes, SeriesKind::smooth));
+  if (run.events.empty() || run.step_t.empty()) return;
+  request.save_at.clear();
+  request.relative_tolerance *= T(looser);
+  request.absolute_tolerance *= T(looser);
+  request.on_progress = [&](double) { return report(1.0); };
+  Trajectory<T> loose = solve(rung, request);
+  if (!loose.outcome.usable()) return;
+  append_events(loose.events, find_regimes<T>(loose, regimes, SeriesKind::smooth));
+  run.events = confirmed(std::move(run.events), loose.events, run.outcome.notes);
+}
+
+void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& model,
+                           const RungInfo& info) {
+  const std::vector<Regime> regimes = model.regimes();
+  const SeriesKind kind = info.kind == RungKind::random ? SeriesKind::sampled : SeriesKind::smooth;
+  // What was interrupted goes on from a checkpoint, and is looked at when it is whole.
+  for (const Trajectory<double>& run : runs) {
+    if (run.outcome.ending == Ending::interrupted) return;
+  }
+  for (Trajectory<double>& run : runs) {
+    if (!run.outcome.usable()) continue;
+    append_events(run.events, find_regimes<double>(run, regimes, kind));
+  }
+}
+
+template void find_regimes_of_flow(Trajectory<double>&, const AnyRung<double>&, const Model&,
+                                   const RungInfo&, SolveRequest<double>, const Report&);
+template void find_regimes_of_flow(Trajectory<Real>&, const AnyRung<Real>&, const Model&,
+                                   const RungInfo&, SolveRequest<Real>, const Report&);
 template Trajectory<double> produce_flow(const AnyRung<double>&, const RungInfo&,
                                          SolveRequest<double>, bool, const Trajectory<double>*,
                                          const Report&);

@@ -3,6 +3,7 @@
 #include <boost/version.hpp>
 #include <filesystem>
 
+#include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/ladder.hpp"
@@ -27,6 +28,7 @@ struct ReportOptions {
                                    "scan-snap-transition", "scb-phase",          "scb-training",
                                    "topic-stages",         "topic-landscape"};
   bool no_ladders = false;
+  bool no_regimes = false;
 };
 
 std::vector<std::string> chosen_figures(const ReportOptions& o) {
@@ -96,6 +98,23 @@ int execute(const ReportOptions& o, const Words& words) {
                                  read_file(scratch.path() / (drawing.name + ".svg")), command}});
     }
   }
+  if (!o.no_regimes && !interrupted()) {
+    CommonOptions common;
+    common.seed = o.verification.seed;
+    common.jobs = o.verification.jobs;
+    Progress bar("regimes", o.verification.quiet);
+    double done = 0;
+    for (const auto& model : models()) {
+      const auto count = static_cast<double>(models().size());
+      std::vector<RungRegimes> rungs = regimes_of_rungs(common, *model, [&](double part) {
+        bar.update((done + part) / count, model->name());
+        return interrupted();
+      });
+      done += 1;
+      if (interrupted()) break;
+      report.regimes.push_back({model->name(), std::move(rungs)});
+    }
+  }
   if (!interrupted()) {
     Progress bar("figures", o.verification.quiet);
     for (const std::string& name : pictures) {
@@ -140,6 +159,7 @@ Action add_report(CLI::App& app, const Words& words) {
                    "figures by name, separated by commas; all; or none (default: two a model)")
       ->delimiter(',');
   command->add_flag("--no-ladders", o->no_ladders, "leave out what each assumption costs");
+  command->add_flag("--no-regimes", o->no_regimes, "leave out when regimes set in");
   command->footer("Exit status as of 'popgrad verify'.");
   return [o, words] { return execute(*o, words); };
 }

@@ -11,10 +11,13 @@
 #include "cli/progress.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/error.hpp"
+#include "report/regime_table.hpp"
 #include "report/verdict_table.hpp"
 
 namespace popgrad::cli {
 namespace {
+
+constexpr std::size_t most_events_told = 20;
 
 struct RunOptions {
   std::shared_ptr<CommonOptions> common;
@@ -31,22 +34,40 @@ Ending worst_ending(const std::vector<Trajectory<T>>& runs) {
   return worst;
 }
 
+// 17 digits of one number say little beside its uncertainty; what is not uncertain keeps all.
+template <class T>
+std::string time_with_uncertainty(const Event<T>& event) {
+  if (!(event.uncertainty > 0)) return to_text(event.t);
+  return with_uncertainty(to_double(event.t), event.uncertainty);
+}
+
 template <class T>
 void tell(const RunRecord<T>& record, const CommonOptions& options) {
   if (options.quiet) return;
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Trajectory<T>& run = record.runs[k];
     const std::string which = record.ensemble ? fmt::format("run {}: ", k) : std::string{};
+    std::size_t told = 0;
     for (const Event<T>& event : run.events) {
       if (record.ensemble && event.name != "blow-up") continue;
+      if (++told > most_events_told) {
+        fmt::print(stderr, "popgrad: and {} events more; -o FILE.json has all\n",
+                   run.events.size() - most_events_told);
+        break;
+      }
       fmt::print(stderr, "popgrad: {}{} of {} at t = {}\n", which, event.name, event.column,
-                 to_text(event.t));
+                 time_with_uncertainty(event));
     }
     if (run.outcome.ending == Ending::reached_end) continue;
     std::string why = describe(run.outcome.ending);
     if (run.outcome.ending == Ending::diverged) why += ": " + run.outcome.notes.back();
     fmt::print(stderr, "popgrad: {}stopped at t = {:.17g}: {}\n", which, run.outcome.t_reached,
                why);
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if (record.ensemble) {
+      fmt::print(stderr, "{}", regime_table({{record.rung, regime_times(record.runs)}}));
+    }
   }
   if (record.audit) fmt::print(stderr, "{}", audit_table(*record.audit));
   fmt::print(stderr, "popgrad: made by: {}\n", record.command);
@@ -69,6 +90,20 @@ int finish(const RunRecord<T>& record, const CommonOptions& options, const Words
         checkpoint, to_file ? " -o " + options.output : "");
   }
   return worst == Ending::reached_end || worst == Ending::blew_up ? success : numerical_failure;
+}
+
+template <class T>
+Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
+                               const RungInfo& info, const AnyRung<T>& rung,
+                               const Checkpoint<T>& earlier, const Report& report) {
+  SolveRequest<T> request = solve_request<T>(options, info);
+  request.find_events = !options.no_events;
+  request.observe_steps = !options.no_events;
+  Trajectory<T> run =
+      produce_flow(rung, info, request, options.end.empty() && options.save_at.empty(),
+                   earlier.runs.empty() ? nullptr : &earlier.runs.front(), report);
+  if (!options.no_events) find_regimes_of_flow(run, rung, model, info, request, report);
+  return run;
 }
 
 template <class T>
@@ -98,14 +133,13 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       const WalkRequest request = walk_request(options, info);
       record.ensemble = request.runs > 1;
       record.runs = produce_walks(rung, request, earlier.runs, report);
+      if (!options.no_events) find_regimes_of_walks(record.runs, model, info);
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }
       return finish(record, options, words);
     }
-    record.runs = {produce_flow(rung, info, solve_request<double>(options, info),
-                                options.end.empty() && options.save_at.empty(),
-                                earlier.runs.empty() ? nullptr : &earlier.runs.front(), report)};
+    record.runs = {flow_with_events<double>(options, model, info, rung, earlier, report)};
     if (options.audit || parameters.has("corpus")) {
       record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       if (!record.audit && options.audit) {
@@ -115,9 +149,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
     record.state_names = rung.state_names;
-    record.runs = {produce_flow(rung, info, solve_request<Real>(options, info),
-                                options.end.empty() && options.save_at.empty(),
-                                earlier.runs.empty() ? nullptr : &earlier.runs.front(), report)};
+    record.runs = {flow_with_events<Real>(options, model, info, rung, earlier, report)};
   }
   return finish(record, options, words);
 }

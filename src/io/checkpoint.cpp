@@ -60,7 +60,8 @@ void write_checkpoint(const Checkpoint<T>& checkpoint, const std::filesystem::pa
       events.push_back({{"name", event.name},
                         {"t", to_text(event.t)},
                         {"column", event.column},
-                        {"value", to_text(event.value)}});
+                        {"value", to_text(event.value)},
+                        {"uncertainty", to_text(event.uncertainty)}});
     }
     runs.push_back({{"complete", run.outcome.ending == Ending::reached_end},
                     {"t_reached", to_text(run.outcome.t_reached)},
@@ -101,7 +102,8 @@ Checkpoint<T> read_checkpoint(const std::filesystem::path& path) {
         run.events.push_back({event.at("name").get<std::string>(),
                               from_text<T>(event.at("t").get<std::string>()),
                               event.at("column").get<std::string>(),
-                              from_text<T>(event.at("value").get<std::string>())});
+                              from_text<T>(event.at("value").get<std::string>()),
+                              from_text<double>(event.at("uncertainty").get<std::string>())});
       }
       checkpoint.runs.push_back(std::move(run));
     }

@@ -128,7 +128,8 @@ std::string to_json(const RunRecord<T>& record) {
       Json item{{"name", event.name},
                 {"t", number(event.t)},
                 {"column", event.column},
-                {"value", number(event.value)}};
+                {"value", number(event.value)},
+                {"uncertainty", number(event.uncertainty)}};
       if (record.ensemble) item["run"] = run;
       events.push_back(std::move(item));
     }

@@ -111,6 +111,12 @@ class Joma final : public Model {
     };
   }
 
+  [[nodiscard]] std::vector<Regime> regimes() const override {
+    return {{"entropy-minimum", "attention_entropy", RegimeKind::minimum},
+            {"rebound", "attention_entropy", RegimeKind::rebound},
+            {"plateau", "loss", RegimeKind::plateau}};
+  }
+
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,

@@ -135,6 +135,31 @@ std::string ladders(const std::vector<ReportLadder>& all) {
   return text;
 }
 
+std::string regimes_section(const std::vector<ReportRegimes>& all) {
+  std::string text =
+      "<h2 id=\"regimes\">When regimes set in</h2>\n<p>Found in the rows of the usual instance, "
+      "with the definitions that <code>popgrad list</code> gives. The uncertainty is that of the "
+      "time; of several runs, their spread.</p>\n";
+  for (const ReportRegimes& model : all) {
+    HtmlTable table(model.model, {"regime", "observable", "rung", "t", "uncertainty", "runs"});
+    for (const RungRegimes& rung : model.rungs) {
+      for (const RegimeTime& time : rung.times) {
+        table
+            .cell(html_text(time.ordinal == 0 ? time.name
+                                              : fmt::format("{} {}", time.name, time.ordinal + 1)))
+            .cell(fmt::format("<code>{}</code>", html_text(time.column)))
+            .cell(html_text(rung.rung))
+            .number(time.t, "{:.6g}")
+            .number(time.uncertainty, "{:.2g}")
+            .number(static_cast<double>(time.runs), "{:.0f}")
+            .end_row();
+      }
+    }
+    text += table.html(true);
+  }
+  return text;
+}
+
 std::string errata_section() {
   std::string text =
       "<h2 id=\"errata\">Errata</h2>\n<p>Where a paper's formula and the algebra disagree, with "
@@ -182,6 +207,7 @@ std::string html_report(const ReportContent& report) {
       "aria-label=\"Sections\"><ul><li><a href=\"#main\">Verdicts</a></li><li><a "
       "href=\"#evidence\">Evidence</a></li>";
   if (!report.ladders.empty()) body += "<li><a href=\"#ladders\">Ladders</a></li>";
+  if (!report.regimes.empty()) body += "<li><a href=\"#regimes\">Regimes</a></li>";
   if (!report.figures.empty()) body += "<li><a href=\"#figures\">Figures</a></li>";
   if (report.with_errata) body += "<li><a href=\"#errata\">Errata</a></li>";
   body += "<li><a href=\"#made\">How this was made</a></li></ul></nav></header>\n<main>\n";
@@ -190,6 +216,7 @@ std::string html_report(const ReportContent& report) {
   body += "<h2 id=\"evidence\">Evidence</h2>\n";
   for (const Finding& finding : v.findings) body += details(finding);
   if (!report.ladders.empty()) body += ladders(report.ladders);
+  if (!report.regimes.empty()) body += regimes_section(report.regimes);
   if (!report.figures.empty()) {
     body += "<h2 id=\"figures\">Figures</h2>\n<div class=\"figures\">\n";
     for (const ReportPicture& p : report.figures) body += picture(p);

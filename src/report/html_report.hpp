@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/regime_table.hpp"
 #include "report/verdict_table.hpp"
 
 namespace popgrad {
@@ -24,11 +25,18 @@ struct ReportLadder {
   ReportPicture picture;
 };
 
+/// When the regimes of one model set in, on every rung that shows them.
+struct ReportRegimes {
+  std::string model;
+  std::vector<RungRegimes> rungs;
+};
+
 struct ReportContent {
   std::string command;
   std::vector<std::pair<std::string, std::string>> versions;  ///< name, version
   Verification verification;
   std::vector<ReportLadder> ladders;
+  std::vector<ReportRegimes> regimes;
   std::vector<ReportPicture> figures;
   bool with_errata = true;
 };

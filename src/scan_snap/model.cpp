@@ -82,6 +82,13 @@ class ScanSnap final : public Model {
     };
   }
 
+  [[nodiscard]] std::vector<Regime> regimes() const override {
+    // Attention turns fastest where gamma peaks, and is all but frozen after the plateau's entry.
+    return {{"snap", "distinct_entropy_*", RegimeKind::fastest_change},
+            {"snap", "B", RegimeKind::fastest_change},
+            {"plateau", "loss", RegimeKind::plateau}};
+  }
+
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,

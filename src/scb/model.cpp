@@ -186,6 +186,13 @@ class Scb final : public Model {
     };
   }
 
+  [[nodiscard]] std::vector<Regime> regimes() const override {
+    // Stage 1 carries V and A together from 0 to alpha_A alpha_V = 1.
+    return {{"end-of-stage-1", "alpha_V", RegimeKind::settling},
+            {"closest", "dist_P", RegimeKind::minimum},
+            {"plateau", "loss", RegimeKind::plateau}};
+  }
+
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,

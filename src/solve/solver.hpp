@@ -2,6 +2,8 @@
 /// The loop around the steppers: save points, events, blow-up, changes of method, budgets.
 
 #include <algorithm>
+#include <array>
+#include <boost/math/tools/minima.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <optional>
@@ -17,10 +19,12 @@ namespace popgrad::solving {
 
 /// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5.
 inline constexpr Index largest_stiff_dimension = 400;
-/// Interior points of a step at which events are looked for, so that a pair of close crossings is
-/// missed only if it lies within a quarter of an accepted step; skipped for very large states.
+/// Interior points of a step at which events are looked for; skipped for very large states. A pair
+/// of crossings between two of them shows as a turn of the function towards 0, which is followed.
 inline constexpr int event_probes = 3;
 inline constexpr Index largest_probed_dimension = 10'000;
+/// Rows of the steps that are kept; beyond, every second one goes.
+inline constexpr std::size_t most_step_rows = std::size_t{1} << 17;
 
 template <class T>
 class Solver {
@@ -56,6 +60,9 @@ class Solver {
   }
 
  private:
+  /// At the ends of a step and the probes between.
+  using ProbeValues = std::array<T, event_probes + 2>;
+
   // --- one solution, whatever the clock ---
   [[nodiscard]] T time_of(const Vector<T>& y, const T& clock) const {
     return in_arc_ ? y[n_] : clock;
@@ -118,6 +125,7 @@ class Solver {
       return;
     }
     while (next_save_ < request_.save_at.size() && !(t_ < request_.save_at[next_save_])) save(t_);
+    if (request_.observe_steps) add_step_row(t_);
     for (std::size_t k = 0; k < event_values_.size(); ++k) {
       const T value = rung_.events[k].value(initial, t_);
       event_values_[k] = value == value ? value : T(0);
@@ -203,7 +211,9 @@ class Solver {
       stepper_->snap_time(t_);
     }
     const T until = t_ < request_.end ? t_ : request_.end;
-    find_events(until < t_ ? arc_length_at(until) : stepper_->t());
+    const T clock_end = until < t_ ? arc_length_at(until) : stepper_->t();
+    find_events(clock_end);
+    observe_step(clock_end);
     while (next_save_ < request_.save_at.size() && !(until < request_.save_at[next_save_])) {
       const T at = request_.save_at[next_save_];
       if (at == t_) {
@@ -243,19 +253,61 @@ class Solver {
     ++next_save_;
   }
 
+  void add_step_row(const T& t) {
+    if (++seen_step_rows_ % step_row_stride_ != 0) return;
+    std::vector<T> row(rung_.columns.size());
+    rung_.observe(x_now_, t, row);
+    result_.step_t.push_back(t);
+    result_.step_rows.push_back(std::move(row));
+    if (result_.step_t.size() < most_step_rows) return;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < result_.step_t.size(); k += 2, ++kept) {
+      result_.step_t[kept] = result_.step_t[k];
+      std::swap(result_.step_rows[kept], result_.step_rows[k]);
+    }
+    result_.step_t.resize(kept);
+    result_.step_rows.resize(kept);
+    step_row_stride_ *= 2;
+  }
+
+  void observe_step(const T& clock_end) {
+    if (!request_.observe_steps) return;
+    const int probes = n_ <= largest_probed_dimension ? event_probes : 0;
+    for (int probe = 1; probe <= probes + 1; ++probe) {
+      const T clock = probe_at(probe, probes, clock_end);
+      if (clock == stepper_->t()) {
+        y_now_ = stepper_->x();
+      } else {
+        stepper_->at(clock, y_now_);
+      }
+      split(y_now_);
+      add_step_row(time_of(y_now_, clock));
+    }
+  }
+
   // --- events ---
+  // The end of part `probe` of the `probes` + 1 equal parts of the last step.
+  [[nodiscard]] T probe_at(int probe, int probes, const T& clock_end) const {
+    if (probe == probes + 1) return clock_end;
+    const T begin = stepper_->t_old();
+    return T(begin + (clock_end - begin) * T(probe) / T(probes + 1));
+  }
+
   // Looks for sign changes between the ends of the last step and at points inside it, in the clock
   // of the step. A cubic through both ends is good enough to see a sign; the zero itself is found
   // on the solution to the accuracy of the method.
   void find_events(const T& clock_end) {
     if (event_values_.empty()) return;
     const int probes = n_ <= largest_probed_dimension ? event_probes : 0;
-    const T begin = stepper_->t_old();
-    T left = begin;
+    ProbeValues clocks{};
+    clocks[0] = stepper_->t_old();
+    probe_values_.resize(event_values_.size());
+    for (std::size_t k = 0; k < event_values_.size(); ++k) probe_values_[k][0] = event_values_[k];
     for (int probe = 1; probe <= probes + 1; ++probe) {
-      const bool last = probe == probes + 1;
-      const T right = last ? clock_end : T(begin + (clock_end - begin) * T(probe) / T(probes + 1));
-      if (last && right == stepper_->t()) {
+      const T left = clocks[static_cast<std::size_t>(probe) - 1];
+      const T right = probe_at(probe, probes, clock_end);
+      clocks[static_cast<std::size_t>(probe)] = right;
+      if (right == stepper_->t()) {
         y_now_ = stepper_->x();
       } else {
         cubic_at(right);
@@ -265,6 +317,7 @@ class Solver {
       const Vector<T> x = x_now_;
       for (std::size_t k = 0; k < event_values_.size(); ++k) {
         const T after = rung_.events[k].value(x, t);
+        probe_values_[k][static_cast<std::size_t>(probe)] = after;
         if (after != after) continue;
         const T before = event_values_[k];
         if (after != T(0)) event_values_[k] = after;
@@ -273,10 +326,51 @@ class Solver {
         if (rung_.events[k].kind == EventKind::maximum && before < T(0)) continue;
         locate_event(rung_.events[k], left, right);
       }
-      left = right;
+    }
+    if (probes == event_probes) {
+      for (std::size_t k = 0; k < probe_values_.size(); ++k) {
+        find_pair(rung_.events[k], clocks, probe_values_[k]);
+      }
     }
     std::stable_sort(result_.events.begin(), result_.events.end(),
                      [](const Event<T>& a, const Event<T>& b) { return a.t < b.t; });
+  }
+
+  // Two crossings between neighbouring probes leave the signs as they are, but the function turns
+  // there: where the parabola through three probes comes near 0 or beyond it, the turn is looked
+  // at.
+  void find_pair(const EventFinder<T>& finder, const ProbeValues& clocks,
+                 const ProbeValues& values) {
+    for (std::size_t j = 0; j + 2 < clocks.size(); ++j) {
+      const T sign = values[j] > T(0) ? T(1) : T(-1);
+      const T a = sign * values[j];
+      const T b = sign * values[j + 1];
+      const T c = sign * values[j + 2];
+      if (!(a > T(0) && b > T(0) && c > T(0))) continue;
+      // Over equal spacings: value b + slope u + bend u^2 at u in [-1, 1].
+      const T slope = (c - a) / T(2);
+      const T bend = (a + c) / T(2) - b;
+      using std::abs;
+      if (!(bend > T(0)) || !(abs(slope) < T(2) * bend)) continue;
+      const T lowest = b - slope * slope / (T(4) * bend);
+      if (!(lowest < std::min({a, b, c}) / T(2))) continue;
+      const auto value_at = [&](const T& clock) {
+        stepper_->at(clock, y_now_);
+        split(y_now_);
+        return T(sign * finder.value(x_now_, time_of(y_now_, clock)));
+      };
+      // Half the digits: a turn is flat.
+      const auto turn = boost::math::tools::brent_find_minima(
+          value_at, clocks[j], clocks[j + 2], std::numeric_limits<double>::digits / 2);
+      if (!(turn.second < T(0))) continue;
+      if (finder.kind != (sign > T(0) ? EventKind::minimum : EventKind::maximum)) {
+        locate_event(finder, clocks[j], turn.first);
+      }
+      if (finder.kind != (sign > T(0) ? EventKind::maximum : EventKind::minimum)) {
+        locate_event(finder, turn.first, clocks[j + 2]);
+      }
+      return;
+    }
   }
 
   // Hermite's cubic through the ends of the last step into y_now_.
@@ -482,6 +576,9 @@ class Solver {
   T t_{};
   Vector<T> x_now_, y_now_, direction_, image_;
   std::size_t next_save_ = 0;
+  std::size_t seen_step_rows_ = 0;
+  std::size_t step_row_stride_ = 1;
+  std::vector<ProbeValues> probe_values_;
   std::vector<T> event_values_;  // the last that were not 0; 0 where none was seen yet
   bool in_arc_ = false;
   bool finished_ = false;

@@ -148,6 +148,11 @@ class Topic final : public Model {
     };
   }
 
+  [[nodiscard]] std::vector<Regime> regimes() const override {
+    return {{"end-of-stage-1", "norm_W_V", RegimeKind::settling},
+            {"plateau", "loss", RegimeKind::plateau}};
+  }
+
   [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,

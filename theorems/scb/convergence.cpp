@@ -62,13 +62,31 @@ constexpr Knob small_batch{.name = "small-batch",
                            .spacing = Spacing::logarithmic,
                            .breaks = "batch large enough"};
 
+// alpha_V along part 2, which begins at 3/4 of the balanced one and, as the threshold leaves
+// sum a^k = 1, at alpha_A = 1; on its way to alpha_A alpha_V = 1 it keeps K_P alpha_V^2 - K_Q
+// alpha_A^2.
+struct PartTwo {
+  double start = 0, settled = 0;
+  [[nodiscard]] double smallest() const { return std::min(start, settled); }
+};
+PartTwo part_two(const Bigrams<double>& b) {
+  const double transition = transition_size(b);
+  const double context = context_size(b);
+  const double start = 0.75 * std::pow(context / transition, 0.25);
+  const double kept = transition * start * start - context;
+  return {start,
+          std::sqrt((kept + std::sqrt(kept * kept + 4 * transition * context)) / (2 * transition))};
+}
+
 // The larger normalised distance after part 2 without noise.
 double quiet_distance(const Training<double>& training, double weight) {
   Schedule schedule;
   schedule.threshold = 1e-3;
   schedule.l1_step = 0.02;
   schedule.l1_weight = weight;
-  const double time = 15 / transition_size(training.bigrams);
+  // Q settles at the rate K_P alpha_V^2: fifteen times its scale leaves 3e-7.
+  const double smallest = std::min(1.0, part_two(training.bigrams).smallest());
+  const double time = 15 / (transition_size(training.bigrams) * smallest * smallest);
   schedule.l1_steps = static_cast<std::uint64_t>(std::ceil(time / schedule.l1_step));
   const LumpedThreePart rung(training, schedule, no_noise(training.bigrams.tokens()));
   Vector<double> x = rung.initial();
@@ -83,9 +101,7 @@ double quiet_distance(const Training<double>& training, double weight) {
 }
 
 // lambda over eps K_P, at most 2, so that the bias of Q of scb.hyperbola where part 2 settles
-// first, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), is at most 0.7 eps. Part 2
-// begins at 3/4 of the balanced alpha_V and, as the threshold leaves sum a^k = 1, at alpha_A = 1;
-// on its way to alpha_A alpha_V = 1 it keeps K_P alpha_V^2 - K_Q alpha_A^2.
+// first, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), is at most 0.7 eps.
 double weight_over_distance(const Bigrams<double>& b) {
   double spread = 0;
   for (Index k = 0; k < b.tokens(); ++k) {
@@ -93,12 +109,7 @@ double weight_over_distance(const Bigrams<double>& b) {
     const auto support = static_cast<double>(b.support(k));
     spread += b.stationary[k] * (support * support * law.squaredNorm() - support);
   }
-  const double transition = transition_size(b);
-  const double context = context_size(b);
-  const double kept = 9.0 / 16 * std::sqrt(transition * context) - context;
-  const double settled =
-      std::sqrt((kept + std::sqrt(kept * kept + 4 * transition * context)) / (2 * transition));
-  return std::min(2.0, 0.7 * settled / std::sqrt(std::max(spread, 1e-12)));
+  return std::min(2.0, 0.7 * part_two(b).settled / std::sqrt(std::max(spread, 1e-12)));
 }
 
 // Runs of SGD that end below 0.1 in both.

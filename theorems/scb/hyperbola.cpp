@@ -128,13 +128,20 @@ Stage l1_stage(const Training<double>& training, double weight, Index support,
     rung.observe(x, 0.0, row);
     return transition * row[0] * row[0] - context * row[1] * row[1];
   };
-  // Transients decay at the rates <V,V> and d; twenty times their scale is behind them.
-  const auto steps = [&](double time) { return std::lround(time / schedule.l1_step); };
-  for (long i = 0; i < steps(20 / transition); ++i) rung.sample_step(x, 0.05, unused, 0);
+  // Transients decay at the rates <V,V> = K_P alpha_V^2 and d; twenty times their scale is behind
+  // them.
+  const auto advance = [&](double time) {
+    const long steps = std::lround(time / schedule.l1_step);
+    for (long i = 0; i < steps; ++i) rung.sample_step(x, 0.05, unused, 0);
+  };
+  advance(20 / transition);
+  look();
+  const double strength = row[0] * row[0];
+  if (strength < 1) advance(20 / transition * (1 / std::max(strength, 0.05) - 1));
   const double before = look();
   const double attention = row[1];
   constexpr double span = 2;
-  for (long i = 0; i < steps(span); ++i) rung.sample_step(x, 0.05, unused, 0);
+  advance(span);
   const double drift = (look() - before) / span;
   Stage stage;
   const double expected = (variant == "half-drift" ? 1 : 2) * weight * (attention + row[1]) / 2;

@@ -70,17 +70,22 @@ Examination examine(const Setting& setting, std::string_view variant) {
     return result;
   }
   bool on_line = true;
-  bool above = true;
+  Truth above = Truth::yes;
   const Rational v(static_cast<int>(at_point.words));
   const OverTopics found = certified_over_topics(
       setting, [](const auto& law) { return minimum_norm_value(law); }, false,
       variant == "too-high" ? Rational(Rational(1) / 100'000) : Rational(0),
       [&](const auto& made, const Certificate& c, std::string& words) {
         on_line = on_line && made.depends_on_sum_alone(at_point.words);
-        // Uniform attention, g = v, would have to be among the minimisers.
-        above = above &&
-                (variant == "uniform" ? c.minimisers.alpha_low <= v && v <= c.minimisers.alpha_high
-                                      : c.minimisers.alpha_low > v);
+        // Uniform attention, g = v, would have to be among the minimisers. Where the interval that
+        // holds them has v inside, it decides neither.
+        const bool beyond = c.minimisers.alpha_low > v;
+        if (variant == "uniform" ? beyond || c.minimisers.alpha_high < v
+                                 : !(c.minimisers.alpha_high > v)) {
+          above = Truth::no;
+        } else if (!beyond && above == Truth::yes) {
+          above = Truth::undecided;
+        }
         const double weight = to_double(Rational((c.alpha + (v - 1) * c.beta) / v));
         words = fmt::format("g/v = {:.3f}", weight);
         return weight;
@@ -93,7 +98,7 @@ Examination examine(const Setting& setting, std::string_view variant) {
   result.evidence.push_back(identity(
       EvidenceKind::certified,
       variant == "uniform" ? "g = v is among the minimisers" : "every minimiser has g/v > 1",
-      above ? Truth::yes : Truth::no));
+      above));
   const auto single = law_at(setting, 5, 1, setting.only_what_varies ? at_point.words : 3);
   const Vector<Rational> flat = landscape(single, minimum_norm_value(single)).gradient(1, 1);
   result.evidence.push_back(identity(EvidenceKind::exact, "at tau = 1 the gradient at g = v is 0",

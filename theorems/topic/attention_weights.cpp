@@ -20,8 +20,13 @@ Box<double> rounded(const Box<T>& box) {
           to_double(box.beta_high)};
 }
 
-// Does the hull of the minimisers leave open on which side of beta = 0 and beta = 1 they are?
-bool straddles(const Certificate& found) {
+// Does the hull of the minimisers leave open on which side of beta = 0 and beta = 1 they are, or of
+// uniform attention g = v where they lie on a line of g?
+bool straddles(const Certificate& found, bool narrow, Index words) {
+  const Rational uniform(static_cast<int>(words));
+  if (!narrow) {
+    return found.minimisers.alpha_low <= uniform && uniform <= found.minimisers.alpha_high;
+  }
   if (found.beta == 0) return false;
   return found.minimisers.beta_low == 0 ||
          (found.minimisers.beta_low <= 1 && found.minimisers.beta_high >= 1);
@@ -54,7 +59,7 @@ std::optional<Certificate> certified(const TopicLaw<Rational>& law,
   try {
     const Box<Rational> box = weight_box(law, narrow);
     Certificate found = certify_minimum(law, landscape, box, tolerance);
-    for (int closer = 0; narrow && closer < 3 && straddles(found); ++closer) {
+    for (int closer = 0; closer < 3 && straddles(found, narrow, law.words); ++closer) {
       tolerance /= 100;
       found = certify_minimum(law, landscape, box, tolerance);
     }
