@@ -300,26 +300,34 @@ class Finder {
     return zero_between(excess, a, b);
   }
 
+  // For how long the speed is below a twentieth of the stage's peak before it, and after it.
+  [[nodiscard]] double slow_before(const Stage& stage) const {
+    std::size_t i = stage.begin;
+    while (i > 0 && is_slow(stage, i - 1)) --i;
+    return series_.t[stage.begin] - series_.t[i];
+  }
+  [[nodiscard]] double slow_after(const Stage& stage) const {
+    std::size_t i = stage.end;
+    while (i + 1 < series_.t.size() && is_slow(stage, i + 1)) ++i;
+    return series_.t[i] - series_.t[stage.end];
+  }
+  [[nodiscard]] bool is_slow(const Stage& stage, std::size_t i) const {
+    return std::fabs(view_.slope[i]) < slow * std::fabs(view_.slope[stage.peak]);
+  }
+
   [[nodiscard]] std::vector<Found> plateaus() const {
     std::vector<Found> found;
     const std::vector<Stage> stages = stages_of(view_, slow);
     const auto add = [&](const std::string& suffix, std::optional<double> t) {
       if (t) found.push_back(event(suffix, *t));
     };
-    for (std::size_t k = 0; k <= stages.size() && !stages.empty(); ++k) {
-      const Stage* before = k > 0 ? &stages[k - 1] : nullptr;
-      const Stage* after = k < stages.size() ? &stages[k] : nullptr;
-      if (before != nullptr && !before->ends) continue;
-      if (after != nullptr && !after->starts) continue;
-      const double from = before != nullptr ? series_.t[before->end] : series_.t.front();
-      const double to = after != nullptr ? series_.t[after->begin] : series_.t.back();
-      double brief = std::numeric_limits<double>::infinity();
-      for (const Stage* stage : {before, after}) {
-        if (stage != nullptr) brief = std::min(brief, stage->duration(view_));
+    for (const Stage& stage : stages) {
+      if (stage.starts && slow_before(stage) >= stage.duration(view_)) {
+        add("-escape", crossing(stage, stage.begin));
       }
-      if (to - from < brief) continue;
-      if (before != nullptr) add("-entry", crossing(*before, before->end));
-      if (after != nullptr) add("-escape", crossing(*after, after->begin));
+      if (stage.ends && slow_after(stage) >= stage.duration(view_)) {
+        add("-entry", crossing(stage, stage.end));
+      }
     }
     return found;
   }
@@ -377,15 +385,21 @@ void find_in_column(const Series& rows, const std::string& column, std::span<con
   for (const Regime& regime : regimes) {
     const std::vector<Found> sharp = Finder(series, narrow).find(regime.kind);
     const std::vector<Found> blurred = Finder(series, wide).find(regime.kind);
+    std::vector<bool> taken(blurred.size(), false);
     for (const Found& found : sharp) {
-      const Found* other = nullptr;
-      for (const Found& candidate : blurred) {
-        if (candidate.suffix != found.suffix) continue;
-        if (other == nullptr || std::fabs(candidate.t - found.t) < std::fabs(other->t - found.t)) {
-          other = &candidate;
+      // The nearest of its kind, which no earlier one is the same as: what only the narrow fit
+      // shows has none of its own.
+      std::size_t nearest = blurred.size();
+      for (std::size_t k = 0; k < blurred.size(); ++k) {
+        if (blurred[k].suffix != found.suffix) continue;
+        if (nearest == blurred.size() ||
+            std::fabs(blurred[k].t - found.t) < std::fabs(blurred[nearest].t - found.t)) {
+          nearest = k;
         }
       }
-      if (other == nullptr) continue;
+      if (nearest == blurred.size() || taken[nearest]) continue;
+      taken[nearest] = true;
+      const Found* other = &blurred[nearest];
       double uncertainty = std::fabs(other->t - found.t);
       if (kind == SeriesKind::sampled) {
         const auto after = static_cast<std::size_t>(

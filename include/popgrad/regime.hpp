@@ -3,8 +3,8 @@
 /// fastest changes, plateaus.
 ///
 /// A stage is a stretch in which the speed |dy/dt| rises to a peak and falls again; a plateau is
-/// what lies between stages: the speed stays below a twentieth of the peak on either side, for at
-/// least the time in which the faster of its neighbours makes its change at full speed. So the
+/// entered where the speed falls below a twentieth of the peak and stays there for at least the
+/// time in which the stage makes its change at full speed, and left likewise before a stage. So the
 /// times are properties of the curve near them; they do not depend on where the run ends.
 
 #include <span>
@@ -41,10 +41,10 @@ enum class SeriesKind {
 /// Rows this few show nothing.
 inline constexpr std::size_t fewest_rows = 25;
 
-/// Regimes of the rows (`step_rows` where there are any), in order of time. The uncertainty of a
-/// time is the difference between two widths of the local fit (7 and 13 rows; a sixteenth of the
-/// rows and twice that for sampled ones) and, for sampled ones, half a spacing. What only one of
-/// the widths shows is left out. Cost O(rows width) an observable.
+/// Regimes of the rows (`step_rows` where there are any, else `rows`), in order of time. The
+/// uncertainty of a time is the difference between two widths of the local fit (7 and 13 rows; a
+/// sixteenth of the rows and twice that for sampled ones) and, for sampled ones, half a spacing.
+/// What only one of the widths shows is left out. Cost O(rows width) an observable.
 template <class T>
 std::vector<Event<T>> find_regimes(const Trajectory<T>& run, std::span<const Regime> regimes,
                                    SeriesKind kind);

@@ -15,9 +15,10 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
                                         const Report& report) {
   const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
   if (walks(info)) {
-    std::vector<Trajectory<double>> runs =
-        produce_walks(rung, walk_request(options, info), {}, report);
-    if (!options.no_events) find_regimes_of_walks(runs, model, info);
+    const WalkRequest request = walk_request(options, info);
+    if (options.no_events) return produce_walks(rung, request, {}, report);
+    std::vector<Trajectory<double>> runs = produce_watched_walks(rung, request, report);
+    find_regimes_of_walks(runs, model, info);
     return runs;
   }
   SolveRequest<double> request = solve_request<double>(options, info);
@@ -115,8 +116,9 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
   if (info.kind != RungKind::random) request.runs = 1;
   if (!fresh_starts) {
     const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
-    std::vector<Trajectory<double>> runs = produce_walks(rung, request, {}, report);
-    if (!options.no_events) find_regimes_of_walks(runs, model, info);
+    if (options.no_events) return produce_walks(rung, request, {}, report);
+    std::vector<Trajectory<double>> runs = produce_watched_walks(rung, request, report);
+    find_regimes_of_walks(runs, model, info);
     return runs;
   }
   std::vector<Trajectory<double>> runs;

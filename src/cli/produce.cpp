@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace popgrad::cli {
 namespace {
@@ -119,29 +120,47 @@ std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkR
 namespace {
 
 constexpr double looser = 100;
-constexpr std::size_t even_times = 1025;
-constexpr std::size_t early_times = 256;
+constexpr std::size_t even_times = 129;
+constexpr std::size_t early_times = 96;
 constexpr double earliest = 1e-6;
+constexpr int closer_times = 24;
 
-// A closed form costs little, so it is looked at on evenly spaced times and, for what happens
-// early, on a geometric sequence.
+// A closed form is looked at on evenly spaced times and, for what happens early, on a geometric
+// sequence; then once more on times closer by around what was found.
 template <class T>
-Trajectory<T> observed_finely(const AnyRung<T>& rung, const T& end) {
-  std::vector<T> times = equally_spaced(T(0), end, even_times);
+std::vector<Event<T>> regimes_of_closed_form(const AnyRung<T>& rung, const T& end,
+                                             const std::vector<Regime>& regimes) {
+  std::map<T, std::vector<T>> rows;
+  const auto look = [&](const T& t) {
+    if (rows.contains(t)) return;
+    std::vector<T>& row = rows[t];
+    row.resize(rung.columns.size());
+    rung.observe(rung.state_at(t), t, row);
+  };
+  const auto find = [&] {
+    Trajectory<T> fine;
+    fine.columns = rung.columns;
+    for (const auto& [t, row] : rows) {
+      fine.step_t.push_back(t);
+      fine.step_rows.push_back(row);
+    }
+    return find_regimes<T>(fine, regimes, SeriesKind::smooth);
+  };
+  for (const T& t : equally_spaced(T(0), end, even_times)) look(t);
   for (std::size_t k = 0; k < early_times; ++k) {
     const double share = static_cast<double>(k) / static_cast<double>(early_times);
-    times.push_back(end * T(std::pow(earliest, 1 - share)));
+    look(T(end * T(std::pow(earliest, 1 - share))));
   }
-  std::sort(times.begin(), times.end());
-  Trajectory<T> fine;
-  fine.columns = rung.columns;
-  for (const T& t : times) {
-    std::vector<T> row(rung.columns.size());
-    rung.observe(rung.state_at(t), t, row);
-    fine.step_t.push_back(t);
-    fine.step_rows.push_back(std::move(row));
+  for (const Event<T>& event : find()) {
+    const auto after = rows.lower_bound(event.t);
+    if (after == rows.begin() || after == rows.end()) continue;
+    const T spacing = after->first - std::prev(after)->first;
+    for (int k = -closer_times; k <= closer_times; ++k) {
+      const T t = event.t + spacing * T(2 * k) / T(closer_times);
+      if (T(0) < t && t < end) look(t);
+    }
   }
-  return fine;
+  return find();
 }
 
 template <class T>
@@ -165,8 +184,7 @@ void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Mode
                        [&](const EventFinder<T>& finder) { return finder.name == regime.name; });
   });
   if (info.kind == RungKind::closed_form) {
-    const Trajectory<T> fine = observed_finely(rung, run.t.back());
-    append_events(run.events, find_regimes<T>(fine, regimes, SeriesKind::smooth));
+    append_events(run.events, regimes_of_closed_form(rung, run.t.back(), regimes));
     return;
   }
   append_events(run.events, find_regimes<T>(run, regimes, SeriesKind::smooth));
@@ -179,6 +197,51 @@ void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Mode
   if (!loose.outcome.usable()) return;
   append_events(loose.events, find_regimes<T>(loose, regimes, SeriesKind::smooth));
   run.events = confirmed(std::move(run.events), loose.events, run.outcome.notes);
+}
+
+namespace {
+
+/// Rows of a walk beyond those asked for: evenly spread ones, of no more than a quarter of the
+/// steps, and a geometric sequence for what happens early.
+constexpr std::uint64_t most_extra_rows = 512;
+constexpr double extra_ratio = 1.1;
+
+std::vector<std::uint64_t> watched_steps(const WalkRequest& request) {
+  const std::uint64_t even = std::min(most_extra_rows, request.steps / 4);
+  std::vector<std::uint64_t> steps = request.save_steps;
+  if (even >= 2) {
+    for (const std::uint64_t step : evenly_spread_steps(request.steps, even)) steps.push_back(step);
+    for (double step = 1; step < static_cast<double>(request.steps); step *= extra_ratio) {
+      if (step * (extra_ratio - 1) >= 1) steps.push_back(static_cast<std::uint64_t>(step));
+    }
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+}  // namespace
+
+std::vector<Trajectory<double>> produce_watched_walks(const AnyRung<double>& rung,
+                                                      WalkRequest request, const Report& report) {
+  const std::vector<std::uint64_t> asked = request.save_steps;
+  const std::vector<std::uint64_t> watched = watched_steps(request);
+  request.save_steps = watched;
+  std::vector<Trajectory<double>> runs = produce_walks(rung, std::move(request), {}, report);
+  for (Trajectory<double>& run : runs) {
+    run.step_t = std::move(run.t);
+    run.step_rows = std::move(run.rows);
+    run.t.clear();
+    run.rows.clear();
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < run.step_t.size(); ++k) {
+      if (next == asked.size() || watched[k] != asked[next]) continue;
+      run.t.push_back(run.step_t[k]);
+      run.rows.push_back(run.step_rows[k]);
+      ++next;
+    }
+  }
+  return runs;
 }
 
 void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& model,

@@ -22,18 +22,23 @@ Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRe
 
 /// Regimes of the model among the events of a flow or closed form that ended well, with
 /// uncertainties: a second solve at a hundred times the tolerances of the request, about half the
-/// cost of the first; a closed form on 1281 times.
+/// cost of the first; a closed form on some 225 times of its own.
 template <class T>
 void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Model& model,
                           const RungInfo& info, SolveRequest<T> request, const Report& report);
-
-/// The same of descent and SGD, from the saved rows.
-void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& model,
-                           const RungInfo& info);
 
 /// Descent or SGD; `earlier` holds one partial trajectory a run, or is empty.
 std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
                                               const std::vector<Trajectory<double>>& earlier,
                                               const Report& report);
+
+/// The same from the start, with `step_rows` beside the rows asked for: up to 512 evenly spread
+/// ones (and no more than a quarter of the steps), and a geometric sequence.
+std::vector<Trajectory<double>> produce_watched_walks(const AnyRung<double>& rung,
+                                                      WalkRequest request, const Report& report);
+
+/// Regimes among the events of descent and SGD, from `step_rows` or else the rows.
+void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& model,
+                           const RungInfo& info);
 
 }  // namespace popgrad::cli

@@ -132,7 +132,10 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     if (info.kind == RungKind::random || info.kind == RungKind::descent) {
       const WalkRequest request = walk_request(options, info);
       record.ensemble = request.runs > 1;
-      record.runs = produce_walks(rung, request, earlier.runs, report);
+      // States are kept for the rows asked for alone, and what goes on is as it was begun.
+      record.runs = options.no_events || options.states || !earlier.runs.empty()
+                        ? produce_walks(rung, request, earlier.runs, report)
+                        : produce_watched_walks(rung, request, report);
       if (!options.no_events) find_regimes_of_walks(record.runs, model, info);
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());

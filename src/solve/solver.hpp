@@ -23,8 +23,9 @@ inline constexpr Index largest_stiff_dimension = 400;
 /// of crossings between two of them shows as a turn of the function towards 0, which is followed.
 inline constexpr int event_probes = 3;
 inline constexpr Index largest_probed_dimension = 10'000;
-/// Rows of the steps that are kept; beyond, every second one goes.
-inline constexpr std::size_t most_step_rows = std::size_t{1} << 17;
+/// Rows of the steps that are kept; beyond, every second one goes, so that even a solve of millions
+/// of steps is observed some hundred thousand times.
+inline constexpr std::size_t most_step_rows = std::size_t{1} << 14;
 
 template <class T>
 class Solver {

@@ -100,16 +100,20 @@ double quiet_distance(const Training<double>& training, double weight) {
                                                         : std::numeric_limits<double>::max();
 }
 
-// lambda over eps K_P, at most 2, so that the bias of Q of scb.hyperbola where part 2 settles
-// first, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), is at most 0.7 eps.
+// lambda over eps K_P, at most 2, so that the biases where part 2 settles first are at most 0.7
+// eps: that of Q of scb.hyperbola, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), and
+// that of P, Q lambda/(K_P alpha_V) sqrt(K_P), as sum a^k falls short of 1/alpha_V by so much.
 double weight_over_distance(const Bigrams<double>& b) {
   double spread = 0;
+  double largest_support = 0;
   for (Index k = 0; k < b.tokens(); ++k) {
     const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
     const auto support = static_cast<double>(b.support(k));
     spread += b.stationary[k] * (support * support * law.squaredNorm() - support);
+    largest_support = std::max(largest_support, support);
   }
-  return std::min(2.0, 0.7 * part_two(b).settled / std::sqrt(std::max(spread, 1e-12)));
+  const double bias = std::max(std::sqrt(spread), largest_support * std::sqrt(transition_size(b)));
+  return std::min(2.0, 0.7 * part_two(b).settled / bias);
 }
 
 // Runs of SGD that end below 0.1 in both.

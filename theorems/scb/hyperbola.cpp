@@ -108,6 +108,8 @@ Flatness flatness(const Training<double>& training, bool no_share) {
 struct Stage {
   double drift_miss = 0;  // relative
   double bias_miss = 0;
+  /// Of A behind the creep along the hyperbola, relative: alpha_V' over alpha_V K_P alpha_V^2.
+  double lag = 0;
 };
 
 Stage l1_stage(const Training<double>& training, double weight, Index support,
@@ -155,6 +157,9 @@ Stage l1_stage(const Training<double>& training, double weight, Index support,
   const double bias = weight / (row[0] * transition - static_cast<double>(support) * weight) *
                       (variant == "no-root" ? spread : std::sqrt(spread));
   stage.bias_miss = std::fabs(row[7] / bias - 1);
+  const double square = row[0] * row[0];
+  const double creep = weight / (transition * square + context / square);
+  stage.lag = creep / (transition * square * row[0]);
   return stage;
 }
 
@@ -207,7 +212,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
                                     "next order: half of lambda over q_min <V,P>"));
   result.evidence.push_back(
       bounded(EvidenceKind::numerical, "normalised bias of Q, relative miss", stage.bias_miss,
-              allowed, "the stage follows its slow drift: a fraction of lambda/<V,P>"));
+              setting.allow(std::max(0.5 * share, 2 * stage.lag)),
+              "next order: half of lambda over q_min <V,P>, or twice the lag behind the drift"));
   return result;
 }
 

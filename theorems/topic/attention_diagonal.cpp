@@ -87,15 +87,24 @@ Examination examine(const Setting& setting, std::string_view variant) {
     return result;
   }
   bool single = true;
-  bool order_of_beta = true;
+  Truth order_of_beta = Truth::yes;
   const OverTopics found = certified_over_topics(
       setting, [](const auto& law) { return diagonal_value(law); }, true,
       variant == "too-high" ? Rational(Rational(1) / 100'000) : Rational(0),
       [&](const auto& made, const Certificate& c, std::string& words) {
         single = single && !c.on_line && inertia(made.hessian(c.alpha, c.beta)).positive == 2;
-        order_of_beta = order_of_beta && (variant == "beta-above" ? c.minimisers.beta_low > 1
-                                                                  : c.minimisers.beta_low > 0 &&
-                                                                        c.minimisers.beta_high < 1);
+        // Where the box that holds the minimisers has an end of the interval inside, it decides
+        // nothing.
+        const Box<Rational>& at = c.minimisers;
+        const bool shown =
+            variant == "beta-above" ? at.beta_low > 1 : at.beta_low > 0 && at.beta_high < 1;
+        const bool refuted =
+            variant == "beta-above" ? at.beta_high <= 1 : at.beta_high <= 0 || at.beta_low >= 1;
+        if (refuted) {
+          order_of_beta = Truth::no;
+        } else if (!shown && order_of_beta == Truth::yes) {
+          order_of_beta = Truth::undecided;
+        }
         words = fmt::format("alpha* = {:.3f}, beta* in [{:.4f}, {:.4f}]", to_double(c.alpha),
                             to_double(c.minimisers.beta_low), to_double(c.minimisers.beta_high));
         return to_double(c.alpha);
@@ -108,7 +117,7 @@ Examination examine(const Setting& setting, std::string_view variant) {
   result.evidence.push_back(identity(
       EvidenceKind::certified,
       variant == "beta-above" ? "every minimiser has beta > 1" : "every minimiser has 0 < beta < 1",
-      order_of_beta ? Truth::yes : Truth::no));
+      order_of_beta));
   result.evidence.push_back(order_evidence(
       "order of alpha* in tau, from 1",
       order_in_active(
