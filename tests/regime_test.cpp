@@ -161,6 +161,40 @@ TEST_CASE("regime: on a flow the rows agree with what its own event finder solve
   CHECK(events[1].t > events[0].t);
 }
 
+TEST_CASE("regime: the snap of the closed form is where its B grows fastest",
+          "[regime][scan_snap]") {
+  const Model& model = find_model("scan-snap");
+  const AnyRung<double> rung =
+      model.rung("closed-form", Parameters("scan-snap", Json{{"preset", "growth"}}), 1);
+  const auto column = std::find(rung.columns.begin(), rung.columns.end(), "B");
+  REQUIRE(column != rung.columns.end());
+  const auto b = static_cast<std::size_t>(column - rung.columns.begin());
+  Trajectory<double> run;
+  run.columns = {"y"};
+  std::vector<double> row(rung.columns.size());
+  const auto grown = [&](double t) {
+    rung.observe(rung.state_at(t), t, row);
+    return row[b];
+  };
+  for (const double t : equally_spaced(0.0, 700.0, 701)) {
+    run.t.push_back(t);
+    run.rows.push_back({grown(t)});
+  }
+  const auto events = found(run, RegimeKind::fastest_change);
+  REQUIRE(events.size() == 1);
+  // Central differences over 0.02 of a function that bends over some 50: 1e-7 of it.
+  double fastest = 0;
+  double where = 0;
+  for (const double t : equally_spaced(30.0, 70.0, 4001)) {
+    const double speed = grown(t + 0.01) - grown(t - 0.01);
+    if (speed > fastest) {
+      fastest = speed;
+      where = t;
+    }
+  }
+  CHECK(events[0].t == Approx(where).margin(0.02));
+}
+
 TEST_CASE("regime: rows of the steps are dense where the solution moves", "[regime][solve]") {
   const AnyRung<double> rung =
       problems::any_flow<double>(Vector<double>{{1e-6}}, [](const auto& x, auto& dx) {

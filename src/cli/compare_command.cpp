@@ -51,7 +51,11 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
   }
   fmt::print("\nerror budget (largest over the save points)\n{:<28} {:>12} {:>12} {:>12} {:>14}\n",
              "observable", "solver", "step size", "batch noise", "finite length");
+  const auto has = [](const Trajectory<double>& run, const std::string& column) {
+    return std::find(run.columns.begin(), run.columns.end(), column) != run.columns.end();
+  };
   for (const std::string& column : plain.columns) {
+    if (!has(full_batch, column) || !has(samples.front(), column)) continue;
     const std::vector<double> reference = curve(plain, column);
     const double solver = distance(column, times, reference, curve(sharper, column)).largest;
     const double step = distance(column, times, curve(full_batch, column), reference).largest;

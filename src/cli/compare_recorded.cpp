@@ -305,9 +305,12 @@ int judge_runs(Judging& j, const Words& words) {
   // All that was given has to mean something to the rung that the fluctuation is taken from.
   const Parameters sampled_parameters =
       gather_parameters(j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
-  const std::vector<Trajectory<double>> ensemble = produce_at(
-      j.common, j.model, sampled, sampled_parameters, j.times, j.report, j.options.fresh_starts);
+  std::vector<Trajectory<double>> ensemble =
+      produce_at(without_events(j.common), j.model, sampled, sampled_parameters, j.times, j.report,
+                 j.options.fresh_starts);
   if (const int status = status_of(ensemble); status != success) return status;
+  // From the rows that the recorded runs have, so that both are seen alike.
+  find_regimes_of_walks(ensemble, j.model, sampled);
   if (j.recorded.size() > 1) j.recorded.push_back(mean_of(j.recorded));
   std::vector<Trajectory<double>> centre;
   const CrossCheck check = judge(j, j.rung, sampled, ensemble, &centre);

@@ -87,8 +87,9 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
   command.add_flag("--states", o->states, "write the state as well, not only observables");
   command.add_flag("--audit", o->audit,
                    "of a flow: which hypotheses it meets, which conclusions it shows");
-  command.add_flag("--no-events", o->no_events,
-                   "do not look for events and regimes, which take a second, looser solve of a flow");
+  command.add_flag(
+      "--no-events", o->no_events,
+      "do not look for events and regimes, which take a second, looser solve of a flow");
   command.add_option("-o,--output", o->output,
                      ".csv, .json or .npz by suffix; - is CSV on standard output");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");

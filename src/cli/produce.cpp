@@ -212,7 +212,7 @@ std::vector<std::uint64_t> watched_steps(const WalkRequest& request) {
   if (even >= 2) {
     for (const std::uint64_t step : evenly_spread_steps(request.steps, even)) steps.push_back(step);
     for (double step = 1; step < static_cast<double>(request.steps); step *= extra_ratio) {
-      if (step * (extra_ratio - 1) >= 1) steps.push_back(static_cast<std::uint64_t>(step));
+      steps.push_back(static_cast<std::uint64_t>(step));
     }
   }
   std::sort(steps.begin(), steps.end());

@@ -5,7 +5,8 @@
 //            under l1 d/dt (K_P alpha_V^2 - K_Q alpha_A^2) = 2 lambda alpha_A to leading order; the
 //            stage ends at a normalised dist_Q of lambda/(<V,P> - Q lambda) sqrt(sum_k mu_k (Q^2
 //            |q^k|^2 - Q))
-// Hypotheses H1 every support has Q positions; H2 lambda below q_min <V,P>; H3 T large
+// Hypotheses H1 every support has Q positions; H2 lambda below q_min <V,P>; H3 T large, so that
+//            lambda T is above |<V,P> - S <V,V>| where the stage begins
 // Check      loss of the full model on the hyperbola; slope of the difference and bias of
 // noise-free
 //            l1 stages
@@ -197,6 +198,20 @@ Examination examine(const Setting& setting, std::string_view variant) {
                                  fmt::format("K_P = {:.3g}", transition)});
     return result;
   }
+  // The mean that is taken off gradients moves positions outside the support by |<V,P> - S <V,V>|/T
+  // = K_P alpha_V |1 - alpha_V|/T where the stage begins; a smaller lambda lets them in, and takes
+  // a time 1/lambda to take them away again.
+  const double start = 0.75 * std::pow(context_size(b) / transition, 0.25);
+  const double pushed = transition *
+                        std::max(start < 1 ? 0.25 : 0.0, start * std::fabs(start - 1)) /
+                        static_cast<double>(b.context);
+  const bool kept_out = weight >= pushed;
+  if (covered == 0) {
+    result.hypotheses.push_back({"lambda T above |<V,P> - S <V,V>| at the start of the stage",
+                                 kept_out ? Truth::yes : Truth::no,
+                                 fmt::format("lambda = {:.3g}, it over T {:.3g}", weight, pushed)});
+    if (!kept_out && setting.slack == 0) return result;
+  }
   if (variant.empty() || variant == "not-flat") {
     const Flatness flat = flatness(training, variant == "not-flat");
     result.evidence.push_back(bounded(EvidenceKind::numerical,
@@ -225,7 +240,8 @@ Statement hyperbola() {
       .claim = "the loss is flat along alpha_A alpha_V = 1, l1 drifts along it with a known bias",
       .paper = "arXiv 2410.23438, Section 6",
       .status = "derived here",
-      .hypotheses = {"equal supports", "lambda below q_min <V,P>", "T large"},
+      .hypotheses = {"equal supports", "lambda below q_min <V,P>", "T large",
+                     "lambda T above |<V,P> - S <V,V>| at the start of the stage"},
       .reaches = {EvidenceKind::numerical},
       .controls = {{"not-flat", "excess without the factor 1/T"},
                    {"half-drift", "drift without the factor 2"},
