@@ -122,14 +122,20 @@ void apply_config(CLI::App& command, const CommonOptions& options) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
-  for (const auto& [name, value] : parse_config(read_file(options.config), options.config)) {
-    CLI::Option* option = command.get_option_no_throw("--" + name);
+  for (const ConfigEntry& entry : parse_config(read_file(options.config), options.config)) {
+    const std::string where =
+        entry.line > 0 ? fmt::format("{}: line {}", options.config, entry.line) : options.config;
+    CLI::Option* option = command.get_option_no_throw("--" + entry.key);
     if (option == nullptr) {
-      reject(options.config, "key", name, "is not an option" + suggestion(name, names));
+      reject(where, "key", entry.key, "is not an option" + suggestion(entry.key, names));
     }
     if (option->count() > 0) continue;  // the command line has the last word
-    option->add_result(value);
-    option->run_callback();
+    option->add_result(entry.value);
+    try {
+      option->run_callback();
+    } catch (const CLI::ParseError&) {
+      reject(where, entry.key, entry.value, "is not a value that this option takes");
+    }
   }
 }
 

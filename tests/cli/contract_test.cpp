@@ -115,9 +115,14 @@ TEST_CASE("cli: a configuration file has the same keys, the command line the las
   CHECK(answer.status == 0);
   CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 6);
   CHECK(answer.out.find("v_0,v_1\n") != std::string::npos);
-  const std::string wrong = folder.file("w.toml", "sav = 3\n");
-  CHECK(popgrad("run joma reduced --config " + wrong).out.find("did you mean") !=
-        std::string::npos);
+  const std::string wrong = folder.file("w.toml", "t1 = 2\n\nsav = 3\n");
+  const std::string unknown = popgrad("run joma reduced --config " + wrong).out;
+  CHECK(unknown.find("did you mean") != std::string::npos);
+  CHECK(unknown.find("line 3") != std::string::npos);
+  const std::string words = folder.file("n.toml", "t1 = 2\nsave = \"many\"\n");
+  const Answer refused = popgrad("run joma reduced --config " + words);
+  CHECK(refused.status == 2);
+  CHECK(refused.out.find("line 2: save many is not a value") != std::string::npos);
 }
 
 TEST_CASE("cli: a failed write leaves the old result whole", "[cli]") {
