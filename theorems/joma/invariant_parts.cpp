@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "popgrad/fit.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/joint_direction.hpp"
@@ -101,6 +105,10 @@ double order_of_drift(const ClassInstance<double>& instance, double end,
                       const std::vector<double>& steps) {
   std::vector<double> drifts;
   for (const double step : steps) drifts.push_back(drift_along_descent(instance, end, step));
+  // So little is rounding, which has no order: nothing can be said.
+  const double size = std::max(1.0, instance.logits.cwiseAbs().maxCoeff());
+  constexpr double rounding = 1e4 * std::numeric_limits<double>::epsilon();
+  if (*std::min_element(drifts.begin(), drifts.end()) < rounding * size) return std::nan("");
   return log_log_slope(steps, drifts);
 }
 

@@ -280,10 +280,13 @@ Examination examine(const Setting& setting, std::string_view variant) {
       EvidenceKind::numerical, "r(t)/(r(0) chi) - 1 on reduced", defect,
       setting.allow(1e-9 * difference * sizes),
       solver + ", of the largest |z| above 1, times (1 + 1/r(0))/55 for two weights still closer"));
+  // Where f(0) is nearly 1 both bounds are nearly equalities, and 2 B is an exponent as well.
+  const double exponents = std::max(sizes, 2 * growth_before);
+  const std::string bounds = "equality at t = 0; " + solver + ", of the exponents above 1";
   result.evidence.push_back(bounded(EvidenceKind::numerical, "chi/exp(2 B) - 1, largest", above,
-                                    1e-9 * sizes, "equality at t = 0; " + solver));
+                                    1e-9 * exponents, bounds));
   result.evidence.push_back(bounded(EvidenceKind::numerical, "exp(2 f(0)^2 B)/chi - 1, largest",
-                                    below, 1e-9 * sizes, "equality at t = 0; " + solver));
+                                    below, 1e-9 * exponents, bounds));
   result.evidence.push_back(bounded(EvidenceKind::numerical,
                                     setting.only_what_varies
                                         ? "fastest fall of ln f_nl0 over the largest |z'|"

@@ -302,11 +302,11 @@ Examination examine(const Setting& setting, std::string_view variant) {
   const double full = run.states.front()[rung.layout().pairs() + 1];
   // Where a hypothesis is broken, the bound stays that of the instance before it was.
   const double turned = setting.value(large_part) * setting.value(small_part);
-  result.evidence.push_back(
-      bounded(EvidenceKind::numerical, "B(700) minus that of the full reduced flow, relative",
-              std::fabs(growth_at(700) / full - 1), setting.allow(k * square / (turned * turned)),
-              "leading order: the next is of size K f_c^2",
-              fmt::format("{:.5f} and {:.5f}", growth_at(700), full)));
+  result.evidence.push_back(bounded(
+      EvidenceKind::numerical, "B(700) minus that of the full reduced flow, relative",
+      std::fabs(growth_at(700) / full - 1), setting.allow(2 * k * square / (turned * turned)),
+      "leading order: twice K f_c^2, the size of the next",
+      fmt::format("{:.5f} and {:.5f}", growth_at(700), full)));
   return result;
 }
 
