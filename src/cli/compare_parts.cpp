@@ -61,30 +61,6 @@ void require_ends(const std::vector<Trajectory<double>>& runs) {
   if (!failure.empty()) throw std::runtime_error(failure);
 }
 
-std::vector<RungRegimes> regimes_of_rungs(const CommonOptions& options, const Model& model,
-                                          const Report& report) {
-  constexpr int standard_runs = 8;
-  std::vector<RungRegimes> made;
-  const std::vector<RungInfo> rungs = model.rungs();
-  for (std::size_t k = 0; k < rungs.size(); ++k) {
-    const auto count = static_cast<double>(rungs.size());
-    const Report part = [&](double done) {
-      return report((static_cast<double>(k) + done) / count);
-    };
-    CommonOptions own = options;
-    if (!own.runs && rungs[k].kind == RungKind::random) own.runs = standard_runs;
-    try {
-      const Parameters parameters = gather_parameters(own, model, rungs[k].name);
-      const auto runs = produce(own, model, rungs[k], parameters, {}, 1.0, part);
-      if (report((static_cast<double>(k) + 1) / count)) break;
-      if (failure_of(runs).empty()) made.push_back({rungs[k].name, regime_times(runs)});
-    } catch (const InputError&) {
-      // The rung is for instances of another form.
-    }
-  }
-  return made;
-}
-
 std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const Model& model,
                                            const RungInfo& info, const Parameters& parameters,
                                            const std::vector<double>& times, const Report& report,

@@ -7,7 +7,6 @@
 
 #include "cli/options.hpp"
 #include "cli/produce.hpp"
-#include "report/regime_table.hpp"
 
 namespace popgrad::cli {
 
@@ -44,11 +43,6 @@ inline CommonOptions without_events(CommonOptions options) {
   options.no_events = true;
   return options;
 }
-
-/// Regimes of every rung of the model that the instance and the options make and that ends well;
-/// eight runs of a random rung unless the options say how many.
-std::vector<RungRegimes> regimes_of_rungs(const CommonOptions& options, const Model& model,
-                                          const Report& report);
 
 /// `compare MODEL RUNG --with FILE`.
 int compare_with_recorded(const CLI::App& command, const CompareOptions& options,

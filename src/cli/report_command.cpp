@@ -3,7 +3,6 @@
 #include <boost/version.hpp>
 #include <filesystem>
 
-#include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/ladder.hpp"
@@ -28,7 +27,6 @@ struct ReportOptions {
                                    "scan-snap-transition", "scb-phase",          "scb-training",
                                    "topic-stages",         "topic-landscape"};
   bool no_ladders = false;
-  bool no_regimes = false;
 };
 
 std::vector<std::string> chosen_figures(const ReportOptions& o) {
@@ -89,6 +87,14 @@ int execute(const ReportOptions& o, const Words& words) {
       if (interrupted()) break;
       const std::string command =
           fmt::format("popgrad ladder {} --seed {}", model->name(), common.seed);
+      ReportRegimes regimes{model->name(), {}};
+      for (const LadderCost& cost : costs) {
+        for (const RungRegimes& rung : cost.regimes) {
+          if (rung.times.empty()) continue;
+          regimes.steps.emplace_back(cost.step.finer + " -> " + cost.step.coarser, rung);
+        }
+      }
+      report.regimes.push_back(std::move(regimes));
       const Drawing drawing = ladder_drawing(costs, *model, scratch.path(), command);
       static_cast<void>(draw(drawing));
       report.ladders.push_back({model->name(),
@@ -96,23 +102,6 @@ int execute(const ReportOptions& o, const Words& words) {
                                 ladder_table(costs),
                                 {drawing.name, drawing.title,
                                  read_file(scratch.path() / (drawing.name + ".svg")), command}});
-    }
-  }
-  if (!o.no_regimes && !interrupted()) {
-    CommonOptions common;
-    common.seed = o.verification.seed;
-    common.jobs = o.verification.jobs;
-    Progress bar("regimes", o.verification.quiet);
-    double done = 0;
-    for (const auto& model : models()) {
-      const auto count = static_cast<double>(models().size());
-      std::vector<RungRegimes> rungs = regimes_of_rungs(common, *model, [&](double part) {
-        bar.update((done + part) / count, model->name());
-        return interrupted();
-      });
-      done += 1;
-      if (interrupted()) break;
-      report.regimes.push_back({model->name(), std::move(rungs)});
     }
   }
   if (!interrupted()) {
@@ -159,7 +148,6 @@ Action add_report(CLI::App& app, const Words& words) {
                    "figures by name, separated by commas; all; or none (default: two a model)")
       ->delimiter(',');
   command->add_flag("--no-ladders", o->no_ladders, "leave out what each assumption costs");
-  command->add_flag("--no-regimes", o->no_regimes, "leave out when regimes set in");
   command->footer("Exit status as of 'popgrad verify'.");
   return [o, words] { return execute(*o, words); };
 }

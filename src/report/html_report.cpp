@@ -137,14 +137,16 @@ std::string ladders(const std::vector<ReportLadder>& all) {
 
 std::string regimes_section(const std::vector<ReportRegimes>& all) {
   std::string text =
-      "<h2 id=\"regimes\">When regimes set in</h2>\n<p>Found in the rows of the usual instance, "
-      "with the definitions that <code>popgrad list</code> gives. The uncertainty is that of the "
+      "<h2 id=\"regimes\">When regimes set in</h2>\n<p>Found in the rows of each step's "
+      "instance, with the definitions that <code>popgrad list</code> gives. The uncertainty is "
+      "that of the "
       "time; of several runs, their spread.</p>\n";
   for (const ReportRegimes& model : all) {
-    HtmlTable table(model.model, {"regime", "observable", "rung", "t", "uncertainty", "runs"});
-    for (const RungRegimes& rung : model.rungs) {
+    HtmlTable table(model.model,
+                    {"step", "regime", "observable", "rung", "t", "uncertainty", "runs"});
+    for (const auto& [step, rung] : model.steps) {
       for (const RegimeTime& time : rung.times) {
-        table
+        table.cell(html_text(step))
             .cell(html_text(time.ordinal == 0 ? time.name
                                               : fmt::format("{} {}", time.name, time.ordinal + 1)))
             .cell(fmt::format("<code>{}</code>", html_text(time.column)))

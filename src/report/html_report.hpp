@@ -25,10 +25,10 @@ struct ReportLadder {
   ReportPicture picture;
 };
 
-/// When the regimes of one model set in, on every rung that shows them.
+/// When the regimes of one model set in, on the rungs of its ladder that show them.
 struct ReportRegimes {
   std::string model;
-  std::vector<RungRegimes> rungs;
+  std::vector<std::pair<std::string, RungRegimes>> steps;  ///< `gd -> flow` and one of the two
 };
 
 struct ReportContent {

@@ -51,7 +51,7 @@ TEST_CASE("report: one page that needs nothing beside it", "[cli]") {
   const Folder folder;
   const std::string page = folder.file("report.html");
   REQUIRE(popgrad("report joma.stable-rank joma.linear-growth --figures joma-component-growth "
-                  "--no-ladders --no-regimes -q -o " +
+                  "--no-ladders -q -o " +
                   page)
               .status == 0);
   std::string text = content(page);
