@@ -21,11 +21,12 @@ TrainingInstance<double> with_ratio(SequenceClasses<double> classes, double rati
   return instance;
 }
 
-Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times) {
+Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times,
+                          double relative_tolerance) {
   SolveRequest<double> request;
   request.end = times.back();
   request.save_at = std::move(times);
-  request.relative_tolerance = 1e-10;
+  request.relative_tolerance = relative_tolerance;
   request.absolute_tolerance = 1e-14;
   request.keep_states = true;
   request.find_events = false;

@@ -17,8 +17,9 @@ using namespace popgrad::scan_snap;
 TrainingInstance<double> with_ratio(SequenceClasses<double> classes, double ratio,
                                     bool track_growth = false);
 
-/// States included, tolerances 1e-10 (relative) and 1e-14, no events.
-Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times);
+/// States included, tolerances as given (relative) and 1e-14, no events.
+Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times,
+                          double relative_tolerance = 1e-10);
 
 /// largest eigenvalue of E at the start, and the bound 1/(1 + sqrt(K - 1)) below which xi_n > 0.
 double largest_overlap(const SequenceClasses<double>& classes);
