@@ -300,9 +300,11 @@ class Solver {
   void find_events(const T& clock_end) {
     if (event_values_.empty()) return;
     const int probes = n_ <= largest_probed_dimension ? event_probes : 0;
+    const std::size_t known = result_.events.size();
     ProbeValues clocks{};
     clocks[0] = stepper_->t_old();
     probe_values_.resize(event_values_.size());
+    largest_values_.resize(event_values_.size(), T(0));
     for (std::size_t k = 0; k < event_values_.size(); ++k) probe_values_[k][0] = event_values_[k];
     for (int probe = 1; probe <= probes + 1; ++probe) {
       const T left = clocks[static_cast<std::size_t>(probe) - 1];
@@ -330,10 +332,18 @@ class Solver {
     }
     if (probes == event_probes) {
       for (std::size_t k = 0; k < probe_values_.size(); ++k) {
+        using std::abs;
+        T size(0);
+        for (const T& value : probe_values_[k]) size = std::max(size, T(abs(value)));
+        largest_values_[k] = std::max(largest_values_[k], size);
+        // Near a steady state a rate is what the solve leaves of it, and turns at every probe.
+        if (size < request_.relative_tolerance * largest_values_[k]) continue;
         find_pair(rung_.events[k], clocks, probe_values_[k]);
       }
     }
-    std::stable_sort(result_.events.begin(), result_.events.end(),
+    // Those of earlier steps come before.
+    std::stable_sort(result_.events.begin() + static_cast<std::ptrdiff_t>(known),
+                     result_.events.end(),
                      [](const Event<T>& a, const Event<T>& b) { return a.t < b.t; });
   }
 
@@ -580,7 +590,8 @@ class Solver {
   std::size_t seen_step_rows_ = 0;
   std::size_t step_row_stride_ = 1;
   std::vector<ProbeValues> probe_values_;
-  std::vector<T> event_values_;  // the last that were not 0; 0 where none was seen yet
+  std::vector<T> largest_values_;  // of |event function| so far
+  std::vector<T> event_values_;    // the last that were not 0; 0 where none was seen yet
   bool in_arc_ = false;
   bool finished_ = false;
   int growing_ = 0;
