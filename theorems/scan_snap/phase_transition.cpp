@@ -304,8 +304,9 @@ Examination examine(const Setting& setting, std::string_view variant) {
   const double turned = setting.value(large_part) * setting.value(small_part);
   result.evidence.push_back(bounded(
       EvidenceKind::numerical, "B(700) minus that of the full reduced flow, relative",
-      std::fabs(growth_at(700) / full - 1), setting.allow(2 * k * square / (turned * turned)),
-      "leading order: twice K f_c^2, the size of the next",
+      std::fabs(growth_at(700) / full - 1),
+      setting.allow(k * square / (turned * turned) * std::exp(4 * growth_at(700))),
+      "leading order: the next is of size K f_c^2, and grows as e^(4 B) does in the equations",
       fmt::format("{:.5f} and {:.5f}", growth_at(700), full)));
   return result;
 }
