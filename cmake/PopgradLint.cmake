@@ -1,7 +1,32 @@
-# Target `lint`: clang-tidy over the sources of the given targets, with the checks in .clang-tidy.
+# Target `lint`: clang-tidy over the sources of the given targets, with the checks in .clang-tidy,
+# confined to our own code by a plugin (cmake/lint/own_code.cpp).
+#
 # Each source waits for its own object file, which is made again whenever the source or a header of
-# it changes; so only what has changed is looked at again.
+# it changes; so only what has changed is looked at again. Before any, the checks are tried on a
+# source full of mistakes, each of which must be found.
+find_program(CLANG_TIDY clang-tidy REQUIRED)
+set(lint_sources ${CMAKE_CURRENT_LIST_DIR}/lint)
+
+# The plugin is compiled against the headers of the very clang-tidy that loads it.
+file(REAL_PATH ${CLANG_TIDY} clang_tidy_real)
+cmake_path(GET clang_tidy_real PARENT_PATH clang_tidy_bin)
+find_path(CLANG_TIDY_INCLUDE clang-tidy/ClangTidyCheck.h
+          PATHS ${clang_tidy_bin}/../include REQUIRED NO_DEFAULT_PATH)
+add_library(popgrad_own_code MODULE EXCLUDE_FROM_ALL ${lint_sources}/own_code.cpp)
+target_include_directories(popgrad_own_code SYSTEM PRIVATE ${CLANG_TIDY_INCLUDE})
+target_compile_options(popgrad_own_code PRIVATE -fno-rtti -O1)
+
 function(popgrad_add_lint)
+  set(tidy ${CLANG_TIDY} --quiet -p ${CMAKE_BINARY_DIR} --load=$<TARGET_FILE:popgrad_own_code>)
+  set(bites ${CMAKE_BINARY_DIR}/lint/bites)
+  add_custom_command(
+    OUTPUT ${bites}
+    COMMAND ${lint_sources}/bites.sh ${bites} ${lint_sources}/mistakes.cpp ${CLANG_TIDY} --quiet
+            --header-filter=mistakes --load=$<TARGET_FILE:popgrad_own_code>
+    DEPENDS popgrad_own_code ${lint_sources}/bites.sh ${lint_sources}/mistakes.cpp
+            ${lint_sources}/mistakes.hpp ${CMAKE_SOURCE_DIR}/.clang-tidy
+    COMMENT "Trying the checks on mistakes"
+    VERBATIM)
   set(stamps)
   foreach(target ${ARGN})
     get_target_property(sources ${target} SOURCES)
@@ -20,10 +45,10 @@ function(popgrad_add_lint)
       cmake_path(GET stamp PARENT_PATH folder)
       add_custom_command(
         OUTPUT ${stamp}
-        COMMAND clang-tidy --quiet -p ${CMAKE_BINARY_DIR} ${source}
+        COMMAND ${tidy} ${source}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
         COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-        DEPENDS ${object} ${CMAKE_SOURCE_DIR}/.clang-tidy
+        DEPENDS ${object} ${bites} popgrad_own_code ${CMAKE_SOURCE_DIR}/.clang-tidy
         COMMENT "Looking at ${name}"
         VERBATIM)
       list(APPEND stamps ${stamp})
