@@ -1,13 +1,18 @@
-// Theorem    joma.nonlinear-uniform                  Status  proved in source (Theorem 3); ReLU
-// form ours Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 3 Statement  x = xbar_c +
-// noise, f = x, uniform attention:
-//            w' = sum_c a_c (th1_c xbar_c + th2_c w/|w|); ReLU and Gaussian noise of deviation
-//            sigma: th1 = Phi(r/sigma), th2 = sigma pdf(r/sigma), r = w.xbar/|w|. Two independent
-//            centres have critical rays for isolated values of a_2/a_1 only
-// Hypotheses H1 noise rotation invariant; H2 g_c constant; H3 w != 0
+// Theorem    joma.nonlinear-uniform
+// Status     proved in source; ReLU form and rays derived here (Theorem 3)
+// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 3
+// Statement  x = xbar_c + noise, f = x, uniform attention:
+//              w' = sum_c a_c (th1_c xbar_c + th2_c w/|w|);
+//            for ReLU and Gaussian noise of deviation sigma
+//              r_c   = w.xbar_c/|w|
+//              th1_c = Phi(r_c/sigma)
+//              th2_c = sigma pdf(r_c/sigma).
+//            Two independent centres have critical rays for isolated values of a_2/a_1 only
+// Hypotheses H1 rotation invariant noise; H2 g_c constant; H3 w is not 0; H4 a_2/a_1 more than
+//            1e-3 from its critical values
 // Check      d th/dr and the limits on symbols; Monte Carlo of the gradient; |w'| over all rays
 // Controls   th2 without sigma; a_2/a_1 set to a critical value
-// Uses       uniform mixture
+// Uses       closed form of the uniform mixture
 
 #include <fmt/format.h>
 

@@ -1,15 +1,17 @@
-// Theorem    scb.hyperbola                           Status  derived here
+// Theorem    scb.hyperbola
+// Status     derived here
 // Source     the observation of Ren, Wang, Lee, arXiv 2410.23438, Section 6, that distances rise
 //            again after a minimum
-// Statement  on alpha_A alpha_V = 1 the excess loss is K_P (1 - alpha_V)^2/(2 T): flat for large T;
-//            under l1 d/dt (K_P alpha_V^2 - K_Q alpha_A^2) = 2 lambda alpha_A to leading order; the
-//            stage ends at a normalised dist_Q of lambda/(<V,P> - Q lambda) sqrt(sum_k mu_k (Q^2
-//            |q^k|^2 - Q))
-// Hypotheses H1 every support has Q positions; H2 lambda below q_min <V,P>; H3 T large, so that
-//            lambda T is above |<V,P> - S <V,V>| where the stage begins
+// Statement  on alpha_A alpha_V = 1 the excess loss is flat for large T:
+//              K_P (1 - alpha_V)^2/(2 T);
+//            under l1, to leading order,
+//              d/dt (K_P alpha_V^2 - K_Q alpha_A^2) = 2 lambda alpha_A;
+//            the stage ends at a normalised dist_Q of
+//              lambda/(<V,P> - Q lambda) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q))
+// Hypotheses H1 equal supports: every one has Q positions; H2 lambda below q_min <V,P>; H3 T large;
+//            H4 lambda T above |<V,P> - S <V,V>| at the start of the stage
 // Check      loss of the full model on the hyperbola; slope of the difference and bias of
-// noise-free
-//            l1 stages
+//            noise-free l1 stages
 // Controls   excess without the factor 1/T; drift without the factor 2; bias without the root
 // Uses       rungs gd (three-part), flow
 

@@ -1,11 +1,14 @@
-// Theorem    scb.softmax-link                        Status  claimed in the authors' reply,
-// corrected Source     Ren, Wang, Lee, arXiv 2410.23438, reply to the reviewers Statement  softmax
-// attention moves by J^2, J = diag(a) - a a': (J^2)_ij = a_i^2 delta_ij -
-//            a_i a_j (a_i + a_j - |a|^2), which is (I - 11'/T)/T^2 at a = 1/T; so near the start
-//            softmax with eta T^2 follows linear attention with eta
+// Theorem    scb.softmax-link
+// Status     claimed in source (the authors' reply), corrected here
+// Source     Ren, Wang, Lee, arXiv 2410.23438, reply to the reviewers
+// Statement  softmax attention moves by J^2, J = diag(a) - a a':
+//              (J^2)_ij = a_i^2 delta_ij - a_i a_j (a_i + a_j - |a|^2)
+//              J^2      = (I - 11'/T)/T^2   at a = 1/T;
+//            so near the start softmax with eta T^2 follows linear attention with eta
 // Hypotheses H1 near the start, T Q large
 // Check      both facts on symbols; curves of both flows near the start, the deviation's order
-// Controls   time not rescaled; J in place of J^2 (as the reply prints for a_1 of order one)
+// Controls   time rescaled by T in place of T^2; J in place of J^2 (as the reply prints for
+//            a_1 of order one)
 // Uses       rung flow
 
 #include <fmt/format.h>
