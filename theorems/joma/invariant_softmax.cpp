@@ -123,8 +123,11 @@ struct Counterexample {
   Expression defect;            // first entry of E[b q] - b_bar E[q]
 };
 
-// Two equally likely samples attending to one token each, g = (1, 0) and (-1, 0) for two units,
-// v_1 = (1, 0), v_2 = (-1/2, 0): exact numbers, run through the same code as everything else.
+// Two equally likely samples attending to one token each, of two units:
+//   g   = (1, 0) and (-1, 0)
+//   v_1 = (1, 0)
+//   v_2 = (-1/2, 0)
+// Exact numbers, run through the same code as everything else.
 Counterexample summed_condition_counterexample() {
   const Index tokens = 2;
   Matrix<Expression> b = Matrix<Expression>::Constant(tokens, 2, Expression(0));

@@ -75,8 +75,12 @@ constexpr Knob feedback{.name = "feedback",
                         .spacing = Spacing::logarithmic,
                         .breaks = "g_c constant"};
 
-// th1 = int_{-r}^inf p, th2 = int_{-r}^inf s p with p the density of N(0, sigma^2): both vanish as
-// r -> -inf, and d th1/dr = p(-r), d th2/dr = -r p(-r).
+// With p the density of N(0, sigma^2)
+//   th1 = int_{-r}^inf p(s) ds
+//   th2 = int_{-r}^inf s p(s) ds
+// both vanish as r -> -inf, and
+//   d th1/dr = p(-r)
+//   d th2/dr = -r p(-r).
 Truth moments_by_differentiation(bool without_sigma) {
   const Expression r = symbol("r");
   const Expression sigma = GiNaC::possymbol("sigma");
@@ -186,9 +190,13 @@ Unit unit(const Setting& setting) {
 }
 
 // E[sum_c a_c (1 + e.n) 1[w.x_c > 0] x_c], x_c = xbar_c + sigma A n with n standard normal: noise
-// of any covariance, and gradients that change with it. With u = A'w/|A'w| and k = w.xbar_c/(sigma
-// |A'w|) the event is n.u > -k, where E 1 = Phi(k), E n = pdf(k) u, E n n' = Phi(k) - k pdf(k) u
-// u'.
+// of any covariance, and gradients that change with it. With
+//   u = A'w/|A'w|
+//   k = w.xbar_c/(sigma |A'w|)
+// the event is n.u > -k, and on it
+//   E 1    = Phi(k)
+//   E n    = pdf(k) u
+//   E n n' = Phi(k) I - k pdf(k) u u'.
 Vector<double> field_of(const Unit& unit, const Matrix<double>& axes, const Vector<double>& slope) {
   const GaussianMixture& m = unit.mixture;
   Vector<double> direction = axes.transpose() * unit.w;

@@ -136,8 +136,10 @@ Defect largest_defect(const Setting& setting, std::string_view variant) {
   return worst;
 }
 
-// softmax((M-1) h zeta_n) of the right token and of another, for a symbolic M: with
-// u = exp(M h) = exp((M-1) h (zeta_0 - zeta_1)), alpha_0 = u/(u + M - 1), alpha_1 = 1/(u + M - 1).
+// softmax((M-1) h zeta_n) of the right token 0 and of another one 1, for a symbolic M:
+//   u       = exp(M h) = exp((M-1) h (zeta_0 - zeta_1))
+//   alpha_0 = u/(u + M - 1)
+//   alpha_1 = 1/(u + M - 1)
 Truth symbolic_step(std::string_view variant) {
   const Expression m = symbol("M");
   const Expression u = symbol("u");  // exp of the difference of the two logits

@@ -234,7 +234,9 @@ Truth certified_monotone() {
   for (int box = 0; box < 400; ++box) {
     const Interval h = make_interval(fmt::format("{}/10000", box == 0 ? 0 : box),
                                      fmt::format("{}/10000", box + 1));
-    // dB/dh = w Gamma'(h)/(C0 + 4 w K_m Gamma), Gamma' = (eta_Z/eta_Y) K (M-1)^2 h; divided by h.
+    // Divided by h:
+    //   dB/dh     = w dGamma/dh/(C0 + 4 w K_m Gamma)
+    //   dGamma/dh = (eta_Z/eta_Y) K (M-1)^2 h
     const Interval accumulated = accumulated_scale(token, h);
     const Interval slope = token.weight * token.attention_rate / token.decoder_rate *
                            Interval(token.classes) * (token.vocabulary - 1) *

@@ -200,9 +200,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
                                  fmt::format("K_P = {:.3g}", transition)});
     return result;
   }
-  // The mean that is taken off gradients moves positions outside the support by |<V,P> - S <V,V>|/T
-  // = K_P alpha_V |1 - alpha_V|/T where the stage begins; a smaller lambda lets them in, and takes
-  // a time 1/lambda to take them away again.
+  // The mean that is taken off gradients moves positions outside the support, where the stage
+  // begins with S = 1, by
+  //   |<V,P> - S <V,V>|/T = K_P alpha_V |1 - alpha_V|/T;
+  // a smaller lambda lets them in, and takes a time 1/lambda to take them away again.
   const double start = 0.75 * std::pow(context_size(b) / transition, 0.25);
   const double pushed = transition *
                         std::max(start < 1 ? 0.25 : 0.0, start * std::fabs(start - 1)) /

@@ -127,7 +127,10 @@ std::vector<std::vector<double>> sample(const AnyRung<double>& rung, std::uint32
 }
 
 // Covariance of the support and the mean m of the rest after one step, in units of s^2, minus that
-// of normals less their mean over T positions: 1 - 1/T, -1/T; 1/n - 1/T, -1/T.
+// of normals less their mean over T positions:
+//   support with itself  1 - 1/T
+//   m with itself        1/n - 1/T
+//   two different ones   -1/T
 Truth one_step_covariance(LumpingMistake mistake) {
   using T = Rational;
   constexpr Index support = 3;

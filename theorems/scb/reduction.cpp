@@ -64,7 +64,9 @@ constexpr Knob mean_value{.name = "mean-value",
                           .spacing = Spacing::logarithmic,
                           .breaks = "V(0) mu = mu"};
 
-// Two tokens, P = [[1-a, b], [a, 1-b]], so mu = (b, a)/(a + b); three positions, two of them used.
+// Two tokens; three positions, two of them used:
+//   P  = [[1-a, b], [a, 1-b]]
+//   mu = (b, a)/(a + b)
 template <class T>
 Training<T> two_tokens(const T& a, const T& b, const T& q0, const T& q1) {
   Training<T> made;

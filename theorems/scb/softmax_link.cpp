@@ -148,8 +148,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
     // The flow passes alpha_A = K_P t^2/(2 T) at first, later it is faster.
     const double end =
         setting.only_what_varies ? 1.1 * std::sqrt(2 * top / transition_size(b)) : 30;
-    // a' = (T a)^2 g where linear attention has g. With x = T alpha_A q that adds x^2 while alpha_A
-    // grows as t^2, and 4/3 x^2 while it grows as an exponential; then terms x^3.
+    // a' = (T a)^2 g where linear attention has a' = g. With x = T alpha_A q that adds x^2 while
+    // alpha_A grows as t^2, and 4/3 x^2 while it grows as an exponential; then terms x^3.
     const double next = 4.0 / 3 * near * mean_weight(b) * (1 + 2 * near);
     std::string detail;
     if (!setting.only_what_varies) {

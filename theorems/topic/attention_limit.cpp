@@ -124,8 +124,9 @@ double ratio_at(const TopicLaw<Rational>& exact, bool diagonal) {
   return to_double(Real(alpha / Real(static_cast<int>(exact.active * exact.words))));
 }
 
-// The ratio of the optimum to its limit is 1 + x/tau + y tau/T to first order: |x|/tau + |y| tau/T
-// from two points farther out in one of them.
+// The ratio of the optimum to its limit is to first order
+//   1 + x/tau + y tau/T:
+// |x|/tau + |y| tau/T from two points farther out in one of them.
 double first_order(TopicLaw<Rational> law, bool diagonal) {
   const auto off = [&](Index active, Index topics) {
     TopicLaw<Rational> at = law;
