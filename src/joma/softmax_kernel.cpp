@@ -64,8 +64,8 @@ POPGRAD_INLINE void exp_nonpositive(typename Lanes<W>::Numbers& x) {
   x = p * power;
 }
 
-/// R vectors of rows by J columns of A S, kept in registers: A and S by columns, with strides lda
-/// and lds.
+/// R vectors of rows by J columns of A S, kept in registers: A and S by columns, with
+/// strides lda and lds.
 template <Index W, Index R, Index J>
 POPGRAD_INLINE void tile(const double* a, Index lda, const double* s, Index lds, Index inner,
                          double* out, Index ldo, Index rows) {

@@ -1,6 +1,6 @@
 #pragma once
-/// What an evaluation is made of: the products of a sparse F with a row-major table, and the
-/// softmax.
+/// What an evaluation is made of: the products of a sparse F with a row-major table,
+/// and the softmax.
 ///
 /// Plain loops for any scalar; for double functions compiled for several instruction sets, the
 /// widest that the processor has chosen at start. They relax: sums are reordered and fused, exp is

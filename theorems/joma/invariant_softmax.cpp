@@ -14,8 +14,8 @@
 //            but not if that holds only summed over k (K >= 2)
 // Hypotheses H1 orthonormal embeddings; H2 f is not l2-normalised
 // Check      the identities on generic samples (symbols); the counterexample (exact); on the
-//            authors' instance the correlation of z with its prediction, and the relative error
-//            beside it
+//            authors' instance the correlation of z with its prediction, and the
+//            relative error beside it
 // Controls   the drift term left out of the identity; the condition summed over units
 // Uses       rung gd
 

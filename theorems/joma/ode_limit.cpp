@@ -1,8 +1,8 @@
 // Theorem    joma.ode-limit
 // Status     assumed in source
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 3 (gradient flow in place of SGD)
-// Statement  SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of the population
-//            flow
+// Statement  SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of
+//            the population flow
 // Hypotheses H1 smooth phi; H2 a fixed time; H3 small steps; H4 independent minibatches
 // Check      slope of |descent - flow| in eta; slope of the deviation over runs in eta/B; mean (Z)
 //            and variance (Y) of the ensemble against their prediction, as equivalence: the number

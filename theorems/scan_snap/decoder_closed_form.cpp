@@ -55,8 +55,8 @@ Truth implicit_relation() {
   return vanishes(Expression(left.diff(GiNaC::ex_to<GiNaC::symbol>(h)) * rate - m * eta));
 }
 
-// exp(M h) + (M-1) M h - M eta_Y s - 1, increasing in h: its sign tells on which side of h(s) an
-// interval lies.
+// exp(M h) + (M-1) M h - M eta_Y s - 1, increasing in h: its sign tells on which side of
+// h(s) an interval lies.
 Interval relation(const Interval& m, const Interval& eta, long s, const Interval& h) {
   using std::exp;
   return exp(Interval(m * h)) + (m - Interval(1)) * m * h - m * eta * Interval(s) - Interval(1);

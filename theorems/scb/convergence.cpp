@@ -3,8 +3,8 @@
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 3.1
 // Statement  from scratch the three-part algorithm brings both normalised distances below eps: on
 //            expected gradients for any eps with lambda = O(eps), with SGD for a batch large enough
-// Hypotheses H1 P mu = mu; H2 lambda below q_min <V,P>; H3 batch large enough: above the critical
-//            one
+// Hypotheses H1 P mu = mu; H2 lambda below q_min <V,P>; H3 batch large enough: above
+//            the critical one
 // Check      noise-free runs at eps = 0.1, 0.05, 0.02 with lambda proportional to eps; SGD on
 //            sequences at T = 100, share of runs below 0.1
 // Controls   the l1 weight not lowered with eps; SGD at a batch of 2

@@ -133,8 +133,8 @@ Stage l1_stage(const Training<double>& training, double weight, Index support,
     rung.observe(x, 0.0, row);
     return transition * row[0] * row[0] - context * row[1] * row[1];
   };
-  // Transients decay at the rates <V,V> = K_P alpha_V^2 and d; twenty times their scale is behind
-  // them.
+  // Transients decay at the rates <V,V> = K_P alpha_V^2 and d; twenty times their scale
+  // is behind them.
   const auto advance = [&](double time) {
     const long steps = std::lround(time / schedule.l1_step);
     for (long i = 0; i < steps; ++i) rung.sample_step(x, 0.05, unused, 0);

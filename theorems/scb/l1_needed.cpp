@@ -149,8 +149,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
                                setting.value(large_batch) == 0 ? Truth::yes : Truth::no,
                                fmt::format("B = {}, T = {}", batch, training.bigrams.context)});
   // lambda has to be well above sqrt(eta sigma_A^2 K_P/B), else the l1 steps keep what noise
-  // brings: at T = 1000, B = 13, seed 12 a threshold alone does better (0.39 against 0.63 of the
-  // start).
+  // brings: at T = 1000, B = 13, seed 12 a threshold alone does better (0.39 against 0.63
+  // of the start).
   result.hypotheses.push_back({"batch large enough for lambda to be above the noise",
                                batch >= fewest_sequences ? Truth::yes : Truth::no,
                                fmt::format("B = {}", batch)});

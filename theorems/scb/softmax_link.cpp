@@ -92,8 +92,8 @@ Trajectory<double> follow(const Training<double>& training, double end) {
   return solve(forget_type(PopulationFlow<double>(training)), request);
 }
 
-// Largest |alpha_A of softmax - alpha_A of linear| up to t = end while the latter is below `top`,
-// over `top`.
+// Largest |alpha_A of softmax - alpha_A of linear| up to t = end while the latter is
+// below `top`, over `top`.
 double deviation_below(double top, const Training<double>& linear, double end,
                        std::string_view variant) {
   Training<double> softmax = linear;

@@ -26,8 +26,8 @@ using namespace popgrad::topic;
 
 constexpr Knob deviation = value_deviation_knob("W_V of least norm");
 
-// A W_V beside the minimum-norm one: minima in double, as a landscape of two variables has no short
-// certificate.
+// A W_V beside the minimum-norm one: minima in double, as a landscape of two variables has
+// no short certificate.
 void examine_beside(const Setting& setting, Examination& result) {
   const double size = setting.value(deviation);
   result.hypotheses.push_back(

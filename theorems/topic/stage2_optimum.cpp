@@ -7,8 +7,8 @@
 // Hypotheses H1 stage 1 has ended: W_V of least norm; H2 squared loss
 // Check      block-reduced flow against the certificate, in loss and in g = alpha + (v - 1) beta;
 //            W_K and W_Q trained freely from a small start on the same W_V
-// Controls   a certificate of a value 1e-5 too high; g from a flow stopped after one unit of its
-//            clock
+// Controls   a certificate of a value 1e-5 too high; g from a flow stopped after one unit
+//            of its clock
 // Uses       rungs block-reduced, flow; certified minimum
 
 #include <fmt/format.h>
@@ -48,8 +48,8 @@ struct Free {
 };
 
 // W_K and W_Q trained from a small start on the minimum-norm W_V. `kicked`: and once more from
-// where that ends, moved by a hundredth of its largest entry, which leaves a saddle but not a
-// minimum.
+// where that ends, moved by a hundredth of its largest entry, which leaves a saddle but
+// not a minimum.
 Free free_end(const Setting& setting, const TopicLaw<double>& law, double end_time, bool kicked) {
   Training training;
   training.law = law;

@@ -11,8 +11,8 @@
 // Hypotheses H1 W_V = 0 and entries of W_K, W_Q of size sigma << 1 at first; H2 rates of one size:
 //            one rate for all matrices, or a ratio well below value_rate/attention_rate
 // Check      slopes of logarithms along the flow, drift, times at two sigma, loss after a long
-//            time; order of the stages in SGD runs; the overlap of the stages against the ratio of
-//            rates
+//            time; order of the stages in SGD runs; the overlap of the stages against the
+//            ratio of rates
 // Controls   value_rate without its factor 2; attention_rate without sqrt(d_a); the sum in place of
 //            the difference claimed conserved
 // Uses       rungs flow, sgd

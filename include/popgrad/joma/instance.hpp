@@ -87,8 +87,8 @@ enum class TokenLaw { gaussian, uniform };
 /// W has 30 rows of which 21 meet the embeddings; the others never move and are left out.
 ClassInstance<double> invariant_instance(TokenLaw law, std::uint64_t seed);
 
-/// d = 10, mu = sorted 1 + 3 U(0,1), v(0) = 0.05, tau = 3, softmax clock: the authors' entropy
-/// experiment.
+/// d = 10, mu = sorted 1 + 3 U(0,1), v(0) = 0.05, tau = 3, softmax clock: the
+/// authors' entropy experiment.
 ReducedInstance<double> entropy_instance(std::uint64_t seed);
 
 /// From named parameters (`X`, `W0`, `z0`, ... as in instance files). Throws InputError.

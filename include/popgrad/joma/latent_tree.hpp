@@ -61,8 +61,8 @@ T cooccurrence_by_summation(const LatentTree<T>& tree, int levels_up) {
       joint = joint + tree.class_law[c] * leaf * leaf;
       continue;
     }
-    // The common ancestor lies levels_up above the leaves, depth - levels_up - 1 edges below
-    // layer 1.
+    // The common ancestor lies levels_up above the leaves, depth - levels_up - 1
+    // edges below layer 1.
     const auto [to_one, to_zero] = reach(tree.depth - levels_up - 1);
     const T ancestor_one = one * to_one + zero * to_zero;
     const auto [leaf_one, leaf_zero] = reach(levels_up);

@@ -39,8 +39,8 @@ class PopulationFlow final {
   /// The expectation over classes; allocates nothing after the first call.
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` >= 1 sampled classes, each with x its law or the frequencies of
-  /// `length` sampled tokens. Cost O(C M_C K) for laws, O(batch (length + M_C K)) for sampled
-  /// tokens.
+  /// `length` sampled tokens. Cost O(C M_C K) for laws, O(batch (length + M_C K))
+  /// for sampled tokens.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
   /// normalised_correlation, stable_rank, loss.

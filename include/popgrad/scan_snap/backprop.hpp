@@ -1,6 +1,6 @@
 #pragma once
-/// The gradient that attention sees, g_n = Y (e_n - alpha_n), written in the features of the other
-/// classes.
+/// The gradient that attention sees, g_n = Y (e_n - alpha_n), written in the features of
+/// the other classes.
 ///
 /// Theorem 1:
 ///   G        = (I + E)^{-1}

@@ -1,6 +1,6 @@
 #pragma once
-/// Rungs sgd, gd, flow and fast-decoder: decoder Y and attention logits Z on sampled or expected
-/// sequences.
+/// Rungs sgd, gd, flow and fast-decoder: decoder Y and attention logits Z on sampled
+/// or expected sequences.
 ///
 ///   dY/dt   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
 ///   dz_m/dt = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') g_n

@@ -12,8 +12,8 @@
 
 namespace popgrad::topic {
 
-/// Attention per key of a kind over uniform attention, averaged over queries in documents that have
-/// their topic.
+/// Attention per key of a kind over uniform attention, averaged over queries in documents
+/// that have their topic.
 struct AttentionByKind {
   double same_word = 0, same_topic = 0, other_topic = 0;
 };
