@@ -97,7 +97,9 @@ T common_logit(const CommonToken<T>& token, const T& accumulated) {
   return -(T(token.classes_of_query) * growth_exponent(token, accumulated));
 }
 
-/// The two regimes of h and gamma in t (Lemma 9): linear rise, then logarithm.
+/// The two regimes of h and gamma in s draws of the class (Lemma 9), linear rise, then logarithm:
+///   h     ~ eta_Y s/M  ->  ln(M eta_Y s)/M
+///   gamma ~ eta_Y s    ->  ln(M eta_Y s)/(eta_Y s)
 template <Transcendental T>
 T early_decoder_scale(const T& vocabulary, const T& decoder_rate, const T& draws) {
   return decoder_rate * draws / vocabulary;
