@@ -63,7 +63,8 @@ Crossing fit_crossing(std::span<const Trial> trials, double level) {
   if (!found.found) return found;
   const double logit = std::log(level / (1 - level));
   const double x = (logit - a) / b;
-  // Variance of (logit - a)/b: gradient (-1/b, -x/b), inverse information [[bb, -ab], [-ab, aa]].
+  // Variance of (logit - a)/b by the delta method: gradient (-1/b, -x/b), inverse information
+  // [[bb, -ab], [-ab, aa]] over the determinant.
   const double variance = (bb - 2 * ab * x + aa * x * x) / (determinant * b * b);
   const double width = two_sided_95 * std::sqrt(std::max(0.0, variance));
   found.size = std::exp(middle + x);

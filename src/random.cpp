@@ -8,8 +8,7 @@
 
 namespace popgrad {
 
-// Counter layout: word 0 counts blocks within the stream, word 1 is the run, words 2 and 3 the
-// step.
+// Counter layout: word 0 counts blocks within the stream, word 1 is the run, 2 and 3 the step.
 Stream::Stream(std::uint64_t seed, std::uint32_t run, std::uint64_t step)
     : key_{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)}},
       counter_{

@@ -51,8 +51,9 @@ template <int rounds>
                                               double* sines) {
 #pragma omp simd
   for (std::size_t i = 0; i < lanes; ++i) {
-    // ln u = e ln 2 + ln m, m in [1/sqrt 2, sqrt 2); with s = (m - 1)/(m + 1), |s| < 0.1716, ln m =
-    // 2 (s + s^3/3 + ...), remainder after s^15 below 2e-14.
+    // With m in [1/sqrt 2, sqrt 2) and s = (m - 1)/(m + 1), |s| < 0.1716:
+    //   ln u = e ln 2 + ln m
+    //   ln m = 2 (s + s^3/3 + ...), remainder after s^15 below 2e-14
     const double u = (static_cast<double>(radius_bits[i]) + 0.5) * 0x1p-32;
     const auto bits = std::bit_cast<std::uint64_t>(u);
     const std::uint64_t shifted = bits - 0x3FE6A09E667F3BCDU;  // less the bits of 1/sqrt 2

@@ -15,9 +15,8 @@ using Words = std::array<std::array<std::uint32_t, lanes>, 4>;
 void philox(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
             Words& words);
 
-/// The four normals of each of these blocks, two pairs by Box and
-/// Muller: pair p of block i is r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p +
-/// i] and out[32 p + 16 + i].
+/// The four normals of each of these blocks, two pairs by Box and Muller: pair p of block i is
+/// r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p + i] and out[32 p + 16 + i].
 void normals(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
              double* out);
 

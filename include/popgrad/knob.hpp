@@ -1,6 +1,6 @@
 #pragma once
-/// A parameter of a statement's check that may be chosen: what `falsify` searches and `frontier`
-/// turns.
+/// A parameter of a statement's check that may be chosen: what `falsify` searches
+/// and `frontier` turns.
 
 #include <string_view>
 

@@ -20,8 +20,8 @@
 namespace popgrad {
 
 /// x' = rhs(x, t) on vectors of `dimension()` numbers, with observables in the order of
-/// `columns()`. A rung may keep scratch space, so it is copied for every thread; `rhs` allocates
-/// nothing.
+/// `columns()`. A rung may keep scratch space, so it is copied for every thread;
+/// `rhs` allocates nothing.
 template <class F>
 concept Flow = requires(const F flow, const Vector<typename F::Scalar>& x,
                         Vector<typename F::Scalar>& dx, const typename F::Scalar& t,

@@ -63,8 +63,8 @@ Trajectory<T> solve(const AnyRung<T>& rung, const SolveRequest<T>& request) {
   return solve(rung, rung.initial, request);
 }
 
-/// `count` >= 2 equally spaced times from start to end, ends exact: start + k (end - start)/(count
-/// - 1).
+/// `count` >= 2 equally spaced times from start to end, ends exact:
+///   start + k (end - start)/(count - 1)
 template <class T>
 std::vector<T> equally_spaced(const T& start, const T& end, std::size_t count);
 

@@ -13,8 +13,8 @@ namespace popgrad {
 struct RecordedLayout {
   std::map<std::string, std::string> columns;  ///< observable -> column; `t` -> column of the time
   std::vector<std::string> group;              ///< columns whose values tell runs apart
-  /// A formula over the columns of a file, such as `lr*step`, or a number times the column of the
-  /// time.
+  /// A formula over the columns of a file, such as `lr*step`, or a number times the column
+  /// of the time.
   std::string clock = "1";
 };
 

@@ -220,8 +220,8 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
   } else {
     instance.logits = from_double<T>(normal_matrix(tokens, 1, start_deviation, seed, logit_stream));
   }
-  // Linear phi: hidden units are the class logits. Otherwise a fixed random output layer reads
-  // them.
+  // Linear phi: hidden units are the class logits. Otherwise a fixed random output
+  // layer reads them.
   if (instance.phi != Activation::linear || units != classes) {
     const double deviation = 1.0 / std::sqrt(static_cast<double>(units));
     instance.decoder =

@@ -46,8 +46,7 @@ AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t s
   return closed_form_rung<T>(instance);
 }
 
-// ---- symbols
-// -------------------------------------------------------------------------------------
+// ---- symbols -----------------------------------------------------------------------------------
 
 GiNaC::ex indexed(const std::string& name, const std::string& latex, Index l, Index k = -1) {
   if (k < 0) {

@@ -30,8 +30,9 @@ POPGRAD_INLINE void store(double* to, const V& v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-/// x <- exp(x) for x <= 0; x below -708 counts as -708.
-/// x = n ln 2 + r, |r| <= ln 2 / 2; exp r by its series to r^13, remainder below 5e-18.
+/// x <- exp(x) for x <= 0; x below -708 counts as -708. With
+///   x = n ln 2 + r, |r| <= ln 2 / 2,
+/// exp r comes by its series to r^13, remainder below 5e-18.
 template <Index W>
 POPGRAD_INLINE void exp_nonpositive(typename Lanes<W>::Numbers& x) {
   using V = typename Lanes<W>::Numbers;
@@ -63,8 +64,8 @@ POPGRAD_INLINE void exp_nonpositive(typename Lanes<W>::Numbers& x) {
   x = p * power;
 }
 
-/// R vectors of rows by J columns of A S, kept in registers: A by columns with stride lda, S by
-/// columns with stride lds.
+/// R vectors of rows by J columns of A S, kept in registers: A and S by columns, with
+/// strides lda and lds.
 template <Index W, Index R, Index J>
 POPGRAD_INLINE void tile(const double* a, Index lda, const double* s, Index lds, Index inner,
                          double* out, Index ldo, Index rows) {

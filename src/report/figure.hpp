@@ -27,8 +27,8 @@ struct FigureRequest {
 std::vector<FigureInfo> figures();
 
 /// Writes NAME.csv, NAME.gp, NAME.svg, NAME.png and NAME.pdf into the folder and returns their
-/// paths. Throws InputError for an unknown name or missing data, std::runtime_error if gnuplot
-/// fails.
+/// paths. Throws InputError for an unknown name or missing data, std::runtime_error
+/// if gnuplot fails.
 std::vector<std::filesystem::path> make_figure(const FigureRequest& request);
 
 }  // namespace popgrad

@@ -14,8 +14,8 @@ namespace popgrad::scan_snap {
 namespace {
 
 constexpr const char* where = "scan-snap closed-form";
-/// Classes count as alike if their parts of the common token agree to this; inputs are given to
-/// 1e-9.
+/// Classes count as alike if their parts of the common token agree to this, which is what inputs
+/// are given to.
 constexpr double alike = 1e-9;
 
 }  // namespace

@@ -192,8 +192,9 @@ void scatter_rows(const Layout& layout, Index begin, Index end, const double* f,
 
 namespace {
 
-// out = exp(x - shift), x <= shift; below -708 counts as -708. x - shift = n ln 2 + r, |r| <= ln 2
-// / 2; exp r by its series to r^13, remainder below 5e-18.
+// out = exp(x - shift), x <= shift; below -708 counts as -708. With
+//   x - shift = n ln 2 + r, |r| <= ln 2 / 2,
+// exp r comes by its series to r^13, remainder below 5e-18.
 POPGRAD_WIDE
 void exponentials(const double* x, double shift, Index count, double* out) {
 #pragma omp simd

@@ -1,6 +1,6 @@
 #pragma once
-/// The products of a sparse F with a row-major table, and the softmax, that an evaluation is made
-/// of.
+/// What an evaluation is made of: the products of a sparse F with a row-major table,
+/// and the softmax.
 ///
 /// Plain loops for any scalar; for double functions compiled for several instruction sets, the
 /// widest that the processor has chosen at start. They relax: sums are reordered and fused, exp is
@@ -36,8 +36,8 @@ void row_products(const Index* row, Index count, const T* table, Index columns, 
   }
 }
 
-/// Rows `begin` .. `end` - 1 of the transposed product: out[r] (C) = sum_i f[e_i] pull[class of
-/// e_i] over the entries e_i of row r.
+/// Rows `begin` .. `end` - 1 of the transposed product, over the entries e_i of row r:
+///   out[r] (C) = sum_i f[e_i] pull[class of e_i]
 template <class T>
 void scatter_rows(const Layout& layout, Index begin, Index end, const T* f, const T* pull,
                   Index columns, T* out) {

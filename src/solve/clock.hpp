@@ -2,8 +2,10 @@
 /// The two clocks of a solve.
 ///
 /// Near a blow-up at t* the solution is a steep function of t but a gentle one of
-///     ds = (1 + |f|_max) dt,   dx/ds = f / (1 + |f|_max),   dt/ds = 1 / (1 + |f|_max):
-/// components grow at most linearly in s while t tends to t* and is found as a component, without
+///   ds    = (1 + |f|_max) dt
+///   dx/ds = f / (1 + |f|_max)
+///   dt/ds = 1 / (1 + |f|_max)
+/// Components grow at most linearly in s while t tends to t* and is found as a component, without
 /// the cancellation in t* - t that stops any stepping in t itself.
 
 #include "solve/algebra.hpp"

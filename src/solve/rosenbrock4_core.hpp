@@ -21,8 +21,8 @@ class Rosenbrock4Core {
                   double relative_tolerance);
   ~Rosenbrock4Core();
 
-  /// Error-controlled: on success `t` advances and `out` is the new state; `step` is the next to
-  /// try.
+  /// Error-controlled: on success `t` advances and `out` is the new state; `step` is the
+  /// next to try.
   bool try_step(const double* x, double& t, double* out, double& step);
   /// One step of exactly `step`.
   void plain_step(const double* x, double t, double* out, double step);

@@ -348,8 +348,7 @@ class Solver {
   }
 
   // Two crossings between neighbouring probes leave the signs as they are, but the function turns
-  // there: where the parabola through three probes comes near 0 or beyond it, the turn is looked
-  // at.
+  // there: where the parabola through three probes comes near 0 or beyond it, we look at the turn.
   void find_pair(const EventFinder<T>& finder, const ProbeValues& clocks,
                  const ProbeValues& values) {
     for (std::size_t j = 0; j + 2 < clocks.size(); ++j) {
@@ -449,8 +448,10 @@ class Solver {
   }
 
   // --- blow-up ---
-  // In the arc clock d ln|f| / dt = (1 + |f|) d ln|f| / ds; its inverse estimates t* - t up to a
-  // factor near 1 (exactly for x' = x^2 up to 2; tends to 1 for exponential fields).
+  // In the arc clock
+  //   d ln|f| / dt = (1 + |f|) d ln|f| / ds;
+  // its inverse estimates t* - t up to a factor near 1 (exactly for x' = x^2 up to 2; tends to 1
+  // for exponential fields).
   bool blew_up() {
     using std::log;
     // In the arc clock dt/ds = 1 / (1 + |f|).
@@ -516,10 +517,9 @@ class Solver {
   }
 
   // --- changes of method ---
-  // `auto`: one step of
-  // a nonlinear power iteration every 8 steps estimates the spectral radius rho of the Jacobian.
-  // dopri5 is limited by stability when h rho stays near its bound of 3.3 on the negative axis;
-  // rosenbrock4 hands back when h rho < 1 would do.
+  // `auto`: one step of a nonlinear power iteration every 8 steps estimates the spectral radius rho
+  // of the Jacobian. dopri5 is limited by stability when h rho stays near its bound of 3.3 on the
+  // negative axis; rosenbrock4 hands back when h rho < 1 would do.
   void choose_method() {
     choose_clock();
     if (in_arc_ || request_.method != Method::automatic || !field_.jacobian ||

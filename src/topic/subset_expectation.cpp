@@ -13,7 +13,9 @@ namespace {
 constexpr double most_subsets = 200'000;
 
 // What one query column adds, and its gradients with respect to the T + 1 vectors and weights that
-// its outputs are made of:  num = b_0 + sum_{t in S} b_t,  Z = z_0 + sum_{t in S} z_t.
+// its outputs num/Z are made of:
+//   num = b_0 + sum_{t in S} b_t
+//   Z   = z_0 + sum_{t in S} z_t
 struct Column {
   const TopicLaw<double>& law;
   const std::vector<Index>& subsets;

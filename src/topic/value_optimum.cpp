@@ -54,7 +54,8 @@ BlockValue<T> mixture_value(const TopicLaw<T, Count>& law, const T& theta) {
 template <class T>
 BlockValue<T> penalised_value(const TopicLaw<T>& law, const T& lambda) {
   // Row i of W (C + lambda I) = c' on rows (w0, same topic, other topic), with
-  // pt = (p0, pi_0 + Delta 1_t) and p* = 1_topic(i)/(tau v).
+  //   pt = (p0, pi_0 + Delta 1_t)
+  //   p* = 1_topic(i)/(tau v)
   const auto n = [](Index count) { return TopicLaw<T>::number(count); };
   const T v = n(law.words);
   const T p0 = law.mask();

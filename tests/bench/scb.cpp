@@ -1,5 +1,5 @@
-/// What the rungs of sparse contextual bigrams cost: SGD on sequences, noisy steps dense and
-/// lumped.
+/// What the rungs of sparse contextual bigrams cost: SGD on sequences, noisy steps
+/// dense and lumped.
 
 #include <benchmark/benchmark.h>
 

@@ -1,12 +1,14 @@
-// Theorem    joma.clock-change                       Status  derived here
+// Theorem    joma.clock-change
+// Status     derived here
 // Source     ours; on the reduced flow of Tian et al., JoMA, arXiv 2310.00535, Section 4
-// Statement  the softmax reduced flow is the exp orbit with dt_softmax = sum_l a_l dt_exp; along it
-//            sum_l ln(|delta_l(0)|/|delta_l|) = t (nonlinear phi) and
-//            sum_l (v_l - v_l(0))/Delta_l = t (linear phi)
-//            for every one of any number of units, since they share a
-// Hypotheses H1 mu_l, Delta_l != 0; H2 v(0) != mu
+// Statement  the softmax reduced flow is the exp orbit on another clock,
+//              dt_softmax = sum_l a_l dt_exp,
+//            and along it, for every one of any number of units, since they share a,
+//              sum_l ln(|delta_l(0)|/|delta_l|) = t   (nonlinear phi)
+//              sum_l (v_l - v_l(0))/Delta_l     = t   (linear phi)
+// Hypotheses H1 mu_l and Delta_l are not 0; H2 v(0) differs from mu
 // Check      both fields on symbols; the sums along integrated trajectories; the two orbits
-// Controls   the inverse clock; the sum without the logarithm
+// Controls   the inverse clock, dt_exp = sum_l a_l dt_softmax; the sum without the logarithm
 // Uses       rung reduced
 
 #include <cmath>

@@ -1,12 +1,14 @@
-// Theorem    joma.entropy-bounce                     Status  observed in source (Section 4),
-// corrected Source     Tian et al., JoMA, arXiv 2310.00535, Section 4 and its entropy figure
-// Statement  reduced flow, nonlinear phi, 0 <= v(0) = v0 < mu_j not all equal: attention entropy
-//            starts at ln d, falls first, rises last, its minimum lies below the entropy at mu.
+// Theorem    joma.entropy-bounce
+// Status     observed in source, corrected here (Section 4)
+// Source     Tian et al., JoMA, arXiv 2310.00535, Section 4 and its entropy figure
+// Statement  reduced flow, nonlinear phi, equal starts v0 below all mu_j: attention entropy starts
+//            at ln d, falls first, rises last, and its minimum lies below the entropy at mu.
 //            Linear phi, v(0) = 0: it falls for good. A single bounce is not general.
-// Hypotheses H1 v0 < mu_j; H2 mu not constant
+// Hypotheses H1 v_j(0) = v0 for all j; H2 0 <= v0 < mu_j; H3 mu not constant
 // Check      the authors' instance to 10 digits (flow and Euler); 200 draws of their law; the
 //            counterexample replayed and one found by search; data laws reported
-// Controls   one bounce claimed for all; a minimum above the entropy at mu; linear phi said to rise
+// Controls   one bounce claimed for all; a minimum above the entropy at mu; linear phi said to
+//            bounce as well
 // Uses       rungs reduced, flow, gd
 
 #include <fmt/format.h>

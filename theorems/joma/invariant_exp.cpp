@@ -1,11 +1,14 @@
-// Theorem    joma.invariant-exp                      Status  proved in source (Theorem 1)
+// Theorem    joma.invariant-exp
+// Status     proved in source (Theorem 1)
 // Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (exponential attention)
-// Statement  z(t) - (1/2T) sum_k v_k(t)^2 = const, entrywise, under the population dynamics
-// Hypotheses H1 orthonormal embeddings; H2 f is not l2-normalised.  Any K, phi, sample law, T.
+// Statement  under the population dynamics, entrywise, for any K, phi, sample law and T,
+//              R = z - (1/2T) sum_k v_k^2
+//            is constant
+// Hypotheses H1 orthonormal embeddings; H2 f is not l2-normalised
 // Prediction dR/dt = 0 with no fitted constant
 // Check      derivative of R along the field for generic samples (symbols); drift along the flow;
 //            order of the drift of full-batch descent in its step
-// Controls   a temperature misplaced; H2 broken
+// Controls   a temperature misplaced, 1/(2 T^2); H2 broken
 // Uses       rungs flow, gd
 
 #include "popgrad/identity.hpp"

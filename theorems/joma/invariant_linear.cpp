@@ -1,7 +1,10 @@
-// Theorem    joma.invariant-linear                   Status  proved in source (Theorem 1)
+// Theorem    joma.invariant-linear
+// Status     proved in source (Theorem 1)
 // Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (linear attention)
-// Statement  z(t)^2 - sum_k v_k(t)^2 = const, entrywise (no T), under the population dynamics
-// Hypotheses H1 orthonormal embeddings; H2 f is not l2-normalised.  Any K, phi, sample law, T.
+// Statement  under the population dynamics, entrywise, for any K, phi, sample law and T,
+//              R = z^2 - sum_k v_k^2
+//            is constant (without T)
+// Hypotheses H1 orthonormal embeddings; H2 f is not l2-normalised
 // Prediction dR/dt = 0 with no fitted constant
 // Check      derivative of R along the field for generic samples (symbols); drift along the flow;
 //            order of the drift of full-batch descent in its step

@@ -1,15 +1,22 @@
-// Theorem    joma.invariant-softmax                  Status  proved in source (Theorem 1),
-// corrected Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (softmax attention) Statement
-// with q = sum_k g_k phi' v_k'b, b_bar = E[b] and
-//            R = z - (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar):
-//            T R' = -(E[b q] - b_bar E[q]) + 1/2 sum_k |v_k|^2 b_bar'        (always)
-//            E[b q] = b_bar E[q] if E[g_k phi' b b'] = b_bar E[g_k phi' b'] for each k
+// Theorem    joma.invariant-softmax
+// Status     proved in source, corrected here (Theorem 1)
+// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (softmax attention)
+// Statement  with
+//              b_bar = E[b]
+//              q     = sum_k g_k phi' v_k'b
+//              R     = z - (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar)
+//            it always holds that
+//              T R' = -(E[b q] - b_bar E[q]) + 1/2 sum_k |v_k|^2 b_bar'
+//            and
+//              E[b q] = b_bar E[q]
+//            if for each k
+//              E[g_k phi' b b'] = b_bar E[g_k phi' b'],
 //            but not if that holds only summed over k (K >= 2)
 // Hypotheses H1 orthonormal embeddings; H2 f is not l2-normalised
 // Check      the identities on generic samples (symbols); the counterexample (exact); on the
-// authors'
-//            instance the correlation of z with its prediction, and the relative error beside it
-// Controls   the drift term left out of the identity; another exponent of b_bar
+//            authors' instance the correlation of z with its prediction, and the
+//            relative error beside it
+// Controls   the drift term left out of the identity; the condition summed over units
 // Uses       rung gd
 
 #include <fmt/format.h>
@@ -116,8 +123,11 @@ struct Counterexample {
   Expression defect;            // first entry of E[b q] - b_bar E[q]
 };
 
-// Two equally likely samples attending to one token each, g = (1, 0) and (-1, 0) for two units,
-// v_1 = (1, 0), v_2 = (-1/2, 0): exact numbers, run through the same code as everything else.
+// Two equally likely samples attending to one token each, of two units:
+//   g   = (1, 0) and (-1, 0)
+//   v_1 = (1, 0)
+//   v_2 = (-1/2, 0)
+// Exact numbers, run through the same code as everything else.
 Counterexample summed_condition_counterexample() {
   const Index tokens = 2;
   Matrix<Expression> b = Matrix<Expression>::Constant(tokens, 2, Expression(0));

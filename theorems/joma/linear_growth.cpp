@@ -1,13 +1,17 @@
-// Theorem    joma.linear-growth                      Status  proved in source (Theorem 2)
+// Theorem    joma.linear-growth
+// Status     proved in source (Theorem 2)
 // Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 2
-// Statement  v' = Delta o exp(v^2/tau), v(0) = 0:  erf(v_l/sqrt tau) sqrt(pi tau)/2 = Delta_l t;
-//            the token of largest |Delta| blows up at sqrt(pi tau)/(2 |Delta|_max), the others stop
-//            at sqrt(tau) erfinv(Delta_l/|Delta|_max); attention entropy falls to ln m, m ties
-// Hypotheses H1 linear phi; H2 one unit; H3 v(0) = 0; H4 Delta != 0
+// Statement  v' = Delta o exp(v^2/tau), v(0) = 0, is solved by
+//              erf(v_l/sqrt tau) sqrt(pi tau)/2 = Delta_l t;
+//            the token of largest |Delta| blows up at
+//              t* = sqrt(pi tau)/(2 |Delta|_max),
+//            the others stop at
+//              v_l = sqrt(tau) erfinv(Delta_l/|Delta|_max);
+//            attention entropy falls to ln m, m the number of ties for |Delta|_max
+// Hypotheses H1 linear phi; H2 one hidden unit; H3 v(0) = 0; H4 Delta is not 0
 // Check      separation of variables on symbols; integration with the blow-up as an event; limits
-// of
-//            the others; entropy along the way
-// Controls   a factor in the blow-up time; signs lost in the limits; entropy said to rise
+//            of the others; entropy along the way
+// Controls   a blow-up time too large by sqrt 2; signs lost in the limits; entropy said to rise
 // Uses       rungs reduced, closed-form
 
 #include <fmt/format.h>

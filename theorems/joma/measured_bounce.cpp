@@ -1,4 +1,5 @@
-// Theorem    joma.measured-bounce                    Status  observed in source, confounded
+// Theorem    joma.measured-bounce
+// Status     observed in source; an association over learning rates, confounded by them
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 4 and the experiments on WikiText
 // Statement  over recorded runs, layers whose entropy comes back after its fall belong to runs of
 //            low final validation loss: Spearman correlation of rebound and loss below 0
@@ -6,7 +7,7 @@
 // Check      rebound = last entropy - least entropy of each layer; interval over runs, resampled
 //            whole, since the layers of one run share its loss
 // Controls   the opposite sign; rebound said to order the losses almost alone (-0.9 or below)
-// Uses       recorded runs (--data)
+// Uses       recorded runs (--data), no rung
 //
 // An association is no cause: the learning rate moves both sides. So the same correlation within
 // one learning rate, one depth, and the runs that trained properly is told beside the verdict.

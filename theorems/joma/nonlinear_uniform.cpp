@@ -1,13 +1,18 @@
-// Theorem    joma.nonlinear-uniform                  Status  proved in source (Theorem 3); ReLU
-// form ours Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 3 Statement  x = xbar_c +
-// noise, f = x, uniform attention:
-//            w' = sum_c a_c (th1_c xbar_c + th2_c w/|w|); ReLU and Gaussian noise of deviation
-//            sigma: th1 = Phi(r/sigma), th2 = sigma pdf(r/sigma), r = w.xbar/|w|. Two independent
-//            centres have critical rays for isolated values of a_2/a_1 only
-// Hypotheses H1 noise rotation invariant; H2 g_c constant; H3 w != 0
+// Theorem    joma.nonlinear-uniform
+// Status     proved in source; ReLU form and rays derived here (Theorem 3)
+// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 3
+// Statement  x = xbar_c + noise, f = x, uniform attention:
+//              w' = sum_c a_c (th1_c xbar_c + th2_c w/|w|);
+//            for ReLU and Gaussian noise of deviation sigma
+//              r_c   = w.xbar_c/|w|
+//              th1_c = Phi(r_c/sigma)
+//              th2_c = sigma pdf(r_c/sigma).
+//            Two independent centres have critical rays for isolated values of a_2/a_1 only
+// Hypotheses H1 rotation invariant noise; H2 g_c constant; H3 w is not 0; H4 a_2/a_1 more than
+//            1e-3 from its critical values
 // Check      d th/dr and the limits on symbols; Monte Carlo of the gradient; |w'| over all rays
 // Controls   th2 without sigma; a_2/a_1 set to a critical value
-// Uses       uniform mixture
+// Uses       closed form of the uniform mixture
 
 #include <fmt/format.h>
 
@@ -70,8 +75,12 @@ constexpr Knob feedback{.name = "feedback",
                         .spacing = Spacing::logarithmic,
                         .breaks = "g_c constant"};
 
-// th1 = int_{-r}^inf p, th2 = int_{-r}^inf s p with p the density of N(0, sigma^2): both vanish as
-// r -> -inf, and d th1/dr = p(-r), d th2/dr = -r p(-r).
+// With p the density of N(0, sigma^2)
+//   th1 = int_{-r}^inf p(s) ds
+//   th2 = int_{-r}^inf s p(s) ds
+// both vanish as r -> -inf, and
+//   d th1/dr = p(-r)
+//   d th2/dr = -r p(-r).
 Truth moments_by_differentiation(bool without_sigma) {
   const Expression r = symbol("r");
   const Expression sigma = GiNaC::possymbol("sigma");
@@ -181,9 +190,13 @@ Unit unit(const Setting& setting) {
 }
 
 // E[sum_c a_c (1 + e.n) 1[w.x_c > 0] x_c], x_c = xbar_c + sigma A n with n standard normal: noise
-// of any covariance, and gradients that change with it. With u = A'w/|A'w| and k = w.xbar_c/(sigma
-// |A'w|) the event is n.u > -k, where E 1 = Phi(k), E n = pdf(k) u, E n n' = Phi(k) - k pdf(k) u
-// u'.
+// of any covariance, and gradients that change with it. With
+//   u = A'w/|A'w|
+//   k = w.xbar_c/(sigma |A'w|)
+// the event is n.u > -k, and on it
+//   E 1    = Phi(k)
+//   E n    = pdf(k) u
+//   E n n' = Phi(k) I - k pdf(k) u u'.
 Vector<double> field_of(const Unit& unit, const Matrix<double>& axes, const Vector<double>& slope) {
   const GaussianMixture& m = unit.mixture;
   Vector<double> direction = axes.transpose() * unit.w;

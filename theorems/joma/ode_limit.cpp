@@ -1,11 +1,13 @@
-// Theorem    joma.ode-limit                          Status  assumed in source
+// Theorem    joma.ode-limit
+// Status     assumed in source
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 3 (gradient flow in place of SGD)
-// Statement  SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of the population
-// flow Hypotheses H1 smooth phi; H2 a fixed time; H3 independent minibatches Check      slope of
-// |descent - flow| in eta; slope of the deviation over runs in eta/B; mean (Z)
+// Statement  SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of
+//            the population flow
+// Hypotheses H1 smooth phi; H2 a fixed time; H3 small steps; H4 independent minibatches
+// Check      slope of |descent - flow| in eta; slope of the deviation over runs in eta/B; mean (Z)
 //            and variance (Y) of the ensemble against their prediction, as equivalence: the number
 //            of runs follows from a pilot's variance, so that noise cannot pass for agreement
-// Controls   second order claimed; a learning rate 10 % off; a variance without the 1/B
+// Controls   second order claimed; a learning rate 10 % too large; a variance without the 1/B
 // Uses       rungs sgd, gd, flow; moments
 
 #include <fmt/format.h>

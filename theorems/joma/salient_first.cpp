@@ -1,12 +1,15 @@
-// Theorem    joma.salient-first                      Status  proved in source (Theorem 4); limit
-// ours Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 4 Statement  on v' = (mu - v) o
-// exp(v^2/tau):  d/ds ln(1/|delta_j|) = exp(v_j^2/tau), hence
-//            ln(1/|delta_j|) / ln(1/|delta_k|) = e^{(mu_j^2 - mu_k^2)/tau} (1 + Lambda),
-//            Lambda ln(1/|delta_k|) -> C_j e^{-(mu_j^2 - mu_k^2)/tau} - C_k
-//            K units: the exponent is sum_k mu_lk^2/tau
-// Hypotheses H1 v(0) between 0 and mu; H2 exp clock s
-// Check      the flow in 60 digits against the quadrature; the limit at delta_k < 1e-50
-// Controls   an exponent without the difference; the constants C dropped
+// Theorem    joma.salient-first
+// Status     proved in source; the limit is derived here (Theorem 4)
+// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 4
+// Statement  on v' = (mu - v) o exp(v^2/tau):
+//              d/ds ln(1/|delta_j|) = exp(v_j^2/tau),
+//            hence
+//              ln(1/|delta_j|) / ln(1/|delta_k|) = e^{(mu_j^2 - mu_k^2)/tau} (1 + Lambda)
+//              Lambda ln(1/|delta_k|) -> C_j e^{-(mu_j^2 - mu_k^2)/tau} - C_k.
+//            K units: token l has sum_k mu_lk^2 in place of mu_l^2
+// Hypotheses H1 v(0) between 0 and mu; H2 exp clock s; H3 late: delta_k -> 0
+// Check      the flow in 80 digits against the quadrature; the limit at delta_k < 1e-50
+// Controls   an exponent without the difference; the constants C_j, C_k dropped
 // Uses       rungs reduced, closed-form
 
 #include <fmt/format.h>

@@ -1,8 +1,10 @@
-// Theorem    joma.stable-rank                        Status  observed in source, conditions ours
+// Theorem    joma.stable-rank
+// Status     observed in source, conditions derived here
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 (low rank during training)
 // Statement  reduced flow, nonlinear phi, K units, V(0) = 0, one token dominant: the stable rank
-//            |V|_F^2/|V|_2^2 starts (t -> 0+) and ends at that of Mu and falls in between
-// Hypotheses H1 V(0) = 0; H2 the tokens of Mu differ in size
+//              |V|_F^2/|V|_2^2
+//            starts (t -> 0+) and ends at that of Mu and falls in between
+// Hypotheses H1 V(0) = 0; H2 one token dominates: the tokens of Mu differ in size
 // Check      Mu = diag(3, 2.5, 2, 1.5), tau = 2, along the integrated flow
 // Controls   equal v(0) in all units (starts at 1); a monotone rise claimed
 // Uses       rung reduced

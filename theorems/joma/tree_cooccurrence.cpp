@@ -1,11 +1,15 @@
-// Theorem    joma.tree-cooccurrence                  Status  proved in source (Theorem 5); H = L
-// ours Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 5 Statement  P[y_l = 1 | y_m = 1] =
-// (1 + rho^{2H} - 2 rho^{L-1} rho_0) / (2 (1 - rho^{L-1} rho_0)) for
-//            leaves that meet H <= L - 1 levels up; at H = L, rho^{2(L-1)} E[rho_0c^2] for rho^{2H}
-// Hypotheses H1 layer-1 variables independent given the label; H2 1 - rho^{L-1} rho_0 != 0
+// Theorem    joma.tree-cooccurrence
+// Status     proved in source; the form at H = L is derived here (Theorem 5)
+// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 5
+// Statement  for leaves that meet H <= L - 1 levels up
+//                                     1 + rho^{2H} - 2 rho^{L-1} rho_0
+//              P[y_l = 1 | y_m = 1] = --------------------------------
+//                                         2 (1 - rho^{L-1} rho_0)
+//            and at H = L the same with rho^{2(L-1)} E[rho_0c^2] for rho^{2H}
+// Hypotheses H1 layer-1 variables independent given the label; H2 1 - rho^{L-1} rho_0 > 0
 // Check      summation over the tree with generic rho, rho_0c, P_c (symbols); sampled pairs
 // Controls   rho^H for rho^{2H}; E[rho_0c]^2 for E[rho_0c^2] at H = L
-// Uses       latent tree
+// Uses       closed form and samples of the latent tree
 
 #include <fmt/format.h>
 

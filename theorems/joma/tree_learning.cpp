@@ -1,8 +1,11 @@
-// Theorem    joma.tree-learning                      Status  argued in source (Section 5)
+// Theorem    joma.tree-learning
+// Status     argued in source (Section 5)
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 with Theorems 4 and 5
 // Statement  with mu_l = kappa P[y_l = 1 | y_m = 1], strong co-occurrences are learned first: their
-//            ln(1/delta) grow faster by e^{kappa^2 (P_j^2 - P_k^2)/tau}
-// Hypotheses H1 nonlinear phi; H2 v(0) = 0; H3 rho, rho_0 of a tree (P from joma.tree-cooccurrence)
+//            ln(1/delta) grow faster by the factor
+//              e^{kappa^2 (P_j^2 - P_k^2)/tau}
+// Hypotheses H1 nonlinear phi; H2 v(0) = 0; H3 mu_l = kappa P[y_l = 1 | y_m = 1], with rho,
+//            rho_0 of a tree (P from joma.tree-cooccurrence)
 // Check      order of learning times by height of meeting; ratio of the final rates
 // Controls   the reverse order; first powers of P in the exponent
 // Uses       rung reduced; latent tree

@@ -1,8 +1,11 @@
-// Theorem    scan-snap.assumptions                   Status  derived here
+// Theorem    scan-snap.assumptions
+// Status     derived here
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Assumption 1, Lemma 3, Eqn 10
-// Statement  relative distances of z at a fixed time, eta_Y fixed: flow - quasi-static and
-//            fast-decoder - reduced are O(eta_Z/eta_Y); quasi-static - fast-decoder tends to a
-//            constant that is not 0 and grows with M: reduced does not tend to flow
+// Statement  relative distances of z at a fixed time, eta_Y fixed:
+//              flow - quasi-static          O(eta_Z/eta_Y)
+//              fast-decoder - reduced       O(eta_Z/eta_Y)
+//              quasi-static - fast-decoder  tends to a constant that is not 0 and grows with M
+//            so that reduced does not tend to flow
 // Hypotheses H1 overlapping classes
 // Check      orders in eta_Z/eta_Y over two decades; the plateau, and its ratio at several M
 // Controls   reduced said to tend to flow; order 2 claimed for Assumption 1

@@ -1,15 +1,18 @@
-// Theorem    scan-snap.backprop-gradient             Status  proved in source (Theorem 1), sign
-//            corrected
+// Theorem    scan-snap.backprop-gradient
+// Status     proved in source (Theorem 1), sign corrected
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 1, Eqn 88
-// Statement  with Y = F (I - E') W: g_n = Y (e_n - alpha_n)
-//            = gamma (iota_n f_n - sum_{n' != n} beta_nn' f_n'),  and
-//            xi_n = gamma sum beta_nn' f_n.f_n' = gamma q1 [G_nn - 1 - sum_{k != n} G_nk/(M-1)] > 0
-//            if n overlaps another class and lambda_max(E) < 1/(1 + sqrt(K-1))
-// Hypotheses H1 features at rest; H2 F has full rank; H3 the bound on E, for xi_n > 0
+// Statement  with Y = F (I - E') W
+//              g_n  = Y (e_n - alpha_n)
+//                   = gamma (iota_n f_n - sum_{n' != n} beta_nn' f_n')
+//              xi_n = gamma sum_{n' != n} beta_nn' f_n.f_n'
+//                   = gamma q1 [G_nn - 1 - sum_{k != n} G_nk/(M-1)],
+//            and xi_n > 0 if n overlaps another class and lambda_max(E) < 1/(1 + sqrt(K-1))
+// Hypotheses H1 features at rest; H2 F has full rank; H3 lambda_max(E) < 1/(1 + sqrt(K-1)), for
+//            xi_n > 0
 // Check      both identities in exact rationals on random G; g_n formed from Y on random classes;
 //            the smallest xi_n over random classes below the bound
 // Controls   the other sign of q0 (Eqn 88); xi_n said to be negative
-// Uses       backprop, decoder
+// Uses       rung fast-decoder; backprop, decoder
 
 #include <fmt/format.h>
 

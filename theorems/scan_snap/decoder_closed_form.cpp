@@ -1,13 +1,20 @@
-// Theorem    scan-snap.decoder-closed-form           Status  proved in source (Lemmas 6, 7, 9)
+// Theorem    scan-snap.decoder-closed-form
+// Status     proved in source (Lemmas 6, 7, 9)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemmas 6, 7 and 9
-// Statement  exp(M h) + (M-1) M h = M eta_Y s + 1 solves h' = eta_Y/(M - 1 + exp(M h));
-//            0 <= h* - h <= 2 eta_Y/M for the discrete h*; h ~ eta_Y s/M before K ln M/eta_Y, then
-//            h ~ ln(M eta_Y s)/M and gamma ~ ln(M eta_Y s)/(eta_Y s)
-// Hypotheses H1 M >= 2, eta_Y > 0, s >= 0
+// Statement  h' = eta_Y/(M - 1 + exp(M h)), h(0) = 0, is solved by
+//              exp(M h) + (M-1) M h = M eta_Y s + 1;
+//            the discrete h* obeys
+//              0 <= h* - h <= 2 eta_Y/M;
+//            before s = ln M/eta_Y
+//              h     ~ eta_Y s/M,
+//            then
+//              h     ~ ln(M eta_Y s)/M
+//              gamma ~ ln(M eta_Y s)/(eta_Y s)
+// Hypotheses H1 M >= 2; H2 eta_Y > 0, at s >= 0
 // Check      derivative of the implicit relation on symbols; both bounds enclosed by intervals on
 //            a grid; sup (h* - h) M/eta_Y -> 1/(2e) as eta_Y -> 0; errors of the regimes measured
 // Controls   a bound eta_Y/(10 M); the late regime without the factor M in its logarithm
-// Uses       decoder
+// Uses       closed forms of the decoder
 
 #include <fmt/format.h>
 
@@ -48,8 +55,8 @@ Truth implicit_relation() {
   return vanishes(Expression(left.diff(GiNaC::ex_to<GiNaC::symbol>(h)) * rate - m * eta));
 }
 
-// exp(M h) + (M-1) M h - M eta_Y s - 1, increasing in h: its sign tells on which side of h(s) an
-// interval lies.
+// exp(M h) + (M-1) M h - M eta_Y s - 1, increasing in h: its sign tells on which side of
+// h(s) an interval lies.
 Interval relation(const Interval& m, const Interval& eta, long s, const Interval& h) {
   using std::exp;
   return exp(Interval(m * h)) + (m - Interval(1)) * m * h - m * eta * Interval(s) - Interval(1);

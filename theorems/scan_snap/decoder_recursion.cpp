@@ -1,13 +1,19 @@
-// Theorem    scan-snap.decoder-recursion             Status  proved in source (Lemma 5)
+// Theorem    scan-snap.decoder-recursion
+// Status     proved in source (Lemma 5)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemma 5, Remark 1
-// Statement  w <- w + eta_Y (e_n - softmax(w)), w(0) = 0, repeated for one class n:
-//            w = (M-1) h* zeta_n and e_n - alpha = (M-1)/(M - 1 + exp(M h*)) zeta_n,
-//            zeta_n = M/(M-1) (e_n - 1/M), h* <- h* + eta_Y/(M - 1 + exp(M h*))
+// Statement  repeated for one class n from w = 0,
+//              w <- w + eta_Y (e_n - softmax(w))
+//            stays on
+//              w           = (M-1) h* zeta_n
+//              e_n - alpha = (M-1)/(M - 1 + exp(M h*)) zeta_n
+//              zeta_n      = M/(M-1) (e_n - 1/M)
+//            with
+//              h* <- h* + eta_Y/(M - 1 + exp(M h*))
 // Hypotheses H1 orthonormal features; H2 the same class drawn again and again
 // Check      the recursion itself at 60 digits beside the claim, for several M and eta_Y; what one
 //            step does to the claimed form, on symbols
 // Controls   zeta without the mean taken off; exp(h) for exp(M h)
-// Uses       decoder
+// Uses       closed form of the decoder
 
 #include <fmt/format.h>
 
@@ -130,8 +136,10 @@ Defect largest_defect(const Setting& setting, std::string_view variant) {
   return worst;
 }
 
-// softmax((M-1) h zeta_n) of the right token and of another, for a symbolic M: with
-// u = exp(M h) = exp((M-1) h (zeta_0 - zeta_1)), alpha_0 = u/(u + M - 1), alpha_1 = 1/(u + M - 1).
+// softmax((M-1) h zeta_n) of the right token 0 and of another one 1, for a symbolic M:
+//   u       = exp(M h) = exp((M-1) h (zeta_0 - zeta_1))
+//   alpha_0 = u/(u + M - 1)
+//   alpha_1 = 1/(u + M - 1)
 Truth symbolic_step(std::string_view variant) {
   const Expression m = symbol("M");
   const Expression u = symbol("u");  // exp of the difference of the two logits

@@ -1,9 +1,13 @@
-// Theorem    scan-snap.decoder-solution              Status  proved in source (Theorem 5, Cor. 1)
+// Theorem    scan-snap.decoder-solution
+// Status     proved in source (Theorem 5, Cor. 1)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 5 and Corollary 1
-// Statement  with features at rest Y = F (I - E') W, W_n = (M-1) h(t/K) zeta_n; with N random
-//            draws, N_n of class n, W_n = (1 + theta_n) (M-1) h(N/K) zeta_n, where
-//            theta_n = h'(N/K) (N_n - N/K)/h(N/K) up to a residual O(1/N)
-// Hypotheses H1 F at rest; H2 F has full rank
+// Statement  with features at rest
+//              Y   = F (I - E') W
+//              W_n = (M-1) h(t/K) zeta_n;
+//            with N random draws, N_n of class n,
+//              W_n     = (1 + theta_n) (M-1) h(N/K) zeta_n
+//              theta_n = h'(N/K) (N_n - N/K)/h(N/K) up to a residual O(1/N)
+// Hypotheses H1 features at rest; H2 F has full rank
 // Check      distance of fast-decoder at vanishing eta_Z; its order in eta_Z; the order in N of the
 //            residual over random draws
 // Controls   F for F (I - E'); order 1/2 claimed for the residual

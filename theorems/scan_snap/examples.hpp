@@ -21,7 +21,7 @@ TrainingInstance<double> with_ratio(SequenceClasses<double> classes, double rati
 Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times,
                           double relative_tolerance = 1e-10);
 
-/// largest eigenvalue of E at the start, and the bound 1/(1 + sqrt(K - 1)) below which xi_n > 0.
+/// Largest eigenvalue of E at the start; xi_n > 0 below 1/(1 + sqrt(K - 1)).
 double largest_overlap(const SequenceClasses<double>& classes);
 /// The same at features f (nnz).
 double largest_overlap(const Layout& layout, const Vector<double>& f);

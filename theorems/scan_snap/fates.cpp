@@ -1,4 +1,5 @@
-// Theorem    scan-snap.fates                         Status  proved in source (Theorem 2), narrowed
+// Theorem    scan-snap.fates
+// Status     proved in source (Theorem 2), narrowed here
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 2
 // Statement  on the reduced flow, and on fast-decoder as eta_Z/eta_Y -> 0:
 //            (a) z of a distinct token of n rises if n overlaps another class;

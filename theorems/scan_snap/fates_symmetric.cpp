@@ -1,8 +1,10 @@
-// Theorem    scan-snap.fates-symmetric               Status  proved in source (Corollary 2)
+// Theorem    scan-snap.fates-symmetric
+// Status     proved in source (Corollary 2)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Corollary 2
-// Statement  if all classes of a query have the common tokens alike, all common tokens lose
-// Hypotheses H1 the same P(l|n) of every common token in all classes; H2 distinct tokens of the
-//            same weights, so that classes are images of each other; H3 one query
+// Statement  if all classes of one query have the common tokens alike, all common tokens lose
+// Hypotheses H1 P(l|n) of a common token is the same in all classes of the query; H2 classes have
+//            distinct tokens of the same weights, so that they are images of each other;
+//            H3 eta_Y/eta_Z >= 10 on flow
 // Check      sign of z' of every common token along reduced and flow
 // Controls   classes with common tokens of different weights; common tokens said to gain
 // Uses       rungs reduced, flow

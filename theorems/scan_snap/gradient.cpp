@@ -1,9 +1,12 @@
-// Theorem    scan-snap.gradient                      Status  proved in source (Lemma 1)
+// Theorem    scan-snap.gradient
+// Status     proved in source (Lemma 1)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemma 1
-// Statement  dY = eta_Y sum_n w_n f_n (e_n - alpha_n)',
-//            dz_m = eta_Z sum_n w_n diag(f_n) (I - f_n f_n') Y (e_n - alpha_n)
-//            are eta_Y, eta_Z times the derivatives of sum_n w_n ln alpha_n(n)
-// Hypotheses none
+// Statement  the training formulas
+//              dY   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
+//              dz_m = eta_Z sum_n w_n diag(f_n) (I - f_n f_n') Y (e_n - alpha_n)
+//            are eta_Y, eta_Z times the derivatives of
+//              sum_n w_n ln alpha_n(n)
+// Hypotheses H1 every class has a positive weight and f_n does not vanish
 // Check      the derivative of the objective on generic symbols (M = 3, two classes, one shared
 //            token), taken of the code that training runs; central differences on Syn-Small and,
 //            in a search, on random classes of unequal probabilities and two queries

@@ -1,8 +1,13 @@
-// Theorem    scan-snap.growth                        Status  proved in source (Theorem 3)
+// Theorem    scan-snap.growth
+// Status     proved in source (Theorem 3)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 3
-// Statement  on the reduced flow, for distinct tokens l, l' of n: r = f_nl^2/f_nl'^2 - 1 obeys
-//            r(t) = r(0) chi_l(t), chi_l = exp(2 (z_l(t) - z_l(0))); f of the distinct token l0
-//            with the largest f rises, and exp(2 f_nl0(0)^2 B_n) <= chi_l0 <= exp(2 B_n)
+// Statement  on the reduced flow, for distinct tokens l, l' of n,
+//              r     = f_nl^2/f_nl'^2 - 1
+//              chi_l = exp(2 (z_l(t) - z_l(0)))
+//            obey
+//              r(t) = r(0) chi_l(t);
+//            f of the distinct token l0 with the largest f rises, and
+//              exp(2 f_nl0(0)^2 B_n) <= chi_l0 <= exp(2 B_n)
 // Hypotheses H1 xi_n > 0 (B_n grows); H2 l0 leads among all tokens of n at the start; H3 common
 //            tokens of n lose attention (Theorem 2b): else one that other classes of the query push
 //            can make f_nl0 fall at xi_n > 0

@@ -1,9 +1,10 @@
-// Theorem    scan-snap.learning-rates                Status  observed in source (Section 6, Fig. 6)
+// Theorem    scan-snap.learning-rates
+// Status     observed in source (Section 6, Fig. 6)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Section 6
 // Statement  Syn-Medium, 100 steps of SGD with momentum 0.9, eta_Z = 1: the entropy of attention on
 //            distinct tokens has its minimum over eta_Y/eta_Z near 2; momentum descent on the
 //            expected gradient has it there too
-// Hypotheses H1 eta_Z = 1; H2 momentum 0.9; H3 the same data law and start at every ratio
+// Hypotheses H1 the same data law and start at every ratio; H2 eta_Z = 1; H3 momentum 0.9
 // Check      means over seeds at ratios on both sides of 2, with simultaneous confidence; the same
 //            by momentum descent; the flow beside them
 // Controls   entropy said to fall on to ratio 10; the minimum said to lie at ratio 1

@@ -1,13 +1,16 @@
-// Theorem    scan-snap.long-sequence                 Status  proved in source (Lemma 2)
+// Theorem    scan-snap.long-sequence
+// Status     proved in source (Lemma 2)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemmas 2 and 18
 // Statement  with T - 1 sampled tokens the attended average X'b tends to c_n: its deviation is
 //            O(1/sqrt T), the deviation of its mean O(1/T); token frequencies stay within
-//            Hoeffding's band sqrt(ln(2 M/delta)/(2 (T-1))) with probability 1 - delta
+//            Hoeffding's band
+//              sqrt(ln(2 M/delta)/(2 (T-1)))
+//            with probability 1 - delta
 // Hypotheses H1 tokens are drawn independently
 // Check      slopes in T of the root mean square and of the mean; share of sequences that leave
 //            the band against delta
 // Controls   order 1 claimed for the deviation; a fifth of the band
-// Uses       sequences of rung sgd
+// Uses       rung sgd (its sequences)
 
 #include <fmt/format.h>
 

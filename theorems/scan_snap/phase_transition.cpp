@@ -1,18 +1,21 @@
-// Theorem    scan-snap.phase-transition              Status  proved in source (Theorem 4),
-//            corrected
+// Theorem    scan-snap.phase-transition
+// Status     proved in source (Theorem 4), constant corrected here
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 4
 // Statement  one common token in all K classes, K_m of each query:
-//              z' = -w K_m eta_Z gamma exp(4 z)/C0,  B_n = eta_Z w int gamma exp(4 z)/C0,
-//              C0 = 1/((K-1) f_c^4)
-//            are solved by Gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2 and
-//              B_n = ln(1 + 4 w K_m Gamma/C0)/(4 K_m);
-//            B_n rises, fast before t0 = 2 (1 + omega1) K ln M/eta_Y and slowly after
-// Hypotheses H1 K f_c^2 << 1 (leading order in the overlap); H2 K (M-1) f_c^4 >= 1 (else a finite
-//            vocabulary adds more to xi_n than the overlap does)
+//              C0  = 1/((K-1) f_c^4)
+//              z'  = -w K_m eta_Z gamma exp(4 z)/C0
+//              B_n = eta_Z w int gamma exp(4 z)/C0
+//            are solved by
+//              Gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2
+//              B_n   = ln(1 + 4 w K_m Gamma/C0)/(4 K_m);
+//            B_n rises, fast before and slowly after
+//              t0 = 2 (1 + omega1) K ln M/eta_Y
+// Hypotheses H1 one common token; H2 K f_c^2 << 1 (leading order in the overlap);
+//            H3 K (M-1) f_c^4 >= 1 (else a finite vocabulary adds more to xi_n than the overlap)
 // Check      integration at 40 digits of h, Gamma, z and B; derivative on symbols; slopes of B
 //            enclosed; distance of the full reduced flow
 // Controls   the constant and K_m of the paper; K_m left out
-// Uses       decoder; rungs closed-form, reduced
+// Uses       rungs closed-form, reduced; decoder
 
 #include <fmt/format.h>
 
@@ -231,7 +234,9 @@ Truth certified_monotone() {
   for (int box = 0; box < 400; ++box) {
     const Interval h = make_interval(fmt::format("{}/10000", box == 0 ? 0 : box),
                                      fmt::format("{}/10000", box + 1));
-    // dB/dh = w Gamma'(h)/(C0 + 4 w K_m Gamma), Gamma' = (eta_Z/eta_Y) K (M-1)^2 h; divided by h.
+    // Divided by h:
+    //   dB/dh     = w dGamma/dh/(C0 + 4 w K_m Gamma)
+    //   dGamma/dh = (eta_Z/eta_Y) K (M-1)^2 h
     const Interval accumulated = accumulated_scale(token, h);
     const Interval slope = token.weight * token.attention_rate / token.decoder_rate *
                            Interval(token.classes) * (token.vocabulary - 1) *

@@ -1,14 +1,18 @@
-// Theorem    scb.branch                              Status  derived here
+// Theorem    scb.branch
+// Status     derived here
 // Source     noise model of Ren, Wang, Lee, arXiv 2410.23438, Section 5
-// Statement  with constant noise a run from scratch leaves 0 along the right branch (alpha_V,
-//            alpha_A > 0) with probability Phi(sqrt(2 K_P B/(eta T^2 rate W))) to leading order, W
-//            the variance of one sample's noise along the growing mode: with y = sqrt(K_P) alpha_V
-//            + sqrt(K_Q) alpha_A,
-//            W = sigma_V^2 |P C|^2/K_P + sum_k mu_k^2 sigma_{A,k}^2 |q^k - 1/T|^2/K_Q
-// Hypotheses H1 T large, so that y grows at the rate sqrt(K_P K_Q); H2 eta rate small
-// Check      ensembles of noisy-lumped runs at three batch sizes, predicted share between 0.6 and
-// 0.95 Controls   the factor 2 left out; the noise of the attention alone counted in W Uses rung
-// noisy-lumped
+// Statement  with constant noise a run from scratch leaves 0 along the right branch
+//            (alpha_V, alpha_A > 0), to leading order, with probability
+//              Phi(sqrt(2 K_P B/(eta T^2 rate W))),
+//            W the variance of one sample's noise along the growing mode y:
+//              y = sqrt(K_P) alpha_V + sqrt(K_Q) alpha_A
+//              W = sigma_V^2 |P C|^2/K_P + sum_k mu_k^2 sigma_{A,k}^2 |q^k - 1/T|^2/K_Q
+// Hypotheses H1 T large, so that y grows at the rate sqrt(K_P K_Q); H2 eta times the
+//            growth rate small
+// Check      ensembles of noisy-lumped runs at three batch sizes, predicted share between
+//            0.6 and 0.95
+// Controls   the factor 2 left out; the noise of the attention alone counted in W
+// Uses       rung noisy-lumped
 
 #include <fmt/format.h>
 

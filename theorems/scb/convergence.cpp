@@ -1,8 +1,10 @@
-// Theorem    scb.convergence                         Status  proved in source
+// Theorem    scb.convergence
+// Status     proved in source
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 3.1
 // Statement  from scratch the three-part algorithm brings both normalised distances below eps: on
 //            expected gradients for any eps with lambda = O(eps), with SGD for a batch large enough
-// Hypotheses H1 P mu = mu; H2 lambda below q_min <V,P>; H3 batch above the critical one
+// Hypotheses H1 P mu = mu; H2 lambda below q_min <V,P>; H3 batch large enough: above
+//            the critical one
 // Check      noise-free runs at eps = 0.1, 0.05, 0.02 with lambda proportional to eps; SGD on
 //            sequences at T = 100, share of runs below 0.1
 // Controls   the l1 weight not lowered with eps; SGD at a batch of 2
@@ -63,8 +65,8 @@ constexpr Knob small_batch{.name = "small-batch",
                            .breaks = "batch large enough"};
 
 // alpha_V along part 2, which begins at 3/4 of the balanced one and, as the threshold leaves
-// sum a^k = 1, at alpha_A = 1; on its way to alpha_A alpha_V = 1 it keeps K_P alpha_V^2 - K_Q
-// alpha_A^2.
+// sum a^k = 1, at alpha_A = 1; on its way to alpha_A alpha_V = 1 it keeps
+//   K_P alpha_V^2 - K_Q alpha_A^2.
 struct PartTwo {
   double start = 0, settled = 0;
   [[nodiscard]] double smallest() const { return std::min(start, settled); }
@@ -100,9 +102,11 @@ double quiet_distance(const Training<double>& training, double weight) {
                                                         : std::numeric_limits<double>::max();
 }
 
-// lambda over eps K_P, at most 2, so that the biases where part 2 settles first are at most 0.7
-// eps: that of Q of scb.hyperbola, lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q)), and
-// that of P, Q lambda/(K_P alpha_V) sqrt(K_P), as sum a^k falls short of 1/alpha_V by so much.
+// lambda over eps K_P, at most 2, so that the biases where part 2 settles first are at most
+// 0.7 eps:
+//   of Q  lambda/(K_P alpha_V) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q))  as in scb.hyperbola
+//   of P  Q lambda/(K_P alpha_V) sqrt(K_P)
+// the latter as sum a^k falls short of 1/alpha_V by Q lambda/(K_P alpha_V^2).
 double weight_over_distance(const Bigrams<double>& b) {
   double spread = 0;
   double largest_support = 0;

@@ -1,8 +1,12 @@
-// Theorem    scb.fixed-points                        Status  derived here
+// Theorem    scb.fixed-points
+// Status     derived here
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3
-// Statement  the reduced flow rests at (1, 1), with a slow rate K_P/(T (K_P + K_Q)) + O(1/T^2), and
-//            at the saddle (0, -1/(T K_Q - 1)); it first settles at the balanced point alpha_V =
-//            (K_Q/K_P)^{1/4} = 1/alpha_A and creeps to (1, 1) from there
+// Statement  the reduced flow rests at
+//              (1, 1)                with a slow rate K_P/(T (K_P + K_Q)) + O(1/T^2)
+//              (0, -1/(T K_Q - 1))   a saddle;
+//            it first settles at the balanced point
+//              alpha_V = (K_Q/K_P)^{1/4} = 1/alpha_A
+//            and creeps to (1, 1) from there
 // Hypotheses H1 from scratch; H2 T large
 // Check      the field at both points, trace and determinant of the linear part at (1, 1) on
 //            symbols; eigenvalues at the saddle; the balanced point on the flow, its error in T

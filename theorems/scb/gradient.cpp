@@ -1,8 +1,9 @@
-// Theorem    scb.gradient                            Status  proved in source, constraints derived
-// here Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3.1 Statement  the expected gradients
-// of V and a^k, preconditioned by D^{-1} and 1/mu_k, with and
+// Theorem    scb.gradient
+// Status     proved in source, constraints derived here
+// Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3.1
+// Statement  the expected gradients of V and a^k, preconditioned by D^{-1} and 1/mu_k, with and
 //            without projection, and the expected loss, are what the population rungs integrate
-// Hypotheses none beyond the data law: mu and the columns of P and q sum to 1
+// Hypotheses H1 mu > 0 sums to 1; H2 the columns of P and q sum to 1
 // Check      all sequences of N = T = 2 enumerated, mu, P, q, A, V generic symbols; the mean of
 //            sampled directions at N = 3, T = 12
 // Controls   the term of V mu left out of the a-gradient; the query weight 1/mu_k left out

@@ -1,15 +1,17 @@
-// Theorem    scb.hyperbola                           Status  derived here
+// Theorem    scb.hyperbola
+// Status     derived here
 // Source     the observation of Ren, Wang, Lee, arXiv 2410.23438, Section 6, that distances rise
 //            again after a minimum
-// Statement  on alpha_A alpha_V = 1 the excess loss is K_P (1 - alpha_V)^2/(2 T): flat for large T;
-//            under l1 d/dt (K_P alpha_V^2 - K_Q alpha_A^2) = 2 lambda alpha_A to leading order; the
-//            stage ends at a normalised dist_Q of lambda/(<V,P> - Q lambda) sqrt(sum_k mu_k (Q^2
-//            |q^k|^2 - Q))
-// Hypotheses H1 every support has Q positions; H2 lambda below q_min <V,P>; H3 T large, so that
-//            lambda T is above |<V,P> - S <V,V>| where the stage begins
+// Statement  on alpha_A alpha_V = 1 the excess loss is flat for large T:
+//              K_P (1 - alpha_V)^2/(2 T);
+//            under l1, to leading order,
+//              d/dt (K_P alpha_V^2 - K_Q alpha_A^2) = 2 lambda alpha_A;
+//            the stage ends at a normalised dist_Q of
+//              lambda/(<V,P> - Q lambda) sqrt(sum_k mu_k (Q^2 |q^k|^2 - Q))
+// Hypotheses H1 equal supports: every one has Q positions; H2 lambda below q_min <V,P>; H3 T large;
+//            H4 lambda T above |<V,P> - S <V,V>| at the start of the stage
 // Check      loss of the full model on the hyperbola; slope of the difference and bias of
-// noise-free
-//            l1 stages
+//            noise-free l1 stages
 // Controls   excess without the factor 1/T; drift without the factor 2; bias without the root
 // Uses       rungs gd (three-part), flow
 
@@ -131,8 +133,8 @@ Stage l1_stage(const Training<double>& training, double weight, Index support,
     rung.observe(x, 0.0, row);
     return transition * row[0] * row[0] - context * row[1] * row[1];
   };
-  // Transients decay at the rates <V,V> = K_P alpha_V^2 and d; twenty times their scale is behind
-  // them.
+  // Transients decay at the rates <V,V> = K_P alpha_V^2 and d; twenty times their scale
+  // is behind them.
   const auto advance = [&](double time) {
     const long steps = std::lround(time / schedule.l1_step);
     for (long i = 0; i < steps; ++i) rung.sample_step(x, 0.05, unused, 0);
@@ -198,9 +200,10 @@ Examination examine(const Setting& setting, std::string_view variant) {
                                  fmt::format("K_P = {:.3g}", transition)});
     return result;
   }
-  // The mean that is taken off gradients moves positions outside the support by |<V,P> - S <V,V>|/T
-  // = K_P alpha_V |1 - alpha_V|/T where the stage begins; a smaller lambda lets them in, and takes
-  // a time 1/lambda to take them away again.
+  // The mean that is taken off gradients moves positions outside the support, where the stage
+  // begins with S = 1, by
+  //   |<V,P> - S <V,V>|/T = K_P alpha_V |1 - alpha_V|/T;
+  // a smaller lambda lets them in, and takes a time 1/lambda to take them away again.
   const double start = 0.75 * std::pow(context_size(b) / transition, 0.25);
   const double pushed = transition *
                         std::max(start < 1 ? 0.25 : 0.0, start * std::fabs(start - 1)) /

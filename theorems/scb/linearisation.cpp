@@ -1,11 +1,15 @@
-// Theorem    scb.linearisation                       Status  derived here
+// Theorem    scb.linearisation
+// Status     derived here
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3
-// Statement  near 0: (alpha_V, alpha_A) = M^{-1} (e^{Mt} - I) b up to O(alpha^2); the time to reach
-//            alpha_A alpha_V = z is ln[z/(1-z) 4 T^2 rate^3/K_P]/(2 rate) to 1 %, rate =
-//            sqrt(K_P (K_Q - 1/T) + 1/(4 T^2)) - 1/(2 T): it grows like ln T only
+// Statement  near 0, up to O(alpha^2) relative to it,
+//              (alpha_V, alpha_A) = M^{-1} (e^{Mt} - I) b;
+//            the time to reach alpha_A alpha_V = z is to 1 %
+//              t    = ln[z/(1-z) 4 T^2 rate^3/K_P]/(2 rate)
+//              rate = sqrt(K_P (K_Q - 1/T) + 1/(4 T^2)) - 1/(2 T),
+//            so that it grows like ln T only
 // Hypotheses H1 from scratch; H2 T large
 // Check      order of the error in alpha; the time on the reduced flow for T = 1e4 to 1e9
-// Controls   rate without the square root of K_Q; the time with T for T^2
+// Controls   rate without the square root of K_P K_Q; the time with T for T^2
 // Uses       rungs reduced, closed-form
 
 #include <fmt/format.h>

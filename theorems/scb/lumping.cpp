@@ -1,14 +1,15 @@
-// Theorem    scb.lumping                             Status  derived here
+// Theorem    scb.lumping
+// Status     derived here
 // Source     noise model of Ren, Wang, Lee, arXiv 2410.23438, Section 5
 // Statement  support values, mean and centred norm of the rest follow the law of the dense noisy
 //            descent without its T coordinates; so do zeros and nonzeros in the l1 stage
-// Hypotheses H1 q^k vanishes off its support; H2 Gaussian noise, its mean over positions taken off
-//            before the l1 stage
+// Hypotheses H1 q^k vanishes off its support; H2 Gaussian noise, projected: its mean over positions
+//            is taken off before the l1 stage
 // Check      covariance of support and mean after one step in rationals; one-step mean and variance
 //            of r^2 against chi-square; two-sample tests (Kolmogorov-Smirnov) over 10000 runs each
 //            at T = 8, 50, 1000, after nine boosting steps and after ten more of the l1 stage
-// Controls   n - 1 degrees of freedom in place of n - 2; the mean over positions not taken off; m
-//            with a draw of its own; zeros that leave upwards only
+// Controls   n - 1 degrees of freedom in place of n - 2; the mean over positions not taken off;
+//            m with a draw of its own; zeros that leave upwards only
 // Uses       rungs noisy, noisy-lumped
 
 #include <fmt/format.h>
@@ -126,7 +127,10 @@ std::vector<std::vector<double>> sample(const AnyRung<double>& rung, std::uint32
 }
 
 // Covariance of the support and the mean m of the rest after one step, in units of s^2, minus that
-// of normals less their mean over T positions: 1 - 1/T, -1/T; 1/n - 1/T, -1/T.
+// of normals less their mean over T positions:
+//   support with itself  1 - 1/T
+//   m with itself        1/n - 1/T
+//   two different ones   -1/T
 Truth one_step_covariance(LumpingMistake mistake) {
   using T = Rational;
   constexpr Index support = 3;

@@ -1,4 +1,5 @@
-// Theorem    scb.ode-limit                           Status  derived here
+// Theorem    scb.ode-limit
+// Status     derived here
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Section 2 (gradient flow in place of SGD)
 // Statement  descent follows the flow with an error O(eta); the spread of SGD over runs is
 //            O(sqrt(eta/B)), projected, at a fixed time

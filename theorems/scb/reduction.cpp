@@ -1,8 +1,12 @@
-// Theorem    scb.reduction                           Status  proved in source; three numbers
-// derived here Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3 Statement  from V = mu 1', A
-// = 1/T the flow stays on V = mu 1' + alpha_V (P - mu 1'),
-//            a^k = 1/T + alpha_A (q^k - 1/T) and obeys the reduced flow; from a transfer start one
-//            more number, w = <W, W>, closes it
+// Theorem    scb.reduction
+// Status     proved in source; three numbers from a transfer start derived here
+// Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3
+// Statement  from V = mu 1', A = 1/T the flow stays on
+//              V   = mu 1' + alpha_V (P - mu 1')
+//              a^k = 1/T + alpha_A (q^k - 1/T)
+//            and obeys the reduced flow; from a transfer start V has a rest W besides, and one more
+//            number closes the flow,
+//              w = <W, W>
 // Hypotheses H1 P mu = mu; H2 V(0) mu = mu
 // Check      remainder of the field on the family for generic symbols (N = 2, T = 3, Q = 2) and in
 //            rationals; both flows from both starts to 1e-10
@@ -60,7 +64,9 @@ constexpr Knob mean_value{.name = "mean-value",
                           .spacing = Spacing::logarithmic,
                           .breaks = "V(0) mu = mu"};
 
-// Two tokens, P = [[1-a, b], [a, 1-b]], so mu = (b, a)/(a + b); three positions, two of them used.
+// Two tokens; three positions, two of them used:
+//   P  = [[1-a, b], [a, 1-b]]
+//   mu = (b, a)/(a + b)
 template <class T>
 Training<T> two_tokens(const T& a, const T& b, const T& q0, const T& q1) {
   Training<T> made;

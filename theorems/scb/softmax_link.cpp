@@ -1,11 +1,14 @@
-// Theorem    scb.softmax-link                        Status  claimed in the authors' reply,
-// corrected Source     Ren, Wang, Lee, arXiv 2410.23438, reply to the reviewers Statement  softmax
-// attention moves by J^2, J = diag(a) - a a': (J^2)_ij = a_i^2 delta_ij -
-//            a_i a_j (a_i + a_j - |a|^2), which is (I - 11'/T)/T^2 at a = 1/T; so near the start
-//            softmax with eta T^2 follows linear attention with eta
+// Theorem    scb.softmax-link
+// Status     claimed in source (the authors' reply), corrected here
+// Source     Ren, Wang, Lee, arXiv 2410.23438, reply to the reviewers
+// Statement  softmax attention moves by J^2, J = diag(a) - a a':
+//              (J^2)_ij = a_i^2 delta_ij - a_i a_j (a_i + a_j - |a|^2)
+//              J^2      = (I - 11'/T)/T^2   at a = 1/T;
+//            so near the start softmax with eta T^2 follows linear attention with eta
 // Hypotheses H1 near the start, T Q large
 // Check      both facts on symbols; curves of both flows near the start, the deviation's order
-// Controls   time not rescaled; J in place of J^2 (as the reply prints for a_1 of order one)
+// Controls   time rescaled by T in place of T^2; J in place of J^2 (as the reply prints for
+//            a_1 of order one)
 // Uses       rung flow
 
 #include <fmt/format.h>
@@ -89,8 +92,8 @@ Trajectory<double> follow(const Training<double>& training, double end) {
   return solve(forget_type(PopulationFlow<double>(training)), request);
 }
 
-// Largest |alpha_A of softmax - alpha_A of linear| up to t = end while the latter is below `top`,
-// over `top`.
+// Largest |alpha_A of softmax - alpha_A of linear| up to t = end while the latter is
+// below `top`, over `top`.
 double deviation_below(double top, const Training<double>& linear, double end,
                        std::string_view variant) {
   Training<double> softmax = linear;
@@ -145,8 +148,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
     // The flow passes alpha_A = K_P t^2/(2 T) at first, later it is faster.
     const double end =
         setting.only_what_varies ? 1.1 * std::sqrt(2 * top / transition_size(b)) : 30;
-    // a' = (T a)^2 g where linear attention has g. With x = T alpha_A q that adds x^2 while alpha_A
-    // grows as t^2, and 4/3 x^2 while it grows as an exponential; then terms x^3.
+    // a' = (T a)^2 g where linear attention has a' = g. With x = T alpha_A q that adds x^2 while
+    // alpha_A grows as t^2, and 4/3 x^2 while it grows as an exponential; then terms x^3.
     const double next = 4.0 / 3 * near * mean_weight(b) * (1 + 2 * near);
     std::string detail;
     if (!setting.only_what_varies) {

@@ -1,10 +1,13 @@
-// Theorem    scb.transfer                            Status  proved in source as a bound; measured
-// here Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 4.1
-// Statement  from V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> > 0 boosting needs a smaller
-//            batch than from scratch, and the less the better the correlation; but not one that is
-//            independent of T: without a threshold the noise of T positions feeds back on V through
-//            d = sum_k mu_k |a^k|^2
-// Hypotheses H1 the correlation is positive; H2 step size and instance fixed while T grows
+// Theorem    scb.transfer
+// Status     bound proved in source; measured here
+// Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 4.1
+// Statement  from
+//              V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> > 0
+//            boosting needs a smaller batch than from scratch, and the less the better the
+//            correlation; but not one that is independent of T: without a threshold the noise of T
+//            positions feeds back on V through
+//              d = sum_k mu_k |a^k|^2
+// Hypotheses H1 positive correlation; H2 eta and the instance fixed while T grows
 // Check      critical batches (bisection, logistic fit at 90 %) from scratch and from three
 //            correlations at two lengths; runs that leave part 2 out
 // Controls   transfer claimed to need more than scratch; a batch independent of T claimed

@@ -1,13 +1,13 @@
-// Theorem    scb.two-stages                          Status  proved in source as an upper bound;
-// measured here Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 3.1 (the batch it asks for)
+// Theorem    scb.two-stages
+// Status     upper bound proved in source; measured here
+// Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 3.1 (the batch it asks for)
 // Statement  from scratch a run boosts only above a critical batch size that grows as a power of T:
 //            T^2 with constant noise at any success rate above one half (the branch of 0 is decided
 //            by B/T^2), less than linearly with noise that scales as that of SGD; the batch of SGD
 //            itself is near the latter
-// Hypotheses H1 step size and instance fixed while T grows; H2 noise-free boosting succeeds
+// Hypotheses H1 eta and the instance fixed while T grows, noise-free boosting succeeding on it
 // Check      bisection on ln B, ensembles, logistic fit at 75 %, power of T with its interval; SGD
-// on
-//            sequences where it can follow; part 2 alone
+//            on sequences where it can follow; part 2 alone
 // Controls   no growth claimed; one exponent claimed for both kinds of noise
 // Uses       rungs noisy-lumped and sgd, three-part
 

@@ -1,12 +1,14 @@
-// Theorem    topic.attention-block                   Status  proved in source (Theorem 3, block
-// W_V) Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 3 Statement  with the minimum-norm
-// W_V the loss depends on g = alpha + (v - 1) beta alone: the
-//            minimisers form a line; the mean weight of same-topic words, g/v, is above 1 and of
-//            order tau; at tau = 1 the optimum is g = v exactly
+// Theorem    topic.attention-block
+// Status     proved in source (Theorem 3, block W_V)
+// Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 3
+// Statement  with the minimum-norm W_V the loss depends on
+//              g = alpha + (v - 1) beta
+//            alone: the minimisers form a line; the mean weight of same-topic words, g/v, is
+//            above 1 and of order tau; at tau = 1 the optimum is g = v exactly
 // Hypotheses H1 tau >= 2; H2 p_c > 0; H3 squared loss; H4 W_V of least norm
 // Check      dependence on g and the gradient at tau = 1 in fractions; certified minima over tau
 // Controls   a minimum 1e-5 too high; uniform attention claimed optimal
-// Uses       landscape, certified minimum
+// Uses       closed form of the landscape; certified minimum
 
 #include <fmt/format.h>
 
@@ -24,8 +26,8 @@ using namespace popgrad::topic;
 
 constexpr Knob deviation = value_deviation_knob("W_V of least norm");
 
-// A W_V beside the minimum-norm one: minima in double, as a landscape of two variables has no short
-// certificate.
+// A W_V beside the minimum-norm one: minima in double, as a landscape of two variables has
+// no short certificate.
 void examine_beside(const Setting& setting, Examination& result) {
   const double size = setting.value(deviation);
   result.hypotheses.push_back(

@@ -1,15 +1,16 @@
-// Theorem    topic.attention-diagonal                Status  proved in source (Theorem 3, diagonal
-//            W_V); beta* < 1 derived here
+// Theorem    topic.attention-diagonal
+// Status     proved in source (Theorem 3, diagonal W_V); beta* < 1 derived here
 // Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 3
-// Statement  with diagonal W_V the optimum is a single point: alpha* of order tau v on the same
-// word,
-//            and 0 < beta* < 1: other words of the topic get less than words of other topics
+// Statement  with diagonal W_V the optimum is a single point: alpha* of order tau v on
+//            the same word, and
+//              0 < beta* < 1:
+//            other words of the topic get less than words of other topics
 // Hypotheses H1 tau >= 2; H2 p_c > 0; H3 squared loss; H4 v >= 2; H5 W_V diagonal; H6 dL/dbeta < 0
 //            at the best alpha of beta = 0: where many words are kept and many replaced (T = 64,
 //            tau = 16, v = 13, p_m = 0.5, p_c = 0.4, p_r = 0.16) it is not, and beta* = 0
 // Check      certified minima over tau, exact inertia of the Hessian
 // Controls   a minimum 1e-5 too high; beta* > 1 claimed
-// Uses       landscape, certified minimum
+// Uses       closed form of the landscape; certified minimum
 
 #include <fmt/format.h>
 
@@ -93,8 +94,8 @@ Examination examine(const Setting& setting, std::string_view variant) {
       variant == "too-high" ? Rational(Rational(1) / 100'000) : Rational(0),
       [&](const auto& made, const Certificate& c, std::string& words) {
         single = single && !c.on_line && inertia(made.hessian(c.alpha, c.beta)).positive == 2;
-        // Where the box that holds the minimisers has an end of the interval inside, it decides
-        // nothing.
+        // Where the box that holds the minimisers has an end of the interval inside,
+        // it decides nothing.
         const Box<Rational>& at = c.minimisers;
         const bool shown =
             variant == "beta-above" ? at.beta_low > 1 : at.beta_low > 0 && at.beta_high < 1;

@@ -1,13 +1,15 @@
-// Theorem    topic.attention-limit                   Status  derived here
+// Theorem    topic.attention-limit
+// Status     derived here
 // Source     the constant that Theorem 3 of Li, Li, Risteski, arXiv 2303.04245, leaves open
-// Statement  as T, tau and T/tau grow, g*/(tau v) -> 1/((1 - p_c) p_m) for block-wise W_V, and
-//            alpha*/(tau v) has the same limit for diagonal W_V
-// Hypotheses H1 T, tau, T/tau large; H2 p_c > 0; H3 squared loss
+// Statement  as T, tau and T/tau grow,
+//              g*/(tau v)     -> 1/((1 - p_c) p_m)   for block-wise W_V
+//              alpha*/(tau v) -> 1/((1 - p_c) p_m)   for diagonal W_V
+// Hypotheses H1 tau large; H2 T/tau large; H3 p_c > 0; H4 squared loss
 // Check      symbolic: with tau = 1/e, T = 1/(e d), g = y/e the coefficients of the landscape's own
 //            code have joint limits at e = d = 0, and dL/dy is 0 at y = v/((1 - p_c) p_m), for
-//            symbols p_m, p_c, p_r, v. Numerical: T = 1e8, tau = 1e4
+//            symbols p_m, p_c, p_r, v; numerical: T = 1e8, tau = 1e4
 // Controls   1/p_m claimed; T/tau = 10 in place of 1e4
-// Uses       landscape on symbols and in 50 digits
+// Uses       closed form of the landscape, on symbols and in 50 digits
 
 #include <fmt/format.h>
 
@@ -122,8 +124,9 @@ double ratio_at(const TopicLaw<Rational>& exact, bool diagonal) {
   return to_double(Real(alpha / Real(static_cast<int>(exact.active * exact.words))));
 }
 
-// The ratio of the optimum to its limit is 1 + x/tau + y tau/T to first order: |x|/tau + |y| tau/T
-// from two points farther out in one of them.
+// The ratio of the optimum to its limit is to first order
+//   1 + x/tau + y tau/T:
+// |x|/tau + |y| tau/T from two points farther out in one of them.
 double first_order(TopicLaw<Rational> law, bool diagonal) {
   const auto off = [&](Index active, Index topics) {
     TopicLaw<Rational> at = law;

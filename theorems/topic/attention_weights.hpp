@@ -34,8 +34,8 @@ double depth(const popgrad::topic::TopicLaw<Rational>& law,
 
 /// Certifies that the minimum of L lies within 1e-9 of what Newton steps found, `off` added to it
 /// (0 for the claim); within less where the landscape is less deep than 1e-3, or where that does
-/// not tell a `narrow` minimum from the lines beta = 0 and beta = 1. What failed goes into
-/// `detail`.
+/// not tell a `narrow` minimum from the lines beta = 0 and beta = 1. What failed
+/// goes into `detail`.
 std::optional<popgrad::topic::Certificate> certified(
     const popgrad::topic::TopicLaw<Rational>& law,
     const popgrad::topic::Landscape<Rational>& landscape, bool narrow, const Rational& off,

@@ -1,13 +1,15 @@
-// Theorem    topic.embedding                         Status  proved in source (Theorem 1)
+// Theorem    topic.embedding
+// Status     proved in source (Theorem 1)
 // Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 1
-// Statement  with uniform attention and W_V = I, embeddings of least loss have
-//            sum_{l in topic(i)} E_il - sum_{l in t} E_il = 1/a for E = W_E' W_E and every other
-//            topic t; the family given in value_optimum.hpp is stationary, and of least loss
-// Hypotheses H1 squared loss, long documents; H2 embeddings of dimension >= T; H3 the minimum, not
-//            one of the saddles (W_E = 0 is one); H4 uniform attention
-// Check      W C - c' and hence the gradient of W_E are 0 in fractions on members with random u_i
-//            and random entries inside blocks; inertia of E; embeddings trained by the flow
-// Controls   1 in place of 1/a; a block sum off by 1/10
+// Statement  with uniform attention, W_V = I, squared loss and long documents, embeddings of least
+//            loss have, for E = W_E' W_E and every other topic t,
+//              sum_{l in topic(i)} E_il - sum_{l in t} E_il = 1/a;
+//            the family given in value_optimum.hpp is stationary, and of least loss
+// Hypotheses H1 embedding dimension at least T; H2 uniform attention; H3 the minimum, not a
+//            saddle (W_E = 0 is one)
+// Check      E C - c' and hence the gradient of W_E are 0 in fractions on members of three u, with
+//            random entries inside blocks; inertia of E; embeddings trained by the flow
+// Controls   1 in place of 1/a; one entry, and so a block sum, off by 1/10
 // Uses       rung flow with trained embeddings
 
 #include <fmt/format.h>

@@ -1,7 +1,13 @@
-// Theorem    topic.masked-frequencies                Status  proved in source
+// Theorem    topic.masked-frequencies
+// Status     proved in source
 // Source     Li, Li, Risteski, arXiv 2303.04245, Section 3 (masking)
-// Statement  a masked document has frequencies pt_0 = p_m (1 - p_c - p_r), pt_j = a/(tau v) + b on
-//            its topics, b elsewhere, a = 1 - (1 - p_c) p_m, b = p_m p_r/(T v)
+// Statement  a masked document has frequencies
+//              pt_0 = p_m (1 - p_c - p_r)   of [MASK]
+//              pt_j = a/(tau v) + b         of the words of its topics
+//              pt_j = b                     of other words
+//            with
+//              a = 1 - (1 - p_c) p_m
+//              b = p_m p_r/(T v)
 // Hypotheses H1 long documents; H2 words uniform over the topics of the document
 // Check      enumeration of the outcomes of one position, in fractions; sampled documents
 // Controls   random words forgotten; a as if nothing selected were kept

@@ -1,4 +1,5 @@
-// Theorem    topic.ode-limit                         Status  derived here
+// Theorem    topic.ode-limit
+// Status     derived here
 // Source     Li, Li, Risteski, arXiv 2303.04245, Section 4 (gradient flow in place of SGD)
 // Statement  descent follows the flow with an error O(eta); the spread of SGD over runs is
 //            O(sqrt(eta/B)); the expected gradient on documents of N tokens is off by O(1/N)

@@ -1,9 +1,10 @@
-// Theorem    topic.same-topic-attention              Status  observed in source
+// Theorem    topic.same-topic-attention
+// Status     observed in source
 // Source     Li, Li, Risteski, arXiv 2303.04245, Section 5 (experiments), Figures 1 and 2
 // Statement  after SGD on sampled documents, words of one topic attend to each other more than to
 //            others, and their embeddings have the larger inner products; for squared loss and
 //            cross entropy, with W_V trained, or frozen block-wise or diagonal
-// Hypotheses H1 documents of tau >= 2 topics; H2 training past stage 2
+// Hypotheses H1 tau >= 2 topics a document; H2 training past stage 2
 // Check      ensembles of SGD with Adam: mean over runs less what other topics have, with its
 //            Student interval, corrected for the eight settings
 // Controls   topics of the words shuffled when attention is averaged; untrained matrices

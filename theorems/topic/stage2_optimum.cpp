@@ -1,15 +1,15 @@
-// Theorem    topic.stage2-optimum                    Status  derived here
+// Theorem    topic.stage2-optimum
+// Status     derived here
 // Source     stage 2 of Li, Li, Risteski, arXiv 2303.04245, Section 4
 // Statement  attention restricted to logits (ln alpha, ln beta, 0) and trained on a frozen
-// block-wise
-//            W_V ends at the certified optimum; free W_K and W_Q end lower, as the [MASK] key then
-//            gets a weight of its own
+//            block-wise W_V ends at the certified optimum; free W_K and W_Q end lower, as the
+//            [MASK] key then gets a weight of its own
 // Hypotheses H1 stage 1 has ended: W_V of least norm; H2 squared loss
 // Check      block-reduced flow against the certificate, in loss and in g = alpha + (v - 1) beta;
-// full
-//            two-stage flow from a small start
-// Controls   a certificate of a value 1e-5 off; g from a flow stopped after one unit of its clock
-// Uses       rungs block-reduced, two-stage; certified minimum
+//            W_K and W_Q trained freely from a small start on the same W_V
+// Controls   a certificate of a value 1e-5 too high; g from a flow stopped after one unit
+//            of its clock
+// Uses       rungs block-reduced, flow; certified minimum
 
 #include <fmt/format.h>
 
@@ -48,8 +48,8 @@ struct Free {
 };
 
 // W_K and W_Q trained from a small start on the minimum-norm W_V. `kicked`: and once more from
-// where that ends, moved by a hundredth of its largest entry, which leaves a saddle but not a
-// minimum.
+// where that ends, moved by a hundredth of its largest entry, which leaves a saddle but
+// not a minimum.
 Free free_end(const Setting& setting, const TopicLaw<double>& law, double end_time, bool kicked) {
   Training training;
   training.law = law;

@@ -1,14 +1,18 @@
-// Theorem    topic.two-stage                         Status  observed in source; rates derived here
+// Theorem    topic.two-stage
+// Status     observed in source, rates derived here
 // Source     Li, Li, Risteski, arXiv 2303.04245, Section 4 (two-stage optimisation) and Figure 3
 // Statement  trained jointly from near zero, W_V relaxes first, at value_rate, to its minimum-norm
 //            member, while W_K and W_Q stay small; they then grow at attention_rate from sigma, so
-//            stage 2 lasts ln(1/sigma) over it; W_K W_K' - W_Q W_Q' is conserved; a third stage
-//            leaves the symmetric state and ends lower
-// Hypotheses H1 W_V = 0 and entries of W_K, W_Q of size sigma << 1 at first; H2 one rate for all
-//            matrices, or a ratio well below value_rate/attention_rate
+//            stage 2 lasts
+//              ln(1/sigma)/attention_rate;
+//            along the way
+//              W_K W_K' - W_Q W_Q'
+//            is conserved; a third stage leaves the symmetric state and ends lower
+// Hypotheses H1 W_V = 0 and entries of W_K, W_Q of size sigma << 1 at first; H2 rates of one size:
+//            one rate for all matrices, or a ratio well below value_rate/attention_rate
 // Check      slopes of logarithms along the flow, drift, times at two sigma, loss after a long
-// time;
-//            order of the stages in SGD runs; the overlap of the stages against the ratio of rates
+//            time; order of the stages in SGD runs; the overlap of the stages against the
+//            ratio of rates
 // Controls   value_rate without its factor 2; attention_rate without sqrt(d_a); the sum in place of
 //            the difference claimed conserved
 // Uses       rungs flow, sgd

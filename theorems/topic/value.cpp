@@ -1,15 +1,18 @@
-// Theorem    topic.value                             Status  proved in source (Theorem 2)
+// Theorem    topic.value
+// Status     proved in source (Theorem 2)
 // Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 2; minimum norm derived here
-// Statement  under uniform attention W_V is optimal iff its block sums are [t = topic(i)]/a + u_i
-// and
-//            W_i0 = -(b/a + u_i s)/p0; a vanishing l2 penalty picks u = -(1/a)(s b/p0^2 +
-//            1/v)/(s^2/p0^2
-//            + T/v), equal within blocks; a penalty lambda has W = c' (C + lambda I)^{-1}
-// Hypotheses H1 squared loss, long documents; H2 p0 > 0
+// Statement  under uniform attention W_V is optimal iff for numbers u_i its block sums and column 0
+//            are, with s = a/v + T b,
+//              sum_{j in t} W_ij = [t = topic(i)]/a + u_i
+//              W_i0              = -(b/a + u_i s)/p0;
+//            a vanishing l2 penalty picks entries equal within blocks and
+//              u = -(1/a) (s b/p0^2 + 1/v)/(s^2/p0^2 + T/v);
+//            a penalty lambda has
+//              W = c' (C + lambda I)^{-1}
+// Hypotheses H1 squared loss; H2 long documents; H3 p0 > 0
 // Check      gradient 2 (W C - c') = 0 in fractions on members with random rows; inertia of C,
-// whose
-//            signs are those of the Hessian; derivative of the norm along the family; distance to
-//            the penalised optimum as lambda -> 0
+//            whose signs are those of the Hessian; derivative of the norm along the family;
+//            distance to the penalised optimum as lambda -> 0
 // Controls   the diagonal member claimed of least norm; column 0 without u s
 // Uses       closed forms
 

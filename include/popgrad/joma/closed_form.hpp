@@ -12,23 +12,25 @@
 namespace popgrad::joma {
 
 /// v(t) of v' = Delta exp(v^2/tau), v(0) = start:
-///   erf(v/sqrt tau) = erf(v(0)/sqrt tau) + 2 Delta t / sqrt(pi tau),
+///   erf(v/sqrt tau) = erf(v(0)/sqrt tau) + 2 Delta t / sqrt(pi tau)
 /// before the blow-up; infinite after. Error: a few units in the last place.
 template <class T>
 T linear_phi_component(const T& delta, const T& start, const T& tau, const T& t);
 
-/// Time at which v' = Delta exp(v^2/tau) leaves every bound:
-///   (sqrt(pi tau)/2) (1 - sgn(Delta) erf(v(0)/sqrt tau)) / |Delta|; infinite for Delta = 0.
+/// Time at which v' = Delta exp(v^2/tau) leaves every bound, infinite for Delta = 0:
+///   (sqrt(pi tau)/2) (1 - sgn(Delta) erf(v(0)/sqrt tau)) / |Delta|
 template <class T>
 T blow_up_time(const T& delta, const T& start, const T& tau);
 
-/// v(t) of v' = (Delta/T) sqrt(v^2 + c), c > 0: sqrt(c) sinh(Delta t/T + asinh(v(0)/sqrt c)).
+/// v(t) of v' = (Delta/T) sqrt(v^2 + c), c > 0:
+///   v = sqrt(c) sinh(Delta t/T + asinh(v(0)/sqrt c))
 template <class T>
 T linear_attention_component(const T& delta, const T& start, const T& offset, const T& temperature,
                              const T& t);
 
-/// Time that v' = (mu - v) exp(v^2/tau) takes until ln(delta(0)/delta) = y, delta = 1 - v/mu:
-///   int_0^y exp(-v(y')^2/tau) dy',  v(y) = mu - (mu - v(0)) e^-y.   y >= 0.
+/// Time that v' = (mu - v) exp(v^2/tau) takes until ln(delta(0)/delta) = y >= 0, delta = 1 - v/mu:
+///   t    = int_0^y exp(-v(y')^2/tau) dy'
+///   v(y) = mu - (mu - v(0)) e^-y
 /// Error: 1e-14 relative in double, digits - 5 in Real; Gauss quadrature on panels.
 template <class T>
 T time_to_approach(const T& mu, const T& start, const T& tau, const T& y);
@@ -37,8 +39,9 @@ T time_to_approach(const T& mu, const T& start, const T& tau, const T& y);
 template <class T>
 T approach_at(const T& mu, const T& start, const T& tau, const T& t);
 
-/// C of ln(1/|delta|) = e^{mu^2/tau} s + C + o(1) (Theorem 4; C is derived here):
-///   C = ln(1/|delta(0)|) + int_{v(0)}^{mu} (1 - e^{(mu^2 - v^2)/tau}) / (mu - v) dv.
+/// C of the late solution (Theorem 4; C is derived here):
+///   ln(1/|delta|) = e^{mu^2/tau} s + C + o(1)
+///   C             = ln(1/|delta(0)|) + int_{v(0)}^{mu} (1 - e^{(mu^2 - v^2)/tau}) / (mu - v) dv
 template <class T>
 T approach_constant(const T& mu, const T& start, const T& tau);
 

@@ -81,13 +81,14 @@ struct ReducedInstance {
 /// The two token laws of the authors' invariant experiment (M_C = 20, K = 20).
 enum class TokenLaw { gaussian, uniform };
 
-/// M_C = K = 20, start N(0, 0.01^2), softmax at temperature 1/2: rows 10..19 of X uniform in
-/// (0, 1/2), rows 0..9 either exp(-(l - 10 i/20)^2 / 30) or uniform too; columns normalised.
+/// M_C = K = 20, start N(0, 0.01^2), softmax at temperature 1/2. X by rows, columns normalised:
+///   rows 10..19  uniform in (0, 1/2)
+///   rows 0..9    exp(-(l - 10 i/20)^2 / 30), or uniform too
 /// W has 30 rows of which 21 meet the embeddings; the others never move and are left out.
 ClassInstance<double> invariant_instance(TokenLaw law, std::uint64_t seed);
 
-/// d = 10, mu = sorted 1 + 3 U(0,1), v(0) = 0.05, tau = 3, softmax clock: the authors' entropy
-/// experiment.
+/// d = 10, mu = sorted 1 + 3 U(0,1), v(0) = 0.05, tau = 3, softmax clock: the
+/// authors' entropy experiment.
 ReducedInstance<double> entropy_instance(std::uint64_t seed);
 
 /// From named parameters (`X`, `W0`, `z0`, ... as in instance files). Throws InputError.

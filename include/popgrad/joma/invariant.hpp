@@ -29,8 +29,11 @@ bool is_constant(const Vector<T>& x) {
   return true;
 }
 
-/// (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar) for softmax, (1/2T) sum_k v_k^2 for exp, sum_k v_k^2 for
-/// linear attention (compare with z^2). `mean_weights` = b_bar is read for softmax only.
+/// The prediction of z, up to c:
+///   linear   sum_k v_k^2, to be compared with z^2
+///   exp      (1/2T) sum_k v_k^2
+///   softmax  (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar)
+/// `mean_weights` = b_bar is read for softmax only.
 template <class T, class Weights>
 Vector<T> predicted_logits(Attention attention, const Weights& v, const T& temperature,
                            const Vector<T>& mean_weights) {

@@ -55,11 +55,13 @@ void hidden_preactivations(Attention attention, const FeatureMap<T>& map, const 
 }
 
 /// The expected gradients, given `pulled` = g_k phi'(w_k'f) for every unit and sample (K x S):
-///   w_k' = E[g_k phi' f],   z' = E[(db/dz)' U_C' g_f],   g_f = sum_k g_k phi' w_k,
+///   w_k' = E[g_k phi' f]
+///   z'   = E[(db/dz)' U_C' g_f]
+///   g_f  = sum_k g_k phi' w_k
 /// with the expectation over samples of probabilities `weight`; for normalised f, g_f is projected
 /// off f and divided by |f| (in full: FeatureMap::share = 1). Needs hidden_preactivations() of the
-/// same point before. `dv` has the shape of v; both are overwritten. Cost O(M_C K S). Source: arXiv
-/// 2310.00535, Eqn 2 and Lemma 1.
+/// same point before. `dv` has the shape of v; both are overwritten. Cost O(M_C K S).
+/// Source: arXiv 2310.00535, Eqn 2 and Lemma 1.
 template <Transcendental T, class Weights, class WeightsOut, class Columns, class VectorOut>
 void joint_direction(Attention attention, const FeatureMap<T>& map, const T& temperature,
                      const Weights& v, const Columns& x, const Matrix<T>& pulled,

@@ -61,8 +61,8 @@ T cooccurrence_by_summation(const LatentTree<T>& tree, int levels_up) {
       joint = joint + tree.class_law[c] * leaf * leaf;
       continue;
     }
-    // The common ancestor lies levels_up above the leaves, depth - levels_up - 1 edges below
-    // layer 1.
+    // The common ancestor lies levels_up above the leaves, depth - levels_up - 1
+    // edges below layer 1.
     const auto [to_one, to_zero] = reach(tree.depth - levels_up - 1);
     const T ancestor_one = one * to_one + zero * to_zero;
     const auto [leaf_one, leaf_zero] = reach(levels_up);
@@ -80,8 +80,9 @@ T whole_power(const T& base, int exponent) {
   return product;
 }
 
-/// Theorem 5: 1/2 (1 + rho^{2H} - 2 rho^{L-1} rho_0) / (1 - rho^{L-1} rho_0); for H = L,
-/// rho^{2(L-1)} E[rho_0c^2] stands for rho^{2H}.
+/// Theorem 5:
+///   P[y_l = 1 | y_m = 1] = 1/2 (1 + rho^{2H} - 2 rho^{L-1} rho_0) / (1 - rho^{L-1} rho_0)
+/// For H = L, rho^{2(L-1)} E[rho_0c^2] stands for rho^{2H}.
 template <class T>
 T cooccurrence_formula(const LatentTree<T>& tree, int levels_up) {
   const T bias = whole_power(tree.rho, tree.depth - 1) * mean_polarity(tree);

@@ -45,7 +45,9 @@ std::vector<MeasuredRun> group_measured_runs(std::span<const std::string> names,
 std::vector<MeasuredRun> read_measured_runs(std::string_view paths);
 
 /// Fall and rise of one recorded curve.
-///   fall = start - minimum,  rebound = end - minimum,  relative rebound = rebound / fall
+///   fall             = start - minimum
+///   rebound          = end - minimum
+///   relative rebound = rebound / fall
 /// `noise` is the standard deviation of one recorded value about its trend: the median absolute
 /// second difference of the later half, times 1.4826 / sqrt 6 (6 is the variance of a second
 /// difference of unit noise; a straight trend drops out).

@@ -1,8 +1,11 @@
 #pragma once
 /// Rungs `flow`, `gd`, `sgd`: the joint training of hidden weights and attention on classes.
 ///
-///   w_k' = E[g_k phi'(w_k'f) f],   z' = E[(db/dz)' U_C' g_f],   f = U_C b(x, z) + u_q
-/// with g = O'(e_y - softmax(O phi(W'f))), the gradient of the mean log-likelihood.
+///   w_k' = E[g_k phi'(w_k'f) f]
+///   z'   = E[(db/dz)' U_C' g_f]
+///   g_f  = sum_k g_k phi'(w_k'f) w_k
+///   f    = U_C b(x, z) + u_q
+///   g    = O'(e_y - softmax(O phi(W'f))), the gradient of the mean log-likelihood
 /// Shapes  state (v, z): v = [U_C, u_q]'W, (M_C + 1) x K by columns (M_C x K without residual),
 ///         then z (M_C). Rows of W outside the span of the embeddings never move.
 /// Units   t = learning rate * steps.
@@ -36,8 +39,8 @@ class PopulationFlow final {
   /// The expectation over classes; allocates nothing after the first call.
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` >= 1 sampled classes, each with x its law or the frequencies of
-  /// `length` sampled tokens. Cost O(C M_C K) for laws, O(batch (length + M_C K)) for sampled
-  /// tokens.
+  /// `length` sampled tokens. Cost O(C M_C K) for laws, O(batch (length + M_C K))
+  /// for sampled tokens.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
   /// normalised_correlation, stable_rank, loss.
@@ -51,7 +54,8 @@ class PopulationFlow final {
   [[nodiscard]] Matrix<T> mean_gradient(const Vector<T>& x) const;
   /// E[b] (M_C).
   [[nodiscard]] Vector<T> mean_attention(const Vector<T>& x) const;
-  /// Defect of E[b q] = b_bar E[q], q = sum_k g_k phi' v_k'b: |E[b q] - b_bar E[q]| / |E[b q]|.
+  /// Defect of E[b q] = b_bar E[q], q = sum_k g_k phi' v_k'b:
+  ///   |E[b q] - b_bar E[q]| / |E[b q]|
   [[nodiscard]] T factorisation_defect(const Vector<T>& x) const;
   /// z and its prediction from v by the invariant, both from the start (softmax: b_bar := E[x]).
   [[nodiscard]] Vector<T> logits(const Vector<T>& x) const { return x.tail(instance_.tokens()); }

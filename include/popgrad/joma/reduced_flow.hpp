@@ -1,12 +1,15 @@
 #pragma once
 /// Rung `reduced`, the JoMA flow: z eliminated by the invariant, v alone is left.
 ///
-///   v_k' = F_k o a,   F_k = Delta_k (linear phi) or mu_k - v_k (nonlinear phi near a fixed point)
-///   exp      a = exp(sum_k v_k^2 / tau)
-///   softmax  a = softmax over tokens of sum_k v_k^2 / tau
+///   v_k' = F_k o a
+///   F_k  = Delta_k     (linear phi)
+///          mu_k - v_k  (nonlinear phi near a fixed point)
+///   exp      a  = exp(sum_k v_k^2 / tau)
+///   softmax  a  = softmax over tokens of sum_k v_k^2 / tau
 ///   linear   v' = (Delta/T) o sqrt(v^2 + c), K = 1, linear phi, c = z(0)^2 - v(0)^2 >= 0
 /// tau = 2 T^2. The softmax form drops -|v|^2 b_bar and so is the exp flow on another clock.
-/// Shapes  state v (M_C x K) by columns.  Units t = learning rate * steps.
+/// Shapes  state v (M_C x K) by columns.
+/// Units   t = learning rate * steps.
 /// Domain  tau > 0; linear attention needs K = 1, linear phi and c >= 0.
 /// Cost    O(M_C K) an evaluation and memory, no allocation.
 /// Source  arXiv 2310.00535, Theorem 2 (linear phi), Theorem 4 (nonlinear phi).

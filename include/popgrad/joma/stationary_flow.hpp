@@ -1,12 +1,15 @@
 #pragma once
 /// Rung `stationary`: Assumption 1 makes Delta_k = E[g_k phi' x] constant, z is kept.
 ///
-///   linear   v_k' = Delta_k o z/T,       T z' = sum_k Delta_k o v_k
-///   exp      v_k' = Delta_k o exp(z/T),  T z' = sum_k v_k o v_k'
-///   softmax  v_k' = Delta_k o b_bar, b_bar = softmax(z/T),
+///   linear   v_k' = Delta_k o z/T
+///            T z' = sum_k Delta_k o v_k
+///   exp      v_k' = Delta_k o exp(z/T)
+///            T z' = sum_k v_k o v_k'
+///   softmax  v_k' = Delta_k o b_bar, b_bar = softmax(z/T)
 ///            T z' = sum_k (v_k o v_k' - b_bar (v_k.v_k'))
 /// With nonlinear phi near a fixed point, mu_k - v_k stands for Delta_k.
-/// Shapes  state (v, z): v (M_C x K) by columns, then z (M_C).  Units t = learning rate * steps.
+/// Shapes  state (v, z): v (M_C x K) by columns, then z (M_C).
+/// Units   t = learning rate * steps.
 /// Cost    O(M_C K) an evaluation and memory, no allocation.
 /// Source  arXiv 2310.00535, Assumption 1 and Theorem 1; the softmax closure is popgrad's.
 

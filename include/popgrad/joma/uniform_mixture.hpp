@@ -1,9 +1,11 @@
 #pragma once
 /// Nonlinear phi under uniform attention (Theorem 3): one unit on a mixture of Gaussian clouds.
 ///
-///   x = xbar_c + sigma n with probability P_c, f = x, phi = ReLU, g_c constant, a_c = P_c g_c
-///   w' = sum_c a_c (th1_c xbar_c + th2_c w/|w|),   r_c = w.xbar_c / |w|
-///   th1_c = Phi(r_c/sigma),  th2_c = sigma pdf(r_c/sigma)
+/// x = xbar_c + sigma n with probability P_c, f = x, phi = ReLU, g_c constant, a_c = P_c g_c:
+///   w'    = sum_c a_c (th1_c xbar_c + th2_c w/|w|)
+///   r_c   = w.xbar_c / |w|
+///   th1_c = Phi(r_c/sigma)
+///   th2_c = sigma pdf(r_c/sigma)
 /// The field depends on the direction of w only. Source: arXiv 2310.00535, Theorem 3.
 
 #include "popgrad/random.hpp"

@@ -28,8 +28,8 @@ struct ScalarAbilities<Interval> {
   static Interval erf(const Interval& x);
 };
 
-/// [low, high] as decimal or p/q text, rounded outwards. Throws std::invalid_argument if low >
-/// high.
+/// [low, high] as decimal or p/q text, rounded outwards.
+/// Throws std::invalid_argument if low > high.
 Interval make_interval(std::string_view low, std::string_view high);
 
 /// Midpoint, rounded to double.

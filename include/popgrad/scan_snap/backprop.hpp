@@ -1,9 +1,13 @@
 #pragma once
-/// The gradient that attention sees, g_n = Y (e_n - alpha_n), written in the features of the other
-/// classes.
+/// The gradient that attention sees, g_n = Y (e_n - alpha_n), written in the features of
+/// the other classes.
 ///
-/// With G = (I + E)^{-1}, E' = I - G, q1 = M/(M-1), q0 = -M/(M-1)^2 (Theorem 1):
-///   g_n    = gamma (iota_n f_n - sum_{n' != n} beta_nn' f_n')
+/// Theorem 1:
+///   G        = (I + E)^{-1}
+///   E'       = I - G
+///   q1       = M/(M-1)
+///   q0       = -M/(M-1)^2
+///   g_n      = gamma (iota_n f_n - sum_{n' != n} beta_nn' f_n')
 ///   beta_nn' = q1 E'_nn' - q0 (1 - sum_{k != n} E'_n'k)
 ///   iota_n   = q1 (1 - E'_nn) - q0 sum_{k != n} E'_nk
 ///   xi_n     = gamma sum_{n' != n} beta_nn' f_n.f_n'

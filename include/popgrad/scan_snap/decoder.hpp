@@ -2,9 +2,14 @@
 /// Closed forms of the decoder: h, gamma, their integral, and what a common token loses.
 ///
 /// Every draw of class n adds to one number h of that class; from Y = 0 and orthonormal features
-///   w_n = (M-1) h* zeta_n,  zeta_n = M/(M-1) (e_n - 1/M),  h*(s+1) = h*(s) + rate(h*(s))
-///   e_n - alpha_n = (M-1)/(M - 1 + exp(M h)) zeta_n,  rate(h) = eta_Y / (M - 1 + exp(M h))
-/// and in continuous time h' = rate(h). Clock: s = t/K draws of the class after t draws in all.
+///   w_n           = (M-1) h* zeta_n
+///   zeta_n        = M/(M-1) (e_n - 1/M)
+///   e_n - alpha_n = (M-1)/(M - 1 + exp(M h*)) zeta_n
+///   h*(s+1)       = h*(s) + rate(h*(s))
+///   rate(h)       = eta_Y / (M - 1 + exp(M h))
+/// and in continuous time
+///   h' = rate(h).
+/// Clock: s = t/K draws of the class after t draws in all.
 /// Source: arXiv 2305.16380, Lemmas 5 to 9, Theorem 4.
 
 #include <cmath>
@@ -28,7 +33,8 @@ T backprop_scale(const T& vocabulary, const T& h) {
   return others * others * h / (others + exp(T(vocabulary * h)));
 }
 
-/// h(s), s >= 0 draws of the class: exp(M h) + (M-1) M h = M eta_Y s + 1 (Lemma 6).
+/// h(s), s >= 0 draws of the class (Lemma 6):
+///   exp(M h) + (M-1) M h = M eta_Y s + 1
 /// Accurate to rounding for tiny and for huge s; Newton from above on a convex function.
 /// Throws InputError for M < 2, eta_Y <= 0, s < 0. double and Real.
 template <class T>
@@ -91,7 +97,9 @@ T common_logit(const CommonToken<T>& token, const T& accumulated) {
   return -(T(token.classes_of_query) * growth_exponent(token, accumulated));
 }
 
-/// The two regimes of h and gamma in t (Lemma 9): linear rise, then logarithm.
+/// The two regimes of h and gamma in s draws of the class (Lemma 9), linear rise, then logarithm:
+///   h     ~ eta_Y s/M  ->  ln(M eta_Y s)/M
+///   gamma ~ eta_Y s    ->  ln(M eta_Y s)/(eta_Y s)
 template <Transcendental T>
 T early_decoder_scale(const T& vocabulary, const T& decoder_rate, const T& draws) {
   return decoder_rate * draws / vocabulary;
@@ -111,8 +119,9 @@ T late_backprop_scale(const T& vocabulary, const T& decoder_rate, const T& draws
   return log(T(vocabulary * decoder_rate * draws)) / (decoder_rate * draws);
 }
 
-/// M h at which exp(M h) overtakes (M-1) M h: the larger root of e^x = (M-1) x, x = (1 + omega1)
-/// ln M. Throws InputError for M < 4, where there is none.
+/// M h at which exp(M h) overtakes (M-1) M h: x = (1 + omega1) ln M, the larger root of
+///   e^x = (M-1) x
+/// Throws InputError for M < 4, where there is none.
 template <class T>
 T crossover(const T& vocabulary);
 

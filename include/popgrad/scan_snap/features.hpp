@@ -1,7 +1,9 @@
 #pragma once
 /// What attention makes of the laws: c_n, f_n, their Gram matrix, entropies.
 ///
-///   c_n(l) = P(l|n) exp(z_ml) / sum_l' P(l'|n) exp(z_ml'),   f_n = c_n / |c_n|_2,   F'F = I + E
+///   c_n(l) = P(l|n) exp(z_ml) / sum_l' P(l'|n) exp(z_ml')
+///   f_n    = c_n / |c_n|_2
+///   F'F    = I + E
 /// Values are stored by entries of the law (nnz). Source: arXiv 2305.16380, Lemma 2.
 
 #include <cmath>

@@ -89,8 +89,9 @@ struct TrainingInstance {
   }
 };
 
-/// Syn-Small: K = 2 queries, M = 30, 10 common tokens of weight 1, 10 distinct ones a class of
-/// weights 0.1, 0.2, ..., 1. Syn-Medium: `queries` last tokens, two classes each, the same law.
+/// Syn-Small: K = 2 classes of a query each, M = 30, 10 common tokens of weight 1, 10 distinct ones
+/// a class of weights 0.1, 0.2, ..., 1. Syn-Medium: `queries` last tokens, two classes
+/// each, the same law.
 template <class T>
 SequenceClasses<T> syn_small();
 template <class T>

@@ -1,9 +1,11 @@
 #pragma once
 /// The observables that all rungs of scan and snap share, in one order.
 ///
-///   loss, accuracy; for class N entropy_N (of c_n), distinct_entropy_N (of its distinct part,
-///   where it has one), xi_N, B_N (where growth is tracked); lambda_max_E, lambda_min_abs_E (audit
-///   of Assumption 2); f_N_L and chi_N_L = exp(2 (z - z(0))) of the pairs watched.
+///   loss, accuracy
+///   entropy_N, distinct_entropy_N   of c_n, and of its distinct part where it has one, class N
+///   xi_N, B_N                       of class N; B_N where growth is tracked
+///   lambda_max_E, lambda_min_abs_E  audit of Assumption 2
+///   f_N_L, chi_N_L                  of the pairs watched, chi = exp(2 (z - z(0)))
 /// Cost of a row nnz + K^3.
 
 #include <span>

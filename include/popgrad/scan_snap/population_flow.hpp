@@ -1,12 +1,14 @@
 #pragma once
-/// Rungs sgd, gd, flow and fast-decoder: decoder Y and attention logits Z on sampled or expected
-/// sequences.
+/// Rungs sgd, gd, flow and fast-decoder: decoder Y and attention logits Z on sampled
+/// or expected sequences.
 ///
-///   Y'   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
-///   z_m' = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') g_n,   g_n = Y (e_n - alpha_n)
+///   dY/dt   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
+///   dz_m/dt = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') g_n
+///   g_n     = Y (e_n - alpha_n)
 ///   alpha_n = softmax(Y' f_n)
-/// fast-decoder replaces the first line (Lemma 3): Y' = eta_Y sum_n w_n F (I + E)^{-1} e_n
-/// (e_n - alpha_n)', with the F of the moment; rows of F'Y then decouple.
+/// fast-decoder replaces the first line (Lemma 3), with the F of the moment, so that rows of F'Y
+/// decouple:
+///   dY/dt   = eta_Y sum_n w_n F (I + E)^{-1} e_n (e_n - alpha_n)'
 /// State: Y by rows (R x C, see Layout), z (pairs), and B_n (K) if growth is tracked.
 /// Clock: t counts steps of batch 1; one step of gradient descent is Euler with step 1.
 /// Cost of an evaluation: 3 nnz(P) C multiply-adds and K C exp; with growth tracked K^2 C + K^3

@@ -1,8 +1,10 @@
 #pragma once
 /// Rung quasi-static: the decoder as if the features had always been what they are (Assumption 1c).
 ///
-///   Y = F(t) S,  S_n' = eta_Y w_n (e_n - alpha_n),  alpha_n = softmax(sum_j (I + E)_nj S_j)
-///   z_m' as in the population flow
+///   Y       = F(t) S
+///   dS_n/dt = eta_Y w_n (e_n - alpha_n)
+///   alpha_n = softmax(sum_j (I + E)_nj S_j)
+///   dz_m/dt as in the population flow
 /// State: S by rows (K x C), z (pairs), and B_n (K) if growth is tracked. Zero start only.
 /// Cost of an evaluation: 3 K^2 C multiply-adds and sum over tokens of (classes that have it)^2.
 /// Memory O(nnz(P) + K C + K^2). Source: arXiv 2305.16380, Assumption 1.

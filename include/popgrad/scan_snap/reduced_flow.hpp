@@ -1,9 +1,10 @@
 #pragma once
 /// Rung reduced: attention logits alone, the decoder summed up by one number h (Eqn 10).
 ///
-///   z_m' = eta_Z gamma sum_{n: psi(n) = m} w_n diag(f_n) (f_n f_n' - I) sum_{n' != n} beta_nn'
-///   f_n' gamma = (M-1)^2 h / (M - 1 + exp(M h)),   h' = (1/K) eta_Y / (M - 1 + exp(M h)),  h(0) =
-///   0
+///   dz_m/dt = eta_Z gamma sum_{n: psi(n) = m} w_n diag(f_n) (f_n f_n' - I) p_n
+///   p_n     = sum_{j != n} beta_nj f_j
+///   gamma   = (M-1)^2 h / (M - 1 + exp(M h))
+///   dh/dt   = (1/K) eta_Y / (M - 1 + exp(M h)),  h(0) = 0
 /// State: z (pairs), h, and B_n (K) if growth is tracked. beta, xi: see backprop.hpp.
 /// Clock: t counts steps of batch 1, w = 1/K in both sums; the paper's reading (w = 1 in z') is
 /// `Clock::paper`.

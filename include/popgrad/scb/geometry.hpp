@@ -1,8 +1,12 @@
 #pragma once
 /// The products and norms in which sparse contextual bigrams are linear algebra of two numbers.
 ///
-///   C = D - mu mu', D = diag(mu);  <M, L> = tr(M' L C);  |M|_mu^2 = tr(M' M D)
-///   K_P = <P, P>,  K_Q = sum_k mu_k |q^k|^2
+///   D        = diag(mu)
+///   C        = D - mu mu'
+///   <M, L>   = tr(M' L C)
+///   |M|_mu^2 = tr(M' M D)
+///   K_P      = <P, P>
+///   K_Q      = sum_k mu_k |q^k|^2
 /// Only + - *: every scalar, rationals and symbols included.
 
 #include "popgrad/scb/instance.hpp"

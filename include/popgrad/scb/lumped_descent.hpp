@@ -2,10 +2,14 @@
 /// Rung noisy-lumped: the law of the rung noisy without its T coordinates.
 ///
 /// Of a^k it keeps the values on the support of q^k, the mean m_k of the n_k = T - Q_k others and
-/// their centred norm r_k. With s = eta sigma_{A,k}/sqrt(B), rho = 1 - eta <V,V>:
-///   support  a_t + eta (<V,P> (q_t - 1/T) - <V,V> (a_t - 1/T)) + s (z_t - zbar),
-///            zbar = (sum z + n zm)/T, zm ~ N(0, 1/n)
-///   rest     m = (1 - sum of the support)/n,  r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2)
+/// their centred norm r_k. With eta the step size times the rate of attention and
+///   s    = eta sigma_{A,k}/sqrt(B)
+///   rho  = 1 - eta <V,V>
+///   zbar = (sum z + n zm)/T, zm ~ N(0, 1/n)
+/// a step is
+///   support  a_t <- a_t + eta (<V,P> (q_t - 1/T) - <V,V> (a_t - 1/T)) + s (z_t - zbar)
+///   rest     m   <- (1 - sum of the support)/n
+///            r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2)
 /// (n = 1: r = 0; n = 2: no chi^2). Exact in law for stage 1; derived here.
 /// State: V by columns, then for each token its support, m_k, r_k.
 /// Cost of a step O(N^2 + N Q), whatever T is; memory O(N^2 + N Q).

@@ -2,20 +2,29 @@
 /// Rungs gd and noisy-lumped under the three-part algorithm: the law of the dense ones without T.
 ///
 /// Part 1 is LumpedDescent. At the threshold the rest of a^k is m + r u with u uniform on the
-/// centred unit sphere, u_t^2 n/(n - 1) ~ Beta(1/2, (n - 2)/2): nothing survives where n times the
-/// tail is below 1e-12, otherwise u is drawn in two passes (n <= 10^6), or its large entries alone
-/// and the sums of the others by the central limit theorem, which changes the law by O(n^{-1/2}).
-/// In part 2 the rest is a number of equal positions (zero as soon as there is noise) and a list of
-/// the others; with s = eta_2 sigma_{A,k}/sqrt(B), b = -eta_2 (<V,P> - S <V,V>)/T, th = eta_2
-/// lambda, rho = 1 - eta_2 <V,V>
-///   support  soft(rho a + eta_2 q <V,P> + b + s z, th)
-///   listed   soft(rho a + b + s z, th), zeros dropped
-///   zeros    K+ ~ Bin(n0, P[g > hu]) become s (g - hu), g of the tail; K- ~ Bin(n0 - K+, P[g > hl]
-///            / P[g < hu]) become -s (g - hl);  hu = (th - b)/s, hl = (th + b)/s
+/// centred unit sphere,
+///   u_t^2 n/(n - 1) ~ Beta(1/2, (n - 2)/2):
+/// nothing survives where n times the tail is below 1e-12, otherwise u is drawn in two passes
+/// (n <= 10^6), or its large entries alone and the sums of the others by the central limit theorem,
+/// which changes the law by O(n^{-1/2}).
+/// In part 2 the rest is n0 positions of an equal value c (zero as soon as there is noise) and a
+/// list of the others. With eta_2 times the rate of attention for eta_2, and
+///   s   = eta_2 sigma_{A,k}/sqrt(B)
+///   b   = -eta_2 (<V,P> - S <V,V>)/T
+///   th  = eta_2 lambda
+///   rho = 1 - eta_2 <V,V>
+///   hu  = (th - rho c - b)/s
+///   hl  = (th + rho c + b)/s
+/// a step is
+///   support  a <- soft(rho a + eta_2 q <V,P> + b + s z, th)
+///   listed   a <- soft(rho a + b + s z, th), zeros dropped
+///   equal    K+ ~ Bin(n0, P[g > hu])                      become s (g - hu), g of the tail g > hu
+///            K- ~ Bin(n0 - K+, P[g > hl] / P[g < hu])     become -s (g - hl), g of the tail g > hl
+///            the others become c = 0; without noise all become c = soft(rho c + b, th)
 /// Derived here. State of part 2: V, then for each token its support, the common value of the rest,
 /// the length of its list and the list; at the end the part and the steps taken in it. Its length
-/// varies. Cost of a step O(N^2 + N Q + nonzeros) whatever T is; the nonzeros stay few where lambda
-/// sqrt(B)/sigma_A exceeds about sqrt(2 ln T).
+/// varies. Cost of a step O(N^2 + N Q + nonzeros) whatever T is; the nonzeros stay few where
+///   lambda sqrt(B)/sigma_A > sqrt(2 ln T), about.
 
 #include <span>
 #include <string>

@@ -1,11 +1,14 @@
 #pragma once
 /// Gaussian noise in the preconditioned, projected coordinates: its levels and how they vary.
 ///
-///   V + eta sigma_V/sqrt(B) (I - 11'/N) Xi (I - mu 1'),  a^k + eta sigma_{A,k}/sqrt(B) (xi - mean)
-/// At the solution V = P, A = Q the covariance of one sample with h = sum_t q_t e_{x_t} gives
-///   sigma_{A,k}^2 = tr(P C P' R_k)/mu_k, R_k = diag(mu) - |q^k|^2 P D P' - (1 - |q^k|^2) mu mu',
-///   up to O(1/T), and
-///   sigma_V^2 = sum_k mu_k E[(1 - |P h|^2) sum_j (h_j/mu_j - 1)^2] / ((N-1) (N - 2 + N |mu|^2))
+///   V   <- V + eta sigma_V/sqrt(B) (I - 11'/N) Xi (I - mu 1')
+///   a^k <- a^k + eta sigma_{A,k}/sqrt(B) (xi - mean)
+/// At the solution V = P, A = Q the covariance of one sample with h = sum_t q_t e_{x_t} gives, the
+/// first up to O(1/T),
+///   sigma_{A,k}^2 = tr(P C P' R_k)/mu_k
+///   R_k           = diag(mu) - |q^k|^2 P D P' - (1 - |q^k|^2) mu mu'
+///   sigma_V^2     = sum_k mu_k E[(1 - |P h|^2) sum_j (h_j/mu_j - 1)^2] / n
+///   n             = (N - 1) (N - 2 + N |mu|^2)
 /// Source: arXiv 2410.23438, Section 5 (the levels are derived here).
 
 #include "popgrad/scb/instance.hpp"
@@ -33,9 +36,10 @@ inline NoiseLevels no_noise(Index tokens) {
 NoiseLevels noise_at_solution(const Bigrams<double>& bigrams);
 
 /// Levels measured from `samples` >= 2 single sequences at a state of the rung sgd:
-///   sigma_V^2 = tr Cov(projected V-direction) / ((N-1) (N - 2 + N |mu|^2)),
-///   sigma_{A,k}^2 = tr Cov(projected a^k-direction) / (T - 1)
-/// of constant shape. At the start from mu 1' sigma_A is 0. Cost samples * N (T + N).
+///   sigma_V^2     = tr Cov(projected V-direction) / ((N - 1) (N - 2 + N |mu|^2))
+///   sigma_{A,k}^2 = tr Cov(projected a^k-direction) / ((T - 1) eta_A^2)
+/// of constant shape, eta_A the rate of attention that directions contain. At the start from mu 1'
+/// sigma_A is 0. Cost samples * N (T + N).
 NoiseLevels noise_from_pilot(const Training<double>& training, const Vector<double>& state,
                              Index samples, std::uint64_t seed);
 

@@ -1,12 +1,17 @@
 #pragma once
-/// Rungs flow and gd: expected gradients of values V and attention A, T positions in Q_k + 1
-/// numbers.
+/// Rungs flow and gd: expected gradients of values V and attention A, in Q_k + 1 numbers for the T
+/// positions of token k.
 ///
-///   V'   = c (P - mu 1') - d (V - mu 1'),  c = sum_k mu_k q^k.a^k,  d = sum_k mu_k |a^k|^2
-///   a^k' = eta (<V,P> (q^k - 1/T) - <V,V> (a^k - 1/T))
-/// (preconditioned by D^{-1} and 1/mu_k, projected onto the constraints; exact, Lemma of Section
-/// 3). Positions outside the support of q^k stay equal, so a^k is its support and their mean m_k.
-/// Softmax: a^k = softmax(w^k), w^k' = eta J_k (<V,P> q^k - <V,V> a^k), J = diag(a) - a a'.
+///   dV/dt   = c (P - mu 1') - d (V - mu 1')
+///   da^k/dt = eta_A (<V,P> (q^k - 1/T) - <V,V> (a^k - 1/T))
+///   c       = sum_k mu_k q^k.a^k
+///   d       = sum_k mu_k |a^k|^2
+/// (preconditioned by D^{-1} and 1/mu_k, projected onto the constraints, eta_A the rate of
+/// attention; exact, Lemma of Section 3). Positions outside the support of q^k stay equal, so a^k
+/// is its support and their mean m_k. Softmax:
+///   a^k     = softmax(w^k)
+///   dw^k/dt = eta_A J_k (<V,P> q^k - <V,V> a^k)
+///   J_k     = diag(a^k) - a^k a^k'
 /// State: V by columns (N x N), then for each token its support and the value of the rest.
 /// Cost of an evaluation O(N^2 + N Q), whatever T is. Memory the same.
 /// Source: arXiv 2410.23438, Section 3.1; the exact form with constraints is derived here.

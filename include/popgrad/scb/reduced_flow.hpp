@@ -1,9 +1,16 @@
 #pragma once
 /// Rung reduced: two numbers, or three from a transfer start.
 ///
-///   V = mu 1' + alpha_V (P - mu 1') + W,  <W, P> = 0,  a^k = 1/T + alpha_A (q^k - 1/T),  w = <W,
-///   W> alpha_V' = c - d alpha_V,  c = 1/T + (K_Q - 1/T) alpha_A,  d = 1/T + (K_Q - 1/T) alpha_A^2
-///   alpha_A' = K_P alpha_V (1 - alpha_A alpha_V) - w alpha_A,   w' = -2 d w
+/// On the family
+///   V   = mu 1' + alpha_V (P - mu 1') + W,  <W, P> = 0
+///   a^k = 1/T + alpha_A (q^k - 1/T)
+///   w   = <W, W>
+/// the population flow is
+///   alpha_V' = c - d alpha_V
+///   alpha_A' = K_P alpha_V (1 - alpha_A alpha_V) - w alpha_A
+///   w'       = -2 d w
+///   c        = 1/T + (K_Q - 1/T) alpha_A
+///   d        = 1/T + (K_Q - 1/T) alpha_A^2
 /// State: alpha_V, alpha_A, w. Cost O(1). Only + - *.
 /// Source: arXiv 2410.23438, Section 3; with w derived here.
 
@@ -47,17 +54,26 @@ class ReducedFlow final {
   T transition_size_, context_size_, positions_, stationary_square_, value_start_, residual_start_;
 };
 
-/// (alpha_V, alpha_A) near 0: x' = M x + b, M = [[-1/T, K_Q - 1/T], [K_P, 0]], b = (1/T, 0), so
-/// x(t) = M^{-1} (e^{Mt} - I) b. Growth rate sqrt(K_P (K_Q - 1/T) + 1/(4 T^2)) - 1/(2 T).
+/// x = (alpha_V, alpha_A) near 0:
+///   x'   = M x + b
+///   M    = [[-1/T, K_Q - 1/T], [K_P, 0]]
+///   b    = (1/T, 0)
+///   x(t) = M^{-1} (e^{Mt} - I) b
+/// Growth rate (growth_rate below):
+///   sqrt(K_P (K_Q - 1/T) + 1/(4 T^2)) - 1/(2 T)
 template <Transcendental T>
 Vector<T> linearised(const T& transition_size, const T& context_size, const T& positions,
                      const T& t);
-/// Along the hyperbola alpha_A alpha_V = 1, at time t >= 0 after the balanced point alpha_V =
-/// kappa^{1/4}, kappa = (K_Q - 1/T)/K_P:  with e = 1 - alpha_A alpha_V eliminated as fast,
-///   alpha_V' = (1 - alpha_V)/T alpha_V^4/(kappa + alpha_V^4),
-/// whose integral is  t/T + const = -(1 + kappa) ln|1 - v| + kappa (ln v - 1/v - 1/(2 v^2) - 1/(3
-/// v^3)), solved for v by Newton steps within a bracket; alpha_A = (1 - e)/alpha_V, e = -alpha_A (1
-/// - alpha_V)/(T (K_Q - 1/T) alpha_A^2 + T K_P alpha_V^2). Relative error O(1/T). Derived here.
+/// Along the hyperbola alpha_A alpha_V = 1, at time t >= 0 after the balanced point
+///   alpha_V = kappa^{1/4},  kappa = (K_Q - 1/T)/K_P.
+/// With e = 1 - alpha_A alpha_V eliminated as fast, v = alpha_V obeys
+///   v' = (1 - v)/T v^4/(kappa + v^4),
+/// whose integral, solved for v by Newton steps within a bracket, is
+///   t/T + const = -(1 + kappa) ln|1 - v| + kappa (ln v - 1/v - 1/(2 v^2) - 1/(3 v^3)).
+/// Then, with a = 1/v,
+///   e       = -a (1 - v)/(T (K_Q - 1/T) a^2 + T K_P v^2)
+///   alpha_A = (1 - e)/v
+/// Relative error O(1/T). Derived here.
 template <Transcendental T>
 Vector<T> along_hyperbola(const T& transition_size, const T& context_size, const T& positions,
                           const T& t);

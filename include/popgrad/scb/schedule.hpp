@@ -3,9 +3,12 @@
 ///
 ///   1  projected preconditioned steps until alpha_A reaches `boost_until`
 ///   2  entries below tau become 0, the rest is rescaled to sum 1; then, with eta_2,
-///      a <- soft(a + eta_2 g, eta_2 lambda),  g_t = q_t <V,P> - a_t <V,V> - (<V,P> - S <V,V>)/T
+///        a   <- soft(a + eta_2 g, eta_2 lambda)
+///        g_t  = q_t <V,P> - a_t <V,V> - (<V,P> - S <V,V>)/T
 ///      (S is free; the mean over t is taken off, as the mode S is unstable for eta T |mu|^2 > 2)
-///   3  V <- mu 1' + (sum_k mu_k S_k) (V - mu 1'),  a^k <- a^k/S_k; nothing moves any more
+///   3  nothing moves any more after
+///        V   <- mu 1' + (sum_k mu_k S_k) (V - mu 1')
+///        a^k <- a^k/S_k
 /// Rungs that follow it keep the part and the steps taken in it as the last two numbers of their
 /// state. Source: arXiv 2410.23438, Section 3, Algorithm 1.
 

@@ -1,9 +1,12 @@
 #pragma once
 /// Rung sgd: values V and dense attention A on sampled sequences.
 ///
-/// For one sample x_1..x_T, k, y:  h = X a^k (a weighted histogram), r = e_y - V h,
-///   V-direction r h' D^{-1},  a^k-direction eta (V'r)[x_t] / mu_k  (t = 1..T), other a: none
-/// projected: V-direction by (I - 11'/N) . (I - mu 1'), a^k-direction less its mean over t.
+/// For one sample x_1..x_T, k, y, with eta_A the rate of attention:
+///   h              = X a^k  (a weighted histogram)
+///   r              = e_y - V h
+///   V-direction    = r h' D^{-1}
+///   a^k-direction  = eta_A (V'r)[x_t] / mu_k,  t = 1..T;  other a: none
+/// Projected: V-direction by (I - 11'/N) . (I - mu 1'), a^k-direction less its mean over t.
 /// Softmax: a^k = softmax(w^k), the w^k-direction is J_k times the a^k-direction.
 /// State: V by columns (N x N), then A (or w) by columns (T x N). Cost of a sample O(T + N^2),
 /// memory O(N T + N^2), no one-hot matrix. Source: arXiv 2410.23438, Section 2.

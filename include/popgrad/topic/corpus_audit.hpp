@@ -13,8 +13,8 @@ Matrix<double> pointwise_information(const std::vector<std::vector<Index>>& corp
 /// Hypotheses of the theory on the corpus: documents of tau topics, of equal shares, uniform words;
 /// words whose topic is w // v. Conclusions at a state: attention and inner products of words of
 /// one topic above those of others, with intervals over documents or words; and whether attention
-/// goes with the topic once co-occurrence is held, by a regression for each query. Cost that of 500
-/// documents.
+/// goes with the topic once co-occurrence is held, by a regression for each query. Cost that
+/// of 500 documents.
 Examination audit_corpus(const Training& training, const Vector<double>& state);
 
 }  // namespace popgrad::topic

@@ -4,8 +4,9 @@
 /// A query word gives weight alpha to its own word, beta to the other words of its topic, 1 to all
 /// others; a [MASK] query attends uniformly. Outputs are then linear in (alpha, beta) over
 ///   N_x = alpha pi_x + beta (v - 1) pi_x + 1 - v pi_x,  x = [its topic is in the document],
-/// so  L = constant + sum_x Q_x(alpha, beta)/N_x^2 - P_x(alpha, beta)/N_x  with quadratic Q and
-/// linear P. Making it costs O(1) for block values, O(T (Tv)^2) otherwise; a value O(1).
+/// so that, with quadratic Q and linear P,
+///   L = constant + sum_x (Q_x(alpha, beta)/N_x^2 - P_x(alpha, beta)/N_x)
+/// Making it costs O(1) for block values, O(T (Tv)^2) otherwise; a value O(1).
 /// Source: arXiv 2303.04245, Theorem 3; the closed form is derived here.
 
 #include <array>

@@ -88,8 +88,8 @@ Matrix<T> expand(const TopicLaw<T>& law, const BlockValue<T>& value) {
   return whole;
 }
 
-/// From `T, tau, v, p_m, p_c, p_r`. Throws InputError for tau >= T, v < 1, probabilities outside
-/// their range.
+/// From `T, tau, v, p_m, p_c, p_r`. Throws InputError for tau >= T, v < 1,
+/// probabilities outside their range.
 template <class T>
 TopicLaw<T> topic_law(const Parameters& parameters);
 

@@ -67,9 +67,10 @@ class TwoStageFlow final {
   double switch_time_;
 };
 
-/// Rates of the two stages with W_V = 0 at first: of W_V under uniform attention at its slowest
-/// towards the minimum-norm member, 2 a^2 (T - tau)/(tau v T (T - 1)), and of W_K, W_Q after it,
-/// 2 p_c pi_1 (tau - 1)/(a v tau (T - 1) sqrt(d_a)). Derived here.
+/// Rates of the two stages with W_V = 0 at first, derived here: of W_V under uniform attention at
+/// its slowest towards the minimum-norm member, and of W_K, W_Q after it:
+///   value_rate     = 2 a^2 (T - tau)/(tau v T (T - 1))
+///   attention_rate = 2 p_c pi_1 (tau - 1)/(a v tau (T - 1) sqrt(d_a))
 double value_rate(const TopicLaw<double>& law);
 double attention_rate(const TopicLaw<double>& law, Index key_width);
 

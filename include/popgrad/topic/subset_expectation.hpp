@@ -1,18 +1,19 @@
 #pragma once
-/// Loss per selected position on infinitely long documents, and its gradient, exact over all C(T,
-/// tau) subsets of topics.
+/// Loss per selected position on infinitely long documents, and its gradient, exact over all
+/// C(T, tau) subsets of topics.
 ///
 /// For one query, outputs are sums of T + 1 vectors over a scalar, so the squared loss of a subset
-/// needs their products alone: tau^2 numbers, whatever the vocabulary is. Cost of an evaluation
-/// O((Tv)^3) in matrix products and O(Tv (C(T, tau) tau^2 + T^2 Tv)); cross entropy, and `plain`,
-/// O(C(T, tau) tau (Tv)^2). Memory O(T (Tv)^2).
+/// needs their products alone: tau^2 numbers, whatever the vocabulary is. Cost of an evaluation:
+///   squared loss             O((Tv)^3) in matrix products and O(Tv (C(T, tau) tau^2 + T^2 Tv))
+///   cross entropy, `plain`   O(C(T, tau) tau (Tv)^2)
+/// Memory O(T (Tv)^2).
 
 #include "popgrad/topic/training.hpp"
 
 namespace popgrad::topic {
 
-/// Attention per key of a kind over uniform attention, averaged over queries in documents that have
-/// their topic.
+/// Attention per key of a kind over uniform attention, averaged over queries in documents
+/// that have their topic.
 struct AttentionByKind {
   double same_word = 0, same_topic = 0, other_topic = 0;
 };

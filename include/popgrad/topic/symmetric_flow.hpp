@@ -2,11 +2,17 @@
 /// Rung symmetric: the population flow of W_K, W_Q, W_V on matrices that permutations within and of
 /// topics leave alone, exact for any T, tau and v.
 ///
-/// With K = W_K' W_K, Q = W_Q' W_Q, S = W_K' W_Q and G = dL/ds the flow closes in these products:
-///   S' = -(G Q + K G)/sqrt(d_a),  K' = -(G S' + S G')/sqrt(d_a),  Q' = -(G' S + S' G)/sqrt(d_a)
-/// (primes of matrices on the right are transposes). Each has five or six different entries, W_V
-/// four. At first K = Q = sigma^2 d_a I and S = 0, what random W_K and W_Q have for large d_a. What
-/// breaks the symmetry inside topics, the third stage, is left out. Derived here.
+/// With G = dL/ds the flow closes in the products
+///   K = W_K' W_K
+///   Q = W_Q' W_Q
+///   S = W_K' W_Q
+/// (primes are transposes):
+///   dK/dt = -(G S' + S G')/sqrt(d_a)
+///   dQ/dt = -(G' S + S' G)/sqrt(d_a)
+///   dS/dt = -(G Q + K G)/sqrt(d_a)
+/// Each has five or six different entries, W_V four. At first K = Q = sigma^2 d_a I and S = 0, what
+/// random W_K and W_Q have for large d_a. What breaks the symmetry inside topics, the third stage,
+/// is left out. Derived here.
 /// State: W_V (w0, d, s', u'), then K, Q, S as (corner, row 0, column 0, diagonal, same topic,
 /// other). Cost O(1), whatever T, tau and v are.
 

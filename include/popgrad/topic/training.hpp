@@ -2,8 +2,10 @@
 /// One layer without residual, out = W_V Z A(Z): which of its matrices exist, how they start, which
 /// of them are trained, on which loss.
 ///
-/// Attention of query token i on key token j goes as exp(s_ji), s = (W_K W_E)' (W_Q W_E)/sqrt(d_a);
-/// outputs are W_E' W_V W_E Z A. One-hot embeddings: W_E = I. Source: arXiv 2303.04245, Section 3.
+/// Attention of query token i on key token j goes as exp(s_ji), outputs are out:
+///   s   = (W_K W_E)' (W_Q W_E)/sqrt(d_a)
+///   out = W_E' W_V W_E Z A
+/// One-hot embeddings: W_E = I. Source: arXiv 2303.04245, Section 3.
 
 #include <cstdint>
 #include <vector>

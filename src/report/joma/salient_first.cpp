@@ -1,6 +1,8 @@
 // Theorem 4: the ratio of ln(1/delta) of two components tends to e^{(mu_j^2 - mu_k^2)/tau}, as
-// 1/ln(1/delta_k). Followed in y = ln(1/delta) itself, where the salient component
-// does not drown in rounding: d y_k / d y_j = exp((v_k^2 - v_j^2)/tau), v = mu (1 - e^-y).
+// 1/ln(1/delta_k). Followed in y = ln(1/delta) itself, where the salient component does not drown
+// in rounding:
+//   d y_k / d y_j = exp((v_k^2 - v_j^2)/tau)
+//   v             = mu (1 - e^-y)
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // Critical batch size of boosting against T: from scratch with constant and multiplicative noise
-// (75
-// %), from transfer (75 %), and SGD on sequences where it can follow. N = 3, Q = 2, eta = 0.05.
+// (75 %), from transfer (75 %), and SGD on sequences where it can follow.
+// N = 3, Q = 2, eta = 0.05.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // Success rates over grids of hyperparameters: batch against step size, batch against the weight of
-// l1. A run of the whole algorithm succeeds if both normalised distances are at most 0.1 at K_P t =
-// 8. N = 3, T = 1000, Q = 2, lumped law, 12 runs a cell.
+// l1. A run of the whole algorithm succeeds if both normalised distances are at most 0.1 at
+// K_P t = 8. N = 3, T = 1000, Q = 2, lumped law, 12 runs a cell.
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
-// The role of N: the three-part algorithm on sampled sequences for N in {3, 5, 10, 20} and T =
-// 1000, B = 512, on the lumped law for N in {100, 500} and T = 10^5, B = 10^9. Q = 2. K_P is about
-// 1/(3 N), so lambda goes with it and the clock is K_P t.
+// The role of N, Q = 2, of the three-part algorithm:
+//   sampled sequences  N in {3, 5, 10, 20}, T = 1000, B = 512
+//   lumped law         N in {100, 500},     T = 10^5, B = 10^9
+// K_P is about 1/(3 N), so lambda goes with it and the clock is K_P t.
 
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"

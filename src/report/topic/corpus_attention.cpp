@@ -38,8 +38,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
   require_usable(run.outcome, request.name);
   Matrix<double> attention = effective(layout, run.last_state).logits.bottomRightCorner(100, 100);
-  // Over the mean key of a query, which the softmax cannot see, and over what all queries give a
-  // key.
+  // Less the mean over keys of a query, which the softmax cannot see, and less what all queries
+  // give a key.
   attention.rowwise() -= attention.colwise().mean().eval();
   attention.colwise() -= attention.rowwise().mean().eval();
   CsvText csv{"query", "key", "value"};

@@ -1,6 +1,6 @@
 #pragma once
-/// The figures on topic structure, one source file each; what they show is said where they are
-/// made.
+/// The figures on topic structure, one source file each; what they show is said where
+/// they are made.
 
 #include <vector>
 
