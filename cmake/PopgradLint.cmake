@@ -5,7 +5,9 @@
 # it changes; so only what has changed is looked at again. Before any, the checks are tried on a
 # source full of mistakes, each of which must be found.
 find_program(CLANG_TIDY clang-tidy REQUIRED)
+find_program(CLANG clang++ REQUIRED)
 set(lint_sources ${CMAKE_CURRENT_LIST_DIR}/lint)
+set(lint_folder ${CMAKE_BINARY_DIR}/lint)
 
 # The plugin is compiled against the headers of the very clang-tidy that loads it.
 file(REAL_PATH ${CLANG_TIDY} clang_tidy_real)
@@ -16,17 +18,37 @@ add_library(popgrad_own_code MODULE EXCLUDE_FROM_ALL ${lint_sources}/own_code.cp
 target_include_directories(popgrad_own_code SYSTEM PRIVATE ${CLANG_TIDY_INCLUDE})
 target_compile_options(popgrad_own_code PRIVATE -fno-rtti -O1)
 
+set(lint_bites ${lint_folder}/bites)
+add_custom_command(
+  OUTPUT ${lint_bites}
+  COMMAND ${lint_sources}/bites.sh ${lint_bites} ${lint_sources}/mistakes.cpp ${CLANG_TIDY} --quiet
+          --header-filter=mistakes --load=$<TARGET_FILE:popgrad_own_code>
+  DEPENDS popgrad_own_code ${lint_sources}/bites.sh ${lint_sources}/mistakes.cpp
+          ${lint_sources}/mistakes.hpp ${CMAKE_SOURCE_DIR}/.clang-tidy
+  COMMENT "Trying the checks on mistakes"
+  VERBATIM)
+
+# clang-tidy reads Clang's precompiled headers and no others: they are made once more for it, and put
+# in the place of the compiler's own in a copy of the compile commands.
+set(lint_headers ${lint_folder}/precompiled.pch)
+set(defines $<TARGET_PROPERTY:popgrad,COMPILE_DEFINITIONS>)
+set(includes $<FILTER:$<TARGET_PROPERTY:popgrad,INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>)
+add_custom_command(
+  OUTPUT ${lint_headers}
+  COMMAND ${CLANG} -std=c++20 -O2 -DNDEBUG -fopenmp "-D$<JOIN:${defines},;-D>"
+          "-isystem;$<JOIN:${includes},;-isystem;>" -x c++-header ${popgrad_precompiled} -o ${lint_headers}
+  DEPENDS ${popgrad_precompiled}
+  COMMENT "Parsing library headers for the checks"
+  COMMAND_EXPAND_LISTS VERBATIM)
+set(lint_commands ${lint_folder}/compile_commands.json)
+add_custom_target(popgrad_lint_commands
+  COMMAND sed -E -e "s| -fpch-preprocess||g"
+          -e "s|-Winvalid-pch -include [^ ]+/cmake_pch.hxx|-include-pch ${lint_headers}|g"
+          ${CMAKE_BINARY_DIR}/compile_commands.json > ${lint_commands}
+  DEPENDS ${lint_headers}
+  VERBATIM)
+
 function(popgrad_add_lint)
-  set(tidy ${CLANG_TIDY} --quiet -p ${CMAKE_BINARY_DIR} --load=$<TARGET_FILE:popgrad_own_code>)
-  set(bites ${CMAKE_BINARY_DIR}/lint/bites)
-  add_custom_command(
-    OUTPUT ${bites}
-    COMMAND ${lint_sources}/bites.sh ${bites} ${lint_sources}/mistakes.cpp ${CLANG_TIDY} --quiet
-            --header-filter=mistakes --load=$<TARGET_FILE:popgrad_own_code>
-    DEPENDS popgrad_own_code ${lint_sources}/bites.sh ${lint_sources}/mistakes.cpp
-            ${lint_sources}/mistakes.hpp ${CMAKE_SOURCE_DIR}/.clang-tidy
-    COMMENT "Trying the checks on mistakes"
-    VERBATIM)
   set(stamps)
   foreach(target ${ARGN})
     get_target_property(sources ${target} SOURCES)
@@ -41,14 +63,15 @@ function(popgrad_add_lint)
       cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${source_dir} OUTPUT_VARIABLE in_target)
       cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE name)
       set(object ${binary_dir}/CMakeFiles/${target}.dir/${in_target}${CMAKE_CXX_OUTPUT_EXTENSION})
-      set(stamp ${CMAKE_BINARY_DIR}/lint/${name})
+      set(stamp ${lint_folder}/${name})
       cmake_path(GET stamp PARENT_PATH folder)
       add_custom_command(
         OUTPUT ${stamp}
-        COMMAND ${tidy} ${source}
+        COMMAND ${CLANG_TIDY} --quiet -p ${lint_folder} --load=$<TARGET_FILE:popgrad_own_code> ${source}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
         COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
-        DEPENDS ${object} ${bites} popgrad_own_code ${CMAKE_SOURCE_DIR}/.clang-tidy
+        DEPENDS ${object} ${lint_bites} ${lint_headers} popgrad_lint_commands popgrad_own_code
+                ${CMAKE_SOURCE_DIR}/.clang-tidy
         COMMENT "Looking at ${name}"
         VERBATIM)
       list(APPEND stamps ${stamp})

@@ -14,7 +14,7 @@ if(POPGRAD_NATIVE)
   add_compile_options(-march=native)
 endif()
 if(POPGRAD_SANITIZE)
-  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS POPGRAD_SANITIZED)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined
                       -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=address,undefined)

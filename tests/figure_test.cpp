@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "popgrad/error.hpp"
+#include "register_case.hpp"
 #include "report/plot_scripts.hpp"
 
 using namespace popgrad;
@@ -62,36 +63,59 @@ TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
   }
 }
 
-TEST_CASE("Figures: data, script and three pictures, the same bytes of data each time",
-          "[figure]") {
-  const Folder folder;
-  for (const FigureInfo& figure : figures()) {
-    if (figure.needs_data) continue;  // below
-    // Thousands of trainings: a minute each.
-    static const std::set<std::string> long_ones{"scan-snap-entropy", "scb-critical",
-                                                 "scb-context-size",  "scb-vocabulary",
-                                                 "scb-grid",          "scb-samples"};
-    if (long_ones.contains(figure.name)) continue;
-#ifdef __SANITIZE_ADDRESS__
-    // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
-    if (figure.name.starts_with("topic-") && figure.name != "topic-optimum") continue;
-    if (figure.name == "scb-softmax" || figure.name == "scb-maps") continue;
+namespace {
+
+// Thousands of trainings: a minute each, and longer.
+bool takes_minutes(const std::string& name) {
+  static const std::set<std::string> long_ones{"scan-snap-entropy", "scb-critical", "scb-context-size",
+                                               "scb-vocabulary",    "scb-grid",     "scb-samples"};
+  if (long_ones.contains(name)) return true;
+#ifdef POPGRAD_SANITIZED
+  // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
+  if (name.starts_with("topic-") && name != "topic-optimum") return true;
+  if (name == "scb-softmax" || name == "scb-maps") return true;
 #endif
-    INFO(figure.name);
-    const auto made = make_figure(request(figure.name, folder.path));
-    for (const fs::path& path : made) CHECK(fs::file_size(path) > 50);
-    const fs::path stem = folder.path / figure.name;
-    CHECK(content(stem.string() + ".svg").find("<svg") != std::string::npos);
-    CHECK(content(stem.string() + ".png").substr(1, 3) == "PNG");
-    CHECK(content(stem.string() + ".pdf").substr(0, 4) == "%PDF");
-    const std::string script = content(stem.string() + ".gp");
-    CHECK(script.find("# Made by:  popgrad figure " + figure.name) != std::string::npos);
-    const std::string before = content(made.front());
-    CHECK(content(make_figure(request(figure.name, folder.path)).front()) == before);
-  }
-  // Nothing is left of the folders in which the pictures were drawn.
+  return false;
+}
+
+// Data, script and three pictures.
+void is_drawn(const std::string& name) {
+  const Folder folder;
+  const auto made = make_figure(request(name, folder.path));
+  for (const fs::path& path : made) CHECK(fs::file_size(path) > 50);
+  const fs::path stem = folder.path / name;
+  CHECK(content(stem.string() + ".svg").find("<svg") != std::string::npos);
+  CHECK(content(stem.string() + ".png").substr(1, 3) == "PNG");
+  CHECK(content(stem.string() + ".pdf").substr(0, 4) == "%PDF");
+  const std::string script = content(stem.string() + ".gp");
+  CHECK(script.find("# Made by:  popgrad figure " + name) != std::string::npos);
+  // Nothing is left of the folder in which the pictures were drawn.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
     CHECK_FALSE(entry.is_directory());
+  }
+}
+
+}  // namespace
+
+// A case a figure, so that they run side by side.
+void popgrad::register_figure_cases() {
+  for (const FigureInfo& figure : figures()) {
+    if (figure.needs_data || takes_minutes(figure.name)) continue;
+    register_case("Figures: " + figure.name + " is drawn", "[figure][slow]",
+                  [name = figure.name] { is_drawn(name); });
+  }
+}
+
+TEST_CASE("Figures: the same bytes of data each time, on one thread or two", "[figure]") {
+  const Folder folder;
+  for (const char* name : {"joma-entropy", "scb-branch", "topic-landscape"}) {
+    INFO(name);
+    FigureRequest alone = request(name, folder.path);
+    alone.jobs = 1;
+    const std::string first = content(make_figure(alone).front());
+    FigureRequest shared = request(name, folder.path);
+    shared.jobs = 2;
+    CHECK(content(make_figure(shared).front()) == first);
   }
 }
 

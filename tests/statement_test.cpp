@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "register_case.hpp"
+
 using namespace popgrad;
 
 TEST_CASE("bounded evidence holds, fails, and knows when it cannot tell", "[statement]") {
@@ -97,7 +99,7 @@ namespace {
 // Ensembles of millions of steps and long flows, which take an hour under the sanitizers; what they
 // call is run there by the tests of the model.
 bool too_long_here(const std::string& id) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef POPGRAD_SANITIZED
   static const std::set<std::string> ensembles{
       "scb.convergence", "scb.two-stages",  "scb.transfer",         "scb.branch",
       "scb.l1-needed",   "scb.lumping",     "topic.two-stage",      "topic.same-topic-attention",
@@ -108,16 +110,22 @@ bool too_long_here(const std::string& id) {
 #endif
 }
 
+void is_sound(const Statement& s) {
+  const Finding finding = check(s, Setting{});
+  CAPTURE(s.id, finding.failure);
+  CHECK(finding.sound());
+  std::set<EvidenceKind> kinds;
+  for (const Evidence& item : finding.examination.evidence) kinds.insert(item.kind);
+  for (const EvidenceKind kind : s.reaches) CHECK(kinds.contains(kind));
+}
+
 }  // namespace
 
-TEST_CASE("every statement holds and every control is refuted", "[statement][slow]") {
+// A case a statement, so that they run side by side.
+void popgrad::register_statement_cases() {
   for (const Statement& s : statements()) {
     if (s.needs_data || too_long_here(s.id)) continue;
-    const Finding finding = check(s, Setting{});
-    CAPTURE(s.id, finding.failure);
-    CHECK(finding.sound());
-    std::set<EvidenceKind> kinds;
-    for (const Evidence& item : finding.examination.evidence) kinds.insert(item.kind);
-    for (const EvidenceKind kind : s.reaches) CHECK(kinds.contains(kind));
+    register_case(s.id + " holds and its controls are refuted", "[statement][slow]",
+                  [&s] { is_sound(s); });
   }
 }

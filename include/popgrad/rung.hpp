@@ -69,7 +69,8 @@ struct AnyRung {
   std::vector<std::string> state_names;
   std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;  ///< empty for a closed form
   std::function<void(const Vector<T>&, const T&, std::span<T>)> observe;
-  /// d rhs_i / d x_j, exact by dual numbers, O(dimension) evaluations; may be empty.
+  /// d rhs_i / d x_j, exact by dual numbers, O(dimension) evaluations; may be empty, and is for any
+  /// scalar but double.
   std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
   /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
   std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
@@ -106,7 +107,8 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   any.observe = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
     shared->observe(x, t, row);
   };
-  if constexpr (requires { shared->template cast<Dual<T>>(); } && Ordered<T>) {
+  // Rosenbrock's steps and the laws of fluctuations, which ask for it, run in double.
+  if constexpr (requires { shared->template cast<Dual<T>>(); } && std::same_as<T, double>) {
     using DualFlow = decltype(shared->template cast<Dual<T>>());
     any.jacobian = [shared, dual = std::shared_ptr<DualFlow>()](
                        const Vector<T>& x, Matrix<T>& jacobian, const T& t) mutable {

@@ -286,6 +286,5 @@ template class PopulationFlow<double>;
 template class PopulationFlow<Real>;
 template class PopulationFlow<Expression>;
 template class PopulationFlow<Dual<double>>;
-template class PopulationFlow<Dual<Real>>;
 
 }  // namespace popgrad::joma

@@ -140,6 +140,5 @@ template class ReducedFlow<Real>;
 template class ReducedFlow<Interval>;
 template class ReducedFlow<Expression>;
 template class ReducedFlow<Dual<double>>;
-template class ReducedFlow<Dual<Real>>;
 
 }  // namespace popgrad::joma

@@ -133,6 +133,5 @@ template class StationaryFlow<double>;
 template class StationaryFlow<Real>;
 template class StationaryFlow<Expression>;
 template class StationaryFlow<Dual<double>>;
-template class StationaryFlow<Dual<Real>>;
 
 }  // namespace popgrad::joma

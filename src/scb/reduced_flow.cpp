@@ -159,7 +159,6 @@ template class ReducedFlow<Real>;
 template class ReducedFlow<Rational>;
 template class ReducedFlow<Expression>;
 template class ReducedFlow<Dual<double>>;
-template class ReducedFlow<Dual<Real>>;
 template Vector<double> linearised(const double&, const double&, const double&, const double&);
 template Vector<Real> linearised(const Real&, const Real&, const Real&, const Real&);
 template Vector<double> along_hyperbola(const double&, const double&, const double&, const double&);
