@@ -16,16 +16,14 @@ namespace popgrad::cli {
 namespace {
 
 // The parser's message in one line, with the nearest option or command where one is near.
-std::string one_line(const CLI::App& app, const CLI::ParseError& error) {
+std::string one_line(const CommandLine& app, const UsageError& error) {
   std::string message = error.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    names.push_back(command->get_name());
+  for (const auto& command : app.subcommands()) {
+    names.push_back(command->name());
     if (!command->parsed()) continue;
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
+    for (const std::string& name : command->long_names()) names.push_back("--" + name);
   }
   const std::size_t last = message.rfind(' ');
   const std::string word = last == std::string::npos ? message : message.substr(last + 1);
@@ -58,10 +56,10 @@ int run(const Words& words) {
   // A reader that closes the pipe ends us quietly, as it does any filter.
   std::signal(SIGPIPE, SIG_DFL);
   watch_for_interrupts();
-  CLI::App app{"popgrad checks theorems about how transformers train", "popgrad"};
+  CommandLine app{"popgrad checks theorems about how transformers train", "popgrad"};
   app.set_version_flag("--version", "popgrad " POPGRAD_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  app.column_width(34);
   app.footer(
       "Exit status: 0 done or all hold; 1 violated; 2 bad usage or input; 3 inconclusive; "
       "4 numerical failure.");
@@ -79,12 +77,11 @@ int run(const Words& words) {
   actions["landscape"] = add_landscape(app, words);
   actions["equations"] = add_equations(app, words);
   try {
-    Words reversed(words.rbegin(), words.rend());  // the order that the parser wants
-    app.parse(std::move(reversed));
-    return actions.at(app.get_subcommands().front()->get_name())();
-  } catch (const CLI::Success& done) {
-    return app.exit(done);
-  } catch (const CLI::ParseError& error) {
+    app.parse(words);
+    return actions.at(app.chosen())();
+  } catch (const Enquiry& enquiry) {
+    return app.answer(enquiry);
+  } catch (const UsageError& error) {
     fmt::print(stderr, "popgrad: {}; see 'popgrad --help'\n", one_line(app, error));
     return bad_input;
   } catch (const std::invalid_argument& error) {

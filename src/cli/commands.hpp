@@ -2,10 +2,11 @@
 /// The commands, one source each. Each adds its subcommand and options to the parser; the function
 /// that is returned runs after parsing and gives the exit status.
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "cli/command_line.hpp"
 
 namespace popgrad::cli {
 
@@ -13,18 +14,18 @@ namespace popgrad::cli {
 using Words = std::vector<std::string>;
 using Action = std::function<int()>;
 
-Action add_list(CLI::App& app);
-Action add_run(CLI::App& app, const Words& words);
-Action add_compare(CLI::App& app, const Words& words);
-Action add_verify(CLI::App& app, const Words& words);
-Action add_falsify(CLI::App& app, const Words& words);
-Action add_frontier(CLI::App& app, const Words& words);
-Action add_figure(CLI::App& app, const Words& words);
-Action add_ladder(CLI::App& app, const Words& words);
-Action add_report(CLI::App& app, const Words& words);
-Action add_sweep(CLI::App& app, const Words& words);
-Action add_landscape(CLI::App& app, const Words& words);
-Action add_equations(CLI::App& app, const Words& words);
+Action add_list(CommandLine& app);
+Action add_run(CommandLine& app, const Words& words);
+Action add_compare(CommandLine& app, const Words& words);
+Action add_verify(CommandLine& app, const Words& words);
+Action add_falsify(CommandLine& app, const Words& words);
+Action add_frontier(CommandLine& app, const Words& words);
+Action add_figure(CommandLine& app, const Words& words);
+Action add_ladder(CommandLine& app, const Words& words);
+Action add_report(CommandLine& app, const Words& words);
+Action add_sweep(CommandLine& app, const Words& words);
+Action add_landscape(CommandLine& app, const Words& words);
+Action add_equations(CommandLine& app, const Words& words);
 
 /// `popgrad WORD ...`, quoted for a shell.
 std::string command_line(const Words& words);

@@ -71,7 +71,7 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
   }
 }
 
-int compare_rungs(const CLI::App& command, const CompareOptions& options, const Words& words) {
+int compare_rungs(const Command& command, const CompareOptions& options, const Words& words) {
   const CommonOptions& common = *options.common;
   const Model& model = find_model(common.model);
   Side a{find_rung(model, options.first), {}};
@@ -158,22 +158,22 @@ int compare_rungs(const CLI::App& command, const CompareOptions& options, const 
 
 }  // namespace
 
-Action add_compare(CLI::App& app, const Words& words) {
+Action add_compare(CommandLine& app, const Words& words) {
   auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "compare", "two rungs on one clock, or a rung against a run recorded elsewhere");
-  command->add_option("model", "joma (see 'popgrad list')")->required();
-  command->add_option("first", options->first, "a rung")->required();
+  command->add_option("model", "joma (see 'popgrad list')").required();
+  command->add_option("first", options->first, "a rung").required();
   command->add_option("second", options->second, "another rung (or --with FILE)");
   options->common = add_common_options(*command, words);
   command
       ->add_option("--with", options->with,
                    "recorded runs: .csv, .npz or .jsonl, several by commas")
-      ->delimiter(',');
+      .delimiter(',');
   command->add_option("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time")
-      ->delimiter(',');
+      .delimiter(',');
   command->add_option("--group", options->group, "columns that tell recorded runs apart")
-      ->delimiter(',');
+      .delimiter(',');
   command->add_option(
       "--clock", options->clock,
       "time on our clock: a formula over the columns such as 'lr*step', or a factor "
@@ -188,7 +188,7 @@ Action add_compare(CLI::App& app, const Words& words) {
   command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
   command->add_option("--plot", options->plot, "folder for a picture of runs and band");
   return [command, options, words]() -> int {
-    options->common->model = command->get_option("model")->as<std::string>();
+    options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);
     if (options->second.empty() == options->with.empty()) {
       throw InputError("popgrad compare: give either a second rung or --with FILE");

@@ -45,7 +45,7 @@ inline CommonOptions without_events(CommonOptions options) {
 }
 
 /// `compare MODEL RUNG --with FILE`.
-int compare_with_recorded(const CLI::App& command, const CompareOptions& options,
+int compare_with_recorded(const Command& command, const CompareOptions& options,
                           const Words& words);
 
 }  // namespace popgrad::cli

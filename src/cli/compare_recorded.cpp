@@ -350,7 +350,7 @@ int judge_runs(Judging& j, const Words& words) {
 
 }  // namespace
 
-int compare_with_recorded(const CLI::App& command, const CompareOptions& options,
+int compare_with_recorded(const Command& command, const CompareOptions& options,
                           const Words& words) {
   CommonOptions common = *options.common;
   const Model& model = find_model(common.model);

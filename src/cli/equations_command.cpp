@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "cli/exit_status.hpp"
@@ -35,17 +36,17 @@ std::string equation(const std::string& name, const Expression& x, const Express
 
 }  // namespace
 
-Action add_equations(CLI::App& app, const Words& words) {
-  CLI::App* command = app.add_subcommand(
+Action add_equations(CommandLine& app, const Words& words) {
+  Command* command = app.add_subcommand(
       "equations", "the right-hand side that is integrated, from the rung's own code on symbols");
   auto rung_name = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("text");
-  command->add_option("model", "joma (see 'popgrad list')")->required();
-  command->add_option("rung", *rung_name, "rung of the model")->required();
+  command->add_option("model", "joma (see 'popgrad list')").required();
+  command->add_option("rung", *rung_name, "rung of the model").required();
   auto common = add_common_options(*command, words);
   command->add_option("--format", *format, "latex, cpp, python or text (default text)");
   return [=]() -> int {
-    common->model = command->get_option("model")->as<std::string>();
+    common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *common);
     const std::vector<std::string> allowed{"latex", "cpp", "python", "text"};
     if (std::find(allowed.begin(), allowed.end(), *format) == allowed.end()) {

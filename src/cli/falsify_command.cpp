@@ -133,25 +133,25 @@ int execute(const FalsifyOptions& o, const Words& words) {
 
 }  // namespace
 
-Action add_falsify(CLI::App& app, const Words& words) {
+Action add_falsify(CommandLine& app, const Words& words) {
   auto o = std::make_shared<FalsifyOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "falsify", "search for a counterexample within the hypotheses of a statement");
-  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'")->required();
+  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
   command->add_option("--control", o->control,
                       "search against this deliberately wrong version instead of the claim");
   command
       ->add_flag("--controls", o->controls, "search against every control; each is to be falsified")
-      ->excludes("--control");
+      .excludes("--control");
   command->add_option("--seconds", o->seconds, "budget of each search, seconds (default 60)")
-      ->check(CLI::Range(1e-3, 1e9));
+      .between(1e-3, 1e9);
   command
       ->add_option("--evaluations", o->evaluations, "budget of each search, points (default 1e6)")
-      ->check(CLI::Range(1, 1'000'000'000));
+      .between(1, 1'000'000'000);
   command->add_option("--seed", o->seed, "fixes the points searched (default 1)");
   command
       ->add_option("--jobs", o->jobs, "threads; results do not depend on it (default 0: all cores)")
-      ->check(CLI::NonNegativeNumber);
+      .not_negative();
   command->add_option("-o,--output", o->output,
                       "record of every point, .json; if it is there, the search goes on from it");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");

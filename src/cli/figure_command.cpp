@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -11,16 +12,15 @@
 
 namespace popgrad::cli {
 
-Action add_figure(CLI::App& app, const Words& words) {
-  CLI::App* command = app.add_subcommand(
+Action add_figure(CommandLine& app, const Words& words) {
+  Command* command = app.add_subcommand(
       "figure", "data, gnuplot script and picture (SVG, PNG, PDF) of one figure");
   auto request = std::make_shared<FigureRequest>();
   request->folder = "figures";
-  command->add_option("name", request->name, "figure, or all (see 'popgrad list')")->required();
+  command->add_option("name", request->name, "figure, or all (see 'popgrad list')").required();
   command->add_option("-o,--output", request->folder, "folder, made if missing (default figures)");
   command->add_option("--seed", request->seed, "fixes every random draw (default 1)");
-  command->add_option("--jobs", request->jobs, "threads (default 0: all cores)")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--jobs", request->jobs, "threads (default 0: all cores)").not_negative();
   command->add_option("--data", request->data_file,
                       "recorded runs (CSV) or a text, for the figures that show them");
   return [request, words]() -> int {

@@ -165,26 +165,26 @@ int execute(const FrontierOptions& o, const Words& words) {
 
 }  // namespace
 
-Action add_frontier(CLI::App& app, const Words& words) {
+Action add_frontier(CommandLine& app, const Words& words) {
   auto o = std::make_shared<FrontierOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "frontier", "how far a hypothesis may be violated before the conclusion fails");
-  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'")->required();
+  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
   command->add_option("--hypothesis", o->hypothesis,
                       "which (see 'popgrad list'; default: every quantitative one)");
   command->add_option("--instances", o->request.instances, "random instances (default 32)")
-      ->check(CLI::Range(1, 100'000));
+      .between(1, 100'000);
   command->add_option("--grid", o->request.grid, "values scanned before bisection (default 9)")
-      ->check(CLI::Range(2, 1000));
+      .between(2, 1000);
   command
       ->add_option("--within", o->request.slack,
                    "what an equality may be off by, relative (default 0.01)")
-      ->check(CLI::Range(1e-300, 1e300));
+      .between(1e-300, 1e300);
   command->add_option("--seed", o->request.seed, "fixes the instances (default 1)");
   command
       ->add_option("--jobs", o->request.jobs,
                    "threads; results do not depend on it (default 0: all cores)")
-      ->check(CLI::NonNegativeNumber);
+      .not_negative();
   command->add_option("-o,--output", o->output,
                       "folder for the curve and its picture, one set a hypothesis");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");

@@ -219,11 +219,11 @@ Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
   return drawing;
 }
 
-Action add_ladder(CLI::App& app, const Words& words) {
+Action add_ladder(CommandLine& app, const Words& words) {
   auto o = std::make_shared<LadderOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "ladder", "what each assumption costs: distances of neighbouring rungs, per observable");
-  command->add_option("model", "model (see 'popgrad list')")->required();
+  command->add_option("model", "model (see 'popgrad list')").required();
   o->common = add_common_options(*command, words);
   command->add_option("--plot", o->plot, "folder for a picture");
   command->footer(
@@ -231,7 +231,7 @@ Action add_ladder(CLI::App& app, const Words& words) {
       "made "
       "on an instance of that form, which is told.");
   return [command, o, words]() -> int {
-    o->common->model = command->get_option("model")->as<std::string>();
+    o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
     refuse_options(*command, {"--save-at", "--digits", "--states", "--audit"},
                    "has no meaning here: a ladder is measured in double, at equally spaced times");

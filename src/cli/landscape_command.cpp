@@ -352,21 +352,21 @@ int look(const LandscapeOptions& o, const Parameters& p, const Words& words) {
 
 }  // namespace
 
-Action add_landscape(CLI::App& app, const Words& words) {
+Action add_landscape(CommandLine& app, const Words& words) {
   auto o = std::make_shared<LandscapeOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "landscape",
       "loss over the attention weights (alpha, beta): points, grid, certified minimum");
-  command->add_option("model", "topic")->required();
+  command->add_option("model", "topic").required();
   o->common = add_common_options(*command, {"topic"});
-  command->remove_option(command->get_option("--value"));
-  command->add_option_function<std::string>(
+  command->remove_option("--value");
+  command->add_option_function(
       "--value", [o](const std::string& v) { o->common->flags["value"] = v; },
       "W_V: block, diagonal, mixture:THETA, or a JSON file with W_V (default block)");
   command->add_option("--at", o->points, "evaluate at ALPHA,BETA; exact for p/q (repeatable)")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command->add_option("--grid", o->grid, "values on a grid of n x n points, n >= 2, into -o FILE")
-      ->check(CLI::Range(2, 20'000));
+      .between(2, 20'000);
   command->add_option("--alpha", o->alphas, "range LOW,HIGH of alpha (default 0,20 tau v)");
   command->add_option("--beta", o->betas,
                       "range of beta (default 0,20; 0,20 tau v where minimisers form a line)");
@@ -376,25 +376,25 @@ Action add_landscape(CLI::App& app, const Words& words) {
   command->add_option("--around", o->around,
                       "slice the loss of the whole model around what this rung ends at");
   command->add_option("--slice", o->slice, "with --around: directions, 1 or 2 (default 1)")
-      ->check(CLI::Range(1, 2));
+      .between(1, 2);
   command
       ->add_option("--span", o->span, "of a slice, in lengths of the parameters, > 0 (default 1)")
-      ->check(CLI::PositiveNumber);
+      .positive();
   command->add_option("--points", o->slice_points, "of a slice in each direction (default 41)")
-      ->check(CLI::Range(2, 2000));
+      .between(2, 2000);
   command->footer(
       "The certificate in -o FILE.json can be checked on its own: python3 "
       "tests/check_certificate.py FILE.json");
   return [command, o, words]() -> int {
-    const std::string name = command->get_option("model")->as<std::string>();
+    const std::string name = command->get_option("model").as<std::string>();
     if (name != "topic") {
       reject(where, "model", name, "has no landscape of two weights; give topic");
     }
     o->common->model = name;
     apply_config(*command, *o->common);
     const bool sliced = !o->around.empty();
-    if (!sliced && (o->slice != 0 || command->get_option("--span")->count() > 0 ||
-                    command->get_option("--points")->count() > 0)) {
+    if (!sliced && (o->slice != 0 || command->get_option("--span").count() > 0 ||
+                    command->get_option("--points").count() > 0)) {
       reject(where, "--slice", std::to_string(o->slice),
              "belongs to --around RUNG; give that as well");
     }

@@ -86,8 +86,8 @@ int list_errata() {
 
 }  // namespace
 
-Action add_list(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
+Action add_list(CommandLine& app) {
+  Command* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
   auto only_errata = std::make_shared<bool>(false);
   command->add_flag("--errata", *only_errata,
                     "where a paper's formula and the algebra disagree, each with its evidence");

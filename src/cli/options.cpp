@@ -56,7 +56,7 @@ T positive(const std::string& option, const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words& words) {
+std::shared_ptr<CommonOptions> add_common_options(Command& command, const Words& words) {
   auto o = std::make_shared<CommonOptions>();
   command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')");
   command.add_option("--config", o->config, "TOML file with the same keys as these options");
@@ -74,7 +74,7 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
   command.add_option("--runs", o->runs, "ensemble of sgd, >= 1 (default 1)");
   command.add_option("--save", o->save,
                      "equally spaced save points, ends included, >= 2 (default 101)");
-  command.add_option("--save-at", o->save_at, "save points t,t,... ascending")->delimiter(',');
+  command.add_option("--save-at", o->save_at, "save points t,t,... ascending").delimiter(',');
   command.add_option("--method", o->method,
                      "auto, dopri5, bulirsch-stoer or rosenbrock4 (default auto)");
   command.add_option("--rtol", o->relative_tolerance,
@@ -94,46 +94,45 @@ std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words
                      ".csv, .json or .npz by suffix; - is CSV on standard output");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
   if (const Model* model = model_in(words)) {
+    const std::string group = "Parameters of " + model->name();
     for (const ParameterInfo& info : model->parameters()) {
       if (!info.flag) continue;
       std::string help = info.help;
       if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, ", "));
       if (!info.default_value.empty()) help += fmt::format(" (default {})", info.default_value);
       if (!info.rungs.empty()) help += fmt::format(" [{}]", fmt::join(info.rungs, ", "));
-      CLI::Option* option = nullptr;
       if (info.kind == "switch") {
-        option = command.add_flag_function(
-            fmt::format("--{0},!--no-{0}", info.name),
-            [o, name = info.name](std::int64_t count) { o->switches[name] = count > 0; }, help);
+        command
+            .add_flag_function(
+                fmt::format("--{0},!--no-{0}", info.name),
+                [o, name = info.name](std::int64_t count) { o->switches[name] = count > 0; }, help)
+            .group(group);
       } else {
-        option = command.add_option_function<std::string>(
-            "--" + info.name, [o, name = info.name](const std::string& v) { o->flags[name] = v; },
-            help);
+        command
+            .add_option_function(
+                "--" + info.name,
+                [o, name = info.name](const std::string& v) { o->flags[name] = v; }, help)
+            .group(group);
       }
-      option->group("Parameters of " + model->name());
     }
   }
   return o;
 }
 
-void apply_config(CLI::App& command, const CommonOptions& options) {
+void apply_config(Command& command, const CommonOptions& options) {
   if (options.config.empty()) return;
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back(name);
-  }
+  const std::vector<std::string> names = command.long_names();
   for (const ConfigEntry& entry : parse_config(read_file(options.config), options.config)) {
     const std::string where =
         entry.line > 0 ? fmt::format("{}: line {}", options.config, entry.line) : options.config;
-    CLI::Option* option = command.get_option_no_throw("--" + entry.key);
-    if (option == nullptr) {
+    std::optional<Option> option = command.find_option("--" + entry.key);
+    if (!option) {
       reject(where, "key", entry.key, "is not an option" + suggestion(entry.key, names));
     }
     if (option->count() > 0) continue;  // the command line has the last word
-    option->add_result(entry.value);
     try {
-      option->run_callback();
-    } catch (const CLI::ParseError&) {
+      option->give(entry.value);
+    } catch (const UsageError&) {
       reject(where, entry.key, entry.value, "is not a value that this option takes");
     }
   }
@@ -166,19 +165,19 @@ Parameters gather_parameters(const CommonOptions& options, const Model& model,
   return parameters;
 }
 
-void refuse_options(const CLI::App& command, const std::vector<std::string>& names,
+void refuse_options(const Command& command, const std::vector<std::string>& names,
                     const std::string& why) {
   for (const std::string& name : names) {
-    if (command.get_option(name)->count() == 0) continue;
-    reject("popgrad " + command.get_name(), name, command.get_option(name)->as<std::string>(), why);
+    if (command.get_option(name).count() == 0) continue;
+    reject("popgrad " + command.name(), name, command.get_option(name).as<std::string>(), why);
   }
 }
 
-void check_meaning(const CLI::App& command, const RungInfo& rung) {
-  const auto given = [&](const char* name) { return command.get_option(name)->count() > 0; };
+void check_meaning(const Command& command, const RungInfo& rung) {
+  const auto given = [&](const char* name) { return command.get_option(name).count() > 0; };
   const auto refuse = [&](const char* name, const std::string& why) {
     if (given(name)) {
-      reject("popgrad", name, command.get_option(name)->as<std::string>(),
+      reject("popgrad", name, command.get_option(name).as<std::string>(),
              fmt::format("has no meaning for the rung '{}': {}", rung.name, why));
     }
   };
@@ -186,7 +185,7 @@ void check_meaning(const CLI::App& command, const RungInfo& rung) {
   if (steps) {
     for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "it takes plain steps");
     if (given("--steps") && given("--t1")) {
-      reject("popgrad", "--t1", command.get_option("--t1")->as<std::string>(),
+      reject("popgrad", "--t1", command.get_option("--t1").as<std::string>(),
              "and --steps exclude each other; t1 = eta * steps");
     }
   } else {
@@ -199,32 +198,32 @@ void check_meaning(const CLI::App& command, const RungInfo& rung) {
   if (rung.kind == RungKind::closed_form) {
     for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "nothing is integrated");
   }
-  if (given("--momentum") && command.get_option("--optimiser")->as<std::string>() != "momentum") {
-    reject("popgrad", "--momentum", command.get_option("--momentum")->as<std::string>(),
+  if (given("--momentum") && command.get_option("--optimiser").as<std::string>() != "momentum") {
+    reject("popgrad", "--momentum", command.get_option("--momentum").as<std::string>(),
            "belongs to --optimiser momentum; give that as well");
   }
   const int of_audit =
-      command.get_option("--digits")->count() > 0 ? command.get_option("--digits")->as<int>() : 16;
+      command.get_option("--digits").count() > 0 ? command.get_option("--digits").as<int>() : 16;
   if (given("--audit") && (steps || of_audit > 16)) {
     reject("popgrad", "--audit", "given",
            "is for flows in double; leave out --digits, take a flow");
   }
   if (given("--save") && given("--save-at")) {
-    reject("popgrad", "--save", command.get_option("--save")->as<std::string>(),
+    reject("popgrad", "--save", command.get_option("--save").as<std::string>(),
            "and --save-at exclude each other");
   }
   const int digits =
-      command.get_option("--digits")->count() > 0 ? command.get_option("--digits")->as<int>() : 16;
+      command.get_option("--digits").count() > 0 ? command.get_option("--digits").as<int>() : 16;
   if (digits < 16 || digits > most_digits) {
     reject("popgrad", "--digits", std::to_string(digits),
            fmt::format("must be 16 (double) or from 17 to {}", most_digits));
   }
-  if (given("--save") && command.get_option("--save")->as<std::int64_t>() < 2) {
-    reject("popgrad", "--save", command.get_option("--save")->as<std::string>(),
+  if (given("--save") && command.get_option("--save").as<std::int64_t>() < 2) {
+    reject("popgrad", "--save", command.get_option("--save").as<std::string>(),
            "must be >= 2: both ends are save points");
   }
-  if (given("--jobs") && command.get_option("--jobs")->as<int>() < 0) {
-    reject("popgrad", "--jobs", command.get_option("--jobs")->as<std::string>(),
+  if (given("--jobs") && command.get_option("--jobs").as<int>() < 0) {
+    reject("popgrad", "--jobs", command.get_option("--jobs").as<std::string>(),
            "must be >= 0 (0: all cores)");
   }
 }

@@ -1,7 +1,6 @@
 #pragma once
 /// Options that several commands share, and the parameters of a model as flags.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,10 +35,10 @@ struct CommonOptions {
 };
 
 /// Adds the options of `run` and `compare`, and the parameters of the model named in `words`.
-std::shared_ptr<CommonOptions> add_common_options(CLI::App& command, const Words& words);
+std::shared_ptr<CommonOptions> add_common_options(Command& command, const Words& words);
 
 /// Fills what was not given on the command line from --config. Throws InputError.
-void apply_config(CLI::App& command, const CommonOptions& options);
+void apply_config(Command& command, const CommonOptions& options);
 
 /// Instance file, then config and flags over it; every name has to be read by one of the rungs.
 Parameters gather_parameters(const CommonOptions& options, const Model& model,
@@ -62,10 +61,10 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
 WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);
 
 /// Throws InputError if one of these options is given; `why` says what they would need.
-void refuse_options(const CLI::App& command, const std::vector<std::string>& names,
+void refuse_options(const Command& command, const std::vector<std::string>& names,
                     const std::string& why);
 
 /// Throws InputError if an option given has no meaning for this kind of rung.
-void check_meaning(const CLI::App& command, const RungInfo& rung);
+void check_meaning(const Command& command, const RungInfo& rung);
 
 }  // namespace popgrad::cli

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/version.hpp>
 #include <filesystem>
 
@@ -137,16 +138,16 @@ int execute(const ReportOptions& o, const Words& words) {
 
 }  // namespace
 
-Action add_report(CLI::App& app, const Words& words) {
+Action add_report(CommandLine& app, const Words& words) {
   auto o = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "report", "verdicts, ladders, figures and errata as one page that a person can read");
   add_verification_options(*command, o->verification);
-  command->add_option("-o,--output", o->output, "the page, .html")->required();
+  command->add_option("-o,--output", o->output, "the page, .html").required();
   command
       ->add_option("--figures", o->figures,
                    "figures by name, separated by commas; all; or none (default: two a model)")
-      ->delimiter(',');
+      .delimiter(',');
   command->add_flag("--no-ladders", o->no_ladders, "leave out what each assumption costs");
   command->footer("Exit status as of 'popgrad verify'.");
   return [o, words] { return execute(*o, words); };

@@ -157,7 +157,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
   return finish(record, options, words);
 }
 
-int execute(const CLI::App& command, const RunOptions& options, const Words& words,
+int execute(const Command& command, const RunOptions& options, const Words& words,
             const std::string& resume) {
   const CommonOptions& common = *options.common;
   const Model& model = find_model(common.model);
@@ -175,17 +175,16 @@ int execute(const CLI::App& command, const RunOptions& options, const Words& wor
 // Parses the words of the interrupted run again and goes on from its checkpoint.
 int resume_run(const std::string& file, const std::string& output) {
   Words words = checkpoint_words(file);
-  CLI::App app{"", "popgrad"};
-  CLI::App* command = app.add_subcommand("run", "");
+  CommandLine app{"", "popgrad"};
+  Command* command = app.add_subcommand("run", "");
   RunOptions options;
   command->add_option("model", "");
   options.common = add_common_options(*command, words);
-  command->get_option("model")->required();
+  command->get_option("model").required();
   std::string model;
-  command->add_option("rung", options.rung, "")->required();
-  Words reversed(words.rbegin(), words.rend());
-  app.parse(std::move(reversed));
-  options.common->model = command->get_option("model")->as<std::string>();
+  command->add_option("rung", options.rung, "").required();
+  app.parse(words);
+  options.common->model = command->get_option("model").as<std::string>();
   apply_config(*command, *options.common);
   if (!output.empty()) options.common->output = output;
   return execute(*command, options, words, file);
@@ -193,9 +192,9 @@ int resume_run(const std::string& file, const std::string& output) {
 
 }  // namespace
 
-Action add_run(CLI::App& app, const Words& words) {
+Action add_run(CommandLine& app, const Words& words) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
+  Command* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
   command->add_option("model", "joma (see 'popgrad list')");
   command->add_option("rung", options->rung, "rung of the model");
   options->common = add_common_options(*command, words);
@@ -204,10 +203,10 @@ Action add_run(CLI::App& app, const Words& words) {
   command->footer("'popgrad run MODEL --help' lists the parameters of the model too.");
   return [command, options, words]() -> int {
     if (!options->resume.empty()) return resume_run(options->resume, options->common->output);
-    if (command->get_option("model")->count() == 0 || options->rung.empty()) {
+    if (command->get_option("model").count() == 0 || options->rung.empty()) {
       throw InputError("popgrad run: model and rung are missing; e.g. popgrad run joma reduced");
     }
-    options->common->model = command->get_option("model")->as<std::string>();
+    options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);
     return execute(*command, *options, words, {});
   };

@@ -297,25 +297,25 @@ int execute(const SweepOptions& o, const Words& words) {
 
 }  // namespace
 
-Action add_sweep(CLI::App& app, const Words& words) {
+Action add_sweep(CommandLine& app, const Words& words) {
   auto o = std::make_shared<SweepOptions>();
-  CLI::App* command = app.add_subcommand(
+  Command* command = app.add_subcommand(
       "sweep", "a rung over a grid of parameters: where runs end, and how many succeed");
-  command->add_option("model", "model (see 'popgrad list')")->required();
-  command->add_option("rung", o->rung, "rung of the model")->required();
+  command->add_option("model", "model (see 'popgrad list')").required();
+  command->add_option("rung", o->rung, "rung of the model").required();
   o->common = add_common_options(*command, words);
   command
       ->add_option("--over", o->over,
                    "axis NAME=v,v,... or NAME=LOW:HIGH:COUNT, even in the logarithm; a parameter "
                    "of the model, eta, batch, steps, t1 or seed (repeatable)")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command
       ->add_option("--success", o->success,
                    "COLUMN<=VALUE or COLUMN>=VALUE at the end of a run (repeatable)")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command->footer("A sweep that was interrupted goes on when the same command is given again.");
   return [command, o, words]() -> int {
-    o->common->model = command->get_option("model")->as<std::string>();
+    o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
     refuse_options(*command,
                    {"--save", "--save-at", "--digits", "--states", "--audit", "--no-events"},

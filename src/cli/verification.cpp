@@ -20,7 +20,7 @@ bool is_statistical(const Statement& s) {
 
 }  // namespace
 
-void add_verification_options(CLI::App& command, VerificationOptions& options) {
+void add_verification_options(Command& command, VerificationOptions& options) {
   command.add_option("statements", options.patterns,
                      "ids or globs such as 'joma.*' (default: all)");
   command.add_option("--data", options.data, "recorded runs (CSV) for statements on measurements");
@@ -28,7 +28,7 @@ void add_verification_options(CLI::App& command, VerificationOptions& options) {
   command
       .add_option("--jobs", options.jobs,
                   "threads; results do not depend on it (default 0: all cores)")
-      ->check(CLI::NonNegativeNumber);
+      .not_negative();
   command.add_flag("--full", options.full, "larger samples and searches");
   command.add_flag("-q,--quiet", options.quiet, "no progress on standard error");
 }

@@ -1,11 +1,11 @@
 #pragma once
 /// Examining statements: what `verify` and `report` share.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/command_line.hpp"
 #include "report/verdict_table.hpp"
 
 namespace popgrad::cli {
@@ -19,7 +19,7 @@ struct VerificationOptions {
 };
 
 /// The statements, --data, --seed, --jobs, --full, --quiet.
-void add_verification_options(CLI::App& command, VerificationOptions& options);
+void add_verification_options(Command& command, VerificationOptions& options);
 
 /// Examines the statements one after the other with a progress bar; after a Ctrl-C those that are
 /// done. Throws InputError if the data cannot be read.

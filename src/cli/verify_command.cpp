@@ -59,10 +59,9 @@ int execute(const VerifyOptions& options, const Words& words) {
 
 }  // namespace
 
-Action add_verify(CLI::App& app, const Words& words) {
+Action add_verify(CommandLine& app, const Words& words) {
   auto o = std::make_shared<VerifyOptions>();
-  CLI::App* command =
-      app.add_subcommand("verify", "verdicts on statements, each with its controls");
+  Command* command = app.add_subcommand("verify", "verdicts on statements, each with its controls");
   add_verification_options(*command, o->verification);
   command->add_option("--json", o->json, "write the findings as JSON (- is standard output)");
   command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)");

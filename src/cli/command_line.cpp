@@ -1,0 +1,168 @@
+#include "cli/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace popgrad::cli {
+
+Option Option::required() { return Option(option_->required()); }
+
+Option Option::delimiter(char mark) { return Option(option_->delimiter(mark)); }
+
+Option Option::excludes(const std::string& name) { return Option(option_->excludes(name)); }
+
+Option Option::allow_extra_args(bool allowed) { return Option(option_->allow_extra_args(allowed)); }
+
+Option Option::group(const std::string& name) { return Option(option_->group(name)); }
+
+Option Option::between(int low, int high) { return Option(option_->check(CLI::Range(low, high))); }
+
+Option Option::between(double low, double high) {
+  return Option(option_->check(CLI::Range(low, high)));
+}
+
+Option Option::not_negative() { return Option(option_->check(CLI::NonNegativeNumber)); }
+
+Option Option::positive() { return Option(option_->check(CLI::PositiveNumber)); }
+
+std::size_t Option::count() const { return option_->count(); }
+
+template <class T>
+T Option::as() const {
+  try {
+    return option_->as<T>();
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+template std::string Option::as() const;
+template int Option::as() const;
+template std::int64_t Option::as() const;
+
+void Option::give(const std::string& value) {
+  option_->add_result(value);
+  try {
+    option_->run_callback();
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+Option Command::add_option(const std::string& names, const std::string& help) {
+  return Option(app_->add_option(names, help));
+}
+
+Option Command::add_option(const std::string& names, std::string& target, const std::string& help) {
+  return Option(app_->add_option(names, target, help));
+}
+
+Option Command::add_option(const std::string& names, std::filesystem::path& target,
+                           const std::string& help) {
+  return Option(app_->add_option(names, target, help));
+}
+
+Option Command::add_option(const std::string& names, std::vector<std::string>& target,
+                           const std::string& help) {
+  return Option(app_->add_option(names, target, help));
+}
+
+Option Command::add_option(const std::string& names, int& target, const std::string& help) {
+  return Option(app_->add_option(names, target, help));
+}
+
+Option Command::add_option(const std::string& names, std::uint64_t& target,
+                           const std::string& help) {
+  return Option(app_->add_option(names, target, help));
+}
+
+Option Command::add_option(const std::string& names, std::optional<std::int64_t>& target,
+                           const std::string& help) {
+  return Option(app_->add_option(names, target, help));
+}
+
+Option Command::add_option(const std::string& names, double& target, const std::string& help) {
+  return Option(app_->add_option(names, target, help));
+}
+
+Option Command::add_flag(const std::string& names, bool& target, const std::string& help) {
+  return Option(app_->add_flag(names, target, help));
+}
+
+Option Command::add_option_function(const std::string& names,
+                                    const std::function<void(const std::string&)>& take,
+                                    const std::string& help) {
+  return Option(app_->add_option_function<std::string>(names, take, help));
+}
+
+Option Command::add_flag_function(const std::string& names,
+                                  const std::function<void(std::int64_t)>& take,
+                                  const std::string& help) {
+  return Option(app_->add_flag_function(names, take, help));
+}
+
+void Command::remove_option(const std::string& name) {
+  app_->remove_option(app_->get_option(name));
+}
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+
+std::string Command::name() const { return app_->get_name(); }
+
+bool Command::parsed() const { return app_->parsed(); }
+
+Option Command::get_option(const std::string& name) const { return Option(app_->get_option(name)); }
+
+std::optional<Option> Command::find_option(const std::string& name) const {
+  CLI::Option* option = app_->get_option_no_throw(name);
+  if (option == nullptr) return std::nullopt;
+  return Option(option);
+}
+
+std::vector<std::string> Command::long_names() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  return names;
+}
+
+CommandLine::CommandLine(const std::string& description, const std::string& name)
+    : app_(std::make_unique<CLI::App>(description, name)) {}
+
+CommandLine::~CommandLine() = default;
+
+Command* CommandLine::add_subcommand(const std::string& name, const std::string& help) {
+  commands_.push_back(std::make_unique<Command>(app_->add_subcommand(name, help)));
+  return commands_.back().get();
+}
+
+void CommandLine::require_subcommand(int count) { app_->require_subcommand(count); }
+
+void CommandLine::set_version_flag(const std::string& name, const std::string& version) {
+  app_->set_version_flag(name, version);
+}
+
+void CommandLine::footer(const std::string& text) { app_->footer(text); }
+
+void CommandLine::column_width(std::size_t width) { app_->get_formatter()->column_width(width); }
+
+void CommandLine::parse(const std::vector<std::string>& words) {
+  try {
+    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // in the order it wants
+  } catch (const CLI::CallForVersion& asked) {
+    throw Enquiry(asked.what());
+  } catch (const CLI::Success&) {
+    throw Enquiry();
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+}
+
+std::string CommandLine::chosen() const { return app_->get_subcommands().front()->get_name(); }
+
+int CommandLine::answer(const Enquiry& enquiry) const {
+  if (enquiry.version().empty()) return app_->exit(CLI::CallForHelp());
+  return app_->exit(CLI::CallForVersion(enquiry.version(), CLI::ExitCodes::Success));
+}
+
+}  // namespace popgrad::cli
