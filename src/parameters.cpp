@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "popgrad/error.hpp"
+#include "popgrad/json.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -13,110 +14,29 @@
 namespace popgrad {
 namespace {
 
-// Builds a JSON value in which every number is the text it was written as.
-class DigitKeeper final : public nlohmann::json_sax<Json> {
- public:
-  Json result;
-  std::string failure;
-  std::size_t failed_at = 0;
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(number_integer_t value) override { return put(std::to_string(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return put(std::to_string(value)); }
-  bool number_float(number_float_t /*value*/, const string_t& text) override { return put(text); }
-  bool string(string_t& value) override { return put(value); }
-  bool binary(binary_t& /*value*/) override { return false; }
-  bool start_object(std::size_t /*count*/) override { return open(Json::object()); }
-  bool end_object() override { return close(); }
-  bool start_array(std::size_t /*count*/) override { return open(Json::array()); }
-  bool end_array() override { return close(); }
-  bool key(string_t& name) override {
-    if (open_.back()->contains(name)) {
-      failure = fmt::format("key '{}' occurs twice", name);
-      return false;
-    }
-    key_ = name;
-    return true;
-  }
-  bool parse_error(std::size_t position, const std::string& /*last*/,
-                   const nlohmann::detail::exception& error) override {
-    failed_at = position;
-    failure = error.what();
-    return false;
-  }
-
- private:
-  Json* place(Json value) {
-    if (open_.empty()) {
-      result = std::move(value);
-      return &result;
-    }
-    Json& top = *open_.back();
-    if (top.is_array()) {
-      top.push_back(std::move(value));
-      return &top.back();
-    }
-    return &(top[key_] = std::move(value));
-  }
-  bool put(Json value) {
-    place(std::move(value));
-    return true;
-  }
-  bool open(Json value) {
-    // Pointers into the parents stay valid: a parent grows again only after this child is closed.
-    open_.push_back(place(std::move(value)));
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  std::vector<Json*> open_;
-  std::string key_;
-};
-
-std::pair<std::size_t, std::size_t> line_and_column(std::string_view text, std::size_t position) {
-  const std::string_view before = text.substr(0, std::min(position, text.size()));
-  const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
-  const std::size_t last = before.rfind('\n');
-  return {lines + 1, last == std::string_view::npos ? before.size() : before.size() - last - 1};
-}
-
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+std::string text_of(const Value& value) {
+  const auto* text = value.as<std::string>();
+  return text == nullptr ? json_text(value) : *text;
 }
 
 }  // namespace
 
-Json parse_json_keeping_digits(std::string_view text, std::string_view file_name) {
-  DigitKeeper keeper;
-  if (Json::sax_parse(text.begin(), text.end(), &keeper)) return keeper.result;
-  const auto [line, column] = line_and_column(text, keeper.failed_at);
-  std::string reason = keeper.failure;
-  // The library's message repeats the position; what follows its last dash or colon is the reason.
-  if (const std::size_t at = reason.find("syntax error"); at != std::string::npos) {
-    reason = reason.substr(at);
+Parameters::Parameters(std::string model, Record values)
+    : model_(std::move(model)), values_(std::move(values)) {}
+
+Parameters Parameters::parse(std::string model, std::string_view text, std::string_view file_name) {
+  Value values = value_from(parse_json_keeping_digits(text, file_name));
+  if (auto* record = std::get_if<Record>(&values.content())) {
+    return Parameters(std::move(model), std::move(*record));
   }
-  throw InputError(fmt::format("{}: line {}, column {}: {}; give a complete JSON object", file_name,
-                               line, column, reason));
+  throw InputError(model + ": the instance must be a JSON object such as {\"mu\": [1, 2]}");
 }
 
-Parameters::Parameters(std::string model, Json values)
-    : model_(std::move(model)), values_(std::move(values)) {
-  if (!values_.is_object()) {
-    throw InputError(model_ + ": the instance must be a JSON object such as {\"mu\": [1, 2]}");
-  }
-}
+bool Parameters::has(std::string_view name) const { return values_.find(name) != nullptr; }
 
-bool Parameters::has(std::string_view name) const { return values_.contains(name); }
+void Parameters::set(std::string_view name, Value value) { values_[name] = std::move(value); }
 
-void Parameters::set(std::string_view name, Json value) {
-  values_[std::string(name)] = std::move(value);
-}
-
-void Parameters::set_default(std::string_view name, Json value) {
+void Parameters::set_default(std::string_view name, Value value) {
   if (!has(name)) set(name, std::move(value));
 }
 
@@ -127,7 +47,7 @@ void Parameters::check_names(std::span<const ParameterInfo> known, std::string_v
                       std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
     if (read) names.push_back(info.name);
   }
-  for (const auto& [name, value] : values_.items()) {
+  for (const auto& [name, value] : values_.entries()) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;
@@ -143,8 +63,8 @@ void Parameters::check_names(std::span<const ParameterInfo> known, std::string_v
 
 template <class T>
 T Parameters::number(std::string_view name, std::string_view fallback) const {
-  const auto found = values_.find(name);
-  const std::string text = found == values_.end() ? std::string(fallback) : text_of(*found);
+  const Value* found = values_.find(name);
+  const std::string text = found == nullptr ? std::string(fallback) : text_of(*found);
   try {
     return from_text<T>(text);
   } catch (const std::invalid_argument&) {
@@ -154,8 +74,8 @@ T Parameters::number(std::string_view name, std::string_view fallback) const {
 }
 
 long Parameters::count(std::string_view name, long fallback, long low, long high) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) return fallback;
+  const Value* found = values_.find(name);
+  if (found == nullptr) return fallback;
   const std::string text = text_of(*found);
   long value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -167,9 +87,9 @@ long Parameters::count(std::string_view name, long fallback, long low, long high
 }
 
 bool Parameters::flag(std::string_view name, bool fallback) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) return fallback;
-  if (found->is_boolean()) return found->get<bool>();
+  const Value* found = values_.find(name);
+  if (found == nullptr) return fallback;
+  if (const auto* truth = found->as<bool>()) return *truth;
   const std::string text = text_of(*found);
   if (text == "true" || text == "1") return true;
   if (text == "false" || text == "0") return false;
@@ -177,14 +97,14 @@ bool Parameters::flag(std::string_view name, bool fallback) const {
 }
 
 std::string Parameters::text(std::string_view name, std::string_view fallback) const {
-  const auto found = values_.find(name);
-  return found == values_.end() ? std::string(fallback) : text_of(*found);
+  const Value* found = values_.find(name);
+  return found == nullptr ? std::string(fallback) : text_of(*found);
 }
 
 std::string Parameters::choice(std::string_view name, std::string_view fallback,
                                std::span<const std::string> allowed) const {
-  const auto found = values_.find(name);
-  const std::string text = found == values_.end() ? std::string(fallback) : text_of(*found);
+  const Value* found = values_.find(name);
+  const std::string text = found == nullptr ? std::string(fallback) : text_of(*found);
   if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
     reject(model_, "--" + std::string(name), text,
            fmt::format("must be one of {}{}", fmt::join(allowed, ", "), suggestion(text, allowed)));
@@ -204,11 +124,12 @@ Vector<T> Parameters::vector(std::string_view name) const {
 
 template <class T>
 Matrix<T> Parameters::matrix(std::string_view name) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) reject(model_, name, "", "is missing; give it in the instance file");
-  const auto read = [&](const Json& value, Index i, Index j) {
-    if (value.is_array() || value.is_object() || value.is_null() || value.is_boolean()) {
-      reject(model_, name, value.dump().substr(0, 40),
+  const Value* found = values_.find(name);
+  if (found == nullptr) reject(model_, name, "", "is missing; give it in the instance file");
+  const auto read = [&](const Value& value, Index i, Index j) {
+    if (value.as<Value::List>() != nullptr || value.as<Record>() != nullptr ||
+        value.as<std::monostate>() != nullptr || value.as<bool>() != nullptr) {
+      reject(model_, name, json_text(value).substr(0, 40),
              fmt::format("in row {}, column {} is not a number", i, j));
     }
     try {
@@ -218,24 +139,26 @@ Matrix<T> Parameters::matrix(std::string_view name) const {
              fmt::format("in row {}, column {} is not a finite number", i, j));
     }
   };
-  if (!found->is_array()) {
+  const auto* list = found->as<Value::List>();
+  if (list == nullptr) {
     Matrix<T> single(1, 1);
     single(0, 0) = read(*found, 0, 0);
     return single;
   }
-  if (found->empty()) reject(model_, name, "[]", "is empty; give at least one number");
-  const bool nested = found->front().is_array();
-  const Index rows = nested ? static_cast<Index>(found->size()) : 1;
-  const auto first = static_cast<Index>(nested ? found->front().size() : found->size());
+  if (list->empty()) reject(model_, name, "[]", "is empty; give at least one number");
+  const auto* first_row = list->front().as<Value::List>();
+  const Index rows = first_row != nullptr ? std::ssize(*list) : 1;
+  const Index first = std::ssize(first_row != nullptr ? *first_row : *list);
   if (first == 0) reject(model_, name, "[[]]", "is empty; give at least one number");
   Matrix<T> m(rows, first);
   for (Index i = 0; i < rows; ++i) {
-    const Json& row = nested ? (*found)[static_cast<std::size_t>(i)] : *found;
-    if (!row.is_array() || static_cast<Index>(row.size()) != first) {
+    const auto* row =
+        first_row != nullptr ? (*list)[static_cast<std::size_t>(i)].as<Value::List>() : list;
+    if (row == nullptr || std::ssize(*row) != first) {
       reject(model_, name, fmt::format("row {}", i),
              fmt::format("must be a list of {} numbers like the first row", first));
     }
-    for (Index j = 0; j < first; ++j) m(i, j) = read(row[static_cast<std::size_t>(j)], i, j);
+    for (Index j = 0; j < first; ++j) m(i, j) = read((*row)[static_cast<std::size_t>(j)], i, j);
   }
   return m;
 }

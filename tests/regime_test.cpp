@@ -138,10 +138,9 @@ TEST_CASE("regime: the times of noisy runs lie within their uncertainties", "[re
 TEST_CASE("regime: on a flow the rows agree with what its own event finder solves for",
           "[regime][joma]") {
   const Model& model = find_model("joma");
-  const AnyRung<double> rung =
-      model.rung("reduced", Parameters("joma", Json::parse(R"({"mu": [1.2, 1.5, 1.8, 2, 2.6, 3.8],
-                                                              "v0": 0.05, "tau": 3})")),
-                 1);
+  const AnyRung<double> rung = model.rung(
+      "reduced",
+      Parameters("joma", {{"mu", {1.2, 1.5, 1.8, 2, 2.6, 3.8}}, {"v0", 0.05}, {"tau", 3}}), 1);
   SolveRequest<double> request;
   request.end = 60;
   request.relative_tolerance = 1e-11;
@@ -165,7 +164,7 @@ TEST_CASE("regime: the snap of the closed form is where its B grows fastest",
           "[regime][scan_snap]") {
   const Model& model = find_model("scan-snap");
   const AnyRung<double> rung =
-      model.rung("closed-form", Parameters("scan-snap", Json{{"preset", "growth"}}), 1);
+      model.rung("closed-form", Parameters("scan-snap", {{"preset", "growth"}}), 1);
   const auto column = std::find(rung.columns.begin(), rung.columns.end(), "B");
   REQUIRE(column != rung.columns.end());
   const auto b = static_cast<std::size_t>(column - rung.columns.begin());

@@ -40,7 +40,7 @@ struct LadderStep {
   std::string assumption;  ///< one line
   std::string end;         ///< --t1 that shows it, when not given
   /// The instance that shows it, when none is given; empty: the usual one.
-  Json parameters = Json::object();
+  Record parameters;
   /// The coarser rung is for instances of this form alone.
   bool special = false;
 };

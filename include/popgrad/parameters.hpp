@@ -4,18 +4,16 @@
 /// Numbers are kept as the text they were given in, so `0.05` is exactly 1/20 for rationals and
 /// right to the last digit with `--digits 50`.
 
-#include <map>
-#include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "popgrad/record.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad {
-
-using Json = nlohmann::ordered_json;
 
 /// What a model says of one of its parameters; makes the help text and the check of names.
 struct ParameterInfo {
@@ -28,20 +26,18 @@ struct ParameterInfo {
   bool flag = true;  ///< can be given on the command line (vectors: files only, if false)
 };
 
-/// Parses JSON keeping each number's own text (as a string value). Throws InputError with line and
-/// column, for a truncated file, a duplicate key, or NaN.
-Json parse_json_keeping_digits(std::string_view text, std::string_view file_name);
-
 class Parameters {
  public:
   Parameters() = default;
-  /// `values`: an object whose numbers are text (see parse_json_keeping_digits).
-  explicit Parameters(std::string model, Json values);
+  explicit Parameters(std::string model, Record values = {});
+  /// From the JSON text of an instance file. Throws InputError, with line and column for a truncated
+  /// file, a duplicate name, or NaN.
+  static Parameters parse(std::string model, std::string_view text, std::string_view file_name);
 
   [[nodiscard]] bool has(std::string_view name) const;
-  void set(std::string_view name, Json value);
-  void set_default(std::string_view name, Json value);
-  [[nodiscard]] const Json& json() const { return values_; }
+  void set(std::string_view name, Value value);
+  void set_default(std::string_view name, Value value);
+  [[nodiscard]] const Record& values() const { return values_; }
   [[nodiscard]] const std::string& model() const { return model_; }
 
   /// Throws InputError with a suggestion if a name is not among `known`.
@@ -68,7 +64,7 @@ class Parameters {
 
  private:
   std::string model_;
-  Json values_ = Json::object();
+  Record values_;
 };
 
 }  // namespace popgrad

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "popgrad/knob.hpp"
-#include "popgrad/parameters.hpp"
+#include "popgrad/record.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/vector.hpp"
 
@@ -61,7 +61,7 @@ struct Hypothesis {
 struct Examination {
   std::vector<Hypothesis> hypotheses;
   std::vector<Evidence> evidence;
-  Json parameters = Json::object();  ///< the instance, enough to run it again
+  Record parameters;  ///< the instance, enough to run it again
   /// not_applicable if a hypothesis is not met; else the worst of the evidence.
   [[nodiscard]] Verdict verdict() const;
   /// The worst of the evidence, whatever the hypotheses.

@@ -105,7 +105,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const W
   RunRecord<double> record;
   record.model = model.name();
   record.rung = a.info.name + " against " + b.info.name;
-  record.parameters = parameters.json();
+  record.parameters = parameters.values();
   record.command = command_line(words);
   record.seed = common.seed;
   Trajectory<double> table;

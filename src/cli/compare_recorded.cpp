@@ -339,7 +339,7 @@ int judge_runs(Judging& j, const Words& words) {
     RunRecord<double> record;
     record.model = j.model.name();
     record.rung = fmt::format("{} against {}", j.rung.name, fmt::join(j.options.with, ", "));
-    record.parameters = sampled_parameters.json();
+    record.parameters = sampled_parameters.values();
     record.command = command_line(words);
     record.seed = j.common.seed;
     record.runs = {std::move(table)};

@@ -11,6 +11,7 @@
 #include "cli/statement_choice.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/json.hpp"
 #include "report/search_record.hpp"
 
 namespace popgrad::cli {

@@ -25,7 +25,7 @@ struct ObservableCost {
 
 struct LadderCost {
   LadderStep step;
-  Json parameters = Json::object();  ///< of both rungs
+  Record parameters;  ///< of both rungs
   double end = 0;
   std::vector<ObservableCost> observables;  ///< those that both rungs have
   std::vector<RungRegimes> regimes;         ///< of both rungs

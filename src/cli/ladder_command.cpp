@@ -45,11 +45,11 @@ void compare_step(LadderCost& cost, const CommonOptions& common, const Model& mo
   if (!own.runs) own.runs = standard_runs;
   Parameters parameters = gather_parameters(own, model, {finer.name, coarser.name});
   if (own.instance.empty()) {
-    for (const auto& [name, value] : cost.step.parameters.items()) {
+    for (const auto& [name, value] : cost.step.parameters.entries()) {
       parameters.set_default(name, value);
     }
   }
-  cost.parameters = parameters.json();
+  cost.parameters = parameters.values();
   const std::vector<double> times = times_of(own, finer, coarser);
   cost.end = times.back();
   const auto left = produce_at(own, model, finer, parameters, times, report);
@@ -163,8 +163,8 @@ std::string ladder_table(const std::vector<LadderCost>& costs) {
       continue;
     }
     text += fmt::format("  to t = {:g}{}\n  {:<28} {:>11} {:>11} {:>11} {:>11} {:>13}\n", cost.end,
-                        cost.parameters.empty() ? "" : ", " + cost.parameters.dump(), "observable",
-                        "largest", "at t", "relative", "std. error", "one run +-");
+                        cost.parameters.empty() ? "" : ", " + json_text(cost.parameters),
+                        "observable", "largest", "at t", "relative", "std. error", "one run +-");
     for (const ObservableCost& o : cost.observables) {
       const auto shown = [](double x) {
         return x > 0 ? fmt::format("{:.3g}", x) : std::string("-");

@@ -14,6 +14,7 @@
 #include "io/run_record.hpp"
 #include "io/table.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/json.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
@@ -52,8 +53,7 @@ std::pair<std::string, std::string> pair_of(const std::string& option, const std
 }
 
 Matrix<Rational> matrix_from_file(const std::string& path, Index size) {
-  const Json given = parse_json_keeping_digits(read_file(path), path);
-  const Parameters p("topic", given);
+  const Parameters p = Parameters::parse("topic", read_file(path), path);
   if (!p.has("W_V")) {
     throw InputError(fmt::format("{}: has no \"W_V\"; give {{\"W_V\": [[...], ...]}}", path));
   }
@@ -420,10 +420,9 @@ Action add_landscape(CommandLine& app, const Words& words) {
                     "--audit", "--no-events"},
                    "is for the training of --around RUNG; give that as well");
     // Of the model only what makes the law, and the value.
-    Parameters p("topic", Json::object());
+    Parameters p("topic");
     if (!o->common->instance.empty()) {
-      p = Parameters(
-          "topic", parse_json_keeping_digits(read_file(o->common->instance), o->common->instance));
+      p = Parameters::parse("topic", read_file(o->common->instance), o->common->instance);
     }
     for (const auto& [key, text] : o->common->flags) p.set(key, text);
     std::vector<ParameterInfo> known;

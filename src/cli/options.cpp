@@ -25,7 +25,7 @@ const Model* model_in(const Words& words) {
 }
 
 // `1,2;3,4` as rows of a matrix, `1,2` as a list, `1` as a number; texts stay texts.
-Json list_from_flag(const std::string& text) {
+Value list_from_flag(const std::string& text) {
   const auto split = [](const std::string& all, char mark) {
     std::vector<std::string> parts;
     std::stringstream in(all);
@@ -35,9 +35,9 @@ Json list_from_flag(const std::string& text) {
   const std::vector<std::string> rows = split(text, ';');
   if (rows.size() <= 1) {
     const std::vector<std::string> numbers = split(text, ',');
-    return numbers.size() <= 1 ? Json(text) : Json(numbers);
+    return numbers.size() <= 1 ? Value(text) : Value(numbers);
   }
-  Json matrix = Json::array();
+  Value matrix;
   for (const std::string& row : rows) matrix.push_back(split(row, ','));
   return matrix;
 }
@@ -140,17 +140,16 @@ void apply_config(Command& command, const CommonOptions& options) {
 
 Parameters gather_parameters(const CommonOptions& options, const Model& model,
                              const std::vector<std::string>& rungs) {
-  Json values = Json::object();
-  if (!options.instance.empty()) {
-    values = parse_json_keeping_digits(read_file(options.instance), options.instance);
-  }
-  Parameters parameters(model.name(), std::move(values));
+  Parameters parameters =
+      options.instance.empty()
+          ? Parameters(model.name())
+          : Parameters::parse(model.name(), read_file(options.instance), options.instance);
   std::vector<ParameterInfo> known = model.parameters();
   for (const auto& [name, text] : options.flags) {
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;
       const bool is_list = info.kind == "vector" || info.kind == "matrix";
-      parameters.set(name, is_list ? list_from_flag(text) : Json(text));
+      parameters.set(name, is_list ? list_from_flag(text) : Value(text));
     }
   }
   for (const auto& [name, on] : options.switches) parameters.set(name, on);

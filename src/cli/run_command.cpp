@@ -112,7 +112,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
   RunRecord<T> record;
   record.model = model.name();
   record.rung = info.name;
-  record.parameters = parameters.json();
+  record.parameters = parameters.values();
   record.command = command_line(words);
   record.seed = options.seed;
   Checkpoint<T> earlier;

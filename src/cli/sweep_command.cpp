@@ -230,7 +230,7 @@ int execute(const SweepOptions& o, const Words& words) {
   std::string text;
   std::size_t done = 0;
   if (to_file && std::filesystem::exists(common.output)) {
-    if (!std::filesystem::exists(note) || read_file(note) != Json(words).dump()) {
+    if (!std::filesystem::exists(note) || read_file(note) != json_text(words)) {
       reject(where, "--output", common.output,
              "holds something that another command made; remove it, or name another file");
     }
@@ -285,7 +285,7 @@ int execute(const SweepOptions& o, const Words& words) {
     }
     text += row + "\n";
     if (to_file) {
-      if (cell == 0) write_atomically(note, Json(words).dump());
+      if (cell == 0) write_atomically(note, json_text(words));
       write_atomically(common.output, text);
     } else {
       fmt::print("{}\n", row);

@@ -27,7 +27,7 @@ int execute(const VerifyOptions& options, const Words& words) {
   const Verification v = verification_of(options.verification, chosen, command_line(words));
   const bool json_to_stdout = options.json == "-";
   if (!options.json.empty()) {
-    const std::string text = verdict_json(v).dump(1) + "\n";
+    const std::string text = verdict_json(v);
     if (json_to_stdout) {
       std::fputs(text.c_str(), stdout);
     } else {

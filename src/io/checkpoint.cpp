@@ -4,7 +4,7 @@
 
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
-#include "popgrad/parameters.hpp"
+#include "popgrad/json.hpp"
 #include "popgrad/scalar/real.hpp"
 
 namespace popgrad {

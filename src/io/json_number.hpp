@@ -1,7 +1,7 @@
 #pragma once
 #include <cmath>
 
-#include "popgrad/parameters.hpp"
+#include "popgrad/json.hpp"
 
 namespace popgrad {
 

@@ -9,6 +9,7 @@
 #include "io/json_number.hpp"
 #include "io/npz.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/json.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "report/verdict_table.hpp"
 
@@ -51,8 +52,7 @@ std::string ending_name(Ending ending) {
   return "interrupted";
 }
 
-}  // namespace
-
+// Parameters with their numbers as JSON numbers, for outputs in double.
 Json with_plain_numbers(const Json& value) {
   if (value.is_array() || value.is_object()) {
     Json copy = value;
@@ -66,6 +66,8 @@ Json with_plain_numbers(const Json& value) {
     return value;
   }
 }
+
+}  // namespace
 
 template <class T>
 std::vector<std::string> column_names(const RunRecord<T>& record) {
@@ -98,12 +100,12 @@ std::string to_csv(const RunRecord<T>& record) {
 }
 
 template <class T>
-std::string to_json(const RunRecord<T>& record) {
+std::string to_json_text(const RunRecord<T>& record) {
   Json document;
   document["model"] = record.model;
   document["rung"] = record.rung;
-  document["parameters"] =
-      std::is_same_v<T, double> ? with_plain_numbers(record.parameters) : record.parameters;
+  const Json parameters = to_json(record.parameters);
+  document["parameters"] = std::is_same_v<T, double> ? with_plain_numbers(parameters) : parameters;
   document["seed"] = record.seed;
   document["version"] = POPGRAD_VERSION;
   document["command"] = record.command;
@@ -171,7 +173,7 @@ void write_record(const RunRecord<T>& record, const std::filesystem::path& path)
   if (suffix == ".csv") {
     write_atomically(path, to_csv(record));
   } else if (suffix == ".json") {
-    write_atomically(path, to_json(record));
+    write_atomically(path, to_json_text(record));
   } else {
     NpzArrays arrays;
     const std::vector<std::string> names = column_names(record);
@@ -199,8 +201,8 @@ template std::vector<std::string> column_names(const RunRecord<double>&);
 template std::vector<std::string> column_names(const RunRecord<Real>&);
 template std::string to_csv(const RunRecord<double>&);
 template std::string to_csv(const RunRecord<Real>&);
-template std::string to_json(const RunRecord<double>&);
-template std::string to_json(const RunRecord<Real>&);
+template std::string to_json_text(const RunRecord<double>&);
+template std::string to_json_text(const RunRecord<Real>&);
 template void write_record(const RunRecord<double>&, const std::filesystem::path&);
 template void write_record(const RunRecord<Real>&, const std::filesystem::path&);
 

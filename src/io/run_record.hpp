@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "popgrad/parameters.hpp"
+#include "popgrad/record.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/trajectory.hpp"
 
@@ -16,7 +16,7 @@ template <class T>
 struct RunRecord {
   std::string model;
   std::string rung;
-  Json parameters = Json::object();
+  Record parameters;
   std::string command;  ///< the one command line that makes it again
   std::uint64_t seed = 1;
   bool ensemble = false;  ///< adds the column `run`
@@ -35,7 +35,7 @@ std::string to_csv(const RunRecord<T>& record);
 
 /// JSON text; numbers of more than 16 digits are decimal strings.
 template <class T>
-std::string to_json(const RunRecord<T>& record);
+std::string to_json_text(const RunRecord<T>& record);
 
 /// Writes by suffix: .csv, .json, .npz; `-` or empty is CSV on standard output.
 /// Throws InputError for another suffix.
@@ -44,8 +44,5 @@ void write_record(const RunRecord<T>& record, const std::filesystem::path& path)
 
 /// Throws InputError if `path` has no known suffix or cannot be written.
 void check_output(const std::filesystem::path& path);
-
-/// Parameters with their numbers as JSON numbers, for outputs in double.
-Json with_plain_numbers(const Json& parameters);
 
 }  // namespace popgrad

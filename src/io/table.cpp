@@ -10,7 +10,8 @@
 #include "io/atomic_file.hpp"
 #include "io/npz.hpp"
 #include "popgrad/error.hpp"
-#include "popgrad/parameters.hpp"
+#include "popgrad/json.hpp"
+#include "popgrad/scalar.hpp"
 
 namespace popgrad {
 namespace {

@@ -137,7 +137,7 @@ Matrix<T> by_unit(const Parameters& p, std::string_view name) {
 }  // namespace
 
 ClassInstance<double> invariant_instance(TokenLaw law, std::uint64_t seed) {
-  Parameters p("joma", Json::object());
+  Parameters p("joma");
   p.set("law", law == TokenLaw::gaussian ? "gaussian" : "uniform");
   p.set("attention", "softmax");
   p.set("temperature", "0.5");

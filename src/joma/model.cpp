@@ -97,9 +97,8 @@ class Joma final : public Model {
 
   [[nodiscard]] std::vector<LadderStep> ladder() const override {
     // Four tokens in two classes, three of them common; what the closed form takes is one unit.
-    const Json law =
-        Json::parse(R"({"X": [["0.5", "0.05"], ["0.1", "0.55"], ["0.1", "0.1"], ["0.3", "0.3"]]})");
-    const Json one_unit = Json::parse(R"({"delta": ["0.5", "1", "1.5"]})");
+    const Record law{{"X", {{"0.5", "0.05"}, {"0.1", "0.55"}, {"0.1", "0.1"}, {"0.3", "0.3"}}}};
+    const Record one_unit{{"delta", {"0.5", "1", "1.5"}}};
     return {
         {"sgd", "gd", "the full batch in place of a sampled one", "40", law},
         {"gd", "flow", "steps of length 0", "40", law},

@@ -1,5 +1,7 @@
 #include "report/certificate.hpp"
 
+#include "popgrad/json.hpp"
+
 namespace popgrad {
 
 Json certificate_json(const topic::Certificate& c) {

@@ -1,7 +1,7 @@
 #pragma once
 /// A certificate of a global minimum as JSON, in exact fractions.
 
-#include "popgrad/parameters.hpp"
+#include "popgrad/json_fwd.hpp"
 #include "popgrad/topic/optimum.hpp"
 
 namespace popgrad {

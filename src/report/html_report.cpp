@@ -109,7 +109,7 @@ std::string details(const Finding& f) {
   }
   if (!f.examination.parameters.empty()) {
     text += fmt::format("<p class=\"note\">At <code>{}</code></p>\n",
-                        html_text(f.examination.parameters.dump()));
+                        html_text(json_text(f.examination.parameters)));
   }
   return text + "</details>\n";
 }

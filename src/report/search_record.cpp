@@ -8,6 +8,7 @@
 
 #include "io/json_number.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/json.hpp"
 
 namespace popgrad {
 namespace {

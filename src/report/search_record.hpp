@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "popgrad/falsify.hpp"
+#include "popgrad/json_fwd.hpp"
 
 namespace popgrad {
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "io/json_number.hpp"
+#include "popgrad/json.hpp"
 
 namespace popgrad {
 namespace {
@@ -154,7 +155,7 @@ std::string verdict_details(const Verification& v) {
   return text;
 }
 
-Json verdict_json(const Verification& v) {
+std::string verdict_json(const Verification& v) {
   Json statements = Json::array();
   for (const Finding& finding : v.findings) {
     const Statement& s = *finding.statement;
@@ -186,23 +187,24 @@ Json verdict_json(const Verification& v) {
               {"verdict", name_of(finding.verdict)},
               {"evidence", evidence},
               {"margin", margin},
-              {"parameters", finding.examination.parameters},
+              {"parameters", to_json(finding.examination.parameters)},
               {"controls", controls},
               {"seconds", finding.seconds}};
     if (finding.lacks_data) item["needs"] = "--data FILE";
     if (!finding.failure.empty()) item["failure"] = finding.failure;
     statements.push_back(std::move(item));
   }
-  return {{"version", POPGRAD_VERSION},
-          {"seed", v.seed},
-          {"false_alarm", v.false_alarm},
-          {"command", v.command},
-          {"statements", statements},
-          {"summary",
-           {{"holds", count(v, Verdict::holds)},
-            {"violated", count(v, Verdict::violated)},
-            {"inconclusive", count(v, Verdict::inconclusive)},
-            {"not-applicable", count(v, Verdict::not_applicable)}}}};
+  const Json document{{"version", POPGRAD_VERSION},
+                      {"seed", v.seed},
+                      {"false_alarm", v.false_alarm},
+                      {"command", v.command},
+                      {"statements", statements},
+                      {"summary",
+                       {{"holds", count(v, Verdict::holds)},
+                        {"violated", count(v, Verdict::violated)},
+                        {"inconclusive", count(v, Verdict::inconclusive)},
+                        {"not-applicable", count(v, Verdict::not_applicable)}}}};
+  return document.dump(1) + "\n";
 }
 
 std::string verdict_latex(const Verification& v) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/json_fwd.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad {
@@ -23,7 +24,7 @@ std::string audit_table(const Examination& audit);
 Json audit_json(const Examination& audit);
 /// One statement a block: every piece of evidence with its bound and reason.
 std::string verdict_details(const Verification& verification);
-Json verdict_json(const Verification& verification);
+std::string verdict_json(const Verification& verification);
 /// A tabular for \input, with the line that makes it as a comment.
 std::string verdict_latex(const Verification& verification);
 

@@ -71,7 +71,7 @@ class ScanSnap final : public Model {
   }
 
   [[nodiscard]] std::vector<LadderStep> ladder() const override {
-    const Json one_common{{"preset", "growth"}};
+    const Record one_common{{"preset", "growth"}};
     return {
         {"sgd", "gd", "long sequences, the full batch in place of a sampled one", "100", {}},
         {"gd", "flow", "steps of length 0", "100", {}},

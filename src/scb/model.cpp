@@ -173,7 +173,7 @@ class Scb final : public Model {
 
   [[nodiscard]] std::vector<LadderStep> ladder() const override {
     // Short enough for ensembles on whole matrices.
-    const Json short_context{{"T", "50"}};
+    const Record short_context{{"T", "50"}};
     return {
         {"sgd", "noisy", "Gaussian noise in place of sampled sequences", "20", short_context},
         {"noisy", "noisy-lumped", "none: the same law, without its T coordinates", "20",

@@ -139,7 +139,7 @@ class Topic final : public Model {
 
   [[nodiscard]] std::vector<LadderStep> ladder() const override {
     // Small enough for an ensemble on the whole matrices.
-    const Json small{{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"N", "64"}};
+    const Record small{{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"N", "64"}};
     return {
         {"sgd", "gd", "long documents, the full batch in place of a sampled one", "300", small},
         {"gd", "flow", "steps of length 0", "300", small},

@@ -28,7 +28,7 @@ void full_batch_descent(benchmark::State& state) {
     return;
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  Parameters parameters("joma", parse_json_keeping_digits(text, path));
+  Parameters parameters = Parameters::parse("joma", text, path);
   parameters.set("attention", "softmax");
   parameters.set("phi", "linear");
   const AnyRung<double> rung = find_model("joma").rung("gd", parameters, 1);

@@ -42,9 +42,9 @@ std::string as_file(std::string_view text, const char* suffix) {
 }
 
 void read_instance(std::string_view text) {
-  const Parameters p("joma", parse_json_keeping_digits(text, "instance.json"));
-  for (const auto& item : p.json().items()) {
-    const std::string& name = item.key();
+  const Parameters p = Parameters::parse("joma", text, "instance.json");
+  for (const auto& entry : p.values().entries()) {
+    const std::string& name = entry.name;
     // Whatever the reader lets through is asked for in every form.
     const std::function<void()> forms[]{
         [&] { static_cast<void>(p.number<double>(name, "0")); },

@@ -19,16 +19,16 @@ namespace {
 ClassInstance<double> instance_of(Attention attention, Activation phi, bool residual,
                                   bool normalise) {
   Parameters p("joma",
-               Json{{"X", {{"0.5", "0.2", "0.1"}, {"0.3", "0.5", "0.2"}, {"0.2", "0.3", "0.7"}}},
-                    {"scale", "0.7"},
-                    {"units", "4"}});
+               {{"X", {{"0.5", "0.2", "0.1"}, {"0.3", "0.5", "0.2"}, {"0.2", "0.3", "0.7"}}},
+                {"scale", "0.7"},
+                {"units", "4"}});
   p.set("attention", attention == Attention::exp       ? "exp"
                      : attention == Attention::softmax ? "softmax"
                                                        : "linear");
   p.set("phi", phi == Activation::linear ? "linear" : phi == Activation::relu ? "relu" : "gelu");
   p.set("residual", residual);
   p.set("normalise", normalise);
-  p.set("z0", Json{"0.3", "-0.2", "0.4"});
+  p.set("z0", {"0.3", "-0.2", "0.4"});
   p.set("temperature", "0.8");
   return class_instance<double>(p, 11);
 }
@@ -204,18 +204,18 @@ TEST_CASE("latent tree: formula, summation and brute force agree exactly", "[jom
 }
 
 TEST_CASE("instances refuse what is no data law", "[joma][input]") {
-  const auto build = [](const Json& values) {
+  const auto build = [](const Record& values) {
     return class_instance<double>(Parameters("joma", values), 1);
   };
   const auto with_law = [](const char* a, const char* b, const char* c, const char* d) {
-    return Json{{"X", Json::array({Json::array({a, b}), Json::array({c, d})})}};
+    return Record{{"X", {{a, b}, {c, d}}}};
   };
   CHECK_THROWS_WITH(build(with_law("0.5", "-0.1", "0.5", "1.1")), Catch::Contains("negative"));
   CHECK_THROWS_WITH(build(with_law("0.5", "0.1", "0.4", "0.9")), Catch::Contains("sums to"));
   CHECK_THROWS_WITH(build({{"X", {{"nan"}}}}), Catch::Contains("not a finite number"));
   CHECK_THROWS_WITH(build({{"X", {{"1", "0"}, {"0"}}}}), Catch::Contains("row 1"));
   CHECK_THROWS_WITH(build({{"X", {{"1"}}}, {"W0", {{"1"}}}}), Catch::Contains("at least 2 rows"));
-  const auto reduce = [](const Json& values) {
+  const auto reduce = [](const Record& values) {
     return reduced_instance<double>(Parameters("joma", values), 1);
   };
   CHECK_THROWS_WITH(reduce({{"mu", {"1"}}, {"delta", {"1"}}}), Catch::Contains("exclude"));

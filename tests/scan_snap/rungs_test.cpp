@@ -302,7 +302,7 @@ TEST_CASE("walk: momentum goes on from its memory as if never stopped", "[walk]"
 TEST_CASE("scan-snap: bad instances are named", "[scan_snap]") {
   const Model& model = find_model("scan-snap");
   const auto rung = [&](const char* json, const char* name = "flow") {
-    return model.rung(name, Parameters("scan-snap", parse_json_keeping_digits(json, "test")), 1);
+    return model.rung(name, Parameters::parse("scan-snap", json, "test"), 1);
   };
   CHECK_THROWS_WITH(rung(R"({"P":[[0.5,0.4]]})"),
                     Catch::Contains("row 0") && Catch::Contains("0.9"));

@@ -133,7 +133,7 @@ TEST_CASE("scb: a transfer start has the correlation asked for", "[scb]") {
 TEST_CASE("scb: bad instances are named", "[scb]") {
   const Model& model = find_model("scb");
   const auto rung = [&](const char* json, const char* name = "flow") {
-    return model.rung(name, Parameters("scb", parse_json_keeping_digits(json, "test")), 1);
+    return model.rung(name, Parameters::parse("scb", json, "test"), 1);
   };
   CHECK_THROWS_WITH(rung(R"({"Q":12,"T":10})"),
                     Catch::Contains("--Q 12 exceeds --T 10") && Catch::Contains("1 <= Q <= T"));

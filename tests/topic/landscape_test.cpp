@@ -177,7 +177,7 @@ TEST_CASE("topic: the value under uniform attention solves its equations exactly
 
 TEST_CASE("topic: laws that make no sense are refused", "[topic]") {
   const auto law_of = [](const char* name, const char* value) {
-    Parameters p("topic", Json::object());
+    Parameters p("topic");
     p.set(name, value);
     return topic_law<double>(p);
   };

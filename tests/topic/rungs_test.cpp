@@ -211,7 +211,7 @@ TEST_CASE("topic: documents from a file", "[topic]") {
 TEST_CASE("topic: the optimum in digits is that in double", "[topic]") {
   const Model& model = find_model("topic");
   for (const char* value : {"block", "diagonal"}) {
-    Parameters p("topic", Json::object());
+    Parameters p("topic");
     p.set("T", "5");
     p.set("tau", "2");
     p.set("v", "3");

@@ -1,7 +1,7 @@
 #pragma once
 /// Laws and solves that several statements on topics share.
 
-#include "popgrad/parameters.hpp"
+#include "popgrad/record.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/topic/law.hpp"
 
@@ -13,7 +13,7 @@ popgrad::topic::TopicLaw<T> law_of(Index topics, Index active, Index words) {
   return {topics, active, words, T(T(3) / T(20)), T(T(1) / T(10)), T(T(1) / T(10))};
 }
 
-inline Json sizes(Index topics, Index active, Index words) {
+inline Record sizes(Index topics, Index active, Index words) {
   return {{"T", topics}, {"tau", active}, {"v", words}};
 }
 

@@ -109,7 +109,7 @@ inline bool makes_a_law(const popgrad::topic::TopicLaw<Rational>& law, Examinati
   return law.active < law.topics && law.hidden() > 0;
 }
 
-inline void tell_probabilities(const popgrad::topic::TopicLaw<Rational>& law, Json& parameters) {
+inline void tell_probabilities(const popgrad::topic::TopicLaw<Rational>& law, Record& parameters) {
   parameters["p_m"] = to_double(law.masked);
   parameters["p_c"] = to_double(law.correct);
   parameters["p_r"] = to_double(law.random);

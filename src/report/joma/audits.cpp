@@ -41,7 +41,7 @@ double relative_distance(const Vector<double>& x, const Vector<double>& referenc
 
 ClassInstance<double> exp_instance(std::string_view law, int embedding_dimension,
                                    std::uint64_t seed) {
-  Parameters p("joma", Json::object());
+  Parameters p("joma");
   p.set("law", std::string(law));
   p.set("attention", "exp");
   if (embedding_dimension > 0) p.set("embedding-dimension", std::to_string(embedding_dimension));

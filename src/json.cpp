@@ -1,0 +1,157 @@
+#include "popgrad/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "popgrad/error.hpp"
+
+namespace popgrad {
+namespace {
+
+// Builds a JSON value in which every number is the text it was written as.
+class DigitKeeper final : public nlohmann::json_sax<Json> {
+ public:
+  Json result;
+  std::string failure;
+  std::size_t failed_at = 0;
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return put(std::to_string(value)); }
+  bool number_float(number_float_t /*value*/, const string_t& text) override { return put(text); }
+  bool string(string_t& value) override { return put(value); }
+  bool binary(binary_t& /*value*/) override { return false; }
+  bool start_object(std::size_t /*count*/) override { return open(Json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*count*/) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name)) {
+      failure = fmt::format("key '{}' occurs twice", name);
+      return false;
+    }
+    key_ = name;
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string& /*last*/,
+                   const nlohmann::detail::exception& error) override {
+    failed_at = position;
+    failure = error.what();
+    return false;
+  }
+
+ private:
+  Json* place(Json value) {
+    if (open_.empty()) {
+      result = std::move(value);
+      return &result;
+    }
+    Json& top = *open_.back();
+    if (top.is_array()) {
+      top.push_back(std::move(value));
+      return &top.back();
+    }
+    return &(top[key_] = std::move(value));
+  }
+  bool put(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    // Pointers into the parents stay valid: a parent grows again only after this child is closed.
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::vector<Json*> open_;
+  std::string key_;
+};
+
+std::pair<std::size_t, std::size_t> line_and_column(std::string_view text, std::size_t position) {
+  const std::string_view before = text.substr(0, std::min(position, text.size()));
+  const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  const std::size_t last = before.rfind('\n');
+  return {lines + 1, last == std::string_view::npos ? before.size() : before.size() - last - 1};
+}
+
+Json json_of(std::monostate /*null*/) { return nullptr; }
+Json json_of(const Value::List& list) {
+  Json array = Json::array();
+  for (const Value& item : list) array.push_back(to_json(item));
+  return array;
+}
+Json json_of(const Record& record) {
+  Json object = Json::object();
+  for (const auto& [name, value] : record.entries()) object[name] = to_json(value);
+  return object;
+}
+template <class T>
+Json json_of(const T& value) {
+  return value;
+}
+
+}  // namespace
+
+Json to_json(const Value& value) {
+  return std::visit([](const auto& content) { return json_of(content); }, value.content());
+}
+
+Json to_json(const Record& record) { return json_of(record); }
+
+std::string json_text(const Value& value) { return to_json(value).dump(); }
+
+Value value_from(const Json& json) {
+  switch (json.type()) {
+    case Json::value_t::null:
+      return {};
+    case Json::value_t::boolean:
+      return json.get<bool>();
+    case Json::value_t::number_integer:
+      return json.get<std::int64_t>();
+    case Json::value_t::number_unsigned:
+      return json.get<std::uint64_t>();
+    case Json::value_t::number_float:
+      return json.get<double>();
+    case Json::value_t::string:
+      return json.get<std::string>();
+    case Json::value_t::array: {
+      Value::List list;
+      list.reserve(json.size());
+      for (const Json& item : json) list.push_back(value_from(item));
+      return list;
+    }
+    case Json::value_t::object: {
+      Record record;
+      for (const auto& [name, value] : json.items()) record[name] = value_from(value);
+      return record;
+    }
+    case Json::value_t::binary:
+    case Json::value_t::discarded:
+      break;
+  }
+  throw std::invalid_argument("JSON that has no text");
+}
+
+Json parse_json_keeping_digits(std::string_view text, std::string_view file_name) {
+  DigitKeeper keeper;
+  if (Json::sax_parse(text.begin(), text.end(), &keeper)) return keeper.result;
+  const auto [line, column] = line_and_column(text, keeper.failed_at);
+  std::string reason = keeper.failure;
+  // The library's message repeats the position; what follows its last dash or colon is the reason.
+  if (const std::size_t at = reason.find("syntax error"); at != std::string::npos) {
+    reason = reason.substr(at);
+  }
+  throw InputError(fmt::format("{}: line {}, column {}: {}; give a complete JSON object", file_name,
+                               line, column, reason));
+}
+
+}  // namespace popgrad
