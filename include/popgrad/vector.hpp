@@ -22,11 +22,13 @@ namespace Eigen::internal {
 // Products of other scalars than machine numbers, entry by entry. Eigen's blocked kernels bring
 // nothing where one multiplication costs a function call, and were a sixth of the time of a build.
 template <class Lhs, class Rhs>
-  requires(!std::is_arithmetic_v<typename Lhs::Scalar>)
-struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, GemmProduct>
-    : generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductMode> {};
+requires(!std::is_arithmetic_v<typename Lhs::Scalar>) struct generic_product_impl<
+    Lhs, Rhs, DenseShape, DenseShape, GemmProduct>
+    : generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductMode> {
+};
 template <class Lhs, class Rhs>
-  requires(!std::is_arithmetic_v<typename Lhs::Scalar>)
-struct generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, GemvProduct>
-    : generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductMode> {};
+requires(!std::is_arithmetic_v<typename Lhs::Scalar>) struct generic_product_impl<
+    Lhs, Rhs, DenseShape, DenseShape, GemvProduct>
+    : generic_product_impl<Lhs, Rhs, DenseShape, DenseShape, CoeffBasedProductMode> {
+};
 }  // namespace Eigen::internal
