@@ -2,10 +2,13 @@
 /// Dense vectors and matrices over any scalar; shapes are given in docstrings as (rows x columns).
 
 #include <Eigen/Core>
+#include <type_traits>
+
+#include "popgrad/index.hpp"
 
 namespace popgrad {
 
-using Index = Eigen::Index;
+static_assert(std::is_same_v<Index, Eigen::Index>);
 
 template <class T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
