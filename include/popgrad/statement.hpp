@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "popgrad/index.hpp"
 #include "popgrad/knob.hpp"
 #include "popgrad/record.hpp"
 #include "popgrad/scalar.hpp"
-#include "popgrad/vector.hpp"
 
 namespace popgrad {
 

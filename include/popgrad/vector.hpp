@@ -4,9 +4,11 @@
 #include <Eigen/Core>
 #include <type_traits>
 
+#include "popgrad/index.hpp"
+
 namespace popgrad {
 
-using Index = Eigen::Index;
+static_assert(std::is_same_v<Index, Eigen::Index>);
 
 template <class T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;

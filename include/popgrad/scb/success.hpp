@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "popgrad/critical.hpp"
-#include "popgrad/rung.hpp"
 #include "popgrad/scb/noise.hpp"
 #include "popgrad/scb/schedule.hpp"
 
