@@ -1,6 +1,6 @@
 #include "popgrad/moments.hpp"
+#include "popgrad/linear_algebra.hpp"
 
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 namespace popgrad {
@@ -10,15 +10,15 @@ namespace {
 Vector<double> curvature_drift(const AnyRung<double>& rung, const Vector<double>& mean,
                                const Vector<double>& field, const Matrix<double>& covariance) {
   Vector<double> drift = Vector<double>::Zero(mean.size());
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> axes(covariance);
+  const PrincipalAxes axes = principal_axes(covariance);
   Vector<double> ahead(mean.size());
   Vector<double> behind(mean.size());
   for (Index k = 0; k < mean.size(); ++k) {
-    const double variance = axes.eigenvalues()[k];
+    const double variance = axes.values[k];
     if (!(variance > 0)) continue;
     // Error of a second difference: h^2 f''''/12 + 4 eps f/h^2, least near h = eps^(1/4) = 1e-4.
     constexpr double h = 1e-3;
-    const Vector<double> shift = h * axes.eigenvectors().col(k);
+    const Vector<double> shift = h * axes.vectors.col(k);
     rung.rhs(mean + shift, ahead, 0.0);
     rung.rhs(mean - shift, behind, 0.0);
     drift += 0.5 * variance / (h * h) * (ahead + behind - 2 * field);

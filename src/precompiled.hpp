@@ -8,12 +8,10 @@
 #include <ginac/ginac.h>
 
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <boost/multiprecision/eigen.hpp>
 #include <boost/multiprecision/gmp.hpp>
-#include <boost/multiprecision/mpfi.hpp>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "popgrad/joma/stable_rank.hpp"
 
-#include <Eigen/Eigenvalues>
-
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar/real.hpp"
 
 namespace popgrad::joma {
@@ -13,8 +12,7 @@ T stable_rank(const Matrix<T>& v) {
   if (v.cols() == 1 || v.rows() == 1) return T(1);
   const Matrix<T> gram =
       v.cols() <= v.rows() ? Matrix<T>(v.transpose() * v) : Matrix<T>(v * v.transpose());
-  const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(gram, Eigen::EigenvaluesOnly);
-  return total / solver.eigenvalues().maxCoeff();
+  return total / symmetric_eigenvalues<T>(gram).maxCoeff();
 }
 
 template double stable_rank(const Matrix<double>&);

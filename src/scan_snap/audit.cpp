@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/layout.hpp"
 
@@ -41,8 +41,7 @@ void audit_overlap(const TrainingInstance<double>& instance, const Layout& layou
   }
   result.hypotheses.push_back({"every class overlaps another", decided(alone == 0),
                                fmt::format("{} of {} classes stand alone", alone, k)});
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(overlaps, Eigen::EigenvaluesOnly);
-  const Vector<double> lambda = solver.eigenvalues().array() - 1;
+  const Vector<double> lambda = symmetric_eigenvalues<double>(overlaps).array() - 1;
   const double largest = lambda.maxCoeff();
   result.hypotheses.push_back(
       {"F has full rank", decided(lambda.minCoeff() > -1 + 1e-12),

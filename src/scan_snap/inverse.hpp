@@ -1,8 +1,7 @@
 #pragma once
 /// (I + E)^{-1} for any scalar.
 
-#include <Eigen/Cholesky>
-
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/vector.hpp"
@@ -29,7 +28,7 @@ Matrix<T> inverse_of_gram(const Matrix<T>& gram) {
     }
     return result;
   } else {
-    return gram.ldlt().solve(Matrix<T>::Identity(k, k));
+    return solve_symmetric<T>(gram, Matrix<T>::Identity(k, k));
   }
 }
 

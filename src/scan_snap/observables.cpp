@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 
 #include "popgrad/error.hpp"
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
@@ -58,8 +58,7 @@ void Observer<T>::write(const SequenceClasses<T>& classes, const Layout& layout,
     if (at.B.size() > 0) row[column++] = at.B[n];
   }
   if constexpr (Ordered<T>) {
-    const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(at.gram, Eigen::EigenvaluesOnly);
-    const Vector<T> eigenvalues = solver.eigenvalues().array() - T(1);
+    const Vector<T> eigenvalues = symmetric_eigenvalues<T>(at.gram).array() - T(1);
     row[column++] = eigenvalues[eigenvalues.size() - 1];
     T least = abs(eigenvalues[0]);
     for (const T& lambda : eigenvalues) {

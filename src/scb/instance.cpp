@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scb/geometry.hpp"
@@ -45,7 +45,7 @@ Vector<T> stationary_law(const Matrix<T>& p) {
   system.row(n - 1).setConstant(T(1));
   Vector<T> right = Vector<T>::Constant(n, T(0));
   right[n - 1] = T(1);
-  return system.fullPivLu().solve(right);
+  return solve_square<T>(system, right);
 }
 
 template <class T, class Part>

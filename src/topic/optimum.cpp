@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar/real.hpp"
 
 namespace popgrad::topic {
@@ -213,11 +213,11 @@ Minimum find_minimum(const Landscape<double>& l, const Box<double>& box) {
       hessian(k, k) = scale;
     }
     // Newton steps on |curvature|; along a line of minimisers the gradient is 0, and nothing moves.
-    const Eigen::SelfAdjointEigenSolver<Matrix<double>> curvature(hessian);
+    const PrincipalAxes curvature = principal_axes(hessian);
     Vector<double> step = Vector<double>::Zero(2);
     for (int k = 0; k < 2; ++k) {
-      const Vector<double> direction = curvature.eigenvectors().col(k);
-      const double size = std::max(std::fabs(curvature.eigenvalues()[k]), 1e-9 * scale);
+      const Vector<double> direction = curvature.vectors.col(k);
+      const double size = std::max(std::fabs(curvature.values[k]), 1e-9 * scale);
       step -= gradient.dot(direction) / size * direction;
     }
     double taken = 1;

@@ -1,7 +1,6 @@
 #include "popgrad/topic/value_optimum.hpp"
 
-#include <Eigen/LU>
-
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -74,7 +73,7 @@ BlockValue<T> penalised_value(const TopicLaw<T>& law, const T& lambda) {
   Vector<T> right(3);
   const T target = T(1) / n(law.active * law.words);
   right << target * p0 * one, target * (b * one + rise * one), target * (b * one + rise * two);
-  const Vector<T> row = system.fullPivLu().solve(right);
+  const Vector<T> row = solve_square<T>(system, right);
   return {row[0], row[1], row[1], row[2]};
 }
 

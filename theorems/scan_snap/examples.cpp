@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -35,9 +35,7 @@ Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times
 
 double largest_overlap(const Layout& layout, const Vector<double>& f) {
   const auto k = static_cast<Index>(layout.class_column.size());
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram(layout, k, f),
-                                                             Eigen::EigenvaluesOnly);
-  return solver.eigenvalues().maxCoeff() - 1;
+  return symmetric_eigenvalues<double>(gram(layout, k, f)).maxCoeff() - 1;
 }
 
 double largest_overlap(const SequenceClasses<double>& classes) {

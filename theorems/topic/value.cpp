@@ -18,11 +18,10 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 
 #include "popgrad/fit.hpp"
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/topic/value_optimum.hpp"
@@ -77,8 +76,7 @@ Matrix<Rational> random_member(const TopicLaw<Rational>& law, std::uint64_t seed
 
 // By how many decimals the least nonzero eigenvalue of C is below 1e-3.
 int decimals_below(const Matrix<double>& moment, Index rank) {
-  const Vector<double> values =
-      Eigen::SelfAdjointEigenSolver<Matrix<double>>(moment, Eigen::EigenvaluesOnly).eigenvalues();
+  const Vector<double> values = symmetric_eigenvalues<double>(moment);
   return std::max(0, static_cast<int>(std::ceil(-3 - std::log10(values[values.size() - rank]))));
 }
 
@@ -118,7 +116,7 @@ double miss_on_short_documents(const TopicLaw<double>& law, double inverse) {
              ((others * mu + unkept) * word.transpose() +
               law.correct * Matrix<double>(word.asDiagonal()));
   }
-  const Matrix<double> w = moment.ldlt().solve(cross).transpose();
+  const Matrix<double> w = solve_symmetric<double>(moment, cross).transpose();
   const double a = law.kept();
   const double s =
       a / static_cast<double>(law.words) + static_cast<double>(law.topics) * law.stray();

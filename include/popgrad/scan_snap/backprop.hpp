@@ -13,8 +13,7 @@
 ///   xi_n     = gamma sum_{n' != n} beta_nn' f_n.f_n'
 /// Source: arXiv 2305.16380, Theorem 1; the sign of q0 follows the algebra, not Eqn 88.
 
-#include <Eigen/Cholesky>
-
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/vector.hpp"
 
@@ -81,7 +80,7 @@ Vector<T> relative_xi(const Matrix<T>& beta, const Matrix<T>& gram) {
 /// `products` (K x K) holds f_j.g_n in row j, column n. Cost K^3.
 template <class T>
 Vector<T> fitted_xi(const Matrix<T>& gram, const Matrix<T>& products) {
-  const Matrix<T> coefficients = gram.ldlt().solve(products);
+  const Matrix<T> coefficients = solve_symmetric<T>(gram, products);
   return coefficients.diagonal() - products.diagonal();
 }
 

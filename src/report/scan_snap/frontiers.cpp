@@ -2,11 +2,10 @@
 // fail against the largest eigenvalue of E; (b) eta_Y/eta_Z, share in which the flow breaks the
 // fates of tokens, and distances; (c) sequence length T, share of tokens with another fate in SGD.
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
@@ -79,15 +78,16 @@ CsvText overlap_panel(const FigureRequest& request) {
     const ReducedFlow<double> reduced(instance);
     const Matrix<double> overlaps =
         gram(reduced.layout(), k, reduced.features_at(reduced.initial()));
-    const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(overlaps, Eigen::EigenvaluesOnly);
-    const double lambda = solver.eigenvalues().maxCoeff() - 1;
+    const Vector<double> eigenvalues = symmetric_eigenvalues<double>(overlaps);
+    const double lambda = eigenvalues.maxCoeff() - 1;
     // Where F has next to no rank, xi and the reduced flow are not defined.
-    if (solver.eigenvalues().minCoeff() < 1e-3) continue;
+    if (eigenvalues.minCoeff() < 1e-3) continue;
     const auto bin = static_cast<std::size_t>(lambda / widest * bins);
     if (bin >= found.size()) continue;
     Bin& own = found[bin];
     ++own.count;
-    const Matrix<double> inverse = overlaps.ldlt().solve(Matrix<double>::Identity(k, k));
+    const Matrix<double> inverse =
+        solve_symmetric<double>(overlaps, Matrix<double>::Identity(k, k));
     const auto m = static_cast<double>(support);
     if (relative_xi<double>(beta_of<double>(inverse, m), overlaps).minCoeff() < 0) {
       ++own.negative_xi;

@@ -1,0 +1,29 @@
+#pragma once
+/// Decompositions of dense matrices, compiled once for each scalar in src/linear_algebra.cpp: Eigen's
+/// take a compiler seconds each.
+
+#include "popgrad/vector.hpp"
+
+namespace popgrad {
+
+/// Eigenvalues of a symmetric matrix (n x n), ascending. Cost n^3. For double and Real.
+template <class T>
+Vector<T> symmetric_eigenvalues(const Matrix<T>& symmetric);
+
+/// Eigenvalues of a symmetric matrix, ascending, and its orthonormal eigenvectors as columns.
+struct PrincipalAxes {
+  Vector<double> values;
+  Matrix<double> vectors;
+};
+PrincipalAxes principal_axes(const Matrix<double>& symmetric);
+
+/// A^{-1} B for a symmetric A (n x n), definite or nearly, by LDL'. Cost n^3. For double, Real and
+/// Dual<double>.
+template <class T>
+Matrix<T> solve_symmetric(const Matrix<T>& a, const Matrix<T>& b);
+
+/// A^{-1} b by LU with full pivoting. Cost n^3. For double, Real and Rational.
+template <class T>
+Vector<T> solve_square(const Matrix<T>& a, const Vector<T>& b);
+
+}  // namespace popgrad

@@ -1,0 +1,43 @@
+#include "popgrad/linear_algebra.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+#include "popgrad/scalar/dual.hpp"
+#include "popgrad/scalar/rational.hpp"
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad {
+
+template <class T>
+Vector<T> symmetric_eigenvalues(const Matrix<T>& symmetric) {
+  return Eigen::SelfAdjointEigenSolver<Matrix<T>>(symmetric, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+PrincipalAxes principal_axes(const Matrix<double>& symmetric) {
+  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(symmetric);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
+template <class T>
+Matrix<T> solve_symmetric(const Matrix<T>& a, const Matrix<T>& b) {
+  return a.ldlt().solve(b);
+}
+
+template <class T>
+Vector<T> solve_square(const Matrix<T>& a, const Vector<T>& b) {
+  return a.fullPivLu().solve(b);
+}
+
+template Vector<double> symmetric_eigenvalues(const Matrix<double>&);
+template Vector<Real> symmetric_eigenvalues(const Matrix<Real>&);
+template Matrix<double> solve_symmetric(const Matrix<double>&, const Matrix<double>&);
+template Matrix<Real> solve_symmetric(const Matrix<Real>&, const Matrix<Real>&);
+template Matrix<Dual<double>> solve_symmetric(const Matrix<Dual<double>>&,
+                                              const Matrix<Dual<double>>&);
+template Vector<double> solve_square(const Matrix<double>&, const Vector<double>&);
+template Vector<Real> solve_square(const Matrix<Real>&, const Vector<Real>&);
+template Vector<Rational> solve_square(const Matrix<Rational>&, const Vector<Rational>&);
+
+}  // namespace popgrad
