@@ -54,7 +54,7 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
   }
 }
 
-TEST_CASE("cli: the blow-up is an event, in double and in fifty digits", "[cli]") {
+TEST_CASE("cli: the blow-up is an event, in double and in fifty digits", "[cli][slow]") {
   const Folder folder;
   const std::string delta = folder.file("delta.json", "{\"delta\": [1, 2]}");
   const std::string out = folder.file("out.json");
