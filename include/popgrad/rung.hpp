@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/event.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/scalar/dual.hpp"
@@ -39,22 +40,6 @@ template <class F>
 concept Walk = Flow<F> && requires(const F walk, const Vector<typename F::Scalar>& x,
                                    Vector<typename F::Scalar>& dx, Stream& stream, Index batch) {
   walk.sample_rhs(x, dx, stream, batch);
-};
-
-/// What to look for along a trajectory.
-enum class EventKind {
-  crossing,  ///< `value` passes 0
-  minimum,   ///< an observable has a minimum: `value` is its rate of change, passing 0 upwards
-  maximum,   ///< the same downwards
-};
-
-template <class T>
-struct EventFinder {
-  std::string name;    ///< as in output: `entropy-minimum`
-  std::string column;  ///< the observable or component it concerns
-  EventKind kind = EventKind::crossing;
-  std::function<T(const Vector<T>&, const T&)> value;   ///< the function whose zero is sought
-  std::function<T(const Vector<T>&, const T&)> report;  ///< the number to print at the event
 };
 
 /// A rung with its type forgotten: what solvers, commands and reports need of it.

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/event.hpp"
 #include "popgrad/joma/stable_rank.hpp"
-#include "popgrad/rung.hpp"
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/softmax.hpp"

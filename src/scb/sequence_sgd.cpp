@@ -206,7 +206,7 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
       {
 #pragma omp for schedule(dynamic, 2)
         for (Index s = 0; s < batch; ++s) one_sample(s);
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic, 1) nowait
         for (Index k = 0; k < n; ++k) one_token(k);
       }
     } else {

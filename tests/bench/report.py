@@ -34,6 +34,8 @@ NOISY_OVER_SCALING = 3       # times an in-place scaling of the same array
 LUMPED_MS = 5                # a step at N = 500, T = 1e9
 LUMPED_MB = 50               # of memory, instance included
 
+BESIDE_A_BUSY_PROCESS = 1.2  # times the time of one thread, with two, on two cores
+
 GRID_MS = 100                # 1000 x 1000 points of the landscape, two threads
 GRID_FASTER_THAN_NUMPY = 5
 CERTIFICATE_S = 2            # to 1e-9
@@ -52,11 +54,17 @@ class Report:
         print(f"  {what:<46} {value:>24}  {promise:<12} {verdict}".rstrip())
 
 
-def benchmarks(program, pattern, instance):
-    """Google Benchmark's rows whose name matches."""
+# As the program sets it for itself: src/cli/main.cpp.
+SPINS = {"GOMP_SPINCOUNT": "1000"}
+
+
+def benchmarks(program, pattern, instance="", cores=None, environment=None):
+    """Google Benchmark's rows whose name matches; on the given cores."""
     output = subprocess.run(
         [program, f"--benchmark_filter={pattern}", "--benchmark_format=json"],
-        env={**os.environ, "POPGRAD_INSTANCE": instance},
+        env={**os.environ, **(SPINS if environment is None else environment),
+             "POPGRAD_INSTANCE": instance},
+        preexec_fn=cores and (lambda: os.sched_setaffinity(0, cores)),
         check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
     rows = json.loads(output)["benchmarks"]
     for row in rows:
@@ -288,12 +296,53 @@ def topic(report, program):
         report.line(f"{name}, apart by (relative)", f"{apart:.1e}", "<= 1e-12", apart <= 1e-12)
 
 
+PARALLEL_KERNELS = (
+    ("SGD on sequences, T = 5000, batch 64", "^scb_sgd/"),
+    ("noisy step, N = 500, T = 1e5", "^scb_noisy"),
+    ("population field of scan and snap", "^population_field/256"),
+    ("landscape, 1000 x 1000 points", "^topic_grid"),
+    ("topic population gradient", "^topic_population"),
+)
+
+
+def busy_neighbour(report, program, rounds):
+    """Every parallel kernel on two cores of which another process uses one, beside one thread."""
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    print(f"\nTwo threads beside a process that keeps core {second} busy: medians of {rounds}")
+    for name, pattern in PARALLEL_KERNELS:
+        def median(cores, environment=None):
+            return statistics.median(
+                seconds(benchmarks(program, pattern, "", cores, environment)[0])
+                for _ in range(rounds))
+        quiet = median({first, second})
+        neighbour = subprocess.Popen(
+            [sys.executable, "-c", "while True: pass"],
+            preexec_fn=lambda: os.sched_setaffinity(0, {second}))
+        try:
+            one = median({first})
+            two = median({first, second})
+            spinning = median({first, second}, {})
+        finally:
+            neighbour.kill()
+            neighbour.wait()
+        ratio = two / one
+        report.line(name, f"{two / one:.2f} of one thread",
+                    f"<= {BESIDE_A_BUSY_PROCESS}", ratio <= BESIDE_A_BUSY_PROCESS)
+        report.line("    quiet; beside it, one and two threads",
+                    f"{quiet * 1e3:.3g}; {one * 1e3:.3g}, {two * 1e3:.3g} ms")
+        report.line("    beside it, with the runtime's own spinning", f"{spinning * 1e3:.3g} ms")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the compiled benchmarks")
+    parser.add_argument("--only", choices=["busy-neighbour"], help="this part alone")
     parser.add_argument("--rounds", type=int, default=7, help="of training in both programs")
     options = parser.parse_args()
     report = Report()
+    if options.only == "busy-neighbour":
+        busy_neighbour(report, options.program, min(5, options.rounds))
+        return 0 if report.kept else 1
     with tempfile.TemporaryDirectory() as folder:
         instance = os.path.join(folder, "instance.json")
         subprocess.run([sys.executable, PEER, "write", instance], check=True)
@@ -307,6 +356,8 @@ def main():
         scb_noisy(report, options.program)
         scb_lumped(report, options.program)
         topic(report, options.program)
+        if len(os.sched_getaffinity(0)) > 1:
+            busy_neighbour(report, options.program, min(5, options.rounds))
     return 0 if report.kept else 1
 
 

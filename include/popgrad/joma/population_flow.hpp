@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/event.hpp"
 #include "popgrad/joma/instance.hpp"
 #include "popgrad/joma/softmax_kernel.hpp"
 #include "popgrad/random.hpp"
-#include "popgrad/rung.hpp"
 
 namespace popgrad::joma {
 

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/event.hpp"
 #include "popgrad/joma/instance.hpp"
-#include "popgrad/rung.hpp"
 
 namespace popgrad::joma {
 
