@@ -15,16 +15,20 @@ namespace {
 constexpr Index block = 8;
 
 using Block = double __attribute__((vector_size(block * sizeof(double))));
-using Unaligned = double
-    __attribute__((vector_size(block * sizeof(double)), aligned(alignof(double)), may_alias));
+// A block anywhere among doubles. A struct, for Clang forgets the lower alignment of a plain vector
+// type where a reference binds to it.
+struct __attribute__((packed, aligned(alignof(double)), may_alias)) Row {
+  Block numbers;
+};
+static_assert(alignof(Row) == alignof(double));
 
 bool is_short(Index columns) { return columns >= block && columns <= 2 * block; }
 
-[[gnu::always_inline]] inline const Unaligned& at(const double* x) {
-  return *reinterpret_cast<const Unaligned*>(x);
+[[gnu::always_inline]] inline const Row& at(const double* x) {
+  return *reinterpret_cast<const Row*>(x);
 }
 [[gnu::always_inline]] inline void put(double* x, const Block& value) {
-  *reinterpret_cast<Unaligned*>(x) = value;
+  reinterpret_cast<Row*>(x)->numbers = value;
 }
 [[gnu::always_inline]] inline double sum_of(const Block& x) {
   // By halves; every sum is then in all places.
@@ -42,14 +46,14 @@ bool is_short(Index columns) { return columns >= block && columns <= 2 * block; 
   Block odd_tail{};
   Index i = 0;
   for (; i + 2 <= count; i += 2) {
-    even += f[i] * at(table + row[i] * columns);
-    even_tail += f[i] * at(tail + row[i] * columns);
-    odd += f[i + 1] * at(table + row[i + 1] * columns);
-    odd_tail += f[i + 1] * at(tail + row[i + 1] * columns);
+    even += f[i] * at(table + row[i] * columns).numbers;
+    even_tail += f[i] * at(tail + row[i] * columns).numbers;
+    odd += f[i + 1] * at(table + row[i + 1] * columns).numbers;
+    odd_tail += f[i + 1] * at(tail + row[i + 1] * columns).numbers;
   }
   if (i < count) {
-    even += f[i] * at(table + row[i] * columns);
-    even_tail += f[i] * at(tail + row[i] * columns);
+    even += f[i] * at(table + row[i] * columns).numbers;
+    even_tail += f[i] * at(tail + row[i] * columns).numbers;
   }
   put(out, even + odd);
   put(out + columns - block, even_tail + odd_tail);
@@ -59,13 +63,13 @@ bool is_short(Index columns) { return columns >= block && columns <= 2 * block; 
                                                       const double* table, Index columns,
                                                       const double* v, double* out) {
   const double* const tail = table + columns - block;
-  const Block factor = at(v);
+  const Block factor = at(v).numbers;
   // Without the columns that the first block has counted.
   Block factor_tail{};
   for (Index k = 2 * block - columns; k < block; ++k) factor_tail[k] = v[columns - block + k];
   for (Index i = 0; i < count; ++i) {
-    out[i] =
-        sum_of(factor * at(table + row[i] * columns) + factor_tail * at(tail + row[i] * columns));
+    out[i] = sum_of(factor * at(table + row[i] * columns).numbers +
+                    factor_tail * at(tail + row[i] * columns).numbers);
   }
 }
 
@@ -74,12 +78,12 @@ bool is_short(Index columns) { return columns >= block && columns <= 2 * block; 
                                                      const double* pull, Index columns,
                                                      double* to) {
   const double* from = pull + owner[*entry] * columns;
-  Block sum = f[*entry] * at(from);
-  Block sum_tail = f[*entry] * at(from + columns - block);
+  Block sum = f[*entry] * at(from).numbers;
+  Block sum_tail = f[*entry] * at(from + columns - block).numbers;
   while (++entry != end) {
     from = pull + owner[*entry] * columns;
-    sum += f[*entry] * at(from);
-    sum_tail += f[*entry] * at(from + columns - block);
+    sum += f[*entry] * at(from).numbers;
+    sum_tail += f[*entry] * at(from + columns - block).numbers;
   }
   put(to, sum);
   put(to + columns - block, sum_tail);
