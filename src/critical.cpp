@@ -10,17 +10,18 @@ namespace {
 
 constexpr double two_sided_95 = 1.959963984540054;
 
-double fraction(const Trial& trial) {
+double fraction(const SuccessCount& trial) {
   return static_cast<double>(trial.successes) / static_cast<double>(trial.runs);
 }
 
 }  // namespace
 
-Crossing fit_crossing(std::span<const Trial> trials, double level) {
+Crossing fit_crossing(std::span<const SuccessCount> trials, double level) {
   if (trials.size() < 2) throw std::invalid_argument("fit_crossing: at least two sizes");
   // p = 1/(1 + exp(-(a + b (ln size - middle)))), Newton's method.
   double middle = 0;
-  for (const Trial& t : trials) middle += std::log(t.size) / static_cast<double>(trials.size());
+  for (const SuccessCount& t : trials)
+    middle += std::log(t.size) / static_cast<double>(trials.size());
   double a = 0;
   double b = 1;
   double aa = 0;
@@ -30,7 +31,7 @@ Crossing fit_crossing(std::span<const Trial> trials, double level) {
     double ga = 0;
     double gb = 0;
     aa = ab = bb = 0;
-    for (const Trial& t : trials) {
+    for (const SuccessCount& t : trials) {
       const double x = std::log(t.size) - middle;
       const double p = 1 / (1 + std::exp(-(a + b * x)));
       const double weight = t.runs + 1.0;
@@ -74,10 +75,10 @@ Crossing fit_crossing(std::span<const Trial> trials, double level) {
 }
 
 Crossing find_crossing(const CountSuccesses& count, const CrossingRequest& request) {
-  std::vector<Trial> trials;
+  std::vector<SuccessCount> trials;
   std::uint32_t next_run = 0;
   const auto succeeds = [&](double size) {
-    const Trial trial{size, request.runs, count(size, next_run, request.runs)};
+    const SuccessCount trial{size, request.runs, count(size, next_run, request.runs)};
     next_run += request.runs;
     trials.push_back(trial);
     return fraction(trial) >= request.level;

@@ -14,7 +14,7 @@
 namespace popgrad {
 
 /// One ensemble.
-struct Trial {
+struct SuccessCount {
   double size = 0;  ///< > 0
   std::uint32_t runs = 0;
   std::uint32_t successes = 0;
@@ -25,8 +25,8 @@ struct Crossing {
   double size = 0;     ///< where P[success] = level
   double low = 0;      ///< 95 % interval, from the information of the fit (delta method)
   double high = 0;
-  double slope = 0;           ///< of the logistic curve in ln size
-  std::vector<Trial> trials;  ///< in the order in which they were run
+  double slope = 0;                  ///< of the logistic curve in ln size
+  std::vector<SuccessCount> trials;  ///< in the order in which they were run
 };
 
 struct CrossingRequest {
@@ -47,7 +47,7 @@ using CountSuccesses =
 Crossing find_crossing(const CountSuccesses& count, const CrossingRequest& request);
 
 /// The fit alone, to trials of at least two sizes; another level of trials already made.
-Crossing fit_crossing(std::span<const Trial> trials, double level);
+Crossing fit_crossing(std::span<const SuccessCount> trials, double level);
 
 /// Slope of ln y in ln x with weights from the intervals of y, and the half width of its 95 %
 /// interval. At least two points.
