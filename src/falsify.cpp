@@ -250,8 +250,10 @@ class Search {
     setting.false_alarm = request_.false_alarm * 6 / (share * share);
     setting.chosen = point;
     setting.only_what_varies = request_.control.empty() && index > 0;
+    setting.effort = Effort::search;
+    setting.with_controls = false;
     try {
-      return statement_.examine(setting, request_.control);
+      return popgrad::examine(statement_, setting, request_.control);
     } catch (const std::invalid_argument& error) {
       Examination none;
       none.hypotheses.push_back({"an instance at this point", Truth::no, error.what()});

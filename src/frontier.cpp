@@ -66,9 +66,11 @@ class Turning {
     setting.chosen.insert_or_assign(std::string(result_.knob.name), value);
     setting.only_what_varies = true;
     setting.slack = request_.slack;
+    setting.effort = Effort::search;
+    setting.with_controls = false;
     Outcome outcome;
     try {
-      const Examination found = statement_.examine(setting, {});
+      const Examination found = popgrad::examine(statement_, setting).within(request_.slack);
       outcome.verdict = found.conclusion();
       if (const Evidence* nearest = found.nearest_to_failing()) {
         outcome.margin = relative_margin(*nearest);

@@ -1,5 +1,6 @@
 #include "popgrad/statement.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -8,139 +9,31 @@
 namespace popgrad {
 namespace {
 
-Verdict verdict_of(Truth truth) {
-  switch (truth) {
-    case Truth::yes:
-      return Verdict::holds;
-    case Truth::no:
-      return Verdict::violated;
-    case Truth::undecided:
-      break;
+// Declared hypotheses that the check did not evaluate, with how they are known.
+void complete_hypotheses(const Statement& statement, Examination& found) {
+  for (const DeclaredHypothesis& declared : statement.hypotheses) {
+    const bool told = std::any_of(found.hypotheses.begin(), found.hypotheses.end(),
+                                  [&](const Hypothesis& h) { return h.text == declared.text; });
+    if (told) continue;
+    Hypothesis own{declared.text, Truth::undecided, declared.why, declared.basis,
+                   std::numeric_limits<double>::quiet_NaN()};
+    if (declared.basis == Basis::by_construction) own.met = Truth::yes;
+    if (declared.basis == Basis::evaluated) own.by_how_much = "not evaluated on this instance";
+    found.hypotheses.push_back(std::move(own));
   }
-  return Verdict::inconclusive;
 }
 
 }  // namespace
 
-std::string name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::holds:
-      return "holds";
-    case Verdict::violated:
-      return "violated";
-    case Verdict::inconclusive:
-      return "inconclusive";
-    case Verdict::not_applicable:
-      break;
-  }
-  return "not-applicable";
+DeclaredHypothesis::DeclaredHypothesis(const char* own_text, Basis own_basis, std::string own_why)
+    : text(own_text), basis(own_basis), why(std::move(own_why)) {}
+
+DeclaredHypothesis by_construction(const char* text, std::string why) {
+  return {text, Basis::by_construction, std::move(why)};
 }
 
-std::string name_of(EvidenceKind kind) {
-  switch (kind) {
-    case EvidenceKind::symbolic:
-      return "symbolic";
-    case EvidenceKind::exact:
-      return "exact";
-    case EvidenceKind::certified:
-      return "certified";
-    case EvidenceKind::numerical:
-      return "numerical";
-    case EvidenceKind::statistical:
-      return "statistical";
-    case EvidenceKind::report:
-      break;
-  }
-  return "report";
-}
-
-double relative_margin(const Evidence& item) {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  if (item.kind == EvidenceKind::report || item.verdict == Verdict::inconclusive) return none;
-  // An identity measures nothing: its truth is all there is.
-  if (item.measured == 0 && item.allowed == 0) return item.verdict == Verdict::holds ? 1 : -1;
-  const double scale = std::fabs(item.allowed) > 0 ? std::fabs(item.allowed) : 1.0;
-  return (item.allowed - item.measured) / scale;
-}
-
-Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,
-                 std::string reason, std::string detail) {
-  Evidence item;
-  item.kind = kind;
-  item.what = std::move(what);
-  item.measured = measured;
-  item.allowed = allowed;
-  item.reason = std::move(reason);
-  item.detail = std::move(detail);
-  if (!std::isnan(measured)) {
-    item.verdict = measured <= allowed ? Verdict::holds : Verdict::violated;
-  }
-  return item;
-}
-
-Evidence identity(EvidenceKind kind, std::string what, Truth truth, std::string detail) {
-  Evidence item;
-  item.kind = kind;
-  item.what = std::move(what);
-  item.verdict = verdict_of(truth);
-  item.reason = "an identity has no tolerance";
-  item.detail = std::move(detail);
-  return item;
-}
-
-Evidence reported(std::string what, double measured, std::string detail) {
-  Evidence item;
-  item.kind = EvidenceKind::report;
-  item.what = std::move(what);
-  item.verdict = Verdict::holds;
-  item.measured = measured;
-  item.allowed = measured;
-  item.detail = std::move(detail);
-  return item;
-}
-
-Verdict Examination::verdict() const {
-  bool undecided = false;
-  for (const Hypothesis& hypothesis : hypotheses) {
-    if (hypothesis.met == Truth::no) return Verdict::not_applicable;
-    undecided = undecided || hypothesis.met == Truth::undecided;
-  }
-  const Verdict worst = conclusion();
-  return worst == Verdict::holds && undecided ? Verdict::inconclusive : worst;
-}
-
-Verdict Examination::conclusion() const {
-  bool judged = false;
-  bool undecided = false;
-  for (const Evidence& item : evidence) {
-    if (item.kind == EvidenceKind::report) continue;
-    judged = true;
-    if (item.verdict == Verdict::violated) return Verdict::violated;
-    undecided = undecided || item.verdict != Verdict::holds;
-  }
-  return judged && !undecided ? Verdict::holds : Verdict::inconclusive;
-}
-
-const Evidence* Examination::tightest() const {
-  const Evidence* found = nullptr;
-  for (const Evidence& item : evidence) {
-    const bool has_bound = item.kind != EvidenceKind::report &&
-                           item.kind != EvidenceKind::symbolic && !item.reason.empty() &&
-                           (item.measured != 0 || item.allowed != 0);
-    if (!has_bound) continue;
-    if (found == nullptr || relative_margin(item) < relative_margin(*found)) found = &item;
-  }
-  return found;
-}
-
-const Evidence* Examination::nearest_to_failing() const {
-  const Evidence* found = nullptr;
-  for (const Evidence& item : evidence) {
-    const double margin = relative_margin(item);
-    if (std::isnan(margin)) continue;
-    if (found == nullptr || margin < relative_margin(*found)) found = &item;
-  }
-  return found;
+DeclaredHypothesis assumed(const char* text, std::string why) {
+  return {text, Basis::assumed, std::move(why)};
 }
 
 double Setting::value(const Knob& knob) const {
@@ -152,6 +45,47 @@ Index Setting::count(const Knob& knob) const {
   return static_cast<Index>(std::lround(value(knob)));
 }
 
+std::uint32_t Setting::draws(std::uint32_t usual) const {
+  switch (effort) {
+    case Effort::search:
+      return std::max(2U, usual / 4);
+    case Effort::full:
+      return usual * 10;
+    case Effort::usual:
+      break;
+  }
+  return usual;
+}
+
+Examination examine(const Statement& statement, const Setting& setting, std::string_view control) {
+  if (!statement.examine) return statement.examine_variant(setting, control);
+  Examination found;
+  found.with_controls = setting.with_controls || !control.empty();
+  statement.examine(setting, found);
+  complete_hypotheses(statement, found);
+  if (control.empty()) return found;
+  const auto against = [&](const Examination& in) {
+    return std::find_if(in.controls.begin(), in.controls.end(),
+                        [&](const ControlEvidence& c) { return c.control == control; });
+  };
+  found.evidence.clear();
+  if (const auto own = against(found); own != found.controls.end()) {
+    found.evidence = own->evidence;
+  } else if (statement.derive) {
+    const Examination derived = derive(statement);
+    const auto symbolic = against(derived);
+    if (symbolic != derived.controls.end()) found.evidence = symbolic->evidence;
+  }
+  found.controls.clear();
+  return found;
+}
+
+Examination derive(const Statement& statement) {
+  Examination derived;
+  if (statement.derive) statement.derive(derived);
+  return derived;
+}
+
 bool Finding::sound() const {
   if (verdict != Verdict::holds || controls.empty()) return false;
   for (const auto& [control, outcome] : controls) {
@@ -160,7 +94,7 @@ bool Finding::sound() const {
   return true;
 }
 
-Finding check(const Statement& statement, const Setting& setting) {
+Finding check(const Statement& statement, const Setting& setting, const Examination* derived) {
   Finding finding;
   finding.statement = &statement;
   const auto begin = std::chrono::steady_clock::now();
@@ -171,11 +105,26 @@ Finding check(const Statement& statement, const Setting& setting) {
     return finding;
   }
   try {
-    finding.examination = statement.examine(setting, {});
-    finding.verdict = finding.examination.verdict();
-    for (const Control& control : statement.controls) {
-      finding.controls.emplace_back(control, statement.examine(setting, control.name));
+    if (!statement.examine) {
+      finding.examination = statement.examine_variant(setting, {});
+      for (const Control& control : statement.controls) {
+        finding.controls.emplace_back(control, statement.examine_variant(setting, control.name));
+      }
+    } else {
+      finding.examination = derived != nullptr ? *derived : derive(statement);
+      finding.examination.with_controls = setting.with_controls;
+      statement.examine(setting, finding.examination);
+      complete_hypotheses(statement, finding.examination);
+      for (const Control& control : statement.controls) {
+        Examination against;
+        against.parameters = finding.examination.parameters;
+        for (const ControlEvidence& own : finding.examination.controls) {
+          if (own.control == control.name) against.evidence = own.evidence;
+        }
+        finding.controls.emplace_back(control, std::move(against));
+      }
     }
+    finding.verdict = finding.examination.verdict();
   } catch (const std::invalid_argument&) {
     throw;  // the user's input, not the statement
   } catch (const std::exception& error) {

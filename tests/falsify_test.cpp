@@ -31,7 +31,7 @@ Statement boxes(double limit) {
   s.id = "test.boxes";
   s.controls = {{"few", "count <= 17"}};
   s.knobs = {width, count, tilt};
-  s.examine = [limit](const Setting& setting, std::string_view variant) {
+  s.examine_variant = [limit](const Setting& setting, std::string_view variant) {
     Examination e;
     const double w = setting.value(width);
     const Index n = setting.count(count);

@@ -36,7 +36,7 @@ TEST_CASE("a check whose control is not refuted is not sound", "[statement]") {
   s.id = "test";
   s.controls = {{"wrong", "nothing is wrong"}};
   bool refutes = true;
-  s.examine = [&](const Setting&, std::string_view variant) {
+  s.examine_variant = [&](const Setting&, std::string_view variant) {
     Examination e;
     const bool control = !variant.empty();
     e.evidence.push_back(bounded(EvidenceKind::numerical, "", control && refutes ? 2 : 0, 1, ""));
@@ -61,7 +61,7 @@ TEST_CASE("every statement is registered once, with a source and controls", "[st
     CHECK(s.paper.find("arXiv " + sources.at(s.id.substr(0, s.id.find('.')))) == 0);
     CHECK_FALSE(s.reaches.empty());
     CHECK(s.controls.size() >= 2);
-    CHECK(s.examine);
+    CHECK((s.examine || s.examine_variant));
   }
   for (const Erratum& e : errata()) {
     CAPTURE(e.name);

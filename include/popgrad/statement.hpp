@@ -1,8 +1,8 @@
 #pragma once
-/// A statement of a paper, made checkable: claim, hypotheses, evidence, verdict, negative controls.
+/// A statement of a paper, made checkable: claim, hypotheses, the check, negative controls.
 ///
-/// One function examines both the claim and its deliberately wrong versions, at the same settings:
-/// a check that cannot tell them apart is void, and says so.
+/// The check measures on one instance and judges the claim and every control on the same numbers
+/// (popgrad/examination.hpp). theorems/README.md says how a statement is made.
 
 #include <cstdint>
 #include <functional>
@@ -11,75 +11,32 @@
 #include <string_view>
 #include <vector>
 
+#include "popgrad/examination.hpp"
 #include "popgrad/index.hpp"
 #include "popgrad/knob.hpp"
-#include "popgrad/record.hpp"
-#include "popgrad/scalar.hpp"
 
 namespace popgrad {
 
-enum class Verdict { holds, violated, inconclusive, not_applicable };
-enum class EvidenceKind {
-  symbolic,     ///< an identity for generic symbols
-  exact,        ///< at these parameters, in rational arithmetic
-  certified,    ///< rounding enclosed by intervals
-  numerical,    ///< to a stated tolerance
-  statistical,  ///< confidence interval over seeds, corrected for many looks
-  report,       ///< a measurement that is told, not asserted; never changes the verdict
-};
-std::string name_of(Verdict verdict);
-std::string name_of(EvidenceKind kind);
+class Parameters;
 
-/// One thing that was measured against one thing that was predicted.
-struct Evidence {
-  EvidenceKind kind = EvidenceKind::numerical;
-  std::string what;  ///< "drift of the residual over 0..200"
-  Verdict verdict = Verdict::inconclusive;
-  double measured = 0;
-  double allowed = 0;  ///< measured <= allowed is what holds asks for
-  std::string reason;  ///< why `allowed` is what it is
-  std::string detail;  ///< the counterexample, intervals, sample sizes
-};
+/// How much work a check may take; fewer draws show less, and the errors say so.
+enum class Effort { search, usual, full };
 
-/// holds iff measured <= allowed; NaN is inconclusive.
-Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,
-                 std::string reason, std::string detail = {});
-/// An identity: holds iff `truth` is yes, violated iff no, inconclusive iff undecided.
-Evidence identity(EvidenceKind kind, std::string what, Truth truth, std::string detail = {});
-/// How far inside its bound an item is, in units of the bound: 1 at best, 0 on the bound, negative
-/// outside. An identity has 1 or -1; what is undecided or not judged, NaN.
-double relative_margin(const Evidence& item);
-/// Told, not judged.
-Evidence reported(std::string what, double measured, std::string detail = {});
-
-struct Hypothesis {
-  std::string text;
-  Truth met = Truth::undecided;
-  std::string by_how_much;
-};
-
-struct Examination {
-  std::vector<Hypothesis> hypotheses;
-  std::vector<Evidence> evidence;
-  Record parameters;  ///< the instance, enough to run it again
-  /// not_applicable if a hypothesis is not met; else the worst of the evidence.
-  [[nodiscard]] Verdict verdict() const;
-  /// The worst of the evidence, whatever the hypotheses.
-  [[nodiscard]] Verdict conclusion() const;
-  /// The judged evidence of least relative margin; nullptr if there is none.
-  [[nodiscard]] const Evidence* nearest_to_failing() const;
-  /// The evidence with the smallest relative distance to its bound; nullptr if there is none.
-  [[nodiscard]] const Evidence* tightest() const;
-};
-
+/// Where and how a statement is examined: an instance is the values of its knobs and a seed, or
+/// what a user's file says.
 struct Setting {
   std::uint64_t seed = 1;
   int jobs = 0;               ///< threads; 0: all cores
   double false_alarm = 1e-3;  ///< this statement's share of the budget of the whole `verify`
   std::string data_file;      ///< of `--data`; empty: none
   bool full = false;          ///< larger samples
+  Effort effort = Effort::usual;
+  bool with_controls = true;  ///< judge the controls as well
   /// Values of knobs, by name; the usual one where there is none.
   std::map<std::string, double, std::less<>> chosen;
+  /// The user's instance, checked by name against the rung that the statement reads; nullptr: the
+  /// knobs and the seed make one.
+  const Parameters* instance = nullptr;
   /// Leave out evidence that is the same whatever the knobs and the seed.
   bool only_what_varies = false;
   /// What an equality may be off by, relative, where a broken hypothesis is examined; 0: the bound
@@ -89,6 +46,9 @@ struct Setting {
   [[nodiscard]] double value(const Knob& knob) const;
   /// Of a knob of whole numbers.
   [[nodiscard]] Index count(const Knob& knob) const;
+  /// Draws of an ensemble that has `usual` of them: a quarter in a search, ten times as many with
+  /// full effort.
+  [[nodiscard]] std::uint32_t draws(std::uint32_t usual) const;
   /// The bound of an equality: `bound`, or the slack where that is larger.
   [[nodiscard]] double allow(double bound) const { return slack > bound ? slack : bound; }
 };
@@ -98,20 +58,44 @@ struct Control {
   std::string what_is_wrong;  ///< the one thing that is broken, and by how much
 };
 
+/// A hypothesis as a statement declares it.
+struct DeclaredHypothesis {
+  DeclaredHypothesis(const char* text, Basis basis = Basis::evaluated, std::string why = {});
+  std::string text;
+  Basis basis;
+  std::string why;  ///< why it holds by construction, or why it is not tested
+};
+/// Holds whatever the instance is: `why` says by what.
+DeclaredHypothesis by_construction(const char* text, std::string why);
+/// Not tested: `why` says why it cannot be.
+DeclaredHypothesis assumed(const char* text, std::string why);
+
 struct Statement {
   std::string id;      ///< joma.salient-first
   std::string claim;   ///< one line
   std::string paper;   ///< arXiv id and theorem
   std::string status;  ///< proved in source | observed in source | derived here
-  std::vector<std::string> hypotheses;
+  std::vector<DeclaredHypothesis> hypotheses;
   std::vector<EvidenceKind> reaches;  ///< the kinds of evidence that the check produces
   std::vector<Control> controls;
   bool needs_data = false;
   /// What the check reads by `setting.value(knob)`, besides the seed.
   std::vector<Knob> knobs = {};
+  /// The rung whose parameters a user's instance file may give; empty: none can be read.
+  std::string reads = {};
+  /// What is proved for generic symbols, whatever the instance; may be empty.
+  std::function<void(Examination&)> derive = {};
+  /// Measures on one instance and judges.
+  std::function<void(const Setting&, Examination&)> examine = {};
   /// `variant` is empty for the claim, or the name of a control.
-  std::function<Examination(const Setting&, std::string_view variant)> examine;
+  std::function<Examination(const Setting&, std::string_view variant)> examine_variant = {};
 };
+
+/// The examination of one instance; for a control, with its evidence in place of the claim's.
+/// Declared hypotheses that were not evaluated are added with their basis. What the statement
+/// derives for all instances is not part of it.
+Examination examine(const Statement& statement, const Setting& setting,
+                    std::string_view control = {});
 
 /// Where a paper's formula and the algebra disagree.
 struct Erratum {
@@ -135,8 +119,13 @@ struct Finding {
   [[nodiscard]] bool sound() const;
 };
 
-/// Examines the claim and every control.
-Finding check(const Statement& statement, const Setting& setting);
+/// What is proved for generic symbols; empty where the statement derives nothing.
+Examination derive(const Statement& statement);
+
+/// Derives and examines, the claim and every control. `derived`: what `derive` found before, for
+/// many instances of one statement.
+Finding check(const Statement& statement, const Setting& setting,
+              const Examination* derived = nullptr);
 
 /// All statements and errata, in the order of `popgrad list` (theorems/registry.cpp).
 const std::vector<Statement>& statements();

@@ -1,11 +1,17 @@
 #include "cli/verification.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "io/atomic_file.hpp"
+#include "popgrad/error.hpp"
+#include "popgrad/model.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -18,7 +24,88 @@ bool is_statistical(const Statement& s) {
          s.reaches.end();
 }
 
+// Values of knobs from NAME=VALUE; each has to be a knob of every statement chosen.
+std::map<std::string, double, std::less<>> chosen_knobs(
+    const std::vector<std::string>& texts, const std::vector<const Statement*>& statements) {
+  std::map<std::string, double, std::less<>> chosen;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      reject("popgrad verify", "--set", text, "must be KNOB=VALUE, as in --set tau=3");
+    }
+    const std::string name = text.substr(0, equals);
+    double value = 0;
+    try {
+      value = from_text<double>(text.substr(equals + 1));
+    } catch (const std::invalid_argument&) {
+      reject("popgrad verify", "--set", text, "must end in a finite number");
+    }
+    for (const Statement* s : statements) {
+      std::vector<std::string> names;
+      for (const Knob& knob : s->knobs) names.emplace_back(knob.name);
+      const auto at = std::find(names.begin(), names.end(), name);
+      if (at == names.end()) {
+        reject("popgrad verify", "--set", text,
+               fmt::format("is no knob of {}{}; it has {}", s->id, suggestion(name, names),
+                           fmt::join(names, ", ")));
+      }
+      const Knob& knob = s->knobs[static_cast<std::size_t>(at - names.begin())];
+      const bool whole = knob.spacing == Spacing::whole;
+      const bool usual = value == knob.usual;
+      if ((value < knob.low || value > knob.high || (whole && value != std::floor(value))) &&
+          !usual) {
+        reject("popgrad verify", "--set", text,
+               fmt::format("must be {} in [{:g}, {:g}] for {}: {}",
+                           whole ? "a whole number" : "a number", knob.low, knob.high, s->id,
+                           knob.meaning));
+      }
+    }
+    chosen.insert_or_assign(name, value);
+  }
+  return chosen;
+}
+
+// The user's instance, which every statement chosen has to be able to read.
+std::optional<Parameters> given_instance(const std::string& file,
+                                         const std::vector<const Statement*>& statements) {
+  if (file.empty()) return std::nullopt;
+  const std::string first = statements.front()->id;
+  const std::string model = first.substr(0, first.find('.'));
+  const Parameters parameters = Parameters::parse(model, read_file(file), file);
+  for (const Statement* s : statements) {
+    if (s->id.substr(0, s->id.find('.')) != model) {
+      reject("popgrad verify", "--instance", file,
+             fmt::format("can be of one model only, but {} and {} were asked for", first, s->id));
+    }
+    if (s->reads.empty()) {
+      reject("popgrad verify", "--instance", file,
+             fmt::format("cannot be read by {}, which makes its own instances; choose them with "
+                         "--set and --seed",
+                         s->id));
+    }
+    parameters.check_names(find_model(model).parameters(), s->reads);
+  }
+  return parameters;
+}
+
 }  // namespace
+
+void add_instance_options(Command& command, VerificationOptions& options) {
+  command.add_option("--instance", options.instance,
+                     "examine this instance (JSON, as for 'run'; see 'popgrad list')");
+  command.add_option("--set", options.knobs,
+                     "KNOB=VALUE of the instances that a statement makes (repeatable; see 'popgrad "
+                     "list')");
+  command
+      .add_option("--seeds", options.seeds,
+                  "examine so many drawn instances and tell shares and the power of each control")
+      .between(1, 1'000'000);
+  command
+      .add_option("--seconds", options.seconds,
+                  "with --seeds: begin no instance after that long, seconds a statement (default "
+                  "600)")
+      .between(1e-3, 1e9);
+}
 
 void add_verification_options(Command& command, VerificationOptions& options) {
   command.add_option("statements", options.patterns,
@@ -52,10 +139,43 @@ Verification verification_of(const VerificationOptions& options,
   // One budget for the whole verification, shared evenly by those that draw.
   setting.false_alarm =
       false_alarm_of_all / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
+  setting.chosen = chosen_knobs(options.knobs, chosen);
+  const std::optional<Parameters> instance = given_instance(options.instance, chosen);
+  if (instance) setting.instance = &*instance;
+  if (options.seeds > 0 && instance) {
+    reject("popgrad verify", "--seeds", std::to_string(options.seeds),
+           "draws instances; it and --instance exclude each other");
+  }
+  if (options.full) setting.effort = Effort::full;
   Progress bar("verify", options.quiet);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     bar.update(static_cast<double>(i) / static_cast<double>(chosen.size()), chosen[i]->id);
-    v.findings.push_back(check(*chosen[i], setting));
+    if (options.seeds > 0) {
+      SurveyRequest request;
+      request.setting = setting;
+      request.instances = options.seeds;
+      request.seconds = options.seconds;
+      request.on_progress = [&](std::size_t made) {
+        const double part = static_cast<double>(made) / static_cast<double>(options.seeds);
+        bar.update((static_cast<double>(i) + part) / static_cast<double>(chosen.size()),
+                   chosen[i]->id);
+        return interrupted();
+      };
+      Finding finding;
+      finding.statement = chosen[i];
+      finding.lacks_data = chosen[i]->needs_data && setting.data_file.empty();
+      if (finding.lacks_data) {
+        v.surveys.emplace_back();
+        finding.verdict = Verdict::not_applicable;
+      } else {
+        v.surveys.push_back(survey(*chosen[i], request));
+        finding.verdict = verdict_of(v.surveys.back());
+        finding.seconds = v.surveys.back().seconds;
+      }
+      v.findings.push_back(std::move(finding));
+    } else {
+      v.findings.push_back(check(*chosen[i], setting));
+    }
     if (interrupted()) break;
   }
   return v;
@@ -66,7 +186,8 @@ int status_of(const Verification& v) {
   for (const Finding& finding : v.findings) {
     if (finding.lacks_data) continue;
     if (finding.verdict == Verdict::violated) return violation;
-    if (finding.verdict == Verdict::holds && !finding.sound()) return violation;
+    if (v.surveys.empty() && finding.verdict == Verdict::holds && !finding.sound())
+      return violation;
     open = open || finding.verdict == Verdict::inconclusive;
   }
   return open ? undecided : success;

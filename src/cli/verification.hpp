@@ -12,7 +12,10 @@ namespace popgrad::cli {
 
 struct VerificationOptions {
   std::vector<std::string> patterns;
-  std::string data;
+  std::string data, instance;
+  std::vector<std::string> knobs;  ///< NAME=VALUE
+  std::size_t seeds = 0;           ///< instances of a survey; 0: the default instance alone
+  double seconds = 600;            ///< of a survey, a statement
   std::uint64_t seed = 1;
   int jobs = 0;
   bool full = false, quiet = false;
@@ -20,9 +23,11 @@ struct VerificationOptions {
 
 /// The statements, --data, --seed, --jobs, --full, --quiet.
 void add_verification_options(Command& command, VerificationOptions& options);
+/// --instance, --set, --seeds, --seconds.
+void add_instance_options(Command& command, VerificationOptions& options);
 
 /// Examines the statements one after the other with a progress bar; after a Ctrl-C those that are
-/// done. Throws InputError if the data cannot be read.
+/// done. Throws InputError if the data or the instance cannot be read, or a knob is not one.
 Verification verification_of(const VerificationOptions& options,
                              const std::vector<const Statement*>& chosen,
                              const std::string& command);

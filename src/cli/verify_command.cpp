@@ -42,7 +42,10 @@ int execute(const VerifyOptions& options, const Words& words) {
     }
   }
   if (!json_to_stdout && options.latex != "-") {
-    std::fputs(verdict_table(v).c_str(), stdout);
+    std::fputs((v.surveys.empty() ? verdict_table(v) : survey_table(v)).c_str(), stdout);
+    if (!options.verification.instance.empty()) {
+      std::fputs(hypothesis_table(v).c_str(), stdout);
+    }
     if (options.details) std::fputs(verdict_details(v).c_str(), stdout);
   }
   if (v.findings.size() < chosen.size()) {
@@ -63,6 +66,7 @@ Action add_verify(CommandLine& app, const Words& words) {
   auto o = std::make_shared<VerifyOptions>();
   Command* command = app.add_subcommand("verify", "verdicts on statements, each with its controls");
   add_verification_options(*command, o->verification);
+  add_instance_options(*command, o->verification);
   command->add_option("--json", o->json, "write the findings as JSON (- is standard output)");
   command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");

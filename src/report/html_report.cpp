@@ -63,8 +63,8 @@ std::string details(const Finding& f) {
   text += "</p>\n";
   if (!s.hypotheses.empty()) {
     text += "<h4>Hypotheses</h4>\n<ul>\n";
-    for (const std::string& hypothesis : s.hypotheses) {
-      text += fmt::format("<li>{}</li>\n", html_text(hypothesis));
+    for (const DeclaredHypothesis& hypothesis : s.hypotheses) {
+      text += fmt::format("<li>{}</li>\n", html_text(hypothesis.text));
     }
     for (const Hypothesis& h : f.examination.hypotheses) {
       text += fmt::format("<li>{}: {}{}</li>\n", html_text(h.text),

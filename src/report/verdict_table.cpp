@@ -41,6 +41,20 @@ std::string verdict_word(const Finding& finding) {
   return finding.lacks_data ? "needs data" : name_of(finding.verdict);
 }
 
+const char* word_of(Truth met) {
+  return met == Truth::yes ? "met" : met == Truth::no ? "not met" : "undecided";
+}
+
+Json hypothesis_json(const Hypothesis& h) {
+  return {{"text", h.text},
+          {"met", h.met == Truth::yes  ? "yes"
+                  : h.met == Truth::no ? "no"
+                                       : "undecided"},
+          {"known", name_of(h.basis)},
+          {"margin", std::isnan(h.margin) ? Json(nullptr) : json_number(h.margin)},
+          {"by_how_much", h.by_how_much}};
+}
+
 Json evidence_json(const Evidence& item) {
   return {{"kind", name_of(item.kind)},
           {"what", item.what},
@@ -49,6 +63,29 @@ Json evidence_json(const Evidence& item) {
           {"allowed", json_number(item.allowed)},
           {"reason", item.reason},
           {"detail", item.detail}};
+}
+
+Json survey_json(const Survey& found) {
+  Json violations = Json::array();
+  for (const ViolatedInstance& instance : found.violations) {
+    Json knobs = Json::object();
+    for (const auto& [name, value] : instance.point) knobs[name] = json_number(value);
+    violations.push_back({{"seed", instance.seed},
+                          {"knobs", knobs},
+                          {"evidence", evidence_json(instance.evidence)}});
+  }
+  Json broken = Json::object();
+  for (const auto& [hypothesis, exclusion] : found.broken) {
+    broken[hypothesis] = exclusion.instances;
+  }
+  return {{"examined", found.instances},
+          {"holds", found.holds},
+          {"violated", found.violated},
+          {"inconclusive", found.inconclusive},
+          {"not-applicable", found.not_applicable},
+          {"broken", broken},
+          {"undecided", found.undecided},
+          {"violations", violations}};
 }
 
 std::size_t count(const Verification& v, Verdict verdict) {
@@ -83,8 +120,19 @@ std::string verdict_table(const Verification& v) {
                           name_of(item.verdict), item.what, item.measured, item.allowed,
                           item.reason, item.detail);
     }
+    if (const Hypothesis* broken = finding.examination.broken()) {
+      text +=
+          fmt::format("{}: not applicable: '{}' is not met{}{}\n", finding.statement->id,
+                      broken->text, broken->by_how_much.empty() ? "" : ": ", broken->by_how_much);
+    }
+    for (const Hypothesis& h : finding.examination.hypotheses) {
+      if (h.basis != Basis::assumed || finding.verdict == Verdict::not_applicable) continue;
+      text += fmt::format("{}: assumed, not tested: {}{}{}\n", finding.statement->id, h.text,
+                          h.by_how_much.empty() ? "" : ": ", h.by_how_much);
+    }
     for (const auto& [control, examination] : finding.controls) {
       if (examination.verdict() == Verdict::violated) continue;
+      if (finding.verdict == Verdict::not_applicable) continue;
       text += fmt::format("{}: control '{}' ({}) is not refuted but {}: this check is void\n",
                           finding.statement->id, control.name, control.what_is_wrong,
                           name_of(examination.verdict()));
@@ -98,14 +146,79 @@ std::string verdict_table(const Verification& v) {
   return text;
 }
 
+std::string survey_table(const Verification& v) {
+  std::size_t width = std::string_view("statement").size();
+  for (const Finding& f : v.findings) width = std::max(width, f.statement->id.size());
+  const std::string row = fmt::format(
+      "{{:<{}}} {{:>9}} {{:>7}} {{:>8}} {{:>12}} {{:>14}} {{:>6}}  {{:<22}} {{:>8}}\n", width);
+  std::string text =
+      fmt::format(fmt::runtime(row), "statement", "instances", "hold", "violated", "inconclusive",
+                  "not applicable", "power", "of the weakest control", "seconds");
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    const Statement& s = *v.findings[i].statement;
+    const Survey& found = v.surveys[i];
+    if (v.findings[i].lacks_data) {
+      text += fmt::format(fmt::runtime(row), s.id, "", "", "", "", "needs --data", "", "", "");
+      continue;
+    }
+    const Control* weakest = nullptr;
+    for (const Control& control : s.controls) {
+      if (weakest == nullptr || found.power(control.name) < found.power(weakest->name)) {
+        weakest = &control;
+      }
+    }
+    text +=
+        fmt::format(fmt::runtime(row), s.id, found.instances, found.holds, found.violated,
+                    found.inconclusive, found.not_applicable,
+                    weakest == nullptr ? "" : fmt::format("{:.2f}", found.power(weakest->name)),
+                    weakest == nullptr ? "" : weakest->name, fmt::format("{:.1f}", found.seconds));
+  }
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    const std::string& id = v.findings[i].statement->id;
+    for (const auto& [hypothesis, exclusion] : v.surveys[i].broken) {
+      text += fmt::format("{}: not applicable to {}: '{}' is not met, as in {}\n", id,
+                          exclusion.instances, hypothesis, exclusion.example);
+    }
+    for (const auto& [what, count] : v.surveys[i].undecided) {
+      text += fmt::format("{}: inconclusive on {}: {}\n", id, count, what);
+    }
+    if (v.surveys[i].violations.empty()) continue;
+    const ViolatedInstance& first = v.surveys[i].violations.front();
+    text += fmt::format("{}: violated at --seed {}", id, first.seed);
+    for (const auto& [name, value] : first.point) text += fmt::format(" --set {}={}", name, value);
+    text += fmt::format("\n  {}: off by {:.6g}, allowed {:.6g} ({}) {}\n", first.evidence.what,
+                        first.evidence.measured, first.evidence.allowed, first.evidence.reason,
+                        first.evidence.detail);
+  }
+  return text + fmt::format("instances of seed {} on; false alarms at most {:.0e} in all\n", v.seed,
+                            v.false_alarm);
+}
+
+std::string hypothesis_table(const Verification& v) {
+  std::string text;
+  for (const Finding& finding : v.findings) {
+    std::size_t width = 0;
+    for (const Hypothesis& h : finding.examination.hypotheses) {
+      width = std::max(width, h.text.size());
+    }
+    text += fmt::format("\n{}\n", finding.statement->id);
+    for (const Hypothesis& h : finding.examination.hypotheses) {
+      text += fmt::format(
+          "  {:<{}}  {:<9}  {:<15}  {:>10}  {}\n", h.text, width, word_of(h.met), name_of(h.basis),
+          std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin), h.by_how_much);
+    }
+  }
+  return text;
+}
+
 std::string audit_table(const Examination& audit) {
   std::size_t width = 0;
   for (const Hypothesis& h : audit.hypotheses) width = std::max(width, h.text.size());
   for (const Evidence& item : audit.evidence) width = std::max(width, item.what.size());
   std::string text;
   for (const Hypothesis& h : audit.hypotheses) {
-    const char* met = h.met == Truth::yes ? "met" : h.met == Truth::no ? "not met" : "undecided";
-    text += fmt::format("hypothesis  {:<{}}  {:<9}  {}\n", h.text, width, met, h.by_how_much);
+    text += fmt::format("hypothesis  {:<{}}  {:<9}  {}\n", h.text, width, word_of(h.met),
+                        h.by_how_much);
   }
   for (const Evidence& item : audit.evidence) {
     text += fmt::format("conclusion  {:<{}}  {:<9}  {:.3g}{}\n", item.what, width,
@@ -132,7 +245,9 @@ std::string verdict_details(const Verification& v) {
     const Statement& s = *finding.statement;
     text += fmt::format("\n{}  {}\n  {}\n  {}; {}\n", s.id, verdict_word(finding), s.claim, s.paper,
                         s.status);
-    for (const std::string& hypothesis : s.hypotheses) text += "  hypothesis: " + hypothesis + "\n";
+    for (const DeclaredHypothesis& declared : s.hypotheses) {
+      text += "  hypothesis: " + declared.text + "\n";
+    }
     for (const Evidence& item : finding.examination.evidence) {
       if (item.measured == 0 && item.allowed == 0) {
         text +=
@@ -157,8 +272,13 @@ std::string verdict_details(const Verification& v) {
 
 std::string verdict_json(const Verification& v) {
   Json statements = Json::array();
-  for (const Finding& finding : v.findings) {
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    const Finding& finding = v.findings[i];
     const Statement& s = *finding.statement;
+    Json hypotheses = Json::array();
+    for (const Hypothesis& h : finding.examination.hypotheses) {
+      hypotheses.push_back(hypothesis_json(h));
+    }
     Json evidence = Json::array();
     for (const Evidence& item : finding.examination.evidence)
       evidence.push_back(evidence_json(item));
@@ -183,7 +303,7 @@ std::string verdict_json(const Verification& v) {
               {"claim", s.claim},
               {"paper", s.paper},
               {"status", s.status},
-              {"hypotheses", s.hypotheses},
+              {"hypotheses", hypotheses},
               {"verdict", name_of(finding.verdict)},
               {"evidence", evidence},
               {"margin", margin},
@@ -191,6 +311,16 @@ std::string verdict_json(const Verification& v) {
               {"controls", controls},
               {"seconds", finding.seconds}};
     if (finding.lacks_data) item["needs"] = "--data FILE";
+    if (!v.surveys.empty() && !finding.lacks_data) {
+      const Survey& found = v.surveys[i];
+      item["instances"] = survey_json(found);
+      item["controls"] = Json::array();
+      for (const Control& control : s.controls) {
+        item["controls"].push_back({{"name", control.name},
+                                    {"what_is_wrong", control.what_is_wrong},
+                                    {"power", json_number(found.power(control.name))}});
+      }
+    }
     if (!finding.failure.empty()) item["failure"] = finding.failure;
     statements.push_back(std::move(item));
   }

@@ -6,11 +6,13 @@
 
 #include "popgrad/json_fwd.hpp"
 #include "popgrad/statement.hpp"
+#include "popgrad/survey.hpp"
 
 namespace popgrad {
 
 struct Verification {
   std::vector<Finding> findings;
+  std::vector<Survey> surveys;  ///< one a finding, or none at all
   std::uint64_t seed = 1;
   double false_alarm = 1e-3;  ///< of the whole verification
   std::string command;
@@ -19,6 +21,10 @@ struct Verification {
 /// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
 /// counterexample.
 std::string verdict_table(const Verification& verification);
+/// A line a statement: shares of its drawn instances, and the power of its weakest control.
+std::string survey_table(const Verification& verification);
+/// The hypotheses of every finding, each with its margin and how it is known.
+std::string hypothesis_table(const Verification& verification);
 /// Hypotheses and conclusions of one run, a line each, aligned.
 std::string audit_table(const Examination& audit);
 Json audit_json(const Examination& audit);

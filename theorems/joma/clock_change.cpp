@@ -230,7 +230,7 @@ Statement clock_change() {
       .controls = {{"inverse-clock", "dt_exp = sum a dt_softmax"},
                    {"no-logarithm", "sum of 1 - delta in place of sum of ln(1/delta)"}},
       .knobs = {tau, token_count, size, start, units},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -69,7 +69,7 @@ Statement invariant_exp() {
           .controls = {{"temperature-squared", "1/(2 T^2) in place of 1/(2T)"},
                        {"normalised-f", "f divided by its norm, so the second hypothesis fails"}},
           .knobs = {attention_temperature, start, hidden_units, overlap, normalisation},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

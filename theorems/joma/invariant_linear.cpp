@@ -69,7 +69,7 @@ Statement invariant_linear() {
           .controls = {{"halved", "z^2 - (1/2) sum v^2, the factor of exp attention"},
                        {"normalised-f", "f divided by its norm, so the second hypothesis fails"}},
           .knobs = {attention_temperature, start, hidden_units, overlap, normalisation},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

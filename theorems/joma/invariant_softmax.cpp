@@ -370,7 +370,7 @@ Statement invariant_softmax() {
       .controls = {{"no-drift-term", "the term 1/2 sum |v|^2 b_bar' left out"},
                    {"summed-condition", "the paper's condition, summed over units"}},
       .knobs = {attention_temperature, token_count, units, samples, size, overlap, normalisation},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 Erratum summed_condition() {

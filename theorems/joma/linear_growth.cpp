@@ -275,7 +275,7 @@ Statement linear_growth() {
                    {"signs-lost", "limits of |Delta_l| in place of Delta_l"},
                    {"entropy-rises", "entropy said to rise"}},
       .knobs = {tau, token_count, largest, runner_up, ties, start, second_unit},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -311,7 +311,7 @@ Statement measured_bounce() {
           .controls = {{"opposite-sign", "rebound and loss said to rise together"},
                        {"rebound-decides", "correlation said to be -0.9 or below"}},
           .needs_data = true,
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -350,7 +350,7 @@ Statement nonlinear_uniform() {
       .controls = {{"no-sigma", "th2 = pdf(r/sigma), sigma missing"},
                    {"critical-ratio", "a_2/a_1 at one of its isolated critical values"}},
       .knobs = {noise, dimension, classes, length, strength_ratio, anisotropy, feedback},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

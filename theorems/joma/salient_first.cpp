@@ -219,7 +219,7 @@ Statement salient_first() {
       .controls = {{"no-difference", "exponent mu_j^2/tau in place of (mu_j^2 - mu_k^2)/tau"},
                    {"no-constants", "limit 0: the constants C_j, C_k dropped"}},
       .knobs = {exponent_gap, weak, start, tau, depth},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -164,7 +164,7 @@ Statement stable_rank() {
           .controls = {{"equal-start", "v(0) = 0.01 in all units in place of 0"},
                        {"monotone", "no fall in between"}},
           .knobs = {tau, token_count, dominant, weakest, start, mixing},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

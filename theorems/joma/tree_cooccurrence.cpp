@@ -203,7 +203,7 @@ Statement tree_cooccurrence() {
       .controls = {{"single-power", "rho^H in place of rho^{2H}"},
                    {"mean-squared", "E[rho_0c]^2 in place of E[rho_0c^2] at H = L"}},
       .knobs = {layers, rho, labels, polarity, copying},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -181,7 +181,7 @@ Statement tree_learning() {
           .controls = {{"reverse-order", "weak co-occurrences first"},
                        {"first-powers", "P in place of P^2 in the exponent"}},
           .knobs = {tau, scale, depth, rho, polarity, start, noise},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::joma

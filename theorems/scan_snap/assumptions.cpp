@@ -181,7 +181,7 @@ Statement assumptions() {
       .controls = {{"tends-to-flow", "reduced said to tend to flow"},
                    {"order-two", "O((eta_Z/eta_Y)^2) claimed for Assumption 1"}},
       .knobs = {class_count, vocabulary, common_weight, horizon, dilution},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

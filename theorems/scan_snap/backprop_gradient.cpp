@@ -329,7 +329,7 @@ Statement backprop_gradient() {
           .controls = {{"other-sign", "q0 with the sign of Eqn 88"},
                        {"negative-xi", "xi_n < 0 claimed"}},
           .knobs = {class_count, token_count, overlap_share, draws, excess, attention_rate},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 Erratum cross_scale_sign() {

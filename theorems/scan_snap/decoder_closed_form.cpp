@@ -218,7 +218,7 @@ Statement decoder_closed_form() {
       .controls = {{"tight-bound", "h* - h <= eta_Y/(10 M)"},
                    {"no-factor", "gamma ~ ln(eta_Y s)/(eta_Y s), as Theorem 1 prints"}},
       .knobs = {vocabulary, decoder_rate},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 Erratum late_backprop_regime() {

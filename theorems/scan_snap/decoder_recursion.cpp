@@ -197,7 +197,7 @@ Statement decoder_recursion() {
           .controls = {{"no-mean", "zeta without the mean taken off"},
                        {"plain-exponent", "exp(h) in place of exp(M h)"}},
           .knobs = {vocabulary, decoder_rate, draws, feature_overlap},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 Erratum centred_sum() {

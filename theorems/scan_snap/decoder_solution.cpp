@@ -258,7 +258,7 @@ Statement decoder_solution() {
           .controls = {{"no-inverse", "F in place of F (I - E')"},
                        {"order-half", "a residual O(1/sqrt N)"}},
           .knobs = {class_count, vocabulary, common_weight, horizon, attention_rate, separation},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

@@ -245,7 +245,7 @@ Statement fates() {
                        {"on-flow", "(a) claimed on the population flow at eta_Y/eta_Z = 10"}},
           .knobs = {class_count, distinct_count, vocabulary, overlap_share, rate_ratio, excess,
                     fast_rate, second_common},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 Erratum fates_on_flow() {

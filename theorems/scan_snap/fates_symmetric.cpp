@@ -186,7 +186,7 @@ Statement fates_symmetric() {
                        {"common-gain", "common tokens said to gain"}},
           .knobs = {class_count, common_count, distinct_count, common_weight, rate_ratio,
                     fast_attention, common_spread, distinct_spread},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

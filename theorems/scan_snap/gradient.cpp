@@ -216,7 +216,7 @@ Statement gradient() {
           .controls = {{"no-projection", "I - f f' left out of the attention part"},
                        {"no-norm", "attention weights in place of normalised features"}},
           .knobs = {class_count, common_count, common_weight, state_size},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

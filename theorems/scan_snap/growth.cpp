@@ -323,7 +323,7 @@ Statement growth() {
                        {"swapped-bound", "exp(2 B) as the lower bound"}},
           .knobs = {class_count, distinct_count, vocabulary, overlap_share, rate_ratio, horizon,
                     excess, rival},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 Erratum leading_token_falls() {

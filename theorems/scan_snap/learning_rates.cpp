@@ -236,7 +236,7 @@ Statement learning_rates() {
           .controls = {{"falls-on", "entropy lower at ratio 10 than at 2"},
                        {"minimum-at-one", "entropy lower at ratio 1 than at 2"}},
           .knobs = {query_count, batch_size, sequence_length, slowed_attention, momentum},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

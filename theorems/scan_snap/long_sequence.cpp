@@ -251,7 +251,7 @@ Statement long_sequence() {
           .controls = {{"order-one", "O(1/T) claimed for the deviation itself"},
                        {"narrow-band", "a fifth of Hoeffding's band"}},
           .knobs = {token_count, logit_range, repetition},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

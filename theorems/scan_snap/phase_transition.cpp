@@ -329,7 +329,7 @@ Statement phase_transition() {
                        {"no-members", "K_m = 1 where the query holds ten classes"}},
           .knobs = {query_count, member_count, vocabulary, decoder_rate, attention_rate,
                     common_part, large_part, small_part},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 Erratum phase_transition_constant() {

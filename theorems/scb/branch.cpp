@@ -178,7 +178,7 @@ Statement branch() {
       .controls = {{"no-factor", "the factor 2 under the root left out"},
                    {"attention-only", "the noise of the values left out of W"}},
       .knobs = {tokens, length, support_knob, step_size, argument_knob, short_context, fast_step},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

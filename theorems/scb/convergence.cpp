@@ -218,7 +218,7 @@ Statement convergence() {
           .controls = {{"fixed-weight", "the l1 weight not lowered with eps"},
                        {"small-batch", "SGD at B = 2"}},
           .knobs = {tokens, length, looked_at, eps_knob, heavy_weight, small_batch},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

@@ -191,7 +191,7 @@ Statement fixed_points() {
       .controls = {{"square-root", "a balanced point (K_Q/K_P)^{1/2}"},
                    {"other-rate", "a slow rate K_P/(T K_Q)"}},
       .knobs = {transition_size_knob, context_size_knob, length, short_context, head_start},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

@@ -214,7 +214,7 @@ Statement gradient() {
           .controls = {{"no-mean-value", "the term S_k |V mu|^2 left out"},
                        {"no-query-weight", "1/mu_k left out of the attention part"}},
           .knobs = {tokens, positions, support_knob, state_size},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

@@ -250,7 +250,7 @@ Statement hyperbola() {
                    {"half-drift", "drift without the factor 2"},
                    {"no-root", "bias without the root"}},
       .knobs = {tokens, length, looked_at, l1_weight, heavy_weight, extra_mass, covered_context},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

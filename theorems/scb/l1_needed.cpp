@@ -197,7 +197,7 @@ Statement l1_needed() {
       .controls = {{"plain-best", "plain SGD claimed best"},
                    {"threshold-best", "a threshold alone claimed best"}},
       .knobs = {length, batch_share, large_batch, share_of_samples},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

@@ -199,7 +199,7 @@ Statement linearisation() {
                        {"linear-in-T", "T in place of T^2 in the time"}},
           .knobs = {transition_size_knob, context_size_knob, length, product_knob, short_context,
                     head_start},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

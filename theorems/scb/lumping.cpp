@@ -297,7 +297,7 @@ Statement lumping() {
                        {"independent-mean", "m with a draw of its own"},
                        {"one-sided", "zeros of the l1 stage leave upwards only"}},
           .knobs = {length, support_knob, step_size, batch_size, l1_weight, leak},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

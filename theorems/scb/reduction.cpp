@@ -250,7 +250,7 @@ Statement reduction() {
           .controls = {{"full-context-size", "K_Q in place of K_Q - 1/T"},
                        {"no-residual", "w = 0 from a transfer start"}},
           .knobs = {tokens, length, support_knob, theta, correlation, tilt, mean_value},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 Erratum uniform_start() {

@@ -177,7 +177,7 @@ Statement softmax_link() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"same-time", "rate T in place of T^2"}, {"jacobian", "J in place of J^2"}},
           .knobs = {tokens, length, support_knob, logit, far_from_start},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 Erratum square_of_jacobian() {

@@ -187,7 +187,7 @@ Statement transfer() {
           .controls = {{"worse-than-scratch", "transfer needs the larger batch"},
                        {"independent", "a batch independent of T"}},
           .knobs = {shortest, theta, correlation_knob, lost_correlation},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

@@ -179,7 +179,7 @@ Statement two_stages() {
           .controls = {{"no-growth", "a batch that does not depend on T"},
                        {"one-exponent", "T^2 claimed for both kinds of noise"}},
           .knobs = {shortest, step_size, level_knob, step_growth},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::scb

@@ -124,7 +124,7 @@ Statement attention_block() {
           .controls = {{"too-high", "a minimum 1e-5 too high"},
                        {"uniform", "uniform attention claimed optimal"}},
           .knobs = {crowding, words_of_topic, some_masking, some_keeping, replacing, deviation},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

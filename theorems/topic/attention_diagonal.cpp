@@ -139,7 +139,7 @@ Statement attention_diagonal() {
       .reaches = {EvidenceKind::exact, EvidenceKind::certified, EvidenceKind::numerical},
       .controls = {{"too-high", "a minimum 1e-5 too high"}, {"beta-above", "beta* > 1 claimed"}},
       .knobs = {crowding, words_of_topic, some_masking, some_keeping, replacing, deviation},
-      .examine = examine};
+      .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

@@ -206,7 +206,7 @@ Statement attention_limit() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"inverse-p_m", "1/p_m claimed"}, {"crowded", "T/tau = 10"}},
           .knobs = {words, few_masked, few_kept, replacing, active_topics, emptiness},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

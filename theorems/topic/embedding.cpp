@@ -201,7 +201,7 @@ Statement embedding() {
           .reaches = {EvidenceKind::exact, EvidenceKind::numerical},
           .controls = {{"one", "1 in place of 1/a"}, {"no-member", "one entry off by 1/10"}},
           .knobs = {topics, active, words, selecting, keeping, replacing, missing, attention},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

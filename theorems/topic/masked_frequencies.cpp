@@ -190,7 +190,7 @@ Statement masked_frequencies() {
           .controls = {{"no-random-words", "the share of random words is forgotten"},
                        {"nothing-kept", "selected positions never keep their word"}},
           .knobs = {topics, active, words, masking, keeping, replacing, spread},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

@@ -182,7 +182,7 @@ Statement same_topic_attention() {
           .controls = {{"shuffled", "topics of the words shuffled"},
                        {"untrained", "one step of training"}},
           .knobs = {topics, active, words, length, training_steps},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

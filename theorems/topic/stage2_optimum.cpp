@@ -169,7 +169,7 @@ Statement stage2_optimum() {
                        {"too-early", "the flow stopped after one unit of its clock"}},
           .knobs = {topics, active, words, some_masked, some_kept, some_replaced, start_size,
                     deviation},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

@@ -290,7 +290,7 @@ Statement two_stage() {
                        {"sum", "the sum claimed conserved"}},
           .knobs = {topics, active, words, some_masked, some_kept, some_replaced, key_rows,
                     start_size, faster},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

@@ -220,7 +220,7 @@ Statement value() {
           .controls = {{"diagonal", "the diagonal member claimed of least norm"},
                        {"no-pull", "column 0 without u s"}},
           .knobs = {topics, active, words, masking, keeping, replacing, penalty, shortness},
-          .examine = examine};
+          .examine_variant = examine};
 }
 
 }  // namespace popgrad::theorems::topic

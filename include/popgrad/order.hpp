@@ -1,0 +1,20 @@
+#pragma once
+/// The order at which something vanishes with a parameter, with what the next order may add.
+
+#include <span>
+
+#include "popgrad/quantity.hpp"
+
+namespace popgrad {
+
+/// Limit of q(h) = q(0) + c h + ... as h goes to 0, from at least two values at parameters that fall
+/// by one factor each: extrapolated linearly in h, with the whole of that last correction as the
+/// part "next order", and the errors of the values.
+/// Throws std::invalid_argument for fewer values, or parameters that do not fall by one factor.
+Quantity limit_in(std::span<const double> parameter, std::span<const Quantity> value);
+
+/// Order p of e ~ h^p as h goes to 0, from at least three positive values: the limit of the local
+/// orders between neighbours. Throws as limit_in.
+Quantity order_in(std::span<const double> parameter, std::span<const Quantity> value);
+
+}  // namespace popgrad

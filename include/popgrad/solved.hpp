@@ -1,0 +1,62 @@
+#pragma once
+/// A rung solved twice, so that whatever is read off the solution comes with its solver error.
+///
+/// Once at the tolerance asked for and once at one a hundred times looser: the difference bounds
+/// the error of the sharper solve as long as errors fall with the tolerance. Cost: two solves.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/quantity.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/trajectory.hpp"
+
+namespace popgrad {
+
+/// A number that is read off a state.
+using Functional = std::function<double(const Vector<double>& state)>;
+
+class Solved {
+ public:
+  /// Solves from `rung.initial` to the last of `times` (ascending, >= 0); relative tolerance as
+  /// given, absolute tolerance a hundredth of it. Throws std::runtime_error, with how it ended, if
+  /// a solve does not get there.
+  Solved(const AnyRung<double>& rung, std::vector<double> times, double tolerance);
+
+  [[nodiscard]] std::size_t size() const { return times_.size(); }
+  [[nodiscard]] const std::vector<double>& times() const { return times_; }
+  [[nodiscard]] const Vector<double>& state(std::size_t save) const { return sharp_.states[save]; }
+  /// "t = 12.5", one a save point.
+  [[nodiscard]] std::vector<std::string> places() const;
+  /// Parts: solver, rounding.
+  [[nodiscard]] Quantity at(std::size_t save, const Functional& functional) const;
+  /// At every save point.
+  [[nodiscard]] std::vector<Quantity> along(const Functional& functional) const;
+
+ private:
+  std::vector<double> times_;
+  Trajectory<double> sharp_, loose_;
+};
+
+/// Largest value of a functional over the whole of [0, end], from the ends of the solver's steps
+/// and three points of its dense output inside each. Parts: solver, between points.
+/// Throws std::runtime_error as Solved does.
+Quantity largest_along(const AnyRung<double>& rung, double end, double tolerance,
+                       const Functional& functional);
+/// The same for the smallest value.
+Quantity smallest_along(const AnyRung<double>& rung, double end, double tolerance,
+                        const Functional& functional);
+
+/// What the event finders of a rung find on [0, end].
+struct FoundEvent {
+  std::string name;
+  Quantity time;   ///< parts: solver
+  Quantity value;  ///< of the event's column; parts: solver
+};
+/// Throws std::runtime_error as Solved does, and if the two solves do not find the same events.
+std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, double tolerance);
+
+}  // namespace popgrad

@@ -1,0 +1,45 @@
+#include "popgrad/order.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+namespace popgrad {
+
+namespace {
+
+// The factor by which each parameter exceeds the next.
+double common_factor(std::span<const double> parameter, std::size_t values, std::size_t least) {
+  if (parameter.size() != values || values < least) {
+    throw std::invalid_argument("too few values to extrapolate from");
+  }
+  const double factor = parameter[0] / parameter[1];
+  for (std::size_t i = 0; i + 1 < values; ++i) {
+    const bool steady = std::fabs(parameter[i] / parameter[i + 1] / factor - 1) < 1e-9;
+    if (!(factor > 1) || !steady) {
+      throw std::invalid_argument("parameters must fall by one factor");
+    }
+  }
+  return factor;
+}
+
+}  // namespace
+
+Quantity order_in(std::span<const double> parameter, std::span<const Quantity> value) {
+  const double factor = common_factor(parameter, value.size(), 3);
+  std::vector<Quantity> local;
+  for (std::size_t i = 0; i + 1 < value.size(); ++i) {
+    local.push_back((log(value[i]) - log(value[i + 1])) * Quantity(1 / std::log(factor)));
+  }
+  return limit_in(parameter.first(local.size()), local);
+}
+
+Quantity limit_in(std::span<const double> parameter, std::span<const Quantity> value) {
+  const double factor = common_factor(parameter, value.size(), 2);
+  const std::size_t last = value.size() - 1;
+  Quantity limit = (Quantity(factor) * value[last] - value[last - 1]) * Quantity(1 / (factor - 1));
+  limit.add(ErrorPart::next_order(limit.value() - value[last].value()));
+  return limit;
+}
+
+}  // namespace popgrad

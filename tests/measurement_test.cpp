@@ -1,0 +1,123 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "popgrad/ensemble.hpp"
+#include "popgrad/order.hpp"
+#include "popgrad/random.hpp"
+#include "popgrad/solved.hpp"
+#include "problems/any_flow.hpp"
+
+using namespace popgrad;
+
+namespace {
+
+// x' = -y, y' = x.
+AnyRung<double> circle() {
+  return problems::any_flow<double>(Vector<double>{{1, 0}},
+                                    [](const Vector<double>& x, Vector<double>& dx) {
+                                      dx[0] = -x[1];
+                                      dx[1] = x[0];
+                                    });
+}
+
+}  // namespace
+
+TEST_CASE("a solve at two tolerances bounds its own error", "[measurement]") {
+  for (const double tolerance : {1e-6, 1e-8, 1e-10}) {
+    const Solved solved(circle(), {1, 5, 20}, tolerance);
+    const auto values = solved.along([](const Vector<double>& x) { return x[0] * x[0] + x[1]; });
+    for (std::size_t i = 0; i < solved.size(); ++i) {
+      const double t = solved.times()[i];
+      const double exact = std::cos(t) * std::cos(t) + std::sin(t);
+      CAPTURE(tolerance, t);
+      CHECK(std::fabs(values[i].value() - exact) <= values[i].error());
+      CHECK(values[i].error() < 1e5 * tolerance);
+    }
+    CHECK(solved.places().back() == "t = 20");
+  }
+}
+
+TEST_CASE("extrema of a whole trajectory are within their errors", "[measurement]") {
+  const auto height = [](const Vector<double>& x) { return x[1]; };
+  const Quantity top = largest_along(circle(), 7, 1e-8, height);
+  CHECK(std::fabs(top.value() - 1) <= top.error());
+  CHECK(top.error() < 0.05);
+  const Quantity bottom = smallest_along(circle(), 7, 1e-8, height);
+  CHECK(std::fabs(bottom.value() + 1) <= bottom.error());
+  // At an end there is nothing between points.
+  const Quantity rising = largest_along(circle(), 1, 1e-8, height);
+  CHECK(std::fabs(rising.value() - std::sin(1)) <= rising.error());
+  CHECK(rising.error("between points") == 0);
+}
+
+TEST_CASE("orders are extrapolated within their next order", "[measurement]") {
+  for (const double order : {0.5, 1.0, 2.0}) {
+    std::vector<double> h;
+    std::vector<Quantity> e;
+    for (double step = 0.4; step > 0.02; step /= 2) {
+      h.push_back(step);
+      e.emplace_back(std::pow(step, order) * (1 + 0.5 * step - 0.3 * step * step));
+    }
+    const Quantity found = order_in(h, e);
+    CHECK(std::fabs(found.value() - order) <= found.error());
+    CHECK(found.error() < 0.05);
+  }
+  const std::vector<double> uneven{1, 0.5, 0.3, 0.1};
+  const std::vector<Quantity> values{1.0, 0.5, 0.3, 0.1};
+  CHECK_THROWS_AS(order_in(uneven, values), std::invalid_argument);
+  const std::vector<double> h{0.2, 0.1};
+  const std::vector<Quantity> q{3.0 + 0.2 - 0.02, 3.0 + 0.1 - 0.005};
+  const Quantity limit = limit_in(h, q);
+  CHECK(std::fabs(limit.value() - 3) <= limit.error());
+  CHECK(limit.error() < 0.1);
+}
+
+TEST_CASE("moments of samples cover the truth as often as they say", "[measurement]") {
+  constexpr int repetitions = 1000;
+  constexpr double false_alarm = 0.05;
+  int missed = 0;
+  for (int r = 0; r < repetitions; ++r) {
+    Matrix<double> samples(400, 2);
+    Stream stream(7, 1, static_cast<std::uint64_t>(r));
+    for (Index i = 0; i < samples.rows(); ++i) {
+      samples(i, 0) = 3 + 2 * stream.normal();
+      samples(i, 1) = stream.normal();
+    }
+    const SampleMoments found = sample_moments(samples, false_alarm);
+    const bool outside = std::fabs(found.mean[0].value() - 3) > found.mean[0].error() ||
+                         std::fabs(found.mean[1].value()) > found.mean[1].error() ||
+                         std::fabs(found.variance[0].value() - 4) > found.variance[0].error() ||
+                         std::fabs(found.variance[1].value() - 1) > found.variance[1].error();
+    missed += outside ? 1 : 0;
+  }
+  // Three deviations above the mean of 1000 at 5 %.
+  CHECK(missed < 50 + 3 * 7);
+  CHECK(missed > 10);
+}
+
+TEST_CASE("a share of successes has its exact interval", "[measurement]") {
+  const Quantity none = success_probability(0, 100, 0.05);
+  CHECK(none.value() - none.error() == Approx(0).margin(1e-15));
+  CHECK(none.value() + none.error() == Approx(1 - std::pow(0.025, 0.01)));
+  const Quantity half = success_probability(50, 100, 0.05);
+  CHECK(half.value() == Approx(0.5));
+  CHECK(half.error() == Approx(0.1017).epsilon(0.01));  // Clopper and Pearson 0.3983 to 0.6017
+}
+
+TEST_CASE("deviations of draws have the covariance of their law", "[measurement]") {
+  AnyRung<double> rung = circle();
+  rung.rhs = [](const Vector<double>&, Vector<double>& dx, const double&) { dx.setZero(); };
+  rung.sample_rhs = [](const Vector<double>& x, Vector<double>& dx, Stream& stream, Index) {
+    const double first = stream.normal();
+    dx[0] = x[0] * first;
+    dx[1] = first + 2 * stream.normal();
+  };
+  const Vector<double> x{{3, 0}};
+  const Matrix<double> draws = sampled_deviations(rung, x, 20000, 1, 0);
+  const Matrix<double> found = draws * draws.transpose() / 20000;
+  CHECK(found(0, 0) == Approx(9).epsilon(0.05));
+  CHECK(found(0, 1) == Approx(3).epsilon(0.1));
+  CHECK(found(1, 1) == Approx(5).epsilon(0.05));
+  CHECK(sampled_deviations(rung, x, 10, 1, 1) != sampled_deviations(rung, x, 10, 1, 2));
+}

@@ -1,0 +1,272 @@
+#include "theorems/ode_limit.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/ensemble.hpp"
+#include "popgrad/moments.hpp"
+#include "popgrad/order.hpp"
+#include "popgrad/solved.hpp"
+#include "popgrad/walk.hpp"
+
+namespace popgrad::theorems {
+namespace {
+
+constexpr std::uint32_t variance_draws = 2048;
+// The second ensemble has so many times smaller batches: what the prediction neglects is as many
+// times larger there, and measured well.
+constexpr int fewer = 8;
+constexpr double solve_tolerance = 1e-11;
+
+// Central differences, for rungs without dual numbers; second derivatives stay far below rounding.
+void difference_jacobian(const AnyRung<double>& rung, const Vector<double>& x,
+                         Matrix<double>& jacobian, double t) {
+  const Index n = x.size();
+  const double width = std::cbrt(std::numeric_limits<double>::epsilon());
+  jacobian.resize(n, n);
+  Vector<double> point = x;
+  Vector<double> above(n);
+  Vector<double> below(n);
+  for (Index j = 0; j < n; ++j) {
+    point[j] = x[j] + width;
+    rung.rhs(point, above, t);
+    point[j] = x[j] - width;
+    rung.rhs(point, below, t);
+    point[j] = x[j];
+    jacobian.col(j) = (above - below) / (2 * width);
+  }
+}
+
+AnyRung<double> with_jacobian(AnyRung<double> rung) {
+  if (rung.jacobian) return rung;
+  rung.jacobian = [inner = rung](const Vector<double>& x, Matrix<double>& jacobian,
+                                 const double& t) { difference_jacobian(inner, x, jacobian, t); };
+  return rung;
+}
+
+// Runs whose minibatch is that of the step before with the given probability.
+Matrix<double> ends_of_runs(const OdeLimit& training, Index batch, std::uint32_t first_run,
+                            const Setting& setting) {
+  const std::uint32_t count = setting.draws(training.runs);
+  Matrix<double> ends(count, training.rung.dimension);
+  if (training.repetition > 0) {
+    Vector<double> slope(training.rung.dimension);
+    for (std::uint32_t r = 0; r < count; ++r) {
+      Stream choice(setting.seed, first_run + r, training.steps);
+      Vector<double> x = training.rung.initial;
+      std::uint64_t minibatch = 0;
+      for (std::uint64_t step = 0; step < training.steps; ++step) {
+        if (step == 0 || choice.uniform() >= training.repetition) minibatch = step;
+        Stream stream(setting.seed, first_run + r, minibatch);
+        training.rung.sample_rhs(x, slope, stream, batch);
+        x += training.step_size * slope;
+      }
+      ends.row(r) = x;
+    }
+    return ends;
+  }
+  WalkRequest request;
+  request.step_size = training.step_size;
+  request.steps = training.steps;
+  request.save_steps = {training.steps};
+  request.batch = batch;
+  request.runs = count;
+  request.first_run = first_run;
+  request.seed = setting.seed;
+  request.jobs = setting.jobs;
+  request.keep_states = true;
+  const auto runs = walk(training.rung, training.rung.initial, request);
+  for (std::uint32_t r = 0; r < count; ++r) ends.row(r) = runs[r].states.front();
+  return ends;
+}
+
+// Means of the components, and the variance summed over all of the state, as the last.
+std::vector<Quantity> measured_moments(const OdeLimit& training, Index batch,
+                                       std::uint32_t first_run, const Setting& setting) {
+  const Matrix<double> ends = ends_of_runs(training, batch, first_run, setting);
+  const auto looks = static_cast<Index>(training.components.size());
+  const auto runs = static_cast<double>(ends.rows());
+  const Vector<double> mean = ends.colwise().mean();
+  Matrix<double> samples(ends.rows(), looks + 1);
+  for (Index k = 0; k < looks; ++k) {
+    samples.col(k) = ends.col(training.components[static_cast<std::size_t>(k)]);
+  }
+  samples.col(looks) =
+      (ends.rowwise() - mean.transpose()).rowwise().squaredNorm() * (runs / (runs - 1));
+  return sample_moments(samples, setting.false_alarm).mean;
+}
+
+// Descent from the start, at every step.
+std::vector<Vector<double>> path_of(const OdeLimit& training, double step_size) {
+  std::vector<Vector<double>> path{training.rung.initial};
+  Vector<double> slope(training.rung.dimension);
+  for (std::uint64_t step = 0; step < training.steps; ++step) {
+    training.rung.rhs(path.back(), slope, 0.0);
+    path.emplace_back(path.back() + step_size * slope);
+  }
+  return path;
+}
+
+enum class Transport { by_jacobian, none };
+
+// Variance at the end, summed over the state, to first order in 1/B: the deviation of the draws of
+// every step, carried to the end by the Jacobians of the steps after it,
+//   (eta^2/B) sum_k |(I + eta J_{K-1}) ... (I + eta J_{k+1}) xi_k|^2.
+Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& rung, double step_size,
+                            Transport transport, const Setting& setting) {
+  const std::vector<Vector<double>> path = path_of(training, step_size);
+  const Index n = rung.dimension;
+  Matrix<double> carried = Matrix<double>::Identity(n, n);
+  Matrix<double> jacobian;
+  Vector<double> squares = Vector<double>::Zero(variance_draws);
+  for (std::uint64_t step = training.steps; step-- > 0;) {
+    const Matrix<double> draws =
+        sampled_deviations(rung, path[step], variance_draws, setting.seed, step);
+    squares += (carried * draws).colwise().squaredNorm().transpose();
+    if (transport == Transport::none) continue;
+    rung.jacobian(path[step], jacobian, 0.0);
+    carried += step_size * carried * jacobian;
+  }
+  squares *= step_size * step_size / static_cast<double>(training.batch);
+  return sample_moments(squares, setting.false_alarm).mean.front();
+}
+
+// Means at the end with the drift of second order.
+std::vector<Quantity> predicted_means(const OdeLimit& training, const AnyRung<double>& rung,
+                                      Index batch, double step_size, const Setting& setting) {
+  std::uint64_t step = 0;
+  const DrawCovariance covariance = [&](const Vector<double>& x) -> Matrix<double> {
+    const Matrix<double> draws = sampled_deviations(rung, x, variance_draws, setting.seed, step++);
+    return draws * draws.transpose() / static_cast<double>(variance_draws);
+  };
+  const Moments moments =
+      predict_moments(rung, rung.initial, step_size, batch, {training.steps}, covariance).front();
+  std::vector<Quantity> values;
+  for (const Index component : training.components) values.emplace_back(moments.mean[component]);
+  return values;
+}
+
+Quantity order_of_descent(const OdeLimit& training, const Solved& flow) {
+  std::vector<double> step_sizes;
+  std::vector<Quantity> errors;
+  for (std::uint64_t halvings = 0; halvings < 5; ++halvings) {
+    const double factor = std::ldexp(1.0, static_cast<int>(halvings));
+    WalkRequest request;
+    request.step_size = training.step_size / factor;
+    request.steps = training.steps << halvings;
+    request.save_steps = {request.steps};
+    request.keep_states = true;
+    const Vector<double> end =
+        walk(training.rung, training.rung.initial, request).front().states.front();
+    step_sizes.push_back(request.step_size);
+    errors.push_back(flow.at(0, [&](const Vector<double>& limit) { return (end - limit).norm(); }));
+  }
+  return order_in(step_sizes, errors);
+}
+
+void judge_means(const OdeLimit& training, const AnyRung<double>& rung, const Solved& flow,
+                 std::vector<Quantity> measured, const std::vector<Quantity>& noisier,
+                 double spread, const Setting& setting, Examination& it) {
+  const double eta = training.step_size;
+  const Index noisy = training.batch / fewer;
+  const std::vector<Quantity> claimed =
+      predicted_means(training, rung, training.batch, eta, setting);
+  const std::vector<Quantity> at_noisy = predicted_means(training, rung, noisy, eta, setting);
+  std::vector<double> scales;
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < claimed.size(); ++i) {
+    // What is neglected is of order (eta/B)^2.
+    const Quantity change = (noisier[i] - at_noisy[i]) - (measured[i] - claimed[i]);
+    measured[i].add(
+        ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer * fewer - 1)));
+    const Index component = training.components[i];
+    const double step_error = std::fabs(claimed[i].value() - flow.state(0)[component]);
+    scales.push_back(std::max(step_error, spread));
+    places.push_back(rung.state_names.at(static_cast<std::size_t>(component)));
+  }
+  it.judge(Comparison{.kind = EvidenceKind::statistical,
+                      .what = "mean over runs",
+                      .measured = std::move(measured),
+                      .predicted = claimed,
+                      .scale = scales,
+                      .mistakes = {{.control = "learning-rate",
+                                    .predicts =
+                                        [&](const auto&) {
+                                          return predicted_means(training, rung, training.batch,
+                                                                 1.1 * eta, setting);
+                                        }}},
+                      .places = places});
+}
+
+void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Setting& setting,
+                        Examination& it) {
+  const AnyRung<double> rung = with_jacobian(training.rung);
+  const double eta = training.step_size;
+  const auto predicted = [&](double step_size, Transport transport) {
+    return predicted_variance(training, rung, step_size, transport, setting);
+  };
+  const Quantity claimed = predicted(eta, Transport::by_jacobian);
+  std::vector<Quantity> measured = measured_moments(training, training.batch, 0, setting);
+  std::vector<Quantity> noisier =
+      measured_moments(training, training.batch / fewer, 1U << 24U, setting);
+  Quantity variance = measured.back();
+  measured.pop_back();
+  // What is neglected is a share of order eta/B.
+  const Quantity change = noisier.back() * Quantity(1.0 / fewer) - variance;
+  noisier.pop_back();
+  if (!measured.empty()) {
+    judge_means(training, rung, flow, measured, noisier, std::sqrt(claimed.value()), setting, it);
+  }
+  variance.add(ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer - 1)));
+  it.judge(Comparison{
+      .kind = EvidenceKind::statistical,
+      .what = "variance over runs, summed over the state",
+      .measured = {variance},
+      .predicted = {claimed},
+      .mistakes = {{.control = "learning-rate",
+                    .predicts =
+                        [&](const auto&) {
+                          return std::vector{predicted(1.1 * eta, Transport::by_jacobian)};
+                        }},
+                   {.control = "no-transport",
+                    .predicts =
+                        [&](const auto&) { return std::vector{predicted(eta, Transport::none)}; }}},
+      .detail = fmt::format("{} runs at B = {}", setting.draws(training.runs), training.batch)});
+}
+
+}  // namespace
+
+std::vector<DeclaredHypothesis> ode_limit_hypotheses() {
+  return {"small steps", "independent minibatches",
+          by_construction("a fixed time", "all step sizes are compared at one time")};
+}
+
+std::vector<Control> ode_limit_controls() {
+  return {{"exponent", "an error of order 1.1 in eta claimed for descent"},
+          {"learning-rate", "moments predicted with a learning rate 10 % too large"},
+          {"no-transport", "noise of all steps added up without the Jacobian that carries it on"}};
+}
+
+void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examination& it) {
+  const double end = training.step_size * static_cast<double>(training.steps);
+  const Solved flow(training.rung, {end}, solve_tolerance);
+  Matrix<double> jacobian;
+  double steepest = 0;
+  for (const Vector<double>& x : {training.rung.initial, flow.state(0)}) {
+    with_jacobian(training.rung).jacobian(x, jacobian, 0.0);
+    steepest = std::max(steepest, jacobian.norm());
+  }
+  it.require("small steps", 1 - training.step_size * steepest,
+             fmt::format("eta |J| = {:.3g} at most, at the start and the end, has to stay below 1",
+                         training.step_size * steepest));
+  it.require("independent minibatches", -training.repetition,
+             fmt::format("repeated with probability {:.3g}", training.repetition));
+  it.judge(Comparison{.what = "order of |descent - flow| in eta",
+                      .measured = {order_of_descent(training, flow)},
+                      .predicted = {1.0},
+                      .mistakes = {predicts("exponent", 1.1)}});
+  judge_fluctuations(training, flow, setting, it);
+}
+
+}  // namespace popgrad::theorems

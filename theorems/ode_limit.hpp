@@ -1,0 +1,34 @@
+#pragma once
+/// The passage from SGD to the population flow, checked in the same way for every model.
+///
+/// Descent with step eta on the expected gradient is off the flow by O(eta); SGD fluctuates about
+/// descent with the mean and covariance of popgrad/moments.hpp, which neglect O((eta/B)^2) and a
+/// relative O(eta/B). What they neglect is measured at an eighth of the batch, where it is 64 and 8
+/// times as large.
+
+#include "popgrad/rung.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems {
+
+/// A model's training, small enough that its moments can be followed.
+struct OdeLimit {
+  AnyRung<double> rung;       ///< expected field and `sample_rhs`
+  double step_size = 0;       ///< eta, the largest that is compared
+  std::uint64_t steps = 0;    ///< to the time at which all are compared
+  Index batch = 2;            ///< B, a multiple of 8
+  std::uint32_t runs = 2000;  ///< of each of two ensembles, for Setting::draws
+  /// Of the state, whose means are looked at; empty where `sample_rhs` is biased.
+  std::vector<Index> components;
+  /// Probability that a step takes the minibatch of the step before; breaks independence.
+  double repetition = 0;
+};
+
+/// Hypotheses that every ode limit has.
+std::vector<DeclaredHypothesis> ode_limit_hypotheses();
+/// exponent, learning-rate, no-transport.
+std::vector<Control> ode_limit_controls();
+/// Requires the hypotheses and judges order, means and spread.
+void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examination& it);
+
+}  // namespace popgrad::theorems
