@@ -119,7 +119,7 @@ void judge_first_fall(const ReducedFlow<double>& flow, Examination& it) {
     return variance(v.cwiseProduct(v) / flow.instance().tau);
   };
   double t = 1 / slope.cwiseAbs().maxCoeff();
-  while (parted(t) > 1e-5) t /= 2;
+  while (parted(t) > 1e-8) t /= 2;
   const std::vector<double> times{t, t / 2};
   const Solved early(rung, {times.rbegin(), times.rend()}, 1e-12);
   const double even = std::log(static_cast<double>(rung.dimension));
