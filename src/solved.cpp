@@ -74,7 +74,8 @@ Quantity extremum_along(const AnyRung<double>& rung, double end, double toleranc
   const Extremum loose = largest(reach_end(watched, request));
   // Twice the gap: the parabola is itself an estimate.
   return {sign * sharp.value,
-          {ErrorPart::solver(sharp.value, loose.value), ErrorPart::between_points(2 * sharp.gap)}};
+          {ErrorPart::solver(sharp.value, loose.value), ErrorPart::between_points(2 * sharp.gap),
+           ErrorPart::rounding(static_cast<double>(rung.dimension), sharp.value)}};
 }
 
 }  // namespace

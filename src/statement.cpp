@@ -128,7 +128,8 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
   } catch (const std::invalid_argument&) {
     throw;  // the user's input, not the statement
   } catch (const std::exception& error) {
-    finding.verdict = Verdict::inconclusive;
+    finding.verdict =
+        finding.examination.broken() != nullptr ? Verdict::not_applicable : Verdict::inconclusive;
     finding.failure = error.what();
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;

@@ -23,7 +23,28 @@ struct Knob {
   /// The hypothesis that every value in [low, high] but `usual` violates, the more the farther from
   /// `usual`; empty: all values lie within the hypotheses, and `falsify` may choose any.
   std::string_view breaks = {};
+
+  /// The same knob, every value of which but `usual` breaks the hypothesis.
+  [[nodiscard]] constexpr Knob breaking(std::string_view hypothesis) const {
+    Knob broken = *this;
+    broken.breaks = hypothesis;
+    return broken;
+  }
 };
+
+/// Name, meaning, lowest, highest and usual value.
+constexpr Knob linear_knob(std::string_view name, std::string_view meaning, double low, double high,
+                           double usual) {
+  return {name, meaning, low, high, usual, Spacing::linear};
+}
+constexpr Knob logarithmic_knob(std::string_view name, std::string_view meaning, double low,
+                                double high, double usual) {
+  return {name, meaning, low, high, usual, Spacing::logarithmic};
+}
+constexpr Knob whole_knob(std::string_view name, std::string_view meaning, double low, double high,
+                          double usual) {
+  return {name, meaning, low, high, usual, Spacing::whole};
+}
 
 /// The value at `fraction` in [0, 1] of the way from low to high.
 double value_at(const Knob& knob, double fraction);

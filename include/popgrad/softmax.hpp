@@ -54,6 +54,22 @@ T softmax_entropy(const Vector<T>& x) {
   return log(total) - moment / total;
 }
 
+/// Its gradient, dH/dx_i = -p_i (ln p_i + H).
+template <Transcendental T>
+Vector<T> softmax_entropy_gradient(const Vector<T>& x) {
+  using std::log;
+  Vector<T> weights;
+  shifted_exponentials(x, weights);
+  const T total = weights.sum();
+  const T entropy = softmax_entropy(x);
+  Vector<T> gradient(x.size());
+  for (Index i = 0; i < x.size(); ++i) {
+    const T share = weights[i] / total;
+    gradient[i] = share > T(0) ? T(-share * (log(share) + entropy)) : T(0);
+  }
+  return gradient;
+}
+
 /// Pearson correlation of two vectors (n >= 2); 0/0 where one of them is constant.
 template <class T>
 T correlation(const Vector<T>& x, const Vector<T>& y) {

@@ -205,7 +205,7 @@ std::string hypothesis_table(const Verification& v) {
     for (const Hypothesis& h : finding.examination.hypotheses) {
       text += fmt::format(
           "  {:<{}}  {:<9}  {:<15}  {:>10}  {}\n", h.text, width, word_of(h.met), name_of(h.basis),
-          std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin), h.by_how_much);
+          std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin + 0.0), h.by_how_much);
     }
   }
   return text;

@@ -12,12 +12,11 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using namespace command_line;
 
-namespace {}  // namespace
-
 TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
   const Folder folder;
   const std::string broken = folder.file("broken.json", "{\"mu\": [1, 2");
   const std::string twice = folder.file("twice.json", "{\"mu\": [1], \"mu\": [2]}");
+  const std::string mu = folder.file("mu.json", "{\"mu\": [1, 2], \"v0\": 0.1}");
   const std::string unknown = folder.file("unknown.json", "{\"mew\": [1]}");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"run joma reduced --digits 5", "--digits 5 must be 16"},
@@ -32,6 +31,15 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"run jomma reduced", "did you mean 'joma'"},
       {"run joma reducd", "did you mean 'reduced'"},
       {"verify joma.salient-frst", "did you mean 'joma.salient-first'"},
+      {"verify joma.entropy-bounce --set tua=3", "did you mean 'tau'"},
+      {"verify joma.entropy-bounce --set tau", "must be KNOB=VALUE"},
+      {"verify joma.entropy-bounce --set tau=many", "must end in a finite number"},
+      {"verify joma.entropy-bounce --set tau=1e9", "must be a number in [0.7, 8]"},
+      {"verify joma.entropy-bounce --set tokens=2.5", "must be a whole number in [2, 10]"},
+      {"verify joma.entropy-bounce --instance " + unknown, "did you mean 'mu'"},
+      {"verify joma.entropy-bounce scb.reduction --instance " + mu, "of one model only"},
+      {"verify joma.entropy-bounce --seeds 3 --instance " + mu, "exclude each other"},
+      {"verify joma.ode-limit --instance " + mu, "makes its own instances"},
       {"run joma reduced --tempratur 2", "did you mean '--temperature'"},
       {"run joma reduced --length 3", "not read by this rung"},
       {"run joma reduced --instance " + broken, "line 1"},
@@ -52,6 +60,44 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
     CHECK(answer.out.find(expected) != std::string::npos);
     CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
   }
+}
+
+TEST_CASE("cli: a verdict on the user's own instance names the hypothesis that it breaks",
+          "[cli]") {
+  const Folder folder;
+  const std::string inside = folder.file("in.json", "{\"mu\": [1, 2, 3], \"v0\": 0.1, \"tau\": 3}");
+  const std::string outside = folder.file("out.json", "{\"mu\": [1, 2, 3], \"v0\": 1.5}");
+  const std::string json = folder.file("verdict.json", "");
+  const Answer holds =
+      popgrad("verify joma.entropy-bounce --instance " + inside + " --json " + json);
+  CAPTURE(holds.out);
+  CHECK(holds.status == 0);
+  const Json statement = Json::parse(content(json))["statements"][0];
+  CHECK(statement["verdict"] == "holds");
+  CHECK(statement["parameters"]["mu"] == Json({1.0, 2.0, 3.0}));
+  const Json hypothesis = statement["hypotheses"][2];
+  CHECK(hypothesis["text"] == "0 <= v0 < mu_j");
+  CHECK(hypothesis["met"] == "yes");
+  CHECK(hypothesis["known"] == "evaluated");
+  CHECK(hypothesis["margin"].get<double>() == Approx(0.1));
+  const Answer broken = popgrad("verify joma.entropy-bounce --instance " + outside);
+  CAPTURE(broken.out);
+  CHECK(broken.status == 0);
+  CHECK(broken.out.find("not applicable: '0 <= v0 < mu_j' is not met: v0 = 1.5, least mu = 1") !=
+        std::string::npos);
+}
+
+TEST_CASE("cli: a survey tells shares of instances and the power of controls", "[cli]") {
+  const Folder folder;
+  const std::string json = folder.file("survey.json", "");
+  const Answer answer = popgrad("verify joma.entropy-bounce --seeds 50 --json " + json);
+  CAPTURE(answer.out);
+  CHECK(answer.status == 0);
+  const Json statement = Json::parse(content(json))["statements"][0];
+  CHECK(statement["instances"]["examined"] == 50);
+  CHECK(statement["instances"]["holds"].get<int>() > 45);
+  CHECK(statement["instances"]["violated"] == 0);
+  for (const Json& control : statement["controls"]) CHECK(control["power"].get<double>() > 0.9);
 }
 
 TEST_CASE("cli: the blow-up is an event, in double and in fifty digits", "[cli][slow]") {

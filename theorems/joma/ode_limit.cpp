@@ -6,7 +6,8 @@
 // Hypotheses H1 small steps; H2 independent minibatches; H3 a fixed time; H4 smooth phi
 // Check      order of |descent - flow| in eta; means and summed variance of SGD against their
 //            second-order prediction (theorems/ode_limit.hpp)
-// Controls   order 1.1 claimed; a learning rate 10 % too large; noise not carried on by the Jacobian
+// Controls   order 1.1 claimed; a learning rate 10 % too large; noise added up without transport
+//            by the Jacobian
 // Uses       rungs sgd, gd, flow; moments
 
 #include <cmath>
