@@ -32,6 +32,7 @@ add_custom_command(
 # in the place of the compiler's own in a copy of the compile commands. Where the language has modules,
 # clang-tidy 14 reads the text of every header once more; we have none.
 set(lint_flags -Xclang -fno-cxx-modules)
+list(JOIN lint_flags " " lint_flags_text)
 set(lint_headers ${lint_folder}/precompiled.pch)
 set(defines $<TARGET_PROPERTY:popgrad,COMPILE_DEFINITIONS>)
 set(includes $<FILTER:$<TARGET_PROPERTY:popgrad,INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>)
@@ -45,7 +46,7 @@ add_custom_command(
 set(lint_commands ${lint_folder}/compile_commands.json)
 add_custom_target(popgrad_lint_commands
   COMMAND sed -E -e "s| -fpch-preprocess||g"
-          -e "s|-Winvalid-pch -include [^ ]+/cmake_pch.hxx|-Xclang -fno-cxx-modules -include-pch ${lint_headers}|g"
+          -e "s|-Winvalid-pch -include [^ ]+/cmake_pch.hxx|${lint_flags_text} -include-pch ${lint_headers}|g"
           ${CMAKE_BINARY_DIR}/compile_commands.json > ${lint_commands}
   DEPENDS ${lint_headers}
   VERBATIM)

@@ -1,6 +1,10 @@
 #include "cli/command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
 
 namespace popgrad::cli {
 
@@ -72,7 +76,16 @@ Option Command::add_option(const std::string& names, int& target, const std::str
 
 Option Command::add_option(const std::string& names, std::uint64_t& target,
                            const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  // strtoull takes -1 for the largest number, and what is too large as well.
+  const auto is_whole = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end) return {};
+    return fmt::format("{} must be a whole number from 0 to {}", text,
+                       std::numeric_limits<std::uint64_t>::max());
+  };
+  return Option(app_->add_option(names, target, help)->check(is_whole));
 }
 
 Option Command::add_option(const std::string& names, std::optional<std::int64_t>& target,

@@ -233,7 +233,7 @@ Action add_ladder(CommandLine& app, const Words& words) {
   return [command, o, words]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
-    refuse_options(*command, {"--save-at", "--digits", "--states", "--audit"},
+    refuse_options(*command, {"--save-at", "--digits", "--states"},
                    "has no meaning here: a ladder is measured in double, at equally spaced times");
     return execute(*o, words);
   };

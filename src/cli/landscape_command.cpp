@@ -405,20 +405,19 @@ Action add_landscape(CommandLine& app, const Words& words) {
     const Model& model = find_model("topic");
     if (sliced) {
       check_meaning(*command, find_rung(model, o->around));
-      refuse_options(
-          *command,
-          {"--runs", "--save", "--save-at", "--digits", "--states", "--audit", "--no-events"},
-          "has no meaning here: a slice is taken around one end, in double");
+      refuse_options(*command,
+                     {"--runs", "--save", "--save-at", "--digits", "--states", "--no-events"},
+                     "has no meaning here: a slice is taken around one end, in double");
       refuse_options(*command, {"--at", "--grid", "--alpha", "--beta", "--tolerance"},
                      "is for the landscape of (alpha, beta); leave out --around");
       const Parameters p = gather_parameters(*o->common, model, o->around);
       return slices(*o, p);
     }
-    refuse_options(*command,
-                   {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--runs",
-                    "--save", "--save-at", "--method", "--rtol", "--atol", "--digits", "--states",
-                    "--audit", "--no-events"},
-                   "is for the training of --around RUNG; give that as well");
+    refuse_options(
+        *command,
+        {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--runs", "--save",
+         "--save-at", "--method", "--rtol", "--atol", "--digits", "--states", "--no-events"},
+        "is for the training of --around RUNG; give that as well");
     // Of the model only what makes the law, and the value.
     Parameters p("topic");
     if (!o->common->instance.empty()) {

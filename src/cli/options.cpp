@@ -85,8 +85,6 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Words&
   command.add_option("--jobs", o->jobs,
                      "threads of an ensemble; results do not depend on it (0: all)");
   command.add_flag("--states", o->states, "write the state as well, not only observables");
-  command.add_flag("--audit", o->audit,
-                   "of a flow: which hypotheses it meets, which conclusions it shows");
   command.add_flag(
       "--no-events", o->no_events,
       "do not look for events and regimes, which take a second, looser solve of a flow");
@@ -200,12 +198,6 @@ void check_meaning(const Command& command, const RungInfo& rung) {
   if (given("--momentum") && command.get_option("--optimiser").as<std::string>() != "momentum") {
     reject("popgrad", "--momentum", command.get_option("--momentum").as<std::string>(),
            "belongs to --optimiser momentum; give that as well");
-  }
-  const int of_audit =
-      command.get_option("--digits").count() > 0 ? command.get_option("--digits").as<int>() : 16;
-  if (given("--audit") && (steps || of_audit > 16)) {
-    reject("popgrad", "--audit", "given",
-           "is for flows in double; leave out --digits, take a flow");
   }
   if (given("--save") && given("--save-at")) {
     reject("popgrad", "--save", command.get_option("--save").as<std::string>(),

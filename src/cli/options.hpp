@@ -26,7 +26,6 @@ struct CommonOptions {
   int digits = 16;
   int jobs = 0;
   bool states = false;
-  bool audit = false;
   bool no_events = false;
   bool quiet = false;
   /// Model parameters given as flags, by name.

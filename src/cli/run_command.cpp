@@ -143,11 +143,8 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       return finish(record, options, words);
     }
     record.runs = {flow_with_events<double>(options, model, info, rung, earlier, report)};
-    if (options.audit || parameters.has("corpus")) {
+    if (parameters.has("corpus")) {
       record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
-      if (!record.audit && options.audit) {
-        reject(model.name() + " " + info.name, "--audit", "given", "this rung has no audit");
-      }
     }
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);

@@ -317,8 +317,7 @@ Action add_sweep(CommandLine& app, const Words& words) {
   return [command, o, words]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
-    refuse_options(*command,
-                   {"--save", "--save-at", "--digits", "--states", "--audit", "--no-events"},
+    refuse_options(*command, {"--save", "--save-at", "--digits", "--states", "--no-events"},
                    "has no meaning here: a sweep keeps the ends of runs, in double");
     check_meaning(*command, find_rung(find_model(o->common->model), o->rung));
     return execute(*o, words);

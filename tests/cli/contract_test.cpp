@@ -40,6 +40,8 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"verify joma.entropy-bounce scb.reduction --instance " + mu, "of one model only"},
       {"verify joma.entropy-bounce --seeds 3 --instance " + mu, "exclude each other"},
       {"verify joma.ode-limit --instance " + mu, "makes its own instances"},
+      {"verify joma.entropy-bounce --seed -1", "-1 must be a whole number from 0"},
+      {"verify joma.entropy-bounce --seed 99999999999999999999", "must be a whole number from 0"},
       {"run joma reduced --tempratur 2", "did you mean '--temperature'"},
       {"run joma reduced --length 3", "not read by this rung"},
       {"run joma reduced --instance " + broken, "line 1"},
