@@ -70,7 +70,12 @@ int execute(const ReportOptions& o, const Words& words) {
   ReportContent report;
   report.command = command_line(words);
   report.versions = versions();
-  report.verification = verification_of(o.verification, chosen, report.command);
+  VerificationOptions defaults = o.verification;
+  defaults.seeds = 0;
+  report.verification = verification_of(defaults, chosen, report.command);
+  if (o.verification.seeds > 0 && !interrupted()) {
+    report.survey = verification_of(o.verification, chosen, report.command);
+  }
   const TemporaryFolder scratch(fs::temp_directory_path(), "popgrad-report");
   if (!o.no_ladders && !interrupted()) {
     CommonOptions common;
@@ -143,6 +148,7 @@ Action add_report(CommandLine& app, const Words& words) {
   Command* command = app.add_subcommand(
       "report", "verdicts, ladders, figures and errata as one page that a person can read");
   add_verification_options(*command, o->verification);
+  add_survey_options(*command, o->verification);
   command->add_option("-o,--output", o->output, "the page, .html").required();
   command
       ->add_option("--figures", o->figures,

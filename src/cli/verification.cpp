@@ -96,6 +96,9 @@ void add_instance_options(Command& command, VerificationOptions& options) {
   command.add_option("--set", options.knobs,
                      "KNOB=VALUE of the instances that a statement makes (repeatable; see 'popgrad "
                      "list')");
+}
+
+void add_survey_options(Command& command, VerificationOptions& options) {
   command
       .add_option("--seeds", options.seeds,
                   "examine so many drawn instances and tell shares and the power of each control")

@@ -23,8 +23,10 @@ struct VerificationOptions {
 
 /// The statements, --data, --seed, --jobs, --full, --quiet.
 void add_verification_options(Command& command, VerificationOptions& options);
-/// --instance, --set, --seeds, --seconds.
+/// --instance, --set.
 void add_instance_options(Command& command, VerificationOptions& options);
+/// --seeds, --seconds.
+void add_survey_options(Command& command, VerificationOptions& options);
 
 /// Examines the statements one after the other with a progress bar; after a Ctrl-C those that are
 /// done. Throws InputError if the data or the instance cannot be read, or a knob is not one.

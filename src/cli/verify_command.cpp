@@ -67,6 +67,7 @@ Action add_verify(CommandLine& app, const Words& words) {
   Command* command = app.add_subcommand("verify", "verdicts on statements, each with its controls");
   add_verification_options(*command, o->verification);
   add_instance_options(*command, o->verification);
+  add_survey_options(*command, o->verification);
   command->add_option("--json", o->json, "write the findings as JSON (- is standard output)");
   command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");

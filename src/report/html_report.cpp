@@ -63,14 +63,12 @@ std::string details(const Finding& f) {
   text += "</p>\n";
   if (!s.hypotheses.empty()) {
     text += "<h4>Hypotheses</h4>\n<ul>\n";
-    for (const DeclaredHypothesis& hypothesis : s.hypotheses) {
-      text += fmt::format("<li>{}</li>\n", html_text(hypothesis.text));
-    }
     for (const Hypothesis& h : f.examination.hypotheses) {
-      text += fmt::format("<li>{}: {}{}</li>\n", html_text(h.text),
-                          h.met == Truth::yes  ? "met"
-                          : h.met == Truth::no ? "not met"
-                                               : "undecided",
+      const char* const met = h.basis == Basis::assumed ? "not tested"
+                              : h.met == Truth::yes     ? "met"
+                              : h.met == Truth::no      ? "not met"
+                                                        : "undecided";
+      text += fmt::format("<li>{}: {} ({}){}</li>\n", html_text(h.text), met, name_of(h.basis),
                           h.by_how_much.empty() ? "" : "; " + html_text(h.by_how_much));
     }
     text += "</ul>\n";
@@ -112,6 +110,36 @@ std::string details(const Finding& f) {
                         html_text(json_text(f.examination.parameters)));
   }
   return text + "</details>\n";
+}
+
+std::string power_section(const Verification& v) {
+  std::string text =
+      "<h2 id=\"power\">Power of the checks</h2>\n<p>Each statement on instances that its knobs "
+      "and "
+      "seeds draw: on how many it holds, and the share of the applicable ones on which each of its "
+      "deliberate mistakes is refuted.</p>\n";
+  HtmlTable table("Drawn instances", {"statement", "instances", "hold", "violated", "inconclusive",
+                                      "not applicable", "power of each control", "seconds"});
+  for (std::size_t i = 0; i < v.surveys.size(); ++i) {
+    if (v.findings[i].lacks_data) continue;
+    const Statement& s = *v.findings[i].statement;
+    const Survey& found = v.surveys[i];
+    std::string powers;
+    for (const Control& control : s.controls) {
+      powers += fmt::format("{}{} {:.2f}", powers.empty() ? "" : ", ", control.name,
+                            found.power(control.name));
+    }
+    table.cell(fmt::format("<a href=\"#{}\"><code>{}</code></a>", anchor(s), html_text(s.id)))
+        .number(static_cast<double>(found.instances), "{:.0f}")
+        .number(static_cast<double>(found.holds), "{:.0f}")
+        .number(static_cast<double>(found.violated), "{:.0f}")
+        .number(static_cast<double>(found.inconclusive), "{:.0f}")
+        .number(static_cast<double>(found.not_applicable), "{:.0f}")
+        .cell(html_text(powers))
+        .number(found.seconds, "{:.1f}")
+        .end_row();
+  }
+  return text + table.html(true);
 }
 
 std::string picture(const ReportPicture& p) {
@@ -208,6 +236,8 @@ std::string html_report(const ReportContent& report) {
       "<header><h1>popgrad: theorems on how transformers train, checked</h1>\n<nav "
       "aria-label=\"Sections\"><ul><li><a href=\"#main\">Verdicts</a></li><li><a "
       "href=\"#evidence\">Evidence</a></li>";
+  const bool surveyed = !report.survey.surveys.empty();
+  if (surveyed) body += "<li><a href=\"#power\">Power</a></li>";
   if (!report.ladders.empty()) body += "<li><a href=\"#ladders\">Ladders</a></li>";
   if (!report.regimes.empty()) body += "<li><a href=\"#regimes\">Regimes</a></li>";
   if (!report.figures.empty()) body += "<li><a href=\"#figures\">Figures</a></li>";
@@ -217,6 +247,7 @@ std::string html_report(const ReportContent& report) {
                       verdicts(v));
   body += "<h2 id=\"evidence\">Evidence</h2>\n";
   for (const Finding& finding : v.findings) body += details(finding);
+  if (surveyed) body += power_section(report.survey);
   if (!report.ladders.empty()) body += ladders(report.ladders);
   if (!report.regimes.empty()) body += regimes_section(report.regimes);
   if (!report.figures.empty()) {

@@ -35,6 +35,7 @@ struct ReportContent {
   std::string command;
   std::vector<std::pair<std::string, std::string>> versions;  ///< name, version
   Verification verification;
+  Verification survey;  ///< of drawn instances; without findings: none was asked for
   std::vector<ReportLadder> ladders;
   std::vector<ReportRegimes> regimes;
   std::vector<ReportPicture> figures;
