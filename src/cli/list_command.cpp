@@ -54,6 +54,13 @@ void list_statements() {
     for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
     fmt::print("  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper, kinds,
                s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
+    for (const DeclaredHypothesis& h : s.hypotheses) {
+      fmt::print("  {:<28} hypothesis: {} ({})\n", "", h.text, name_of(h.basis));
+    }
+    if (!s.reads.empty()) {
+      fmt::print("  {:<28} --instance FILE: parameters of {} {}\n", "",
+                 s.id.substr(0, s.id.find('.')), s.reads);
+    }
     for (const Knob& knob : s.knobs) {
       fmt::print("  {:<28} {} {:g} to {:g}, usually {:g}: {}{}\n", "", knob.name, knob.low,
                  knob.high, knob.usual, knob.meaning,
