@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <stdexcept>
 
-#include "popgrad/fit.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/joint_direction.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/scalar/dual.hpp"
 #include "theorems/joma/knobs.hpp"
 
 namespace popgrad::theorems::joma {
@@ -43,130 +43,84 @@ SymbolicTraining symbolic_training(Attention attention, Index tokens, Index unit
   return s;
 }
 
-FeatureMap<double> feature_map(const Setting& setting, Index count, Examination& result) {
-  FeatureMap<double> map;
+Truth is_conserved(const SymbolicTraining& training, const Vector<Expression>& entries) {
+  Matrix<Expression> rates(entries.size(), 1);
+  for (Index l = 0; l < entries.size(); ++l) {
+    rates(l, 0) = rate_along(entries[l], training.unknowns, training.rates);
+  }
+  return vanishes(rates);
+}
+
+namespace {
+
+// Unit vectors of R^4 have cosines of mean square 1/4; a mixture of their Gram matrix with the
+// identity is a Gram matrix again.
+Matrix<double> overlapping_gram(Index count, double cosine, std::uint64_t seed) {
+  constexpr Index dimension = 4;
+  Stream stream(seed, stream_of_drawn_instances, 0);
+  Matrix<double> u(dimension, count);
+  for (double& entry : u.reshaped()) entry = stream.normal();
+  u.colwise().normalize();
+  Matrix<double> gram = 2 * cosine * (u.transpose() * u);
+  gram.diagonal().setOnes();
+  return gram;
+}
+
+}  // namespace
+
+ClassInstance<double> training_instance(const Setting& setting, Attention attention,
+                                        double enlarged) {
+  if (setting.instance != nullptr) return class_instance<double>(*setting.instance, setting.seed);
+  Parameters p("joma");
+  p.set("law", setting.count(law) == 0 ? "gaussian" : "uniform");
+  p.set("phi", setting.count(activation) == 0 ? "linear" : "gelu");
+  p.set("units", fmt::format("{}", setting.count(hidden_units)));
+  ClassInstance<double> instance = class_instance<double>(p, setting.seed);
+  instance.attention = attention;
+  instance.temperature = setting.value(attention_temperature);
+  instance.weights *= enlarged;
+  instance.logits *= enlarged;
   if (const double cosine = setting.value(overlap); cosine > 0) {
-    // Unit vectors of R^4 have cosines of mean square 1/4; a mixture of their Gram matrix with the
-    // identity is a Gram matrix again.
-    constexpr Index dimension = 4;
-    Stream stream(setting.seed, stream_of_drawn_instances, 0);
-    Matrix<double> u(dimension, count);
-    for (double& entry : u.reshaped()) entry = stream.normal();
-    u.colwise().normalize();
-    map.gram = 2 * cosine * (u.transpose() * u);
-    map.gram.diagonal().setOnes();
-    result.hypotheses.push_back(
-        {"orthonormal embeddings", Truth::no, fmt::format("cosines of order {}", cosine)});
+    instance.features.gram = overlapping_gram(instance.weights.rows(), cosine, setting.seed);
   }
   if (const double share = setting.value(normalisation); share > 0) {
-    map.normalise = true;
-    map.share = share;
-    result.hypotheses.push_back(
-        {"f is not l2-normalised", Truth::no, fmt::format("share {} of |f|", share)});
+    instance.features.normalise = true;
+    instance.features.share = share;
   }
-  return map;
+  return instance;
 }
 
-Drift drift_along_flow(const ClassInstance<double>& instance, double end, double tolerance) {
-  SolveRequest<double> request;
-  request.end = end;
-  request.save_at = equally_spaced(0.0, end, 21);
-  request.relative_tolerance = tolerance;
-  request.absolute_tolerance = tolerance;
-  request.find_events = false;
-  request.keep_states = true;
-  const PopulationFlow<double> flow(instance);
-  const Trajectory<double> run = solve(forget_type(flow), request);
-  if (!run.outcome.usable()) return {std::nan(""), 0};
-  Drift drift;
-  for (std::size_t k = 0; k < run.rows.size(); ++k) {
-    drift.largest = std::max(drift.largest, run.rows[k][1]);
-    drift.size = std::max(drift.size, flow.logits(run.states[k]).cwiseAbs().maxCoeff());
-  }
-  if (instance.attention == Attention::linear) drift.size *= drift.size;
-  return drift;
+void require_hypotheses(const ClassInstance<double>& instance, Attention attention,
+                        const char* attention_text, Examination& it) {
+  it.require(attention_text, instance.attention == attention ? Truth::yes : Truth::no,
+             "of the instance: attention");
+  const Matrix<double>& gram = instance.features.gram;
+  const double cosine =
+      gram.size() == 0
+          ? 0.0
+          : (gram - Matrix<double>::Identity(gram.rows(), gram.cols())).cwiseAbs().maxCoeff();
+  it.require("orthonormal embeddings", -cosine, fmt::format("largest |cosine| {:.3g}", cosine));
+  const double share = instance.features.normalise ? instance.features.share : 0.0;
+  it.require("f is not l2-normalised", -share, fmt::format("share {:.3g} of |f|", share));
 }
 
-double drift_along_descent(const ClassInstance<double>& instance, double end, double step) {
-  const PopulationFlow<double> flow(instance);
-  Vector<double> x = flow.initial();
+double time_unit(const PopulationFlow<double>& flow) {
+  using Moving = Dual<double>;
+  const Vector<double> x = flow.initial();
   Vector<double> slope(x.size());
-  const auto steps = static_cast<long>(std::llround(end / step));
-  for (long k = 0; k < steps; ++k) {
-    flow.rhs(x, slope, 0.0);
-    x += step * slope;
+  flow.rhs(x, slope, 0.0);
+  Vector<Moving> moving(x.size());
+  for (Index i = 0; i < x.size(); ++i) moving[i] = Moving(x[i], slope[i]);
+  Vector<Moving> bent(x.size());
+  flow.cast<Moving>().rhs(moving, bent, Moving(0.0));
+  double change = 0;
+  for (const Moving& rate : bent) change += rate.slope * rate.slope;
+  double unit = slope.norm() / std::sqrt(change);
+  if (x.norm() > 0) unit = std::min(unit, x.norm() / slope.norm());
+  if (!(unit > 0) || !std::isfinite(unit)) {
+    throw std::runtime_error("the start is at rest, or moves at one rate: nothing to compare");
   }
-  std::vector<double> row(flow.columns().size());
-  flow.observe(x, end, row);
-  return row[1];
-}
-
-double order_of_drift(const ClassInstance<double>& instance, double end,
-                      const std::vector<double>& steps) {
-  std::vector<double> drifts;
-  for (const double step : steps) drifts.push_back(drift_along_descent(instance, end, step));
-  // So little is rounding, which has no order: nothing can be said.
-  const double size = std::max(1.0, instance.logits.cwiseAbs().maxCoeff());
-  constexpr double rounding = 1e4 * std::numeric_limits<double>::epsilon();
-  if (*std::min_element(drifts.begin(), drifts.end()) < rounding * size) return std::nan("");
-  return log_log_slope(steps, drifts);
-}
-
-void examine_drift(const Setting& setting, Attention attention, bool normalised, double enlarged,
-                   Examination& result) {
-  const double temperature = setting.value(attention_temperature);
-  // Either law of the authors, where instances are drawn.
-  const bool uniform = setting.only_what_varies && setting.seed % 2 == 0;
-  const TokenLaw law = uniform ? TokenLaw::uniform : TokenLaw::gaussian;
-  result.parameters = {{"law", uniform ? "uniform" : "gaussian"},
-                       {"attention", attention == Attention::linear ? "linear" : "exp"},
-                       {"temperature", temperature},
-                       {"start", enlarged},
-                       {"units", setting.count(hidden_units)},
-                       {"seed", setting.seed}};
-  ClassInstance<double> linear = invariant_instance(law, setting.seed);
-  linear.attention = attention;
-  linear.temperature = temperature;
-  Parameters p("joma", {{"phi", "gelu"},
-                        {"law", uniform ? "uniform" : "gaussian"},
-                        {"attention", attention == Attention::linear ? "linear" : "exp"},
-                        {"units", fmt::format("{}", setting.count(hidden_units))},
-                        {"temperature", fmt::format("{}", temperature)}});
-  ClassInstance<double> gelu = class_instance<double>(p, setting.seed);
-  FeatureMap<double> map = feature_map(setting, linear.weights.rows(), result);
-  map.normalise = map.normalise || normalised;
-  // A search looks at more instances, for a shorter time.
-  const double end = setting.only_what_varies ? 10.0 : 100.0;
-  for (ClassInstance<double>* instance : {&linear, &gelu}) {
-    instance->features = map;
-    instance->weights *= enlarged;
-    instance->logits *= enlarged;
-    const Drift drift = drift_along_flow(*instance, end, 1e-13);
-    // dopri5 at 1e-13 a step over some hundred steps, relative to z where that exceeds its usual 5.
-    result.evidence.push_back(bounded(
-        EvidenceKind::numerical,
-        fmt::format("drift along flow to t = {}, phi {}", end,
-                    instance == &gelu ? "gelu" : "linear"),
-        drift.largest, allowance(setting, 1e-11 * std::max(1.0, drift.size / 5), drift.size),
-        "100 times the tolerance per step of 1e-13"));
-  }
-  // A drift of the flow itself does not vanish with the step, however little it is.
-  if (setting.slack > 0) return;
-  linear.phi = Activation::gelu;
-  // From large starts the field is steep, up to the square of f and of the weights: the same steps
-  // and times in its own unit, 1 for the authors' start.
-  const Vector<double> gain = (linear.logits / temperature).array().exp();
-  const double f = attention == Attention::exp
-                       ? (gain.asDiagonal() * linear.token_law).colwise().squaredNorm().maxCoeff()
-                       : 1.0;
-  const double steepness =
-      std::max(1.0, f * std::max(1.0, linear.weights.squaredNorm() / (temperature * temperature)));
-  const double unit = 1 / steepness;
-  const double order =
-      order_of_drift(linear, 20.0 * unit, {0.4 * unit, 0.2 * unit, 0.1 * unit, 0.05 * unit});
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "order of the drift of full-batch descent in its step, minus 1",
-      std::fabs(order - 1.0), 0.2, "Euler is of order 1; 0.2 covers the next term at these steps"));
+  return unit;
 }
 
 }  // namespace popgrad::theorems::joma

@@ -1,13 +1,9 @@
 #pragma once
-/// What the three invariant statements share.
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
+/// What the three invariant statements share: generic samples for proofs, training instances, and
+/// the conservation law of linear and exp attention in numbers.
 
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/scalar/expression.hpp"
-#include "popgrad/solve.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::joma {
@@ -27,6 +23,9 @@ struct SymbolicTraining {
 SymbolicTraining symbolic_training(popgrad::joma::Attention attention, Index tokens, Index units,
                                    Index samples, bool normalise);
 
+/// Does every entry have the rate 0 along the field?
+Truth is_conserved(const SymbolicTraining& training, const Vector<Expression>& entries);
+
 inline constexpr Knob attention_temperature{.name = "temperature",
                                             .meaning = "temperature T of the attention",
                                             .low = 0.25,
@@ -39,6 +38,18 @@ inline constexpr Knob hidden_units{.name = "units",
                                    .high = 30,
                                    .usual = 20,
                                    .spacing = Spacing::whole};
+inline constexpr Knob law{.name = "law",
+                          .meaning = "token law of the authors: 0 Gaussian, 1 uniform",
+                          .low = 0,
+                          .high = 1,
+                          .usual = 0,
+                          .spacing = Spacing::whole};
+inline constexpr Knob activation{.name = "activation",
+                                 .meaning = "phi: 0 linear, 1 GELU",
+                                 .low = 0,
+                                 .high = 1,
+                                 .usual = 1,
+                                 .spacing = Spacing::whole};
 inline constexpr Knob overlap{.name = "overlap",
                               .meaning = "root mean square cosine between embeddings",
                               .low = 1e-4,
@@ -54,32 +65,26 @@ inline constexpr Knob normalisation{.name = "normalisation",
                                     .spacing = Spacing::logarithmic,
                                     .breaks = "f is not l2-normalised"};
 
-/// How `count` embeddings lie and how far f is normalised, as the two knobs say; what is broken is
-/// told in `result`.
-popgrad::joma::FeatureMap<double> feature_map(const Setting& setting, Index count,
-                                              Examination& result);
+/// The user's file, or the authors' instance with the knobs above; weights and logits of the latter
+/// begin at `enlarged` times the authors'.
+popgrad::joma::ClassInstance<double> training_instance(const Setting& setting,
+                                                       popgrad::joma::Attention attention,
+                                                       double enlarged);
 
-/// Residual and size of what is conserved along a run.
-struct Drift {
-  double largest = 0;  ///< max over saved times of the column `invariant_residual`
-  double size = 0;     ///< max over saved times and tokens of |z|, of z^2 for linear attention
-};
+/// The three hypotheses, the first of which names the attention (`attention_text`).
+void require_hypotheses(const popgrad::joma::ClassInstance<double>& instance,
+                        popgrad::joma::Attention attention, const char* attention_text,
+                        Examination& it);
 
-/// Along the population flow.
-Drift drift_along_flow(const popgrad::joma::ClassInstance<double>& instance, double end,
-                       double tolerance);
+/// Time in which the state changes by its own size, or its slope by its own, at the first rates:
+///   min(|x|/|x'|, |x'|/|x''|)
+/// Throws std::runtime_error where nothing moves.
+double time_unit(const popgrad::joma::PopulationFlow<double>& flow);
 
-/// The residual after full-batch descent of the given step to the given time.
-double drift_along_descent(const popgrad::joma::ClassInstance<double>& instance, double end,
-                           double step);
-
-/// Slope of ln(drift) against ln(step) over the steps.
-double order_of_drift(const popgrad::joma::ClassInstance<double>& instance, double end,
-                      const std::vector<double>& steps);
-
-/// Drift along the flow for two activations, and its order in the step of descent; weights and
-/// logits begin at `enlarged` times the authors'.
-void examine_drift(const Setting& setting, popgrad::joma::Attention attention, bool normalised,
-                   double enlarged, Examination& result);
+/// Linear or exp attention: growth of z^2 or z along the flow against what the invariant makes of
+/// that of v, and the drift of the invariant under full-batch descent against
+///   eta^2 sum over steps of (z'^2 - sum_k v_k'^2)   or   -(eta^2/2T) sum over steps of sum_k v_k'^2
+/// Controls: weights, unit-short, late-slope.
+void judge_conservation(const popgrad::joma::ClassInstance<double>& instance, Examination& it);
 
 }  // namespace popgrad::theorems::joma

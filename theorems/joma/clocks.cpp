@@ -1,0 +1,129 @@
+#include "theorems/joma/clocks.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/common_error.hpp"
+
+namespace popgrad::theorems::joma {
+namespace {
+
+using namespace popgrad::joma;
+
+ReducedFlow<double> flow_with(ReducedInstance<double> instance, Attention attention) {
+  instance.attention = attention;
+  return ReducedFlow<double>(std::move(instance));
+}
+
+// States of the exp flow at `share` of the times that the softmax flow gives its clock. An error of
+// the time moves the state by its slope.
+std::vector<Quantity> states_of_exp_flow(const ReducedInstance<double>& instance,
+                                         const Solved& softmax, double share, double tolerance) {
+  const ReducedFlow<double> flow = flow_with(instance, Attention::exp);
+  const Index n = flow.dimension();
+  const std::vector<Quantity> clock =
+      softmax.along([n](const Vector<double>& state) { return state[n]; });
+  std::vector<double> times;
+  for (const Quantity& t : clock) times.push_back(share * t.value());
+  const Solved run(forget_type(flow), times, tolerance);
+  Vector<double> slope(n);
+  std::vector<Quantity> states;
+  for (std::size_t save = 0; save < run.size(); ++save) {
+    flow.rhs(run.state(save), slope, 0.0);
+    for (Index i = 0; i < n; ++i) {
+      states.push_back(run.at(save, [i](const Vector<double>& v) { return v[i]; }) +
+                       mapped(clock[save] - Quantity(clock[save].value()), 0, slope[i]));
+    }
+  }
+  return with_common_error(states);
+}
+
+// A sum over the first `tokens` tokens for one unit.
+double sum_of(const ReducedInstance<double>& instance, const Vector<double>& state, Index unit,
+              Index tokens) {
+  double sum = 0;
+  for (Index l = 0; l < tokens; ++l) {
+    const double m = instance.target(l, unit);
+    const double v0 = instance.start(l, unit);
+    const double v = state[l + unit * instance.tokens()];
+    sum += instance.nonlinear ? std::log(std::fabs((m - v0) / (m - v))) : (v - v0) / m;
+  }
+  return sum;
+}
+
+// At every time and unit. What rounding of v does to the logarithms grows like 1/delta.
+std::vector<Quantity> sums(const ReducedInstance<double>& instance, const Solved& run,
+                           Index tokens) {
+  std::vector<Quantity> all;
+  for (Index unit = 0; unit < instance.units(); ++unit) {
+    for (std::size_t save = 0; save < run.size(); ++save) {
+      Quantity sum = run.at(
+          save, [&](const Vector<double>& state) { return sum_of(instance, state, unit, tokens); });
+      for (Index l = 0; l < tokens; ++l) {
+        const double v = run.state(save)[l + unit * instance.tokens()];
+        const double way = instance.target(l, unit) - (instance.nonlinear ? v : 0.0);
+        sum.add(ErrorPart::rounding(2, v / way));
+      }
+      all.push_back(sum);
+    }
+  }
+  return with_common_error(all);
+}
+
+}  // namespace
+
+AnyRung<double> softmax_flow_with_exp_clock(ReducedInstance<double> instance) {
+  const ReducedFlow<double> flow = flow_with(std::move(instance), Attention::softmax);
+  const Index n = flow.dimension();
+  AnyRung<double> rung;
+  rung.dimension = n + 1;
+  rung.initial = Vector<double>::Zero(n + 1);
+  rung.initial.head(n) = flow.initial();
+  rung.rhs = [flow, n, v = Vector<double>(n), slope = Vector<double>(n)](
+                 const Vector<double>& x, Vector<double>& dx, const double& t) mutable {
+    v = x.head(n);
+    flow.rhs(v, slope, t);
+    dx.head(n) = slope;
+    dx[n] = 1 / flow.attention_logits(v).array().exp().sum();
+  };
+  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  return rung;
+}
+
+void judge_orbits(const ReducedInstance<double>& instance, const Solved& softmax, double tolerance,
+                  Examination& it) {
+  std::vector<Quantity> states;
+  for (std::size_t save = 0; save < softmax.size(); ++save) {
+    for (Index i = 0; i < instance.target.size(); ++i) {
+      states.push_back(softmax.at(save, [i](const Vector<double>& v) { return v[i]; }));
+    }
+  }
+  it.judge(Comparison{.what = "states of the softmax flow against those of the exp flow",
+                      .measured = with_common_error(states),
+                      .predicted = states_of_exp_flow(instance, softmax, 1, tolerance),
+                      .mistakes = {{.control = "exp-clock", .predicts = [&](const auto&) {
+                                      return states_of_exp_flow(instance, softmax, 0.9, tolerance);
+                                    }}}});
+}
+
+void judge_sums(const ReducedInstance<double>& instance, const Solved& run, Examination& it) {
+  std::vector<Quantity> times;
+  std::vector<std::string> places;
+  for (Index unit = 0; unit < instance.units(); ++unit) {
+    for (const double t : run.times()) {
+      times.emplace_back(t);
+      places.push_back(fmt::format("t = {:.4g}, unit {}", t, unit));
+    }
+  }
+  it.judge(Comparison{
+      .what = instance.nonlinear ? "sum of ln(|delta(0)|/|delta|)" : "sum of (v - v(0))/Delta",
+      .measured = sums(instance, run, instance.tokens()),
+      .predicted = times,
+      .mistakes = {predicts_times("sum-rate", 1.1),
+                   measures("token-short",
+                            [&] { return sums(instance, run, instance.tokens() - 1); })},
+      .places = places});
+}
+
+}  // namespace popgrad::theorems::joma
