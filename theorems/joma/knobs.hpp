@@ -19,6 +19,12 @@ inline constexpr Knob token_count{.name = "tokens",
                                   .high = 10,
                                   .usual = 4,
                                   .spacing = Spacing::whole};
+inline constexpr Knob unit_count{.name = "units",
+                                 .meaning = "hidden units K",
+                                 .low = 1,
+                                 .high = 4,
+                                 .usual = 2,
+                                 .spacing = Spacing::whole};
 
 /// Bound of an equality that is measured in the unit of `size`: `bound`, or the slack's share of
 /// the size where that is larger.
