@@ -70,7 +70,7 @@ Erratum phase_transition_constant() {
               "B is an integral from 0: ln(1 + 4 Gamma/C0)/4, so the printed form is too "
               "large by ln(C0)/4 at all times",
           .evidence = [] {
-            const CommonToken<double> token = growth_token(1);
+            const double printed = growth_exponent_of_paper(growth_token(1), 0.0);
             const Expression accumulated = symbol("Gamma");
             CommonToken<Expression> alone = generic_token();
             alone.classes_of_query = 1;
@@ -83,9 +83,9 @@ Erratum phase_transition_constant() {
             defect << apart.diff(GiNaC::ex_to<GiNaC::symbol>(accumulated)),
                 apart.subs(accumulated == 0);
             return std::vector<Evidence>{
-                bounded(EvidenceKind::numerical, "B(0) as printed, negated",
-                        -growth_exponent_of_paper(token, 0.0), 0, "B is an integral from 0",
-                        "growth instance"),
+                identity(EvidenceKind::numerical, "B(0) as printed is not 0",
+                         printed > 0 ? Truth::yes : Truth::no,
+                         fmt::format("{:.3g} on the growth instance", printed)),
                 identity(EvidenceKind::symbolic, "the corrected form solves the equations",
                          solves_equations()),
                 identity(EvidenceKind::symbolic,

@@ -117,6 +117,18 @@ Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index token
   return rates;
 }
 
+std::vector<Quantity> read_all(
+    const Solved& run, Index count,
+    const std::function<Vector<double>(const Vector<double>&)>& numbers) {
+  std::vector<Quantity> values;
+  for (std::size_t save = 0; save < run.size(); ++save) {
+    for (Index i = 0; i < count; ++i) {
+      values.push_back(run.at(save, [&](const Vector<double>& x) { return numbers(x)[i]; }));
+    }
+  }
+  return values;
+}
+
 void require_positive(Examination& it, std::string text, const Quantity& positive) {
   Truth met = Truth::undecided;
   if (positive.value() - positive.error() > 0) met = Truth::yes;

@@ -8,6 +8,7 @@
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/solved.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -67,6 +68,10 @@ SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index dist
 /// B' then, also at the start, where it is 0.
 Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
                                     const Vector<double>& state);
+
+/// `count` numbers at every save point of a solution, save after save.
+std::vector<Quantity> read_all(const Solved& run, Index count,
+                               const std::function<Vector<double>(const Vector<double>&)>& numbers);
 
 /// A strict inequality as a hypothesis: `positive` > 0 beyond its errors.
 void require_positive(Examination& it, std::string text, const Quantity& positive);

@@ -19,6 +19,7 @@
 
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/knobs.hpp"
 #include "theorems/scan_snap/leading_token.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
@@ -26,12 +27,6 @@ namespace popgrad::theorems::scan_snap {
 namespace {
 
 constexpr double tolerance = 1e-12;
-constexpr Knob horizon{.name = "time",
-                       .meaning = "end of the trajectory, draws",
-                       .low = 10,
-                       .high = 3000,
-                       .usual = 700,
-                       .spacing = Spacing::logarithmic};
 
 // ln(r/r(0)) for l = l0 and every other distinct token l' of another weight.
 void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it) {
@@ -125,8 +120,6 @@ void examine(const Setting& setting, Examination& it) {
 }  // namespace
 
 Statement growth() {
-  std::vector<Knob> knobs = leading_token_knobs();
-  knobs.push_back(horizon);
   return {
       .id = "scan-snap.growth",
       .claim = "distinct tokens part as r(t) = r(0) chi(t), ln(chi)/2 between f(0)^2 B, f(t)^2 B",
@@ -140,7 +133,7 @@ Statement growth() {
                    {"not-squared", "z_l' = f_nl B_n'"},
                    {"lower-bound", "1.1 f_nl0(0)^2 B_n as the lower bound"},
                    {"upper-bound", "0.9 f_nl0(t)^2 B_n as the upper bound"}},
-      .knobs = knobs,
+      .knobs = leading_token_knobs(),
       .reads = "reduced",
       .derive = derive_growth,
       .examine = examine};

@@ -11,6 +11,12 @@ inline constexpr Knob class_count{.name = "classes",
                                   .high = 8,
                                   .usual = 4,
                                   .spacing = Spacing::whole};
+inline constexpr Knob common_count{.name = "common-tokens",
+                                   .meaning = "tokens that all classes have",
+                                   .low = 1,
+                                   .high = 3,
+                                   .usual = 1,
+                                   .spacing = Spacing::whole};
 inline constexpr Knob distinct_count{.name = "distinct-tokens",
                                      .meaning = "distinct tokens a class",
                                      .low = 2,
@@ -36,5 +42,12 @@ inline constexpr Knob rate_ratio{.name = "rate-ratio",
                                  .high = 100,
                                  .usual = 2,
                                  .spacing = Spacing::logarithmic};
+
+inline constexpr Knob horizon{.name = "time",
+                              .meaning = "end of the trajectory, draws",
+                              .low = 10,
+                              .high = 3000,
+                              .usual = 700,
+                              .spacing = Spacing::logarithmic};
 
 }  // namespace popgrad::theorems::scan_snap

@@ -12,12 +12,6 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-constexpr Knob common_count{.name = "common-tokens",
-                            .meaning = "tokens that all classes have, each with its own P(l|n)",
-                            .low = 1,
-                            .high = 3,
-                            .usual = 1,
-                            .spacing = Spacing::whole};
 constexpr Knob rival{.name = "rival",
                      .meaning = "P(l|n) of another distinct token of n in units of that of l0",
                      .low = 1.01,
@@ -51,8 +45,8 @@ void add_trace(SequenceClasses<double>& classes, double in_class_0, double share
 }  // namespace
 
 std::vector<Knob> leading_token_knobs() {
-  return {class_count, common_count, distinct_count, common_weight,
-          vocabulary,  rate_ratio,   rival,          trace};
+  return {class_count, common_count, distinct_count, common_weight, vocabulary,
+          rate_ratio,  rival,        trace,          horizon};
 }
 
 LeadingToken::LeadingToken(const Setting& setting) {
