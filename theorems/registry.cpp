@@ -73,7 +73,6 @@ const std::vector<Erratum>& errata() {
       scan_snap::fates_on_flow(),
       scan_snap::centred_sum(),
       scan_snap::growth_figure(),
-      scan_snap::leading_token_falls(),
       scb::uniform_start(),
       scb::square_of_jacobian(),
   };

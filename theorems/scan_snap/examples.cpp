@@ -108,6 +108,35 @@ SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index dist
                                      tokens);
 }
 
+Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
+                                    const Vector<double>& state) {
+  Vector<double> learning = state;
+  learning[rung.layout().pairs()] = 1 / static_cast<double>(tokens);
+  Vector<double> rates(state.size());
+  rung.rhs(learning, rates, 0.0);
+  return rates;
+}
+
+std::vector<Quantity> read_all(
+    const Solved& run, Index count,
+    const std::function<Vector<double>(const Vector<double>&)>& numbers) {
+  std::vector<Quantity> values;
+  for (std::size_t save = 0; save < run.size(); ++save) {
+    for (Index i = 0; i < count; ++i) {
+      values.push_back(run.at(save, [&](const Vector<double>& x) { return numbers(x)[i]; }));
+    }
+  }
+  return values;
+}
+
+void require_positive(Examination& it, std::string text, const Quantity& positive) {
+  Truth met = Truth::undecided;
+  if (positive.value() - positive.error() > 0) met = Truth::yes;
+  if (positive.value() + positive.error() <= 0) met = Truth::no;
+  it.hypotheses.push_back({std::move(text), met, fmt::format("{:.4g}", positive.value()),
+                           Basis::evaluated, positive.value()});
+}
+
 void reweigh(SequenceClasses<double>& classes, Index entry, double factor) {
   Index n = 0;
   while (classes.first[static_cast<std::size_t>(n + 1)] <= entry) ++n;

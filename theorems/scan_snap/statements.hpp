@@ -26,6 +26,5 @@ Erratum late_backprop_regime();
 Erratum fates_on_flow();
 Erratum centred_sum();
 Erratum growth_figure();
-Erratum leading_token_falls();
 
 }  // namespace popgrad::theorems::scan_snap

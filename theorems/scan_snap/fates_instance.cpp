@@ -1,0 +1,112 @@
+#include "theorems/scan_snap/fates_instance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "popgrad/scan_snap/features.hpp"
+#include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/knobs.hpp"
+
+namespace popgrad::theorems::scan_snap {
+namespace {
+
+constexpr Knob second_common{.name = "second-common-token",
+                             .meaning = "weight of a second common token in units of the first",
+                             .low = 0.01,
+                             .high = 10,
+                             .usual = 0,
+                             .spacing = Spacing::logarithmic,
+                             .breaks = "a single common token"};
+
+TrainingInstance<double> drawn_training(const Setting& setting) {
+  Stream stream(setting.seed, stream_of_drawn_classes, 2);
+  const double second = setting.value(second_common);
+  SequenceClasses<double> classes = random_classes(
+      stream, setting.count(class_count), second > 0 ? 2 : 1, setting.count(distinct_count),
+      setting.value(common_weight), setting.count(vocabulary));
+  for (Index n = 0; second > 0 && n < classes.classes(); ++n) {
+    reweigh(classes, classes.first[static_cast<std::size_t>(n)] + 1, second);
+  }
+  return with_ratio(classes, setting.value(rate_ratio));
+}
+
+}  // namespace
+
+std::vector<Knob> fates_knobs() {
+  return {class_count, distinct_count, common_weight, vocabulary,
+          rate_ratio,  second_common,  horizon};
+}
+
+FatesInstance::FatesInstance(const Setting& setting)
+    : FatesInstance(setting.instance != nullptr
+                        ? training_instance<double>(*setting.instance, setting.seed)
+                        : drawn_training(setting)) {}
+
+FatesInstance::FatesInstance(TrainingInstance<double> training)
+    : training_(std::move(training)), layout_(lay_out(training_.classes, true)) {
+  const std::vector<Index> owners = classes_of_tokens(training_.classes);
+  commons_ = std::count_if(owners.begin(), owners.end(), [](Index n) { return n > 1; });
+  const auto first = std::find_if(owners.begin(), owners.end(), [](Index n) { return n > 1; });
+  for (Index e = 0; e < training_.classes.entries(); ++e) {
+    const auto at = static_cast<std::size_t>(e);
+    if (layout_.entry_distinct[at]) distinct_.push_back(e);
+    if (training_.classes.token[at] == first - owners.begin()) common_.push_back(e);
+  }
+}
+
+Vector<double> FatesInstance::start() const {
+  Vector<double> f;
+  features(training_.classes, layout_, Vector<double>(Vector<double>::Zero(layout_.pairs())), f);
+  return f;
+}
+
+Vector<double> FatesInstance::common_parts(const Vector<double>& f) const {
+  Vector<double> parts = Vector<double>::Zero(training_.classes.classes());
+  for (const Index e : common_) parts[layout_.entry_class[static_cast<std::size_t>(e)]] = f[e];
+  return parts;
+}
+
+Vector<double> FatesInstance::measured(const Vector<double>& logit_rates, const Vector<double>& f,
+                                       double gamma) const {
+  Vector<double> numbers = Vector<double>::Zero(this->numbers());
+  Index at = 0;
+  for (const Index e : distinct_) {
+    numbers[at++] = logit_rates[layout_.entry_pair[static_cast<std::size_t>(e)]] / (f[e] * f[e]);
+  }
+  for (const Index e : common_) {
+    const Index query = layout_.class_query[static_cast<std::size_t>(
+        layout_.entry_class[static_cast<std::size_t>(e)])];
+    numbers[at + query] = logit_rates[layout_.entry_pair[static_cast<std::size_t>(e)]];
+  }
+  const double weight = training_.clock == Clock::consistent
+                            ? 1 / static_cast<double>(training_.classes.classes())
+                            : 1.0;
+  return numbers / (training_.attention_rate * weight * gamma);
+}
+
+Record FatesInstance::parameters() const {
+  return {{"K", training_.classes.classes()},
+          {"M", training_.classes.tokens},
+          {"entries of P", training_.classes.entries()},
+          {"lambda_max(E)", largest_overlap(training_.classes)},
+          {"eta_Y", training_.decoder_rate},
+          {"eta_Z", training_.attention_rate}};
+}
+
+void FatesInstance::require_hypotheses(Examination& it) const {
+  it.require("a single common token", 1 - static_cast<double>(commons_),
+             fmt::format("{} tokens are common", commons_));
+  const Index lacking = training_.classes.classes() - static_cast<Index>(common_.size());
+  it.require("every class has it", -static_cast<double>(lacking),
+             fmt::format("{} classes lack it", lacking));
+  const Vector<double>& weight = training_.classes.weight;
+  const double rounding =
+      static_cast<double>(weight.size()) * std::numeric_limits<double>::epsilon();
+  const double unlike = weight.maxCoeff() / weight.minCoeff() - 1;
+  it.require("classes are equally likely", rounding - unlike,
+             fmt::format("they differ by {:.3g}", unlike));
+}
+
+}  // namespace popgrad::theorems::scan_snap

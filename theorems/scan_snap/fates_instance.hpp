@@ -1,0 +1,55 @@
+#pragma once
+/// The instance of scan-snap.fates: classes with one common token, and what a state says of them.
+
+#include <vector>
+
+#include "popgrad/scan_snap/instance.hpp"
+#include "popgrad/scan_snap/layout.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+using namespace popgrad::scan_snap;
+
+std::vector<Knob> fates_knobs();
+
+class FatesInstance {
+ public:
+  /// The user's, or the one that knobs and seed make.
+  explicit FatesInstance(const Setting& setting);
+  explicit FatesInstance(TrainingInstance<double> training);
+
+  [[nodiscard]] const TrainingInstance<double>& training() const { return training_; }
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] double vocabulary() const { return static_cast<double>(training_.classes.tokens); }
+  [[nodiscard]] Index commons() const { return commons_; }
+  /// Entries of distinct tokens.
+  [[nodiscard]] const std::vector<Index>& distinct() const { return distinct_; }
+  /// Of distinct tokens and of queries.
+  [[nodiscard]] Index numbers() const {
+    return static_cast<Index>(distinct_.size()) + layout_.queries();
+  }
+  [[nodiscard]] Vector<double> start() const;  ///< f (nnz)
+  /// f_nc of the first common token by class, from f (nnz); 0 where a class lacks it.
+  [[nodiscard]] Vector<double> common_parts(const Vector<double>& f) const;
+  /// z_l'/f_nl^2 of every distinct token, then z_c' of every query, over eta_Z w gamma.
+  [[nodiscard]] Vector<double> measured(const Vector<double>& logit_rates, const Vector<double>& f,
+                                        double gamma) const;
+  /// The same of a rung at a state.
+  [[nodiscard]] Vector<double> measured(const auto& rung, const Vector<double>& x,
+                                        double gamma) const {
+    Vector<double> rate(x.size());
+    rung.rhs(x, rate, 0.0);
+    return measured(rung.logits_at(rate), rung.features_at(x), gamma);
+  }
+  [[nodiscard]] Record parameters() const;
+  void require_hypotheses(Examination& it) const;
+
+ private:
+  TrainingInstance<double> training_;
+  Layout layout_;
+  Index commons_ = 0;  ///< how many tokens are common
+  std::vector<Index> distinct_, common_;
+};
+
+}  // namespace popgrad::theorems::scan_snap

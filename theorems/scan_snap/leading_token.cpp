@@ -1,0 +1,148 @@
+#include "theorems/scan_snap/leading_token.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "popgrad/scan_snap/random_classes.hpp"
+#include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/knobs.hpp"
+
+namespace popgrad::theorems::scan_snap {
+namespace {
+
+constexpr Knob rival{.name = "rival",
+                     .meaning = "P(l|n) of another distinct token of n in units of that of l0",
+                     .low = 1.01,
+                     .high = 30,
+                     .usual = 0,
+                     .spacing = Spacing::logarithmic,
+                     .breaks = "l0 leads the distinct tokens of n at the start"};
+constexpr Knob trace{.name = "trace",
+                     .meaning =
+                         "of a token twice as likely in n as l0: its P(l|n') elsewhere, in "
+                         "units of P(l|n); 0: no such token",
+                     .low = 1e-6,
+                     .high = 1e-3,
+                     .usual = 0,
+                     .spacing = Spacing::logarithmic,
+                     .breaks = "common tokens of n lose attention"};
+
+// A token of all classes that hardly any but class 0 has; gains attention as a distinct one does.
+void add_trace(SequenceClasses<double>& classes, double in_class_0, double share) {
+  const Layout layout = lay_out(classes, true);
+  Matrix<double> law = Matrix<double>::Constant(classes.classes(), classes.token.back() + 2, 0);
+  law.rightCols(1).setConstant(share * in_class_0);
+  law(0, law.cols() - 1) = in_class_0;
+  for (std::size_t e = 0; e < classes.token.size(); ++e) {
+    law(layout.entry_class[e], classes.token[e]) = classes.law[static_cast<Index>(e)];
+  }
+  for (auto row : law.rowwise()) row /= row.sum();
+  classes = classes_from_matrix<double>(law, classes.query, classes.tokens);
+}
+
+}  // namespace
+
+std::vector<Knob> leading_token_knobs() {
+  return {class_count, common_count, distinct_count, common_weight, vocabulary,
+          rate_ratio,  rival,        trace,          horizon};
+}
+
+LeadingToken::LeadingToken(const Setting& setting) {
+  if (setting.instance != nullptr) {
+    training_ = training_instance<double>(*setting.instance, setting.seed);
+  } else {
+    Stream stream(setting.seed, stream_of_drawn_classes, 0);
+    training_ =
+        with_ratio(random_classes(stream, setting.count(class_count), setting.count(common_count),
+                                  setting.count(distinct_count), setting.value(common_weight),
+                                  setting.count(vocabulary)),
+                   setting.value(rate_ratio));
+  }
+  training_.track_growth = true;
+  SequenceClasses<double>& classes = training_.classes;
+  const Layout layout = lay_out(classes, true);
+  std::vector<Index> distinct(static_cast<std::size_t>(classes.classes()), 0);
+  for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
+    if (layout.entry_distinct[e]) ++distinct[static_cast<std::size_t>(layout.entry_class[e])];
+  }
+  const auto most = std::max_element(distinct.begin(), distinct.end());
+  if (*most == 0) throw std::invalid_argument("no token of this instance is distinct");
+  choose(most - distinct.begin());
+  if (setting.instance == nullptr && setting.value(rival) > 0) {
+    const Index other = others_.front();
+    reweigh(classes, other, setting.value(rival) * classes.law[leader_] / classes.law[other]);
+  }
+  if (setting.instance == nullptr && setting.value(trace) > 0) {
+    add_trace(classes, 2 * classes.law[leader_], setting.value(trace));
+    choose(0);
+  }
+  flow_ = std::make_shared<ReducedFlow<double>>(training_);
+}
+
+void LeadingToken::choose(Index n) {
+  n_ = n;
+  leader_ = -1;
+  others_.clear();
+  common_.clear();
+  const SequenceClasses<double>& classes = training_.classes;
+  const Layout layout = lay_out(classes, true);
+  for (Index e = classes.first[static_cast<std::size_t>(n)];
+       e < classes.first[static_cast<std::size_t>(n + 1)]; ++e) {
+    if (!layout.entry_distinct[static_cast<std::size_t>(e)]) {
+      common_.push_back(e);
+    } else if (leader_ < 0 || classes.law[e] > classes.law[leader_]) {
+      if (leader_ >= 0) others_.push_back(leader_);
+      leader_ = e;
+    } else {
+      others_.push_back(e);
+    }
+  }
+}
+
+double LeadingToken::lead() const {
+  double least = std::numeric_limits<double>::infinity();
+  const Vector<double>& law = training_.classes.law;
+  for (const Index e : others_) least = std::min(least, law[leader_] / law[e]);
+  return least;
+}
+
+double LeadingToken::logit(const Vector<double>& x, Index entry) const {
+  return x[flow_->layout().entry_pair[static_cast<std::size_t>(entry)]];
+}
+
+double LeadingToken::square(const Vector<double>& x, Index entry) const {
+  const double f = flow_->features_at(x)[entry];
+  return f * f;
+}
+
+double LeadingToken::growth(const Vector<double>& x) const {
+  return x[flow_->layout().pairs() + 1 + n_];
+}
+
+Vector<double> LeadingToken::rates(const Vector<double>& x) const {
+  return rates_while_learning(*flow_, training_.classes.tokens, x);
+}
+
+double LeadingToken::drive(const Vector<double>& x) const { return growth(rates(x)); }
+
+double LeadingToken::least_loss(const Vector<double>& x) const {
+  const Vector<double> rate = rates(x);
+  double least = std::numeric_limits<double>::infinity();
+  for (const Index e : common_) least = std::min(least, -logit(rate, e) / growth(rate));
+  return least;
+}
+
+double LeadingToken::rise(const Vector<double>& x) const {
+  const Vector<double> rate = rates(x);
+  const Vector<double> f = flow_->features_at(x);
+  double mean = 0;
+  for (Index e = training_.classes.first[static_cast<std::size_t>(n_)];
+       e < training_.classes.first[static_cast<std::size_t>(n_ + 1)]; ++e) {
+    mean += f[e] * f[e] * logit(rate, e);
+  }
+  return (logit(rate, leader_) - mean) / growth(rate);
+}
+
+}  // namespace popgrad::theorems::scan_snap

@@ -1,0 +1,138 @@
+#include "theorems/scan_snap/one_common_token.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/scan_snap/features.hpp"
+#include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/knobs.hpp"
+
+namespace popgrad::theorems::scan_snap {
+namespace {
+
+constexpr Knob query_count{.name = "queries",
+                           .meaning = "queries, each of as many classes",
+                           .low = 1,
+                           .high = 3,
+                           .usual = 1,
+                           .spacing = Spacing::whole};
+constexpr Knob member_count{.name = "classes-of-a-query",
+                            .meaning = "classes K_m of each query",
+                            .low = 2,
+                            .high = 6,
+                            .usual = 4,
+                            .spacing = Spacing::whole};
+constexpr Knob overlap{.name = "overlap",
+                       .meaning = "K f_c^2 of the common token at the start",
+                       .low = 0.01,
+                       .high = 0.1,
+                       .usual = 0.05,
+                       .spacing = Spacing::logarithmic};
+constexpr Knob vocabulary_part{.name = "vocabulary-part",
+                               .meaning = "tokens M in units of 1/f_c^2",
+                               .low = 10,
+                               .high = 1000,
+                               .usual = 100,
+                               .spacing = Spacing::logarithmic};
+constexpr Knob decoder_rate{.name = "decoder-rate",
+                            .meaning = "learning rate eta_Y",
+                            .low = 0.1,
+                            .high = 10,
+                            .usual = 1,
+                            .spacing = Spacing::logarithmic};
+constexpr Knob attention_rate{.name = "attention-rate",
+                              .meaning = "learning rate eta_Z in units of eta_Y K_m/(K^2 f_c^4)",
+                              .low = 0.1,
+                              .high = 1,
+                              .usual = 0.3,
+                              .spacing = Spacing::logarithmic};
+constexpr Knob spread{.name = "spread-of-common-weights",
+                      .meaning = "standard deviation of ln P(l|n) of the common token",
+                      .low = 0.01,
+                      .high = 3,
+                      .usual = 0,
+                      .spacing = Spacing::logarithmic,
+                      .breaks = "classes are alike"};
+
+TrainingInstance<double> drawn_training(const Setting& setting) {
+  const Index members = setting.count(member_count);
+  const Index k = members * setting.count(query_count);
+  const double square = setting.value(overlap) / static_cast<double>(k);
+  const auto tokens = static_cast<Index>(setting.value(vocabulary_part) / square);
+  Stream stream(setting.seed, stream_of_drawn_classes, 1);
+  TrainingInstance<double> training;
+  training.classes = random_classes(stream, k, 1, setting.count(distinct_count), 1.0, tokens, true);
+  SequenceClasses<double>& classes = training.classes;
+  for (Index n = 0; n < k; ++n) {
+    const Index begin = classes.first[static_cast<std::size_t>(n)];
+    const Index own = classes.first[static_cast<std::size_t>(n + 1)] - begin - 1;
+    const double weight =
+        std::sqrt(square / (1 - square)) * classes.law.segment(begin + 1, own).norm();
+    const double unlike = std::exp(setting.value(spread) * stream.normal());
+    reweigh(classes, begin, unlike * weight / classes.law[begin]);
+    classes.query[static_cast<std::size_t>(n)] = n / members;
+  }
+  training.decoder_rate = setting.value(decoder_rate);
+  training.attention_rate = setting.value(attention_rate) * training.decoder_rate *
+                            static_cast<double>(members) /
+                            (setting.value(overlap) * setting.value(overlap));
+  return training;
+}
+
+double unlikeness(const auto& values) {
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return static_cast<double>(*most) / static_cast<double>(*least) - 1;
+}
+
+}  // namespace
+
+std::vector<Knob> one_common_token_knobs() {
+  return {query_count,     member_count, distinct_count, overlap,
+          vocabulary_part, decoder_rate, attention_rate, spread};
+}
+
+CommonToken<double> OneCommonToken::token() const {
+  const auto k = static_cast<double>(squares.size());
+  double mean = 0;
+  for (const double square : squares) mean += square / k;
+  return {vocabulary,
+          training.decoder_rate,
+          training.attention_rate,
+          static_cast<int>(squares.size()),
+          static_cast<int>(members),
+          std::sqrt(mean),
+          training.clock == Clock::consistent ? 1 / k : 1.0};
+}
+
+OneCommonToken described(TrainingInstance<double> training) {
+  OneCommonToken found;
+  training.track_growth = true;
+  found.vocabulary = static_cast<double>(training.classes.tokens);
+  const SequenceClasses<double>& classes = training.classes;
+  const Layout layout = lay_out(classes, true);
+  const std::vector<Index> owners = classes_of_tokens(classes);
+  found.commons = std::count_if(owners.begin(), owners.end(), [](Index n) { return n > 1; });
+  Vector<double> f;
+  features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
+  for (Index e = 0; e < classes.entries(); ++e) {
+    const Index l = classes.token[static_cast<std::size_t>(e)];
+    if (owners[static_cast<std::size_t>(l)] != classes.classes()) continue;
+    found.entries.push_back(e);
+    found.squares.push_back(f[e] * f[e]);
+  }
+  std::vector<Index> members(layout.query_token.size(), 0);
+  for (const Index q : layout.class_query) ++members[static_cast<std::size_t>(q)];
+  found.members = *std::max_element(members.begin(), members.end());
+  found.unlike = std::max(unlikeness(members), unlikeness(classes.weight));
+  if (!found.squares.empty()) found.unlike = std::max(found.unlike, unlikeness(found.squares));
+  found.training = std::move(training);
+  return found;
+}
+
+OneCommonToken one_common_token(const Setting& setting) {
+  return described(setting.instance != nullptr
+                       ? training_instance<double>(*setting.instance, setting.seed)
+                       : drawn_training(setting));
+}
+
+}  // namespace popgrad::theorems::scan_snap
