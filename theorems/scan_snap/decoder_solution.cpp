@@ -69,17 +69,15 @@ void judge_decoder(const TrainingInstance<double>& training, double t, Examinati
   if (training.start != Start::zero) return;
   const Matrix<double> w = responses(training, at.layout, t);
   const std::vector<Quantity> claimed = at.table(at.inverse * w);
-  std::vector<Quantity> measured;
   double largest = 0;
-  for (std::size_t i = 0; i < claimed.size(); ++i) {
-    measured.push_back(
-        run.at(0, [i](const Vector<double>& x) { return x[static_cast<Index>(i)]; }));
-    largest = std::max(largest, std::fabs(claimed[i].value()));
-  }
+  for (const Quantity& entry : claimed) largest = std::max(largest, std::fabs(entry.value()));
   const auto m = static_cast<double>(training.classes.tokens);
   const auto identity = Matrix<double>::Identity(at.classes(), at.classes());
   it.judge(Comparison{.what = "entries of Y against F (I - E') W",
-                      .measured = measured,
+                      .measured = read_off(run, 0,
+                                           [&](const Vector<double>& x) -> Vector<double> {
+                                             return x.head(std::ssize(claimed));
+                                           }),
                       .predicted = claimed,
                       .scale = {largest},
                       .mistakes = {predicts("first-order", at.table((2 * identity - at.gram) * w)),
