@@ -1,0 +1,95 @@
+#include "theorems/scan_snap/counted_draws.hpp"
+
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
+
+#include "popgrad/random.hpp"
+#include "popgrad/scan_snap/decoder.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+using namespace popgrad::scan_snap;
+
+namespace {
+
+constexpr std::uint32_t runs = 30'000;
+constexpr std::uint64_t step_of_counts = 2;
+
+// h and its derivatives in s. With u = exp(M h)/(M - 1 + exp(M h)):
+//   h'' = -M u h'^2,  h''' = -M^2 u (1 - 3 u) h'^3
+struct Derivatives {
+  double h, first, second, third;
+};
+Derivatives derivatives(const Decoder& decoder, double s) {
+  const double m = decoder.vocabulary;
+  const double h = decoder_scale(m, decoder.rate, s);
+  const double first = decoder_rate_of(m, decoder.rate, h);
+  const double u = std::exp(m * h) * first / decoder.rate;
+  return {h, first, -m * u * first * first, -m * m * u * (1 - 3 * u) * std::pow(first, 3)};
+}
+
+}  // namespace
+
+Matrix<double> sampled_thetas(const Decoder& decoder, const Vector<double>& law, long draws,
+                              const Setting& setting) {
+  const auto classes = static_cast<std::size_t>(law.size());
+  const AliasTable drawn(std::span(law.data(), classes));
+  std::vector<double> discrete{0};  // h* after so many draws
+  std::vector<double> unit;         // h(P(n) N)
+  for (const double p : law) {
+    unit.push_back(decoder_scale(decoder.vocabulary, decoder.rate, p * static_cast<double>(draws)));
+  }
+  for (long s = 0; s < draws; ++s) {
+    discrete.push_back(discrete.back() +
+                       decoder_rate_of(decoder.vocabulary, decoder.rate, discrete.back()));
+  }
+  Matrix<double> theta(setting.draws(runs), law.size());
+  std::vector<std::uint32_t> counts(classes);
+  for (Index r = 0; r < theta.rows(); ++r) {
+    Stream stream(setting.seed, static_cast<std::uint32_t>(r), step_of_counts);
+    std::fill(counts.begin(), counts.end(), 0);
+    stream.count(drawn, static_cast<std::size_t>(draws), counts);
+    for (std::size_t n = 0; n < classes; ++n) {
+      theta(r, static_cast<Index>(n)) = discrete[counts[n]] / unit[n] - 1;
+    }
+  }
+  return theta;
+}
+
+Quantity variance_of_theta(const Decoder& decoder, double probability, long draws) {
+  const double s = probability * static_cast<double>(draws);
+  const Derivatives d = derivatives(decoder, s);
+  const double count = s * (1 - probability);  // variance of N_n
+  const double bend = d.second / d.first;
+  const double skewness = bend * (1 - 2 * probability);
+  const double curvature = count * (d.third / d.first + bend * bend / 2);
+  // h* - h = (h'/2) L, L = ln(eta_Y/(M h')), has the slope (h''/2) (L - 1).
+  const double logarithm = std::log(decoder.rate / (decoder.vocabulary * d.first));
+  const double discrete = bend * (logarithm - 1);
+  const double leading = std::pow(d.first / d.h, 2) * count;
+  return {leading,
+          {ErrorPart::next_order(leading * skewness), ErrorPart::next_order(leading * curvature),
+           ErrorPart::next_order(leading * discrete)}};
+}
+
+Quantity residual_of_theta(const Decoder& decoder, double probability, long draws) {
+  constexpr double longer = 128;
+  constexpr double widths = 12;  // deviations beyond which the law of the count is 0 in double
+  return limit_of(1 / (longer * static_cast<double>(draws)), [&](double inverse) {
+    const double all = std::round(1 / inverse);
+    const double s = probability * all;
+    const Derivatives d = derivatives(decoder, s);
+    const double count = s * (1 - probability);
+    const boost::math::binomial_distribution<> law(all, probability);
+    double square = 0;
+    const double last = std::min(all, s + widths * std::sqrt(count));
+    for (double n = std::ceil(std::max(0.0, s - widths * std::sqrt(count))); n <= last; ++n) {
+      const double h = decoder_scale(decoder.vocabulary, decoder.rate, n);
+      square += pdf(law, n) * std::pow(h - d.h - d.first * (n - s), 2);
+    }
+    const double leading = std::sqrt(3.0) * std::fabs(d.second) / 2 * count;
+    return Quantity(std::sqrt(square) / leading);
+  });
+}
+
+}  // namespace popgrad::theorems::scan_snap

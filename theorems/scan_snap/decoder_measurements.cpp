@@ -1,0 +1,85 @@
+#include "theorems/scan_snap/decoder_measurements.hpp"
+
+#include <cmath>
+
+#include "popgrad/order.hpp"
+#include "popgrad/scalar/interval.hpp"
+#include "popgrad/scan_snap/decoder.hpp"
+#include "popgrad/scan_snap/instance.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+using namespace popgrad::scan_snap;
+
+namespace {
+
+Quantity relation(const Interval& m, const Interval& eta, long s, const Interval& h) {
+  using std::exp;
+  const Interval target = m * eta * Interval(s);
+  const Interval x = m * h;
+  const Interval defect = (exp(x) + (m - Interval(1)) * x - Interval(1)) / target - Interval(1);
+  return {to_double(defect),
+          {ErrorPart::enclosure((upper_double(defect) - lower_double(defect)) / 2)}};
+}
+
+}  // namespace
+
+Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate) {
+  if (setting.instance == nullptr) {
+    return {static_cast<double>(setting.count(vocabulary)), setting.value(rate)};
+  }
+  const auto training = training_instance<double>(*setting.instance, setting.seed);
+  return {static_cast<double>(training.classes.tokens), training.decoder_rate};
+}
+
+Quantity limit_of(double nearest, const std::function<Quantity(double)>& value) {
+  const std::vector<double> parameters{2 * nearest, nearest};
+  return limit_in(parameters, std::vector{value(2 * nearest), value(nearest)});
+}
+
+AnyRung<double> decoder_flow(double vocabulary) {
+  AnyRung<double> rung;
+  rung.dimension = 1;
+  rung.initial = Vector<double>::Zero(1);
+  rung.state_names = {"M h"};
+  rung.rhs = [vocabulary](const Vector<double>& x, Vector<double>& dx, const double&) {
+    dx[0] = vocabulary * decoder_rate_of(vocabulary, 1.0, x[0] / vocabulary);
+  };
+  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  return rung;
+}
+
+Fallen fallen(double vocabulary, double fall) {
+  const double x = std::log1p(vocabulary * std::expm1(fall));
+  return {((vocabulary - 1) * x + std::expm1(x)) / vocabulary, x};
+}
+
+Quantity discrete_gap(double vocabulary, double fall) {
+  const Fallen at = fallen(vocabulary, fall);
+  constexpr long draws = 4096;
+  // At these rates eta_Y s is reached after whole draws.
+  return limit_of(at.clock / draws, [&](double rate) -> Quantity {
+    const double leading = rate / vocabulary * std::exp(-fall) * fall / 2;
+    const double h = at.x / vocabulary;
+    const long steps = std::lround(at.clock / rate);
+    return {(discrete_decoder_scale(vocabulary, rate, steps) - h) / leading,
+            {ErrorPart::rounding(static_cast<double>(steps), h / leading)}};
+  });
+}
+
+std::vector<Quantity> beyond_bounds_of_gap(double vocabulary, double decoder_rate) {
+  const Interval m(vocabulary);
+  const Interval eta(decoder_rate);
+  const Interval bound = Interval(2) * eta / m;
+  const auto last = static_cast<long>(std::ceil(2 * fallen(vocabulary, 1).clock / decoder_rate));
+  std::vector<Quantity> beyond;
+  Interval discrete(0);
+  for (long s = 1; s <= last; ++s) {
+    discrete = discrete + decoder_rate_of<Interval>(m, eta, discrete);
+    beyond.push_back(-relation(m, eta, s, discrete));
+    beyond.push_back(relation(m, eta, s, discrete - bound));
+  }
+  return beyond;
+}
+
+}  // namespace popgrad::theorems::scan_snap

@@ -1,0 +1,41 @@
+#pragma once
+/// What the statements on the closed forms of the decoder measure: h integrated, h* - h, limits.
+
+#include <functional>
+#include <vector>
+
+#include "popgrad/quantity.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+/// M and eta_Y, of the user's instance or of the two knobs.
+struct Decoder {
+  double vocabulary, rate;
+};
+Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate);
+
+/// Limit of value(p) as p -> 0, from p = 2 nearest and p = nearest.
+Quantity limit_of(double nearest, const std::function<Quantity(double)>& value);
+
+/// x = M h (one number) on the clock eta_Y s, by the rate that training runs:
+///   dx/d(eta_Y s) = M/(M - 1 + exp(x))
+AnyRung<double> decoder_flow(double vocabulary);
+
+/// Where h' has fallen to exp(-fall) of its first value eta_Y/M: eta_Y s and M h.
+struct Fallen {
+  double clock, x;
+};
+Fallen fallen(double vocabulary, double fall);
+
+/// (h* - h)/((h'/2) ln(eta_Y/(M h'))) where that logarithm is `fall`, as eta_Y -> 0.
+Quantity discrete_gap(double vocabulary, double fall);
+
+/// h <= h* <= h + 2 eta_Y/M, enclosed: negative where the bounds hold. The implicit relation
+///   exp(M h) + (M-1) M h - M eta_Y s - 1, over M eta_Y s,
+/// rises with h; here it is at h*(s) - 2 eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until
+/// h* - h has passed its largest value, where h' has fallen by e, and as long again.
+std::vector<Quantity> beyond_bounds_of_gap(double vocabulary, double decoder_rate);
+
+}  // namespace popgrad::theorems::scan_snap
