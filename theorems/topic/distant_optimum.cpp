@@ -47,17 +47,18 @@ Quantity best_ratio(const LargeLaw& law, bool diagonal) {
   const Landscape<Real> made = exact.cast<Real>();
   Real alpha(begin.alpha);
   Real beta(begin.beta);
-  const bool inside = begin.beta > 0;  // else the best beta is on the border
   for (int i = 0; i < 30; ++i) {
     const Vector<Real> gradient = made.gradient(alpha, beta);
     const Matrix<Real> h = made.hessian(alpha, beta);
-    if (!inside) {
+    // A beta on the border that descent would leave stays there.
+    if (beta == 0 && (!diagonal || gradient[1] >= 0)) {
       alpha = alpha - gradient[0] / h(0, 0);
       continue;
     }
     const Real determinant = h(0, 0) * h(1, 1) - h(0, 1) * h(0, 1);
     beta = beta - (h(0, 0) * gradient[1] - h(0, 1) * gradient[0]) / determinant;
     alpha = alpha - (h(1, 1) * gradient[0] - h(0, 1) * gradient[1]) / determinant;
+    if (beta < 0) beta = 0;
   }
   const double ratio = to_double(alpha) / to_double(unit);
   return {ratio, {ErrorPart::rounding(2, ratio)}};
@@ -81,11 +82,11 @@ LimitingSlope limiting_slope(bool diagonal) {
   const auto limit = [&](const Expression& c) { return limit_of(c, e, d); };
   for (const auto& part : whole.parts) {
     const auto linear = [&](const LinearForm<Expression>& f) {
-      return Expression(limit(f.c[0] + f.c[2] * beta) + limit(f.c[1] / e) * made.y);
+      return Expression(limit(f.c[0]) + limit(f.c[2]) * beta + limit(f.c[1] / e) * made.y);
     };
     const auto& q = part.square.q;
-    const Expression square = limit(q[0] + q[2] * beta + q[5] * beta * beta) +
-                              limit((q[1] + q[4] * beta) / e) * made.y +
+    const Expression square = limit(q[0]) + (limit(q[2]) + limit(q[5]) * beta) * beta +
+                              (limit(q[1] / e) + limit(q[4] / e) * beta) * made.y +
                               limit(q[3] / (e * e)) * made.y * made.y;
     const Expression n = linear(part.normaliser);
     made.slope +=
