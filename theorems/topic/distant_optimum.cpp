@@ -80,13 +80,14 @@ LimitingSlope limiting_slope(bool diagonal) {
   // The block-wise loss depends on g alone: alpha = g, beta = 0.
   const Expression beta = diagonal ? symbol("beta") : Expression(0);
   const auto limit = [&](const Expression& c) { return limit_of(c, e, d); };
+  const auto of_beta = [&](const Expression& c) { return diagonal ? limit(c) : Expression(0); };
   for (const auto& part : whole.parts) {
     const auto linear = [&](const LinearForm<Expression>& f) {
-      return Expression(limit(f.c[0]) + limit(f.c[2]) * beta + limit(f.c[1] / e) * made.y);
+      return Expression(limit(f.c[0]) + of_beta(f.c[2]) * beta + limit(f.c[1] / e) * made.y);
     };
     const auto& q = part.square.q;
-    const Expression square = limit(q[0]) + (limit(q[2]) + limit(q[5]) * beta) * beta +
-                              (limit(q[1] / e) + limit(q[4] / e) * beta) * made.y +
+    const Expression square = limit(q[0]) + (of_beta(q[2]) + of_beta(q[5]) * beta) * beta +
+                              (limit(q[1] / e) + of_beta(q[4] / e) * beta) * made.y +
                               limit(q[3] / (e * e)) * made.y * made.y;
     const Expression n = linear(part.normaliser);
     made.slope +=
