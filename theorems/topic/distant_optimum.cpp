@@ -36,7 +36,7 @@ LargeLaw enlarged(LargeLaw law, const Rational& more_active, const Rational& emp
   return law;
 }
 
-Quantity best_ratio(const LargeLaw& law, bool diagonal) {
+BestWeights best_weights(const LargeLaw& law, bool diagonal) {
   const Landscape<Rational> exact =
       landscape(law, diagonal ? diagonal_value(law) : minimum_norm_value(law));
   const Rational unit = law.active * law.words;
@@ -61,7 +61,7 @@ Quantity best_ratio(const LargeLaw& law, bool diagonal) {
     if (beta < 0) beta = 0;
   }
   const double ratio = to_double(alpha) / to_double(unit);
-  return {ratio, {ErrorPart::rounding(2, ratio)}};
+  return {{ratio, {ErrorPart::rounding(2, ratio)}}, to_double(beta)};
 }
 
 LimitingSlope limiting_slope(bool diagonal) {

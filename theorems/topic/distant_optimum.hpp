@@ -16,9 +16,13 @@ LargeLaw unbounded(const popgrad::topic::TopicLaw<Rational>& law);
 /// tau and T/tau so many times as large.
 LargeLaw enlarged(LargeLaw law, const Rational& more_active, const Rational& emptier);
 
-/// g*/(tau v) for the minimum-norm W_V, alpha*/(tau v) for the diagonal one: the global minimum in
-/// double, then Newton steps in 50 digits. Part: rounding.
-Quantity best_ratio(const LargeLaw& law, bool diagonal);
+/// Best weights of a query.
+struct BestWeights {
+  Quantity ratio;  ///< g*/(tau v) for the minimum-norm W_V, alpha*/(tau v) for the diagonal one
+  Quantity beta;   ///< 0 for the minimum-norm W_V, where g alone matters
+};
+/// The global minimum in double, then Newton steps in 50 digits. Part: rounding.
+BestWeights best_weights(const LargeLaw& law, bool diagonal);
 
 /// dL/dy as T, tau and T/tau grow, for g = y tau (minimum-norm W_V) or alpha = y tau (diagonal W_V,
 /// beta a symbol): from the joint limits of the coefficients of the landscape.
