@@ -322,6 +322,8 @@ template Landscape<Dual<Real>> landscape(const TopicLaw<Dual<Real>>&, const Bloc
                                          const MaskWeights<Dual<Real>>&);
 template Landscape<Expression> landscape(const TopicLaw<Expression>&, const BlockValue<Expression>&,
                                          const MaskWeights<Expression>&);
+template Landscape<Rational> landscape(const TopicLaw<Rational, Rational>&,
+                                       const BlockValue<Rational>&, const MaskWeights<Rational>&);
 template Landscape<Expression> landscape(const TopicLaw<Expression, Expression>&,
                                          const BlockValue<Expression>&,
                                          const MaskWeights<Expression>&);

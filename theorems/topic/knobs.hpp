@@ -89,6 +89,13 @@ inline popgrad::topic::TopicLaw<Rational> law_at(const Setting& setting, Index t
           decimal(setting.value(replacing))};
 }
 
+/// The law of the user's instance; else the one that the knobs make of these numbers.
+inline popgrad::topic::TopicLaw<Rational> examined_law(const Setting& setting, Index topics,
+                                                       Index active, Index words) {
+  return setting.instance != nullptr ? popgrad::topic::topic_law<Rational>(*setting.instance)
+                                     : law_at(setting, topics, active, words);
+}
+
 /// The same rounded, as law_of makes it.
 inline popgrad::topic::TopicLaw<double> rounded(const popgrad::topic::TopicLaw<Rational>& law) {
   return {

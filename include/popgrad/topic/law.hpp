@@ -16,7 +16,8 @@
 
 namespace popgrad::topic {
 
-/// `Count` is a whole number, or a symbol where a limit in T, tau or v is taken.
+/// `Count` is a whole number; a fraction where T v is beyond int; a symbol where a limit in T, tau or
+/// v is taken.
 template <class T, class Count = Index>
 struct TopicLaw {
   Count topics{10};  ///< T
