@@ -67,6 +67,9 @@ TEST_CASE("every statement is registered once, with a source and controls", "[st
   for (const Erratum& e : errata()) {
     CAPTURE(e.name);
     CHECK(ids.contains(e.statement));
+    CHECK(e.place.starts_with("arXiv "));
+    CHECK_FALSE(e.known.empty());
+    CHECK_FALSE(e.paper_says.empty());
     for (const Evidence& item : e.evidence()) {
       if (item.kind != EvidenceKind::report) CHECK(item.verdict == Verdict::holds);
     }

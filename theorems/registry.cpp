@@ -65,7 +65,6 @@ const std::vector<Erratum>& errata() {
   static const std::vector<Erratum> all{
       joma::summed_condition(),
       joma::logits_too_large(),
-      joma::single_bounce(),
       scan_snap::phase_transition_constant(),
       scan_snap::cross_scale_sign(),
       scan_snap::attention_clock(),
@@ -73,7 +72,6 @@ const std::vector<Erratum>& errata() {
       scan_snap::fates_on_flow(),
       scan_snap::centred_sum(),
       scan_snap::growth_figure(),
-      scb::uniform_start(),
       scb::square_of_jacobian(),
   };
   return all;

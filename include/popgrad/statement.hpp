@@ -97,11 +97,22 @@ struct Statement {
 Examination examine(const Statement& statement, const Setting& setting,
                     std::string_view control = {});
 
-/// Where a paper's formula and the algebra disagree.
+/// What kind of disagreement an erratum is; never mixed.
+enum class ErratumClass {
+  error,                ///< a printed formula or step is false as printed
+  does_not_transfer,    ///< true in its setting, false in one where it is commonly used
+  could_not_reproduce,  ///< a figure or number whose inputs are not given
+};
+std::string name_of(ErratumClass kind);
+
+/// Where a paper and the algebra disagree.
 struct Erratum {
-  std::string name;
-  std::string statement;   ///< id of the statement that shows it
-  std::string paper_says;  ///< with the place
+  std::string name;  ///< scan-snap.theorem4-constant
+  ErratumClass kind = ErratumClass::error;
+  std::string statement;  ///< id of the statement that shows it
+  std::string place;      ///< arXiv id with version, theorem or equation
+  std::string known;      ///< how its text is known: read in full, reply to reviewers, ...
+  std::string paper_says;
   std::string algebra_says;
   std::function<std::vector<Evidence>()> evidence;  ///< computed when asked for
 };

@@ -75,8 +75,11 @@ void list_statements() {
 int list_errata() {
   int status = success;
   for (const Erratum& erratum : errata()) {
-    fmt::print("{}\n  paper    {}\n  algebra  {}\n  see      popgrad verify {}\n", erratum.name,
-               erratum.paper_says, erratum.algebra_says, erratum.statement);
+    fmt::print(
+        "{}\n  class    {}\n  place    {}; {}\n  paper    {}\n  found    {}\n  see      popgrad "
+        "verify {}\n",
+        erratum.name, name_of(erratum.kind), erratum.place, erratum.known, erratum.paper_says,
+        erratum.algebra_says, erratum.statement);
     for (const Evidence& item : erratum.evidence()) {
       const bool judged = item.kind != EvidenceKind::report;
       fmt::print("  evidence {}: {}{}{}\n", name_of(item.kind), item.what,

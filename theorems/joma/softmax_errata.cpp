@@ -66,8 +66,11 @@ std::vector<Evidence> show_logits_too_large() {
 
 Erratum summed_condition() {
   return {
-      .name = "joma: summed condition of the softmax invariant",
+      .name = "joma.summed-condition",
+      .kind = ErratumClass::error,
       .statement = "joma.invariant-softmax",
+      .place = "arXiv 2310.00535, Theorem 1 (softmax)",
+      .known = "our notes only; the text was not seen",
       .paper_says =
           "Theorem 1 (softmax) under a factorised moment of g phi' b b'; if that is summed over "
           "units (our reading, not confirmed): sum_k E[g_k phi' b b'] = b_bar sum_k E[g_k phi' "
@@ -79,8 +82,11 @@ Erratum summed_condition() {
 }
 
 Erratum logits_too_large() {
-  return {.name = "joma: size against direction of the predicted logits",
+  return {.name = "joma.size-of-logits",
+          .kind = ErratumClass::does_not_transfer,
           .statement = "joma.invariant-softmax",
+          .place = "arXiv 2310.00535, Figure 2",
+          .known = "reply to the reviewers",
           .paper_says =
               "reply to reviewers on Figure 2: Theorem 1 largely holds under softmax attention "
               "(normalised correlation of z with its prediction)",

@@ -22,6 +22,5 @@ Statement measured_bounce();
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum summed_condition();
 Erratum logits_too_large();
-Erratum single_bounce();
 
 }  // namespace popgrad::theorems::joma

@@ -22,7 +22,7 @@
 #include "theorems/scan_snap/backprop_identity.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/features_at_rest.hpp"
-#include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {

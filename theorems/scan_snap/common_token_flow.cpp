@@ -64,7 +64,10 @@ void derive_common_token(Examination& it) {
 
 Erratum phase_transition_constant() {
   return {.name = "scan-snap.theorem4-constant",
+          .kind = ErratumClass::error,
           .statement = "scan-snap.phase-transition",
+          .place = "arXiv 2305.16380v4, Theorem 4, Eqns 14 and 124",
+          .known = "full text, v4",
           .paper_says = "Theorem 4, Eqns 14 and 124: B = ln(C0 + 4 Gamma)/4",
           .algebra_says =
               "B is an integral from 0: ln(1 + 4 Gamma/C0)/4, so the printed form is too "
@@ -95,7 +98,10 @@ Erratum phase_transition_constant() {
 
 Erratum growth_figure() {
   return {.name = "scan-snap.growth-figure",
+          .kind = ErratumClass::could_not_reproduce,
           .statement = "scan-snap.phase-transition",
+          .place = "arXiv 2305.16380v4, Figure 3",
+          .known = "full text, v4",
           .paper_says =
               "Fig. 3: growth factors at K = 10, M = 1000, eta_Z = 0.5, on an axis to 600; "
               "neither C0 nor the largest value is given",

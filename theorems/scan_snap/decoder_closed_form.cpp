@@ -22,7 +22,7 @@
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/decoder_measurements.hpp"
-#include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {

@@ -18,7 +18,10 @@ using namespace popgrad::scan_snap;
 
 Erratum late_backprop_regime() {
   return {.name = "scan-snap.gamma-late-regime",
+          .kind = ErratumClass::does_not_transfer,
           .statement = "scan-snap.decoder-closed-form",
+          .place = "arXiv 2305.16380v4, Theorem 1b; Lemma 9 has the factor",
+          .known = "full text, v4",
           .paper_says = "Theorem 1: gamma ~ K ln(eta_Y t/K)/(eta_Y t) for late t",
           .algebra_says = "the logarithm has a factor M: gamma ~ K ln(M eta_Y t/K)/(eta_Y t)",
           .evidence = [] {
@@ -38,7 +41,10 @@ Erratum late_backprop_regime() {
 
 Erratum cross_scale_sign() {
   return {.name = "scan-snap.eqn88-sign",
+          .kind = ErratumClass::error,
           .statement = "scan-snap.backprop-gradient",
+          .place = "arXiv 2305.16380v4, Eqn 88",
+          .known = "full text, v4",
           .paper_says =
               "Eqn 88: beta_nn' with + q0 (1 + theta_n') in its second term; appendix D.1 "
               "defines E' with the opposite sign",
@@ -65,7 +71,10 @@ Erratum cross_scale_sign() {
 Erratum attention_clock() {
   return {
       .name = "scan-snap.eqn10-clock",
+      .kind = ErratumClass::error,
       .statement = "scan-snap.assumptions",
+      .place = "arXiv 2305.16380v4, Eqns 10 and 94-96 against Theorem 1b",
+      .known = "full text, v4",
       .paper_says = "Eqn 10: h runs on t/K, the attention sum over classes has weight 1",
       .algebra_says = "a class is drawn with probability 1/K in both: weight 1 is eta_Z times K",
       .evidence = [] {

@@ -26,7 +26,7 @@
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/counted_draws.hpp"
 #include "theorems/scan_snap/features_at_rest.hpp"
-#include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {

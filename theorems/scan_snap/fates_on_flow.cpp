@@ -49,7 +49,10 @@ SequenceClasses<double> small_overlap() {
 
 Erratum fates_on_flow() {
   return {.name = "scan-snap.fates-on-flow",
+          .kind = ErratumClass::does_not_transfer,
           .statement = "scan-snap.fates",
+          .place = "arXiv 2305.16380v4, Theorem 2 (under Eqn 10)",
+          .known = "full text, v4",
           .paper_says =
               "Theorem 2, on the attention dynamics Eqn 10 under Assumption 2: distinct "
               "tokens gain attention",

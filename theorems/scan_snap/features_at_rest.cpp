@@ -8,7 +8,7 @@
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/response.hpp"
-#include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/decoder_knobs.hpp"
 
 namespace popgrad::theorems::scan_snap {
 

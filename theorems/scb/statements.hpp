@@ -19,8 +19,6 @@ Statement softmax_link();
 Statement lumping();
 Statement ode_limit();
 
-/// Disagreements between the paper and the algebra, beside the statements that show them.
-Erratum uniform_start();
 Erratum square_of_jacobian();
 
 }  // namespace popgrad::theorems::scb

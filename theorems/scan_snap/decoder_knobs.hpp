@@ -1,0 +1,49 @@
+#pragma once
+/// Knobs that the statements on the decoder share; each statement gives their ranges.
+
+#include "popgrad/knob.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+constexpr Knob vocabulary_knob(double low, double high, double usual) {
+  return {.name = "vocabulary",
+          .meaning = "tokens M",
+          .low = low,
+          .high = high,
+          .usual = usual,
+          .spacing = Spacing::logarithmic};
+}
+constexpr Knob decoder_rate_knob(double low, double high) {
+  return {.name = "decoder-rate",
+          .meaning = "learning rate eta_Y",
+          .low = low,
+          .high = high,
+          .usual = 1,
+          .spacing = Spacing::logarithmic};
+}
+constexpr Knob class_count_knob(double low, double high, double usual) {
+  return {.name = "classes",
+          .meaning = "classes K",
+          .low = low,
+          .high = high,
+          .usual = usual,
+          .spacing = Spacing::whole};
+}
+constexpr Knob common_weight_knob(double low, double high) {
+  return {.name = "common-weight",
+          .meaning = "weight of a common token in units of a distinct one",
+          .low = low,
+          .high = high,
+          .usual = 1,
+          .spacing = Spacing::logarithmic};
+}
+/// Features that move: attention learns beside the decoder.
+constexpr Knob attention_rate_knob{.name = "attention-rate",
+                                   .meaning = "learning rate eta_Z of attention",
+                                   .low = 1e-5,
+                                   .high = 10,
+                                   .usual = 0,
+                                   .spacing = Spacing::logarithmic,
+                                   .breaks = "features at rest"};
+
+}  // namespace popgrad::theorems::scan_snap
