@@ -26,11 +26,12 @@ struct BlowUp {
 /// Throws std::runtime_error if no token blows up before `latest`.
 BlowUp blow_up_of(const popgrad::joma::ReducedInstance<double>& instance, double latest);
 
-/// Time against sqrt(pi tau)/(2 |Delta|_max), and v of the tokens that are left against their limits.
-/// Controls: blow-up-late, limits.
+/// Time against sqrt(pi tau)/(2 |Delta|_max), and v of the tokens that are left against their
+/// limits. Controls: blow-up-late, limits.
 void judge_blow_up(const popgrad::joma::ReducedInstance<double>& instance, const BlowUp& blow_up,
                    Examination& it);
-/// erf(v_l/sqrt tau) sqrt(pi tau)/2 = Delta_l t until shortly before the blow-up. Control: wide-law.
+/// erf(v_l/sqrt tau) sqrt(pi tau)/2 = Delta_l t until shortly before the blow-up.
+/// Control: wide-law.
 void judge_law(const popgrad::joma::ReducedInstance<double>& instance, const BlowUp& blow_up,
                Examination& it);
 /// The attention entropy falls at every time; its fall from ln d against the leading term, and the

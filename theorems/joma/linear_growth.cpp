@@ -15,8 +15,8 @@
 // Hypotheses H1 linear phi; H2 exp attention; H3 one hidden unit; H4 v(0) = 0; H5 Delta is not 0
 // Check      separation of variables on symbols; the law along the flow; the blow-up as an event;
 //            limits of the others; sign and both ends of the fall of the entropy
-// Controls   a law with tau 10 % too large; a blow-up 10 % late; limits of Delta_l 10 % too small; a
-//            first fall 10 % faster; one tie more than there are
+// Controls   a law with tau 10 % too large; a blow-up 10 % late; limits of Delta_l 10 % too small;
+//            a first fall 10 % faster; one tie more than there are
 // Uses       rungs reduced, closed-form
 
 #include <fmt/format.h>
