@@ -39,30 +39,29 @@ std::vector<Quantity> states_of_exp_flow(const ReducedInstance<double>& instance
   return with_common_error(states);
 }
 
-// A sum over the first `tokens` tokens for one unit.
-double sum_of(const ReducedInstance<double>& instance, const Vector<double>& state, Index unit,
-              Index tokens) {
-  double sum = 0;
-  for (Index l = 0; l < tokens; ++l) {
-    const double m = instance.target(l, unit);
-    const double v0 = instance.start(l, unit);
-    const double v = state[l + unit * instance.tokens()];
-    sum += instance.nonlinear ? std::log(std::fabs((m - v0) / (m - v))) : (v - v0) / m;
-  }
-  return sum;
+// ln(|delta(0)|/|delta|), or (v - v(0))/Delta, of one token and unit.
+double term_of(const ReducedInstance<double>& instance, const Vector<double>& state, Index token,
+               Index unit) {
+  const double m = instance.target(token, unit);
+  const double v0 = instance.start(token, unit);
+  const double v = state[token + unit * instance.tokens()];
+  return instance.nonlinear ? std::log(std::fabs((m - v0) / (m - v))) : (v - v0) / m;
 }
 
-// At every time and unit. What rounding of v does to the logarithms grows like 1/delta.
+// Over the first `tokens` tokens, for every unit and time. The errors of the tokens are added up:
+// in the sum they cancel, for linear phi in both solves alike. What rounding of v does to a
+// logarithm grows like 1/delta.
 std::vector<Quantity> sums(const ReducedInstance<double>& instance, const Solved& run,
                            Index tokens) {
   std::vector<Quantity> all;
   for (Index unit = 0; unit < instance.units(); ++unit) {
     for (std::size_t save = 0; save < run.size(); ++save) {
-      Quantity sum = run.at(
-          save, [&](const Vector<double>& state) { return sum_of(instance, state, unit, tokens); });
+      Quantity sum;
       for (Index l = 0; l < tokens; ++l) {
+        const auto term = [&](const Vector<double>& v) { return term_of(instance, v, l, unit); };
         const double v = run.state(save)[l + unit * instance.tokens()];
         const double way = instance.target(l, unit) - (instance.nonlinear ? v : 0.0);
+        sum = sum + run.at(save, term);
         sum.add(ErrorPart::rounding(2, v / way));
       }
       all.push_back(sum);

@@ -11,18 +11,18 @@ namespace popgrad::theorems::joma {
 ///   dt_exp = dt_softmax / sum_l a_l,  a_l = exp(sum_k v_lk^2/tau)
 AnyRung<double> softmax_flow_with_exp_clock(popgrad::joma::ReducedInstance<double> instance);
 
-/// States of the softmax flow (a solve of the rung above) against those of the exp flow at the times
-/// of its clock. Control: exp-clock, those times 10 % short.
+/// States of the softmax flow (a solve of the rung above) against those of the exp flow at the
+/// times of its clock. Control: exp-clock, those times 10 % short.
 void judge_orbits(const popgrad::joma::ReducedInstance<double>& instance, const Solved& softmax,
                   double tolerance, Examination& it);
 
-/// The sums of every unit along the softmax flow, of ln(|delta(0)|/|delta|) or (v - v(0))/Delta, against
-/// t. Controls: sum-rate, token-short.
+/// The sums of every unit along the softmax flow, of ln(|delta(0)|/|delta|) or (v - v(0))/Delta,
+/// against t. Controls: sum-rate, token-short.
 void judge_sums(const popgrad::joma::ReducedInstance<double>& instance, const Solved& softmax,
                 Examination& it);
 
-/// On symbols: one field is the other times sum_l a_l, and the two sums grow at the rate 1. Controls:
-/// inverse-clock, no-logarithm.
+/// On symbols: one field is the other times sum_l a_l, and the two sums grow at the rate 1.
+/// Controls: inverse-clock, no-logarithm.
 void prove_clock_change(bool nonlinear, Examination& it);
 
 }  // namespace popgrad::theorems::joma

@@ -40,7 +40,7 @@ class Sides {
     if (instance_.attention == Attention::linear) return logits(dx) - of_weights;
     return -of_weights;
   }
-  /// Size of the first-order terms that cancel, before sums over units: |z z'| and sum_k |v_k v_k'|.
+  /// Size of the first-order terms that cancel, units apart: |z z'| and sum_k |v_k v_k'|.
   [[nodiscard]] double cancelled(const Vector<double>& x, const Vector<double>& dx) const {
     const Vector<double> v = contextual(x).cwiseProduct(contextual(dx)).cwiseAbs().rowwise().sum();
     return v.maxCoeff() + x.tail(v.size()).cwiseProduct(dx.tail(v.size())).cwiseAbs().maxCoeff();

@@ -83,7 +83,8 @@ double time_unit(const popgrad::joma::PopulationFlow<double>& flow);
 
 /// Linear or exp attention: growth of z^2 or z along the flow against what the invariant makes of
 /// that of v, and the drift of the invariant under full-batch descent against
-///   eta^2 sum over steps of (z'^2 - sum_k v_k'^2)   or   -(eta^2/2T) sum over steps of sum_k v_k'^2
+///   linear   eta^2 sum over steps of (z'^2 - sum_k v_k'^2)
+///   exp      -(eta^2/2T) sum over steps of sum_k v_k'^2
 /// Controls: weights, unit-short, late-slope.
 void judge_conservation(const popgrad::joma::ClassInstance<double>& instance, Examination& it);
 
