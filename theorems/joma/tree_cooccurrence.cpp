@@ -82,8 +82,7 @@ Quantity sampled(const LatentTree<double>& tree, int levels, double copies,
   Stream stream(setting.seed, static_cast<std::uint32_t>(levels), 0);
   std::uint32_t given = 0;
   std::uint32_t both = 0;
-  const std::uint32_t draws = setting.draws(400'000);
-  for (std::uint32_t k = 0; k < draws; ++k) {
+  for (std::uint32_t k = setting.draws(400'000); k > 0; --k) {
     const bool copied = levels == tree.depth && copies > 0 && stream.uniform() < copies;
     const auto [l, m] = sample_leaf_pair(tree, copied ? levels - 1 : levels, stream);
     given += m ? 1 : 0;
