@@ -20,64 +20,15 @@
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stable_rank.hpp"
 #include "popgrad/order.hpp"
-#include "popgrad/random.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/approach.hpp"
-#include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
+#include "theorems/joma/token_a_unit.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
 
 using namespace popgrad::joma;
-
-constexpr Knob dominant{.name = "dominant",
-                        .meaning = "size of the dominant token of Mu",
-                        .low = 1,
-                        .high = 3,
-                        .usual = 3,
-                        .spacing = Spacing::logarithmic};
-constexpr Knob weakest{.name = "weakest",
-                       .meaning = "size of the weakest token, in units of the dominant one",
-                       .low = 0.05,
-                       .high = 0.95,
-                       .usual = 0.5};
-constexpr Knob start{.name = "start",
-                     .meaning = "deviation of V(0), in units of the dominant token",
-                     .low = 1e-9,
-                     .high = 0.3,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "V(0) = 0"};
-constexpr Knob mixing{.name = "mixing",
-                      .meaning = "deviation of Mu off the diagonal, in units of a row's size",
-                      .low = 1e-3,
-                      .high = 10,
-                      .usual = 0,
-                      .spacing = Spacing::logarithmic,
-                      .breaks = "rows of Mu orthogonal"};
-
-// A token a unit, of sizes between the weakest and the dominant.
-ReducedInstance<double> drawn_instance(const Setting& setting) {
-  const Index d = setting.count(token_count);
-  Stream stream(setting.seed, stream_of_drawn_instances, 10);
-  ReducedInstance<double> instance;
-  instance.nonlinear = true;
-  instance.tau = setting.value(tau);
-  instance.target.resize(d, d);
-  instance.start.resize(d, d);
-  instance.logits = Vector<double>::Zero(d);
-  for (Index l = 0; l < d; ++l) {
-    const double place = l == 0 ? 0.0 : l + 1 == d ? 1.0 : stream.uniform();
-    for (Index k = 0; k < d; ++k) {
-      instance.target(l, k) = (k == l ? 1 : 0) + setting.value(mixing) * stream.normal();
-      instance.start(l, k) = setting.value(start) * setting.value(dominant) * stream.normal();
-    }
-    instance.target.row(l) *= setting.value(dominant) * (1 - (1 - setting.value(weakest)) * place) /
-                              instance.target.row(l).norm();
-  }
-  return instance;
-}
 
 double rank_of(const ReducedInstance<double>& instance, const Vector<double>& v) {
   return popgrad::joma::stable_rank<double>(v.reshaped(instance.tokens(), instance.units()));
@@ -87,18 +38,16 @@ void require_hypotheses(const ReducedInstance<double>& instance, Examination& it
   const Vector<double> sizes = instance.target.rowwise().norm();
   const double largest = instance.start.cwiseAbs().maxCoeff();
   const Matrix<double> rows = instance.target.rowwise().normalized();
-  const double overlap =
-      (rows * rows.transpose() - Matrix<double>::Identity(rows.rows(), rows.rows()))
-          .cwiseAbs()
-          .maxCoeff();
+  Matrix<double> cosines = rows * rows.transpose();
+  cosines.diagonal().setZero();
+  const double overlap = cosines.cwiseAbs().maxCoeff();
   const double rounding = ErrorPart::rounding(static_cast<double>(rows.cols()), 1).size();
   const double apart = sizes.maxCoeff() - sizes.minCoeff();
   it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
   it.require("V(0) = 0", -largest, fmt::format("up to {:.3g}", largest));
-  it.require("rows of Mu orthogonal", rounding - overlap,
-             fmt::format("largest cosine {:.3g}", overlap));
+  it.require("rows of Mu orthogonal", rounding - overlap, fmt::format("cosine {:.3g}", overlap));
   it.require("tokens of Mu differ in size", apart > 0 ? Truth::yes : Truth::no,
-             fmt::format("largest minus least {:.3g}", apart));
+             fmt::format("by {:.3g}", apart));
 }
 
 void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) {
@@ -126,15 +75,12 @@ void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) 
 void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
   const Vector<double> m = instance.target.rowwise().squaredNorm();
   const Index slowest = weakest_token(instance);
-  const Index first = strongest_token(instance);
   const Index d = m.size();
   const double end = popgrad::joma::stable_rank(instance.target);
-  const AnyRung<double> logs = approach_of(instance, slowest);
   constexpr double step = 2;
+  const AnyRung<double> logs = approach_of(instance, slowest);
   const Solved run(logs, {6, 6 + step, 6 + 2 * step, 6 + 3 * step}, 1e-12);
-  const auto rank = [&](const Vector<double>& y) {
-    return rank_of(instance, weights_after(instance, y));
-  };
+  const auto rank = [&](const auto& y) { return rank_of(instance, weights_after(instance, y)); };
   const auto measured = [&](std::size_t save) {
     const auto lack = [&](std::size_t k) {
       return run.at(k, [&](const Vector<double>& y) { return std::log(end - rank(y)); });
@@ -147,7 +93,7 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
     return run.at(save, [&](const Vector<double>& y) {
       const auto lack = [&](double later) {
         const Vector<double> left = (-y.head(d) - later * rates).array().exp();
-        return m.dot(left - Vector<double>::Constant(d, left[first]));
+        return m.dot(left - Vector<double>::Constant(d, left[strongest_token(instance)]));
       };
       return std::exp(m[slowest] / instance.tau) * std::log(lack(0) / lack(step)) / step;
     });
@@ -173,7 +119,7 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
 void examine(const Setting& setting, Examination& it) {
   ReducedInstance<double> instance = setting.instance != nullptr
                                          ? reduced_instance<double>(*setting.instance, setting.seed)
-                                         : drawn_instance(setting);
+                                         : token_a_unit(setting);
   it.parameters = told(instance, setting);
   require_hypotheses(instance, it);
   if (!instance.nonlinear) return;
@@ -194,7 +140,7 @@ Statement stable_rank() {
           .reaches = {EvidenceKind::numerical},
           .controls = {{"fall", "the first fall 10 % larger"},
                        {"last-rate", "the rate of the last rise 10 % larger"}},
-          .knobs = {tau, token_count, dominant, weakest, start, mixing},
+          .knobs = knobs_of_token_a_unit(),
           .reads = "reduced",
           .examine = examine};
 }
