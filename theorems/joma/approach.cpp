@@ -39,9 +39,9 @@ AnyRung<double> approach_of(const ReducedInstance<double>& instance, Index clock
 }
 
 Vector<double> weights_after(const ReducedInstance<double>& instance, const Vector<double>& y) {
-  Matrix<double> v = instance.target;
+  Matrix<double> v = instance.start;
   for (Index l = 0; l < instance.tokens(); ++l) {
-    v.row(l) -= std::exp(-y[l]) * (instance.target.row(l) - instance.start.row(l));
+    v.row(l) -= std::expm1(-y[l]) * (instance.target.row(l) - instance.start.row(l));
   }
   return v.reshaped();
 }

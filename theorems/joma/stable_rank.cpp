@@ -1,155 +1,131 @@
 // Theorem    joma.stable-rank
 // Status     observed in source, conditions derived here
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 (low rank during training)
-// Statement  reduced flow, nonlinear phi, K units, V(0) = 0, one token dominant: the stable rank
-//              |V|_F^2/|V|_2^2
-//            starts (t -> 0+) and ends at that of Mu and falls in between
-// Hypotheses H1 V(0) = 0; H2 one token dominates: the tokens of Mu differ in size
-// Check      Mu = diag(3, 2.5, 2, 1.5), tau = 2, along the integrated flow
-// Controls   equal v(0) in all units (starts at 1); a monotone rise claimed
+// Statement  reduced flow, nonlinear phi, K units, V(0) = 0, rows Mu_l of Mu orthogonal: the stable
+//            rank R(V) = |V|_F^2/|V|_2^2 starts (s -> 0+) and ends at that of Mu, and is below it in
+//            between. With m_l = |Mu_l|^2, m_1 the largest,
+//              R(Mu) - R(V) = (2 s^2/(3 tau)) sum_l (m_l/m_1) (m_1 - m_l) + O(s^3),
+//            and late, by the linearisation at Mu, with y_l = ln(1/delta_l),
+//              R(Mu) - R(V) = 2 sum_l (m_l/m_1) (e^{-y_l} - e^{-y_1}),  y_l' = e^{m_l/tau}
+// Hypotheses H1 nonlinear phi; H2 V(0) = 0; H3 rows of Mu orthogonal; H4 tokens of Mu differ in size
+// Check      first fall against its leading term; largest rank on the whole way; rate of the last
+//            rise against the linearisation
+// Controls   a fall 10 % larger; a last rate 10 % larger
 // Uses       rung reduced
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stable_rank.hpp"
-#include "popgrad/random.hpp"
-#include "popgrad/solve.hpp"
-#include "theorems/joma/knobs.hpp"
+#include "popgrad/order.hpp"
+#include "popgrad/solved.hpp"
+#include "theorems/joma/approach.hpp"
 #include "theorems/joma/statements.hpp"
+#include "theorems/joma/token_a_unit.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob dominant{.name = "dominant",
-                        .meaning = "size of the dominant token of Mu",
-                        .low = 1,
-                        .high = 3,
-                        .usual = 3,
-                        .spacing = Spacing::logarithmic};
-constexpr Knob weakest{.name = "weakest",
-                       .meaning = "size of the weakest token, in units of the dominant one",
-                       .low = 0.05,
-                       .high = 0.95,
-                       .usual = 0.5};
-constexpr Knob start{.name = "start",
-                     .meaning = "deviation of V(0), in units of the dominant token",
-                     .low = 1e-9,
-                     .high = 0.3,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "V(0) = 0"};
-constexpr Knob mixing{.name = "mixing",
-                      .meaning =
-                          "deviation of Mu's entries off the diagonal, in units of the "
-                          "dominant token",
-                      .low = 1e-3,
-                      .high = 10,
-                      .usual = 0,
-                      .spacing = Spacing::logarithmic,
-                      .breaks = "one token dominates"};
-
-// Mu = diag: evenly spaced as in the fixed instance, or drawn between weakest and dominant.
-Matrix<double> target_of(const Setting& setting, Examination& result) {
-  const Index d = setting.count(token_count);
-  const double top = setting.value(dominant);
-  const double least = setting.value(weakest);
-  Stream stream(setting.seed, stream_of_drawn_instances, 10);
-  Vector<double> mu(d);
-  for (Index l = 0; l < d; ++l) {
-    const double place = setting.only_what_varies && l > 0 && l + 1 < d
-                             ? stream.uniform()
-                             : static_cast<double>(l) / static_cast<double>(d - 1);
-    mu[l] = top - top * (1 - least) * place;
-  }
-  Matrix<double> target = mu.asDiagonal();
-  if (const double size = setting.value(mixing); size > 0) {
-    for (Index l = 0; l < d; ++l) {
-      for (Index k = 0; k < d; ++k) target(l, k) += size * mu[l] * stream.normal();
-      target.row(l) *= mu[l] / target.row(l).norm();
-    }
-    result.hypotheses.push_back(
-        {"one token dominates", Truth::no, fmt::format("rows turned by {}", size)});
-  }
-  return target;
+double rank_of(const ReducedInstance<double>& instance, const Vector<double>& v) {
+  return popgrad::joma::stable_rank<double>(v.reshaped(instance.tokens(), instance.units()));
 }
 
-Examination examine(const Setting& setting, std::string_view variant) {
-  Examination result;
-  const Index d = setting.count(token_count);
-  ReducedInstance<double> instance;
-  instance.nonlinear = true;
-  instance.target = target_of(setting, result);
-  instance.tau = setting.value(tau);
-  for (Index l = 0; l < d; ++l) result.parameters["Mu"].push_back(instance.target(l, l));
-  result.parameters["tau"] = instance.tau;
-  result.parameters["seed"] = setting.seed;
-  const bool equal_start = variant == "equal-start";
-  instance.start = Matrix<double>::Constant(d, d, equal_start ? 0.01 : 0.0);
-  if (const double size = setting.value(start); size > 0) {
-    Stream stream(setting.seed, stream_of_drawn_instances, 11);
-    for (double& v : instance.start.reshaped()) {
-      v = size * setting.value(dominant) * stream.normal();
-    }
-    result.hypotheses.push_back({"V(0) = 0", Truth::no, fmt::format("of size {}", size)});
-  }
-  instance.logits = Vector<double>::Zero(d);
-  const double target = popgrad::joma::stable_rank<double>(instance.target);
+void require_hypotheses(const ReducedInstance<double>& instance, Examination& it) {
+  const Vector<double> sizes = instance.target.rowwise().norm();
+  const double largest = instance.start.cwiseAbs().maxCoeff();
+  const Matrix<double> rows = instance.target.rowwise().normalized();
+  Matrix<double> cosines = rows * rows.transpose();
+  cosines.diagonal().setZero();
+  const double overlap = cosines.cwiseAbs().maxCoeff();
+  const double rounding = ErrorPart::rounding(static_cast<double>(rows.cols()), 1).size();
+  const double apart = sizes.maxCoeff() - sizes.minCoeff();
+  it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
+  it.require("V(0) = 0", -largest, fmt::format("up to {:.3g}", largest));
+  it.require("rows of Mu orthogonal", rounding - overlap, fmt::format("cosine {:.3g}", overlap));
+  it.require("tokens of Mu differ in size", apart > 0 ? Truth::yes : Truth::no,
+             fmt::format("by {:.3g}", apart));
+}
 
-  SolveRequest<double> request;
-  request.end = 30.0;
-  request.step_budget = 1'000'000;
-  request.relative_tolerance = 1e-11;
-  request.absolute_tolerance = 1e-13;
-  // Fine where the rank falls, coarse while it returns; the first time stands for t -> 0+.
-  request.save_at = {1e-6};
-  for (int k = 1; k <= 1000; ++k) request.save_at.push_back(2.0 * k / 1000);
-  request.save_at.push_back(30.0);
-  const Trajectory<double> run = solve(forget_type(ReducedFlow<double>(instance)), request);
-  if (!run.outcome.usable()) return result;
-  double least = run.rows.front()[1];
-  std::size_t at = 0;
-  for (std::size_t k = 0; k < run.rows.size(); ++k) {
-    if (run.rows[k][1] < least) {
-      least = run.rows[k][1];
-      at = k;
-    }
+void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) {
+  const Vector<double> m = instance.target.rowwise().squaredNorm();
+  const double end = popgrad::joma::stable_rank(instance.target);
+  const double s = 0.01 / std::sqrt(1 + m.maxCoeff() / instance.tau);
+  const Solved run(forget_type(ReducedFlow<double>(instance)), {s / 2, s}, 1e-13);
+  const auto fall = [&](std::size_t save) {
+    const double unit = std::pow(run.times()[save], 2);
+    Quantity value =
+        run.at(save, [&](const Vector<double>& v) { return (end - rank_of(instance, v)) / unit; });
+    value.add(ErrorPart::rounding(static_cast<double>(m.size()), end / unit));
+    return value;
+  };
+  const double predicted =
+      2 / (3 * instance.tau) * (m.array() / m.maxCoeff() * (m.maxCoeff() - m.array())).sum();
+  it.judge(Comparison{.what = "first fall of the stable rank over s^2",
+                      .measured = {limit_in(std::vector{s, s / 2}, std::vector{fall(1), fall(0)})},
+                      .predicted = {predicted},
+                      .mistakes = {predicts_times("fall", 1.1)}});
+}
+
+// On the clock y of the weakest token, whose delta is e^-y. What is neglected falls with delta, and
+// may change its sign on the way: both intervals before the last one bound it.
+void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
+  const Vector<double> m = instance.target.rowwise().squaredNorm();
+  const Index slowest = weakest_token(instance);
+  const Index d = m.size();
+  const double end = popgrad::joma::stable_rank(instance.target);
+  constexpr double step = 2;
+  const AnyRung<double> logs = approach_of(instance, slowest);
+  const Solved run(logs, {6, 6 + step, 6 + 2 * step, 6 + 3 * step}, 1e-12);
+  const auto rank = [&](const auto& y) { return rank_of(instance, weights_after(instance, y)); };
+  const auto measured = [&](std::size_t save) {
+    const auto lack = [&](std::size_t k) {
+      return run.at(k, [&](const Vector<double>& y) { return std::log(end - rank(y)); });
+    };
+    const auto s = [d](const Vector<double>& y) { return y[d]; };
+    return (lack(save) - lack(save + 1)) / (run.at(save + 1, s) - run.at(save, s));
+  };
+  const auto predicted = [&](std::size_t save) {
+    const Vector<double> rates = ((m.array() - m[slowest]) / instance.tau).exp();
+    return run.at(save, [&](const Vector<double>& y) {
+      const auto lack = [&](double later) {
+        const Vector<double> left = (-y.head(d) - later * rates).array().exp();
+        return m.dot(left - Vector<double>::Constant(d, left[strongest_token(instance)]));
+      };
+      return std::exp(m[slowest] / instance.tau) * std::log(lack(0) / lack(step)) / step;
+    });
+  };
+  Quantity rate = measured(2);
+  for (const std::size_t before : {0U, 1U}) {
+    rate.add(ErrorPart::next_order(measured(before).value() - predicted(before).value()));
   }
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "start (t = 1e-6) minus the rank of Mu",
-      std::fabs(run.rows.front()[1] - target), allowance(setting, 1e-5, target),
-      "V = t Mu + O(t^2)", fmt::format("{:.6f} against {:.6f}", run.rows.front()[1], target)));
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "end minus the rank of Mu", std::fabs(run.rows.back()[1] - target),
-      allowance(setting, 1e-8, target), "delta of the slowest token is below e^{-30}"));
-  if (variant == "monotone") {
-    result.evidence.push_back(bounded(EvidenceKind::numerical, "fall below the start",
-                                      run.rows.front()[1] - least, 1e-9, "a rise has no fall"));
-    return result;
-  }
-  if (!setting.only_what_varies) {
-    result.evidence.push_back(bounded(EvidenceKind::numerical, "minimum against 1.535220",
-                                      std::fabs(least - 1.535220), 1e-5,
-                                      "five digits of a minimum read at save points every 2e-3",
-                                      fmt::format("{:.7f} at t = {:.4f}", least, run.t[at])));
-  }
-  result.evidence.push_back(bounded(EvidenceKind::numerical, "minimum minus the rank of Mu",
-                                    least - target, -1e-6 * target,
-                                    "below, by more than the solve resolves"));
-  double wrong_way = 0;
-  for (std::size_t k = 1; k < run.rows.size(); ++k) {
-    const double change = run.rows[k][1] - run.rows[k - 1][1];
-    wrong_way = std::max(wrong_way, k <= at ? change : -change);
-  }
-  result.evidence.push_back(bounded(EvidenceKind::numerical,
-                                    "largest rise before the minimum, or fall after it", wrong_way,
-                                    allowance(setting, 1e-9, target), "what the solve resolves"));
-  return result;
+  it.judge(Comparison{.what = "rate of the last rise of the stable rank",
+                      .measured = {rate},
+                      .predicted = {predicted(2)},
+                      .mistakes = {predicts_times("last-rate", 1.1)}});
+  // The rank tends to that of Mu as V goes to 0, where it is undefined.
+  const auto rank_or_limit = [&](const Vector<double>& y) { return y[d] > 0 ? rank(y) : end; };
+  Quantity largest = largest_along(logs, run.times().back(), 1e-12, rank_or_limit);
+  largest.add(ErrorPart::rounding(static_cast<double>(d), end));
+  it.judge(Comparison{.what = "largest stable rank on the way against that of Mu",
+                      .measured = {largest},
+                      .relation = Relation::at_most,
+                      .predicted = {end}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  ReducedInstance<double> instance = setting.instance != nullptr
+                                         ? reduced_instance<double>(*setting.instance, setting.seed)
+                                         : token_a_unit(setting);
+  it.parameters = told(instance, setting);
+  require_hypotheses(instance, it);
+  if (!instance.nonlinear) return;
+  instance.attention = Attention::exp;  // softmax attention has the same orbit
+  judge_first_fall(instance, it);
+  judge_last_rise(instance, it);
 }
 
 }  // namespace
@@ -159,12 +135,14 @@ Statement stable_rank() {
           .claim = "stable rank from V(0) = 0 falls and returns to that of Mu",
           .paper = "arXiv 2310.00535, Section 5",
           .status = "observed in source, conditions derived here",
-          .hypotheses = {"V(0) = 0", "one token dominates"},
+          .hypotheses = {"nonlinear phi", "V(0) = 0", "rows of Mu orthogonal",
+                         "tokens of Mu differ in size"},
           .reaches = {EvidenceKind::numerical},
-          .controls = {{"equal-start", "v(0) = 0.01 in all units in place of 0"},
-                       {"monotone", "no fall in between"}},
-          .knobs = {tau, token_count, dominant, weakest, start, mixing},
-          .examine_variant = examine};
+          .controls = {{"fall", "the first fall 10 % larger"},
+                       {"last-rate", "the rate of the last rise 10 % larger"}},
+          .knobs = knobs_of_token_a_unit(),
+          .reads = "reduced",
+          .examine = examine};
 }
 
 }  // namespace popgrad::theorems::joma

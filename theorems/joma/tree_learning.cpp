@@ -1,187 +1,149 @@
 // Theorem    joma.tree-learning
 // Status     argued in source (Section 5)
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 with Theorems 4 and 5
-// Statement  with mu_l = kappa P[y_l = 1 | y_m = 1], strong co-occurrences are learned first: their
-//            ln(1/delta) grow faster by the factor
+// Statement  with mu_l = kappa P_l, P_l = P[y_l = 1 | y_m = 1], strong co-occurrences are learned
+//            first: they are ahead at all times, at first by
+//              ln(1/delta_j) - ln(1/delta_k) = kappa^2 (P_j^2 - P_k^2) s^3/(3 tau) + O(s^4),
+//            and late their ln(1/delta) grow faster by the factor
 //              e^{kappa^2 (P_j^2 - P_k^2)/tau}
-// Hypotheses H1 nonlinear phi; H2 v(0) = 0; H3 mu_l = kappa P[y_l = 1 | y_m = 1], with rho,
-//            rho_0 of a tree (P from joma.tree-cooccurrence)
-// Check      order of learning times by height of meeting; ratio of the final rates
-// Controls   the reverse order; first powers of P in the exponent
+// Hypotheses H1 nonlinear phi; H2 v(0) = 0; H3 mu_l = kappa P[y_l = 1 | y_m = 1]
+// Check      lead at small s and late ratio of rates against P of joma.tree-cooccurrence; the order
+//            on the whole way; one token for each height at which a leaf meets the query
+// Controls   an exponent 10 % larger; a first lead 10 % larger; rho^{2H - 1} for rho^{2H} in P
 // Uses       rung reduced; latent tree
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include "popgrad/joma/closed_form.hpp"
-#include "popgrad/joma/latent_tree.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
-#include "popgrad/random.hpp"
-#include "popgrad/solve.hpp"
+#include "popgrad/order.hpp"
+#include "popgrad/solved.hpp"
+#include "theorems/joma/approach.hpp"
 #include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
+#include "theorems/joma/trees.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob scale{.name = "scale",
-                     .meaning = "kappa: mu of a token that always occurs with the query",
-                     .low = 0.5,
-                     .high = 5,
-                     .usual = 3,
-                     .spacing = Spacing::logarithmic};
-constexpr Knob depth{.name = "depth",
-                     .meaning = "layers L below the label",
-                     .low = 2,
-                     .high = 6,
-                     .usual = 4,
-                     .spacing = Spacing::whole};
-constexpr Knob rho{
-    .name = "rho", .meaning = "correlation across an edge", .low = 0.1, .high = 0.95, .usual = 0.8};
-constexpr Knob polarity{.name = "polarity",
-                        .meaning = "rho_01 = -rho_02, the correlation with the label",
-                        .low = 0,
-                        .high = 0.95,
-                        .usual = 0.3};
-constexpr Knob start{.name = "start",
-                     .meaning = "deviation of v(0), in units of kappa",
-                     .low = 1e-4,
-                     .high = 1,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "v(0) = 0"};
-constexpr Knob noise{.name = "noise",
-                     .meaning = "relative deviation of mu_l from kappa P[y_l = 1 | y_m = 1]",
-                     .low = 1e-4,
-                     .high = 1,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "mu_l = kappa P[y_l = 1 | y_m = 1]"};
+constexpr double late = 30;  // y of the weakest token: delta = e^-30
 
-/// Tolerance of the solve, a step; delta = 1 - v/mu is off by some ten times that.
-constexpr double tolerance = 1e-12;
-constexpr double resolved = 100 * tolerance;
-
-void break_hypotheses(const Setting& setting, ReducedInstance<double>& instance,
-                      Examination& result) {
-  Stream stream(setting.seed, stream_of_drawn_instances, 13);
-  if (const double size = setting.value(start); size > 0) {
-    for (double& v : instance.start.reshaped()) v = size * setting.value(scale) * stream.normal();
-    result.hypotheses.push_back({"v(0) = 0", Truth::no, fmt::format("{} kappa", size)});
+// kappa^2 (P_1^2 - P_H^2)/tau for H = 2 .. L, by the formula of Theorem 5.
+std::vector<Quantity> exponents(const LatentTree<double>& tree, const Setting& setting,
+                                const TreeMistake& mistake) {
+  const double unit = std::pow(setting.value(tree_scale), 2) / setting.value(tau);
+  std::vector<Quantity> values;
+  for (int levels = 1; levels <= tree.depth; ++levels) {
+    const double chance = cooccurrence_with(tree, levels, mistake);
+    values.emplace_back(unit * chance * chance);
   }
-  if (const double size = setting.value(noise); size > 0) {
-    for (double& mu : instance.target.reshaped()) mu *= std::exp(size * stream.normal());
-    result.hypotheses.push_back({"mu_l = kappa P[y_l = 1 | y_m = 1]", Truth::no,
-                                 fmt::format("off by a factor e^{}", size)});
-  }
+  const Quantity strongest = values.front();
+  for (Quantity& value : values) value = strongest - value;
+  return {values.begin() + 1, values.end()};
 }
 
-Examination examine(const Setting& setting, std::string_view variant) {
-  Examination result;
-  const double kappa = setting.value(scale);
-  const double tau_value = setting.value(tau);
-  LatentTree<double> tree;
-  tree.depth = static_cast<int>(setting.count(depth));
-  tree.rho = setting.value(rho);
-  tree.class_law = {0.5, 0.5};
-  tree.class_polarity = {setting.value(polarity), -setting.value(polarity)};
-  result.parameters = {{"L", tree.depth}, {"rho", tree.rho},  {"rho_0c", tree.class_polarity},
-                       {"kappa", kappa},  {"tau", tau_value}, {"seed", setting.seed}};
-  ReducedInstance<double> instance;
-  instance.nonlinear = true;
-  instance.tau = tau_value;
-  instance.target.resize(tree.depth, 1);
-  std::vector<double> chance;
-  for (int levels = 1; levels <= tree.depth; ++levels) {
-    chance.push_back(cooccurrence_by_summation(tree, levels));
-    instance.target(levels - 1, 0) = kappa * chance.back();
+// The lead of the strongest token over the others, per s^3/3, as s goes to 0.
+std::vector<Quantity> first_leads(const ReducedInstance<double>& instance) {
+  const double steepest = instance.target.cwiseAbs2().maxCoeff() / instance.tau;
+  const double s = 0.01 / std::sqrt(1 + steepest);  // the next terms are of relative order s, s^2
+  const Solved run(forget_type(ReducedFlow<double>(instance)), {s / 2, s}, 1e-13);
+  std::vector<Quantity> leads;
+  for (Index l = 1; l < instance.tokens(); ++l) {
+    const auto lead = [&](std::size_t save) {
+      const double unit = 3 / std::pow(run.times()[save], 3);
+      Quantity value = run.at(save, [&](const Vector<double>& v) {
+        const Vector<double> moved = v - instance.start.col(0);
+        const Vector<double> left = instance.target.col(0) - v;
+        return unit * (std::log1p(moved[0] / left[0]) - std::log1p(moved[l] / left[l]));
+      });
+      value.add(ErrorPart::rounding(2, unit * run.times()[save]));
+      return value;
+    };
+    leads.push_back(limit_in(std::vector{s, s / 2}, std::vector{lead(1), lead(0)}));
   }
-  instance.start = Matrix<double>::Zero(tree.depth, 1);
-  instance.logits = Vector<double>::Zero(tree.depth);
-  break_hypotheses(setting, instance, result);
-  // Until delta of the weakest token is below 1e-3, and no shorter than 3.
-  const double end =
-      std::max(3.0, time_to_approach(kappa * chance.back(), 0.0, tau_value, -std::log(1e-4)));
+  return leads;
+}
 
-  AnyRung<double> rung = forget_type(ReducedFlow<double>(instance));
-  rung.events.clear();
-  for (Index l = 0; l < tree.depth; ++l) {
-    const double half = instance.target(l, 0) / 2;
-    rung.events.push_back(
-        {"half", fmt::format("v_{}", l), EventKind::crossing,
-         [l, half](const Vector<double>& x, const double&) { return x[l] - half; },
-         [l](const Vector<double>& x, const double&) { return x[l]; }});
+// ln of the late rate of ln(1/delta) of the strongest token over that of the others.
+std::vector<Quantity> late_exponents(const ReducedInstance<double>& instance) {
+  const double step = std::log(2.0);
+  const Solved run(approach_of(instance, instance.tokens() - 1),
+                   {late, late + step, late + 2 * step}, 1e-12);
+  std::vector<Quantity> logarithms;
+  for (Index l = 1; l < instance.tokens(); ++l) {
+    const auto ratio = [&](std::size_t save) {
+      const auto gain = [&](Index i) {
+        const auto y = [i](const Vector<double>& state) { return state[i]; };
+        return run.at(save + 1, y) - run.at(save, y);
+      };
+      return log(gain(0) / gain(l));
+    };
+    logarithms.push_back(limit_in(std::vector{1.0, 0.5}, std::vector{ratio(0), ratio(1)}));
   }
-  SolveRequest<double> request;
-  request.end = end;
-  request.relative_tolerance = tolerance;
-  request.absolute_tolerance = 1e-14;
-  request.save_at = equally_spaced(0.0, end, 31);
-  request.keep_states = true;
-  const Trajectory<double> run = solve(rung, request);
+  return logarithms;
+}
 
-  if (!run.outcome.usable()) return result;
-
-  // delta_j < delta_k at every time for tokens that meet lower down (larger P).
-  double worst = -1e300;
-  const auto delta = [&](std::size_t k, Index l) {
-    return std::max(resolved, std::fabs(1 - run.states[k][l] / instance.target(l, 0)));
+// The most by which ln(1/delta) of a leaf exceeds that of one that meets the query lower down.
+void judge_order(const ReducedInstance<double>& instance, Examination& it) {
+  const auto d = instance.tokens();
+  const auto lead = [d](const Vector<double>& y) {
+    return (y.segment(1, d - 1) - y.head(d - 1)).maxCoeff();
   };
-  for (std::size_t k = 1; k < run.states.size(); ++k) {
-    for (Index l = 1; l < tree.depth; ++l) {
-      if (delta(k, l) == resolved) continue;  // both have arrived
-      const double lead = std::log(delta(k, l - 1)) - std::log(delta(k, l));
-      const double unresolved = 10 * tolerance / delta(k, l - 1);
-      worst = std::max(worst, (variant == "reverse-order" ? -lead : lead) - unresolved);
-    }
-  }
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "ln delta of a stronger minus that of a weaker co-occurrence", worst,
-      0.0, "stronger ones are ahead at all 30 times, as far as resolved",
-      fmt::format("P = {:.4f}", fmt::join(chance, ", "))));
+  Quantity worst = largest_along(approach_of(instance, d - 1), late, 1e-12, lead);
+  worst.add(ErrorPart::rounding(static_cast<double>(d), late));
+  it.judge(Comparison{.what = "lead of a weaker co-occurrence, the largest on the way",
+                      .measured = {worst},
+                      .relation = Relation::at_most,
+                      .predicted = {0.0},
+                      .scale = {late}});
+}
 
-  // Rates of ln(1/delta) at mu: instantaneous rate exp(v^2/tau) at the end, neighbours.
-  double largest = 0;
-  // Off by (2 mu^2/tau) delta of the weaker token, both in the exponent.
-  double allowed = 0.01;
-  for (Index l = 1; l < tree.depth; ++l) {
-    const double v_j = run.states.back()[l - 1];
-    const double v_k = run.states.back()[l];
-    const double measured = std::exp((v_j * v_j - v_k * v_k) / tau_value);
-    const double left = std::fabs(1 - v_k / instance.target(l, 0));
-    const double mu = kappa * chance[static_cast<std::size_t>(l)];
-    allowed = std::max(allowed, std::expm1(4 * mu * mu / tau_value * left));
-    const double p_j = chance[static_cast<std::size_t>(l - 1)];
-    const double p_k = chance[static_cast<std::size_t>(l)];
-    const double exponent = variant == "first-powers"
-                                ? kappa * kappa * (p_j - p_k) / tau_value
-                                : kappa * kappa * (p_j * p_j - p_k * p_k) / tau_value;
-    largest = std::max(largest, std::fabs(measured / std::exp(exponent) - 1));
+void examine(const Setting& setting, Examination& it) {
+  const LatentTree<double> tree = drawn_tree(setting, setting.value(edge));
+  const ReducedInstance<double> instance = learning_on(tree, setting);
+  const double kappa = setting.value(tree_scale);
+  it.parameters = told(instance, setting);
+  double off = 0;
+  for (Index l = 0; l < tree.depth; ++l) {
+    const double chance = cooccurrence_by_summation(tree, static_cast<int>(l) + 1);
+    off = std::fmax(off, std::fabs(instance.target(l, 0) / (kappa * chance) - 1));
   }
-  result.evidence.push_back(bounded(
-      EvidenceKind::numerical, "rate ratio at the end against e^{kappa^2 (P_j^2 - P_k^2)/tau}",
-      largest, allowed, "off by (2 mu^2/tau) delta of the weaker token, delta < 1e-3"));
-  return result;
+  const double largest = instance.start.cwiseAbs().maxCoeff() / kappa;
+  it.require("v(0) = 0", -largest, fmt::format("up to {:.3g} kappa", largest));
+  it.require("mu_l = kappa P[y_l = 1 | y_m = 1]", -off, fmt::format("off by {:.3g}", off));
+  const std::vector<Quantity> claimed = exponents(tree, setting, {});
+  const Mistake edges = predicts("edges", exponents(tree, setting, {.edges_missed = 1}));
+  it.judge(Comparison{.what = "lead of siblings of the query over the others at small s, per s^3/3",
+                      .measured = first_leads(instance),
+                      .predicted = claimed,
+                      .mistakes = {predicts_times("first-lead", 1.1), edges}});
+  it.judge(Comparison{.what = "logarithm of the late ratio of rates",
+                      .measured = late_exponents(instance),
+                      .predicted = claimed,
+                      .mistakes = {predicts_times("exponent", 1.1), edges}});
+  judge_order(instance, it);
+  it.judge(flow_in_logarithms(instance));
 }
 
 }  // namespace
 
 Statement tree_learning() {
-  return {.id = "joma.tree-learning",
-          .claim = "on the latent tree strong co-occurrences are learned first",
-          .paper = "arXiv 2310.00535, Section 5",
-          .status = "argued in source",
-          .hypotheses = {"nonlinear phi", "v(0) = 0", "mu_l = kappa P[y_l = 1 | y_m = 1]"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"reverse-order", "weak co-occurrences first"},
-                       {"first-powers", "P in place of P^2 in the exponent"}},
-          .knobs = {tau, scale, depth, rho, polarity, start, noise},
-          .examine_variant = examine};
+  return {
+      .id = "joma.tree-learning",
+      .claim = "on the latent tree strong co-occurrences are learned first",
+      .paper = "arXiv 2310.00535, Section 5",
+      .status = "argued in source",
+      .hypotheses = {by_construction("nonlinear phi", "the flow has a fixed point mu"), "v(0) = 0",
+                     "mu_l = kappa P[y_l = 1 | y_m = 1]"},
+      .reaches = {EvidenceKind::numerical},
+      .controls = {{"exponent", "kappa^2 (P_j^2 - P_k^2)/tau 10 % larger"},
+                   {"first-lead", "the lead at small s 10 % larger"},
+                   {"edges", "rho^{2H - 1} in place of rho^{2H} in P"}},
+      .knobs = {tau, tree_scale, tree_depth, edge, label_count, polarity, tree_start, tree_noise},
+      .examine = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -1,0 +1,62 @@
+#include "theorems/joma/token_a_unit.hpp"
+
+#include "popgrad/random.hpp"
+#include "theorems/joma/knobs.hpp"
+
+namespace popgrad::theorems::joma {
+namespace {
+
+constexpr Knob dominant{.name = "dominant",
+                        .meaning = "size of the dominant token of Mu",
+                        .low = 1,
+                        .high = 3,
+                        .usual = 3,
+                        .spacing = Spacing::logarithmic};
+constexpr Knob weakest{.name = "weakest",
+                       .meaning = "size of the weakest token, in units of the dominant one",
+                       .low = 0.05,
+                       .high = 0.95,
+                       .usual = 0.5};
+constexpr Knob start{.name = "start",
+                     .meaning = "deviation of V(0), in units of the dominant token",
+                     .low = 1e-9,
+                     .high = 0.3,
+                     .usual = 0,
+                     .spacing = Spacing::logarithmic,
+                     .breaks = "V(0) = 0"};
+constexpr Knob mixing{.name = "mixing",
+                      .meaning = "deviation of Mu off the diagonal, in units of a row's size",
+                      .low = 1e-3,
+                      .high = 10,
+                      .usual = 0,
+                      .spacing = Spacing::logarithmic,
+                      .breaks = "rows of Mu orthogonal"};
+
+}  // namespace
+
+std::vector<Knob> knobs_of_token_a_unit() {
+  return {tau, token_count, dominant, weakest, start, mixing};
+}
+
+popgrad::joma::ReducedInstance<double> token_a_unit(const Setting& setting) {
+  const Index d = setting.count(token_count);
+  Stream stream(setting.seed, stream_of_drawn_instances, 10);
+  popgrad::joma::ReducedInstance<double> instance;
+  instance.nonlinear = true;
+  instance.tau = setting.value(tau);
+  instance.target.resize(d, d);
+  instance.start.resize(d, d);
+  instance.logits = Vector<double>::Zero(d);
+  for (Index l = 0; l < d; ++l) {
+    const double place = l == 0 ? 0.0 : l + 1 == d ? 1.0 : stream.uniform();
+    for (Index k = 0; k < d; ++k) {
+      instance.target(l, k) = (k == l ? 1 : 0) + setting.value(mixing) * stream.normal();
+      instance.start(l, k) = setting.value(start) * setting.value(dominant) * stream.normal();
+    }
+    instance.target.row(l) *= setting.value(dominant) * (1 - (1 - setting.value(weakest)) * place) /
+                              instance.target.row(l).norm();
+  }
+  return instance;
+}
+
+}  // namespace popgrad::theorems::joma

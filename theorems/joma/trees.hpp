@@ -1,0 +1,89 @@
+#pragma once
+/// Latent trees that statements on Theorem 5 draw, and mistakes in its formula.
+
+#include "popgrad/joma/instance.hpp"
+#include "popgrad/joma/latent_tree.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::joma {
+
+inline constexpr Knob tree_depth{.name = "depth",
+                                 .meaning = "layers L below the label",
+                                 .low = 2,
+                                 .high = 6,
+                                 .usual = 4,
+                                 .spacing = Spacing::whole};
+inline constexpr Knob label_count{.name = "labels",
+                                  .meaning = "values of the label",
+                                  .low = 1,
+                                  .high = 6,
+                                  .usual = 3,
+                                  .spacing = Spacing::whole};
+inline constexpr Knob polarity{.name = "polarity",
+                               .meaning = "largest |rho_0c|, the correlation with the label",
+                               .low = 0.2,
+                               .high = 1,
+                               .usual = 0.9};
+
+inline constexpr Knob edge{
+    .name = "rho", .meaning = "correlation across an edge", .low = 0.1, .high = 0.95, .usual = 0.8};
+inline constexpr Knob tree_scale{
+    .name = "scale",
+    .meaning = "kappa: mu of a token that always occurs with the query",
+    .low = 0.5,
+    .high = 5,
+    .usual = 3,
+    .spacing = Spacing::logarithmic};
+inline constexpr Knob tree_start{.name = "start",
+                                 .meaning = "deviation of v(0), in units of kappa",
+                                 .low = 1e-4,
+                                 .high = 1,
+                                 .usual = 0,
+                                 .spacing = Spacing::logarithmic,
+                                 .breaks = "v(0) = 0"};
+inline constexpr Knob tree_noise{
+    .name = "noise",
+    .meaning = "relative deviation of mu_l from kappa P[y_l = 1 | y_m = 1]",
+    .low = 1e-4,
+    .high = 1,
+    .usual = 0,
+    .spacing = Spacing::logarithmic,
+    .breaks = "mu_l = kappa P[y_l = 1 | y_m = 1]"};
+
+/// Labels drawn by those knobs and the seed, edges of correlation rho.
+popgrad::joma::LatentTree<double> drawn_tree(const Setting& setting, double rho);
+
+/// One token for each height: token l meets the query l + 1 levels up, and has mu_l = kappa times the
+/// co-occurrence and v(0) = 0, up to tree_noise and tree_start.
+popgrad::joma::ReducedInstance<double> learning_on(const popgrad::joma::LatentTree<double>& tree,
+                                                   const Setting& setting);
+
+/// What is wrong in the formula of Theorem 5.
+struct TreeMistake {
+  int edges_missed = 0;       ///< rho^{2H - this}, and likewise at H = L
+  int edges_added = 0;        ///< rho^{L - 1 + this} rho_0
+  bool mean_squared = false;  ///< E[rho_0c]^2 for E[rho_0c^2] at H = L
+};
+
+template <class T>
+T cooccurrence_with(const popgrad::joma::LatentTree<T>& tree, int levels_up,
+                    const TreeMistake& mistake) {
+  const T mean = mean_polarity(tree);
+  const T bias = popgrad::joma::whole_power(tree.rho, tree.depth - 1 + mistake.edges_added) * mean;
+  T square(1);
+  int edges = 2 * levels_up;
+  if (levels_up == tree.depth) {
+    edges = 2 * (tree.depth - 1);
+    square = mean * mean;
+    if (!mistake.mean_squared) {
+      square = T(0);
+      for (std::size_t c = 0; c < tree.class_law.size(); ++c) {
+        square = square + tree.class_law[c] * tree.class_polarity[c] * tree.class_polarity[c];
+      }
+    }
+  }
+  square = square * popgrad::joma::whole_power(tree.rho, edges - mistake.edges_missed);
+  return (T(1) + square - T(2) * bias) / (T(2) * (T(1) - bias));
+}
+
+}  // namespace popgrad::theorems::joma
