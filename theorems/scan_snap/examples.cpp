@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/order.hpp"
 #include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -127,6 +128,17 @@ std::vector<Quantity> read_all(
     }
   }
   return values;
+}
+
+std::vector<Quantity> limits_in(const std::vector<double>& parameters,
+                                const std::vector<std::vector<Quantity>>& values) {
+  std::vector<Quantity> limits;
+  for (std::size_t i = 0; i < values.front().size(); ++i) {
+    std::vector<Quantity> own;
+    for (const std::vector<Quantity>& at_parameter : values) own.push_back(at_parameter[i]);
+    limits.push_back(limit_in(parameters, own));
+  }
+  return limits;
 }
 
 void require_positive(Examination& it, std::string text, const Quantity& positive) {

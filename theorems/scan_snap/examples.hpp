@@ -73,6 +73,10 @@ Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index token
 std::vector<Quantity> read_all(const Solved& run, Index count,
                                const std::function<Vector<double>(const Vector<double>&)>& numbers);
 
+/// limit_in of each of many numbers: `values` has a list of them for each parameter.
+std::vector<Quantity> limits_in(const std::vector<double>& parameters,
+                                const std::vector<std::vector<Quantity>>& values);
+
 /// A strict inequality as a hypothesis: `positive` > 0 beyond its errors.
 void require_positive(Examination& it, std::string text, const Quantity& positive);
 

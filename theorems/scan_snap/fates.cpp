@@ -1,5 +1,5 @@
 // Theorem    scan-snap.fates
-// Status     proved in source (Theorem 2), narrowed here
+// Status     proved in source (Theorem 2); here at any overlap of one common token
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 2
 // Statement  reduced flow, one common token c: with S_n = f_nc^2/(1 - f_nc^2), a_n = f_nc/(1 - f_nc^2)
 //            and S, A their sums over the classes,
@@ -18,7 +18,6 @@
 
 #include <cmath>
 
-#include "popgrad/order.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
@@ -102,15 +101,11 @@ void judge_fast_decoder(const FatesInstance& instance, double end, Examination& 
         read_all(Solved(forget_type(flow), {end}, tolerance), instance.numbers(),
                  [&](const Vector<double>& x) { return slowed.measured(flow, x, gamma); }));
   }
-  std::vector<Quantity> limits;
-  for (std::size_t i = 0; i < found[0].size(); ++i) {
-    limits.push_back(limit_in(rates, std::vector{found[0][i], found[1][i]}));
-  }
   const auto of_form = [&](Form form) {
     const Vector<double> values = predicted(instance, instance.start(), form);
     return std::vector<Quantity>(values.begin(), values.end());
   };
-  judge("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0", limits, of_form, it);
+  judge("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0", limits_in(rates, found), of_form, it);
 }
 
 void examine(const Setting& setting, Examination& it) {
