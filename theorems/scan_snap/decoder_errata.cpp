@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "popgrad/scalar/rational.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
@@ -15,6 +16,31 @@
 namespace popgrad::theorems::scan_snap {
 
 using namespace popgrad::scan_snap;
+
+Erratum centred_sum() {
+  return {.name = "scan-snap.zeta-sum",
+          .statement = "scan-snap.decoder-recursion",
+          .paper_says = "Remark 1: the zeta_n sum to 0",
+          .algebra_says = "they do if all M tokens are next tokens; the sum over K < M is not 0",
+          .evidence = [] {
+            const auto size_of_sum = [](Index classes, Index m) {
+              Vector<Rational> sum = Vector<Rational>::Constant(m, Rational(0));
+              for (Index n = 0; n < classes; ++n) {
+                for (Index l = 0; l < m; ++l) {
+                  const Rational own = l == n ? Rational(1) : Rational(0);
+                  sum[l] += Rational(m) / Rational(m - 1) * (own - Rational(1) / Rational(m));
+                }
+              }
+              return Rational(sum.squaredNorm());
+            };
+            return std::vector<Evidence>{
+                identity(EvidenceKind::exact, "K = M = 5: |sum|^2 = 0",
+                         size_of_sum(5, 5) == 0 ? Truth::yes : Truth::no),
+                identity(EvidenceKind::exact, "K = 3, M = 5: |sum|^2 is not 0",
+                         size_of_sum(3, 5) != 0 ? Truth::yes : Truth::no,
+                         fmt::format("|sum|^2 = {}", to_text(size_of_sum(3, 5))))};
+          }};
+}
 
 Erratum late_backprop_regime() {
   return {.name = "scan-snap.gamma-late-regime",

@@ -46,4 +46,14 @@ constexpr Knob attention_rate_knob{.name = "attention-rate",
                                    .spacing = Spacing::logarithmic,
                                    .breaks = "features at rest"};
 
+/// Features of the class drawn and of another one.
+constexpr Knob feature_overlap_knob{
+    .name = "feature-overlap",
+    .meaning = "f_n.f_j with a class j that is drawn as often, at random",
+    .low = 1e-4,
+    .high = 1,
+    .usual = 0,
+    .spacing = Spacing::logarithmic,
+    .breaks = "orthonormal features"};
+
 }  // namespace popgrad::theorems::scan_snap
