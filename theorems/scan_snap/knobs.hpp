@@ -29,6 +29,14 @@ constexpr Knob class_count_knob(double low, double high, double usual) {
           .usual = usual,
           .spacing = Spacing::whole};
 }
+constexpr Knob common_count_knob(double low, double high, double usual) {
+  return {.name = "common-tokens",
+          .meaning = "tokens that all classes have",
+          .low = low,
+          .high = high,
+          .usual = usual,
+          .spacing = Spacing::whole};
+}
 constexpr Knob common_weight_knob(double low, double high) {
   return {.name = "common-weight",
           .meaning = "weight of a common token in units of a distinct one",
