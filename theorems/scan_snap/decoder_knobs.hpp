@@ -29,6 +29,14 @@ constexpr Knob class_count_knob(double low, double high, double usual) {
           .usual = usual,
           .spacing = Spacing::whole};
 }
+constexpr Knob common_count_knob(double low, double high, double usual) {
+  return {.name = "common-tokens",
+          .meaning = "tokens that all classes have",
+          .low = low,
+          .high = high,
+          .usual = usual,
+          .spacing = Spacing::whole};
+}
 constexpr Knob common_weight_knob(double low, double high) {
   return {.name = "common-weight",
           .meaning = "weight of a common token in units of a distinct one",
@@ -45,5 +53,15 @@ constexpr Knob attention_rate_knob{.name = "attention-rate",
                                    .usual = 0,
                                    .spacing = Spacing::logarithmic,
                                    .breaks = "features at rest"};
+
+/// Features of the class drawn and of another one.
+constexpr Knob feature_overlap_knob{
+    .name = "feature-overlap",
+    .meaning = "f_n.f_j with a class j that is drawn as often, at random",
+    .low = 1e-4,
+    .high = 1,
+    .usual = 0,
+    .spacing = Spacing::logarithmic,
+    .breaks = "orthonormal features"};
 
 }  // namespace popgrad::theorems::scan_snap

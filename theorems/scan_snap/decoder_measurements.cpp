@@ -1,11 +1,14 @@
 #include "theorems/scan_snap/decoder_measurements.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "popgrad/order.hpp"
-#include "popgrad/scalar/interval.hpp"
+#include "popgrad/random.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/instance.hpp"
+#include "popgrad/scan_snap/response.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -18,8 +21,7 @@ Quantity relation(const Interval& m, const Interval& eta, long s, const Interval
   const Interval target = m * eta * Interval(s);
   const Interval x = m * h;
   const Interval defect = (exp(x) + (m - Interval(1)) * x - Interval(1)) / target - Interval(1);
-  return {to_double(defect),
-          {ErrorPart::enclosure((upper_double(defect) - lower_double(defect)) / 2)}};
+  return enclosed(defect);
 }
 
 }  // namespace
@@ -30,6 +32,12 @@ Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Kno
   }
   const auto training = training_instance<double>(*setting.instance, setting.seed);
   return {static_cast<double>(training.classes.tokens), training.decoder_rate};
+}
+
+Quantity enclosed(const Interval& x) {
+  const double middle = to_double(x);
+  return {middle,
+          {ErrorPart::enclosure(std::max(upper_double(x) - middle, middle - lower_double(x)))}};
 }
 
 Quantity limit_of(double nearest, const std::function<Quantity(double)>& value) {
@@ -80,6 +88,35 @@ std::vector<Quantity> beyond_bounds_of_gap(double vocabulary, double decoder_rat
     beyond.push_back(relation(m, eta, s, discrete - bound));
   }
   return beyond;
+}
+
+std::vector<AfterDraws> repeated_draws(const Decoder& decoder, double overlap, long draws,
+                                       std::uint64_t seed) {
+  std::array<Vector<Real>, 2> rows;  // of classes n and j
+  rows.fill(Vector<Real>::Constant(3, Real(0)));
+  Vector<Real> multiplicity = Vector<Real>::Constant(3, Real(1));
+  multiplicity[2] = Real(decoder.vocabulary - 2);
+  Vector<Real> error(3);
+  const auto answer = [&](Index drawn) {
+    respond(static_cast<const Real*>(rows[static_cast<std::size_t>(drawn)].data()), multiplicity,
+            drawn, error.data());
+  };
+  const auto draw = [&](Index drawn) {
+    answer(drawn);
+    const Vector<Real> pull = error * Real(decoder.rate);
+    rows[static_cast<std::size_t>(drawn)] += pull;
+    rows[static_cast<std::size_t>(1 - drawn)] += pull * Real(overlap);
+  };
+  Stream stream(seed, 0, 8);
+  std::vector<AfterDraws> saved;
+  for (long s = 1; s <= draws; ++s) {
+    while (overlap > 0 && stream.uniform() < 0.5) draw(1);
+    draw(0);
+    if ((s & (s - 1)) != 0 && s != draws) continue;
+    answer(0);
+    saved.push_back({s, rows[0], error});
+  }
+  return saved;
 }
 
 }  // namespace popgrad::theorems::scan_snap

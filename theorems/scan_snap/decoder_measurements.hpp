@@ -6,6 +6,8 @@
 
 #include "popgrad/quantity.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scalar/interval.hpp"
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -15,6 +17,9 @@ struct Decoder {
   double vocabulary, rate;
 };
 Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate);
+
+/// The number nearest to the middle of an interval, which lies within the part "enclosure".
+Quantity enclosed(const Interval& x);
 
 /// Limit of value(p) as p -> 0, from p = 2 nearest and p = nearest.
 Quantity limit_of(double nearest, const std::function<Quantity(double)>& value);
@@ -37,5 +42,17 @@ Quantity discrete_gap(double vocabulary, double fall);
 /// rises with h; here it is at h*(s) - 2 eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until
 /// h* - h has passed its largest value, where h' has fallen by e, and as long again.
 std::vector<Quantity> beyond_bounds_of_gap(double vocabulary, double decoder_rate);
+
+/// The decoder of class n after so many draws of it: w and e_n - alpha at the next tokens of n and of
+/// a class j, and at each of the M - 2 other tokens.
+struct AfterDraws {
+  long draws;
+  Vector<Real> w, error;
+};
+/// After 1, 2, 4, ... and all draws of class n, by the answer that training runs. If features
+/// overlap, draws of class j come between at random, and either moves the row of the other by the
+/// overlap as much.
+std::vector<AfterDraws> repeated_draws(const Decoder& decoder, double overlap, long draws,
+                                       std::uint64_t seed);
 
 }  // namespace popgrad::theorems::scan_snap

@@ -1,0 +1,33 @@
+#pragma once
+/// Lemma 1's field with mistakes in it, beside the code that training runs.
+
+#include "popgrad/quantity.hpp"
+#include "popgrad/scalar/expression.hpp"
+#include "popgrad/scan_snap/population_flow.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+using namespace popgrad::scan_snap;
+
+enum class Formula {
+  lemma_1,
+  weak_projection,  ///< I - 0.9 f f'
+  no_norm,          ///< c_n = f_n/|f_n|_1 in place of f_n in dY, and of diag(f_n) in dz
+};
+
+/// The field of the flow, or what the formula makes of it. For double and Expression.
+template <class T>
+Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula formula);
+
+/// Two classes of generic laws and weights that share one token of three.
+TrainingInstance<Expression> generic_training();
+
+/// Tokens that each component of a state stands for: columns of Y may be shared.
+Vector<double> tokens_of_components(const Layout& layout);
+
+/// d/dh of the objective, minus the loss, at x + h direction and h = 0: central differences of two
+/// widths, extrapolated.
+Quantity slope_along(const PopulationFlow<double>& flow, const Vector<double>& x,
+                     const Vector<double>& direction);
+
+}  // namespace popgrad::theorems::scan_snap
