@@ -1,0 +1,104 @@
+#pragma once
+/// The reduced flow on its way from 0: the three sizes that it depends on, and how it is solved.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+
+#include "popgrad/random.hpp"
+#include "popgrad/scb/reduced_flow.hpp"
+#include "theorems/scb/knobs.hpp"
+
+namespace popgrad::theorems::scb {
+
+struct Sizes {
+  double transition = 0;  ///< K_P
+  double context = 0;     ///< K_Q
+  double positions = 0;   ///< T
+  Vector<double> start = Vector<double>::Zero(3);
+
+  [[nodiscard]] double rate() const {
+    return popgrad::scb::growth_rate(transition, context, positions);
+  }
+  /// Time at which alpha_A alpha_V = z, up to O(1/T) within the logarithm:
+  ///   ln[z/(1-z) 4 T^2 rate^3/K_P]/(2 rate)
+  [[nodiscard]] double time_to(double z) const {
+    const double grown = 4 * positions * positions * std::pow(rate(), 3) / transition;
+    return std::log(z / (1 - z) * grown) / (2 * rate());
+  }
+  /// 2 exp(-rate t) at that time: by how much of itself the product misses pure growth.
+  [[nodiscard]] double leftover(double z) const {
+    return std::sqrt((1 - z) / z * transition / std::pow(rate(), 3)) / positions;
+  }
+  /// Time from half way, at which what alpha_A alpha_V misses 1 by, falling at 2 rate, is less than
+  /// the rounding of the 1/T that the drift keeps up.
+  [[nodiscard]] double time_to_settle() const {
+    return std::log(positions / std::numeric_limits<double>::epsilon()) / (2 * rate());
+  }
+  [[nodiscard]] Sizes longer(double factor) const {
+    return {transition, context, factor * positions, start};
+  }
+};
+
+/// From a user's instance.
+inline Sizes sizes_of(const popgrad::scb::Training<double>& training) {
+  const popgrad::scb::Bigrams<double>& b = training.bigrams;
+  return {popgrad::scb::transition_size(b), popgrad::scb::context_size(b),
+          static_cast<double>(b.context), popgrad::scb::ReducedFlow<double>(training).initial()};
+}
+
+/// From knobs. A head start lies in a drawn direction of the half plane that grows; `unit` is its
+/// unit in sqrt(K_P) alpha_V and sqrt(K_Q) alpha_A.
+inline Sizes drawn_sizes(const Setting& setting, double length, double head_start,
+                         const std::function<double(const Sizes&)>& unit) {
+  Sizes sizes{setting.value(transition_size_knob), setting.value(context_size_knob), 0};
+  const double growth = std::sqrt(sizes.transition * sizes.context);
+  sizes.positions = length_at(setting.value(short_context), growth, length);
+  if (head_start > 0) {
+    Stream stream(setting.seed, 0, 0);
+    const double angle = std::numbers::pi * (stream.uniform() - 0.25);
+    const double size = head_start * unit(sizes);
+    sizes.start[0] = size * std::cos(angle) / std::sqrt(sizes.transition);
+    sizes.start[1] = size * std::sin(angle) / std::sqrt(sizes.context);
+  }
+  return sizes;
+}
+
+inline Record parameters_of(const Sizes& sizes, const Setting& setting) {
+  return {{"K_P", sizes.transition},
+          {"K_Q", sizes.context},
+          {"T", sizes.positions},
+          {"start", sizes.start.norm()},
+          {"seed", setting.seed}};
+}
+
+/// `from scratch`, up to the rounding of the products that make alpha_V(0) and w(0); and `T large`:
+/// the share that the formulas leave out is not one that has to be noticed.
+inline void require_growth(const Sizes& sizes, double left_out, Examination& it) {
+  const double start = sizes.start.norm();
+  it.require("from scratch", ErrorPart::rounding(10, 1 / sizes.transition).size() - start,
+             fmt::format("a start of size {:.3g}", start));
+  it.require("T large", noticed_share - left_out,
+             fmt::format("left out {:.3g}, allowed {:.3g}", left_out, noticed_share));
+}
+
+/// Rung reduced in T alpha_V, T alpha_A, T w: of order one at first, however long the context.
+inline AnyRung<double> per_length(const Sizes& sizes) {
+  const popgrad::scb::ReducedFlow<double> flow(sizes.transition, sizes.context, sizes.positions, 0,
+                                               0, 0);
+  const double positions = sizes.positions;
+  AnyRung<double> rung = forget_type(flow);
+  rung.initial = positions * sizes.start;
+  rung.jacobian = nullptr;
+  rung.rhs = [flow, positions](const Vector<double>& x, Vector<double>& dx, const double& t) {
+    flow.rhs(x / positions, dx, t);
+    dx *= positions;
+  };
+  return rung;
+}
+
+}  // namespace popgrad::theorems::scb
