@@ -51,16 +51,16 @@ void judge_slope(const TopicLaw<Rational>& law, const Landscape<Rational>& made,
                       .mistakes = {predicts("tau", to_double(pull_at_uniform(law, tau)))}});
 }
 
-// L on the line of g, at alpha = g/2 and alpha = 0, less L at beta = 0, over the depth of L below
-// uniform attention. `others` is v - 1.
-std::vector<Quantity> rises(const Landscape<Rational>& made, const Rational& g,
+// L on the line of g, at two beta, less L at beta = 0, over the depth of L below uniform attention.
+// `others` is v - 1.
+std::vector<Quantity> rises(const Landscape<Rational>& made, const Rational& g, const Rational& v,
                             const Rational& others) {
   const Rational at_end = made(g, 0);
   const Rational depth = made(1, 1) - at_end;
   std::vector<Quantity> found;
-  for (const Rational& alpha : {Rational(g / 2), Rational(0)}) {
-    const Rational beta = (g - alpha) / others;
-    found.emplace_back(to_double(Rational((made(alpha, beta) - at_end) / depth)));
+  for (const Rational& beta : {Rational(g / (2 * v)), Rational(g / v)}) {
+    const Rational rise = made(g - others * beta, beta) - at_end;
+    found.emplace_back(to_double(Rational(rise / depth)));
   }
   return found;
 }
@@ -73,15 +73,14 @@ void judge_line(const TopicLaw<Rational>& law, const Landscape<Rational>& made, 
                       .measured = {1.0},
                       .relation = Relation::below,
                       .predicted = {best.g * Quantity(1 / to_double(v))}});
-  if (law.words < 2) return;
-  const auto along = [&](const Rational& others) { return rises(made, best.at, others); };
+  const auto along = [&](const Rational& others) { return rises(made, best.at, v, others); };
   it.judge(Comparison{.kind = EvidenceKind::exact,
                       .what = "L on the line of g* less L at beta = 0, over its depth",
                       .measured = along(v - 1),
                       .predicted = {0.0},
                       .scale = {1},
                       .mistakes = {measures("line", [&] { return along(v); })},
-                      .places = {"alpha = g*/2", "alpha = 0"}});
+                      .places = {"beta = g*/(2 v)", "beta = g*/v"}});
 }
 
 void judge_single_topic(TopicLaw<Rational> law, Examination& it) {

@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "popgrad/identity.hpp"
@@ -67,37 +69,68 @@ void derive(Examination& it) {
   }
 }
 
-// The limit from a size and twice and four times it in tau and T/tau, and the order at which what
-// is left falls.
+// What is left of the weights to their limits in tau or T/tau alone: it falls by half when that is
+// doubled, so twice the change is all of it. A beta* of 0 has all of its way before it.
+double left_to_limit(const LargeLaw& law, int more_active, int emptier) {
+  double most = 0;
+  for (const bool diagonal : {false, true}) {
+    const BestWeights here = best_weights(law, diagonal);
+    const BestWeights there = best_weights(enlarged(law, more_active, emptier), diagonal);
+    most = std::max(most, std::fabs(2 - 2 * (there.ratio / here.ratio).value()));
+    if (!diagonal || law.words < 2) continue;
+    const double way = 2 * (there.beta - here.beta).value() / to_double(law.kept());
+    most = std::max(most, here.beta.value() > 0 ? std::fabs(way) : 1);
+  }
+  return most;
+}
+
+constexpr std::array<double, 3> steps{1, 0.5, 0.25};
+
+// From a size and twice and four times it in tau and T/tau.
 void judge_limit(const LargeLaw& law, bool diagonal, Examination& it) {
-  const char* const name = diagonal ? "diagonal" : "block";
-  const double limit = 1 / to_double(Rational((1 - law.correct) * law.masked));
-  const std::vector<double> parameter{1, 0.5, 0.25};
   std::vector<Quantity> ratios;
   std::vector<Quantity> betas;
-  std::vector<Quantity> deviations;
-  for (const double h : parameter) {
-    const LargeLaw larger = enlarged(law, Rational(1 / h), Rational(1 / h));
-    const BestWeights best = best_weights(larger, diagonal);
+  for (const double h : steps) {
+    const BestWeights best =
+        best_weights(enlarged(law, Rational(1 / h), Rational(1 / h)), diagonal);
     ratios.push_back(best.ratio);
     betas.push_back(best.beta);
-    deviations.push_back(abs(ratios.back() - Quantity(limit)));
   }
-  it.judge(Comparison{.what = fmt::format("{}: limit of the best weight over tau v", name),
-                      .measured = {limit_in(parameter, ratios)},
-                      .predicted = {limit},
+  it.judge(Comparison{.what = fmt::format("{}: limit of the best weight over tau v",
+                                          diagonal ? "diagonal" : "block"),
+                      .measured = {limit_in(steps, ratios)},
+                      .predicted = {1 / to_double(Rational((1 - law.correct) * law.masked))},
                       .mistakes = {predicts("inverse-p_m", 1 / to_double(law.masked)),
                                    predicts_times("tenth-more", 1.1)},
                       .detail = fmt::format("{:.6g} at the least size", ratios.front().value())});
-  it.judge(Comparison{.what = fmt::format("{}: order of what is left, tau and T/tau alike", name),
-                      .measured = {order_in(parameter, deviations)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("order", 1.1)}});
-  if (!diagonal) return;
+  if (!diagonal || law.words < 2) return;
   it.judge(Comparison{.what = "diagonal: limit of the best weight of other words of the topic",
-                      .measured = {limit_in(parameter, betas)},
+                      .measured = {limit_in(steps, betas)},
                       .predicted = {to_double(law.kept())},
                       .mistakes = {predicts_times("tenth-more", 1.1)}});
+}
+
+// The order of what is left to the limit, from the usual size or beyond.
+void judge_order(LargeLaw law, bool diagonal, Examination& it) {
+  const double limit = 1 / to_double(Rational((1 - law.correct) * law.masked));
+  const Rational crowd = law.topics / law.active;
+  const Rational tau(std::max(to_double(law.active), active_topics.usual));
+  law = {tau * std::max(crowd, Rational(emptiness.usual)),
+         tau,
+         law.words,
+         law.masked,
+         law.correct,
+         law.random};
+  std::vector<Quantity> left;
+  for (const double h : steps) {
+    const LargeLaw larger = enlarged(law, Rational(1 / h), Rational(1 / h));
+    left.push_back(abs(best_weights(larger, diagonal).ratio - Quantity(limit)));
+  }
+  it.judge(Comparison{
+      .what = fmt::format("{}: order of what is left, far out", diagonal ? "diagonal" : "block"),
+      .measured = {order_in(steps, left)},
+      .predicted = {1.0},
+      .mistakes = {predicts_times("order", 1.1)}});
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -109,21 +142,19 @@ void examine(const Setting& setting, Examination& it) {
   tell_probabilities(law, it.parameters);
   if (!makes_a_law(law, it)) return;
   const LargeLaw large = unbounded(law);
-  it.require("p_c > 0", to_double(law.correct), fmt::format("p_c = {}", to_text(law.correct)));
+  it.require("p_c > 0", law.correct > 0 ? Truth::yes : Truth::no,
+             fmt::format("p_c = {}", to_text(law.correct)));
   if (law.correct == 0) return;
-  // What is left falls by half when its size is doubled: twice the change is all of it.
-  const auto left = [&](int more_active, int emptier) {
-    const LargeLaw larger = enlarged(large, more_active, emptier);
-    const Quantity there = best_weights(larger, false).ratio;
-    return std::fabs(2 - 2 * (there / best_weights(large, false).ratio).value());
-  };
   for (const bool active : {true, false}) {
-    const double share = active ? left(2, 1) : left(1, 2);
+    const double share = active ? left_to_limit(large, 2, 1) : left_to_limit(large, 1, 2);
     it.require(active ? "tau large" : "T/tau large", noticed_share - share,
-               fmt::format("what is left to the limit of {} alone: {:.3g} of g*",
-                           active ? "tau" : "T/tau", share));
+               fmt::format("{:.3g} of the best weights is left to the limit of {}", share,
+                           active ? "tau" : "T/tau"));
   }
-  for (const bool diagonal : {false, true}) judge_limit(large, diagonal, it);
+  for (const bool diagonal : {false, true}) {
+    judge_limit(large, diagonal, it);
+    judge_order(large, diagonal, it);
+  }
 }
 
 }  // namespace
