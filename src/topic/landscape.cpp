@@ -327,6 +327,8 @@ template Landscape<Rational> landscape(const TopicLaw<Rational, Rational>&,
 template Landscape<Expression> landscape(const TopicLaw<Expression, Expression>&,
                                          const BlockValue<Expression>&,
                                          const MaskWeights<Expression>&);
+template Vector<Expression> Landscape<Expression>::gradient(const Expression&,
+                                                            const Expression&) const;
 template Landscape<double> Landscape<Rational>::cast<double>() const;
 template Landscape<Real> Landscape<Rational>::cast<Real>() const;
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "popgrad/fit.hpp"
-#include "theorems/topic/examples.hpp"
+#include "popgrad/order.hpp"
+#include "theorems/topic/distant_optimum.hpp"
 
 namespace popgrad::theorems::topic {
 
@@ -30,11 +30,6 @@ bool straddles(const Certificate& found, bool narrow, Index words) {
   if (found.beta == 0) return false;
   return found.minimisers.beta_low == 0 ||
          (found.minimisers.beta_low <= 1 && found.minimisers.beta_high >= 1);
-}
-
-double weight_of(const RoundedMinimum& m, bool narrow) {
-  const auto v = static_cast<double>(m.law.words);
-  return narrow ? m.at.alpha : (m.at.alpha + (v - 1) * m.at.beta) / v;
 }
 
 }  // namespace
@@ -76,74 +71,79 @@ std::optional<Certificate> certified(const TopicLaw<Rational>& law,
   }
 }
 
-std::vector<TopicLaw<Rational>> laws_over_topics(const Setting& setting, Index factor) {
-  std::vector<TopicLaw<Rational>> laws;
-  for (const Index active : {2, 4, 8, 16, 32}) {
-    const Index tau = active * factor;
-    const auto topics =
-        std::max<Index>(std::llround(setting.value(crowding) * static_cast<double>(tau)), tau + 1);
-    laws.push_back(law_at(setting, topics, tau, setting.count(words_of_topic)));
-  }
-  return laws;
+TopicLaw<Rational> crowded_law(const Setting& setting) {
+  const Index tau = setting.count(active_topics);
+  const auto wide = std::llround(setting.value(crowding) * static_cast<double>(tau));
+  return examined_law(setting, std::max<Index>(wide, tau + 1), tau, setting.count(words_of_topic));
 }
 
-OverTopics certified_over_topics(
-    const Setting& setting, const MakeValue& value, bool narrow, const Rational& off,
-    const std::function<double(const Landscape<Rational>&, const Certificate&, std::string&)>&
-        look) {
-  OverTopics made;
-  for (const TopicLaw<Rational>& law : laws_over_topics(setting)) {
-    const Landscape<Rational> own = landscape(law, value(law));
-    const auto found = certified(law, own, narrow, off, made.detail);
-    if (!found) return made;
-    std::string words;
-    made.active.push_back(static_cast<double>(law.active));
-    made.weight.push_back(look(own, *found, words));
-    made.detail += fmt::format("; {} at tau = {}", words, law.active);
+CertifiedWeights certified_weights(const TopicLaw<Rational>& law,
+                                   const Landscape<Rational>& landscape, bool narrow) {
+  const Box<Rational> box = weight_box(law, narrow);
+  const Landscape<double> close = landscape.cast<double>();
+  const Minimum least = find_minimum(close, rounded(box));
+  const Matrix<double> h = close.hessian(least.alpha, least.beta);
+  const auto v = static_cast<double>(law.words);
+  // L rises by curvature x distance^2/2.
+  double tolerance = 0;
+  if (narrow) {
+    const double along = least.beta > 0 ? h(0, 1) : 0;
+    const double off_one = (1 - least.beta) / 4;
+    tolerance = std::min((h(0, 0) - along * along / h(1, 1)) * std::pow(least.alpha / 100, 2),
+                         (h(1, 1) - along * along / h(0, 0)) * off_one * off_one);
+  } else {
+    const double g = least.alpha + (v - 1) * least.beta;
+    const double off_uniform = std::fabs(g - v) > 1e-3 * g / v ? std::fabs(g - v) / 4 : g;
+    tolerance = h(0, 0) * std::pow(std::min(g / 1000, off_uniform), 2);
   }
-  made.all = true;
+  CertifiedWeights made;
+  made.certificate = certify_minimum(law, landscape, box, Rational(tolerance / 2));
+  // A valley that lies across the axes has a wider hull.
+  const Box<Rational>& at = made.certificate.minimisers;
+  for (int closer = 0; narrow && closer < 4 && at.beta_low <= 1 && at.beta_high >= 1; ++closer) {
+    tolerance /= 16;
+    made.certificate = certify_minimum(law, landscape, box, Rational(tolerance / 2));
+  }
+  const Box<double> hull = rounded(at);
+  const auto middle = [](double low, double high) {
+    return Quantity((low + high) / 2, {ErrorPart::enclosure((high - low) / 2)});
+  };
+  made.alpha = middle(hull.alpha_low, hull.alpha_high);
+  made.beta = middle(hull.beta_low, hull.beta_high);
   return made;
 }
 
-std::vector<RoundedMinimum> minima_over_topics(const Setting& setting,
-                                               const MakeRoundedValue& value, bool narrow,
-                                               Index factor) {
-  std::vector<RoundedMinimum> made;
-  for (const TopicLaw<Rational>& exact : laws_over_topics(setting, factor)) {
-    const TopicLaw<double> law = rounded(exact);
-    RoundedMinimum m{law, landscape(law, value(law)), {}, 0};
-    m.at = find_minimum(m.landscape, rounded(weight_box(exact, narrow)));
-    m.depth = m.landscape(1, 1) - m.at.value;
-    made.push_back(m);
+BestSum best_sum(const TopicLaw<Rational>& law, const Landscape<Rational>& landscape) {
+  const Rational others(law.words - 1);
+  if (landscape.depends_on_sum_alone(law.words)) {
+    const CertifiedWeights best = certified_weights(law, landscape, false);
+    return {best.alpha, best.certificate.alpha + others * best.certificate.beta};
   }
-  return made;
+  const Minimum best = find_minimum(landscape.cast<double>(), rounded(weight_box(law, false)));
+  const Rational g = Rational(best.alpha) + others * Rational(best.beta);
+  return {to_double(g), g};
 }
 
-double order_in_active(const Setting& setting, const MakeRoundedValue& value, bool narrow,
-                       const OverTopics& found) {
-  const auto far = minima_over_topics(setting, value, narrow, 1024);
-  const double v = narrow ? static_cast<double>(far.back().law.words) : 1;
-  const double c = weight_of(far.back(), narrow) / static_cast<double>(far.back().law.active) / v;
-  // Elsewhere than at the usual point small tau have corrections of order 1/tau of any size.
-  const Index beyond = setting.only_what_varies ? 16 : 1;
-  const auto factor = beyond * static_cast<Index>(std::min(1000.0, std::ceil(2 / c)));
-  if (factor <= 1 && !found.weight.empty()) return log_log_slope(found.active, found.weight);
-  std::vector<double> active, weight;
-  for (const RoundedMinimum& m : minima_over_topics(setting, value, narrow, factor)) {
-    active.push_back(static_cast<double>(m.law.active));
-    weight.push_back(weight_of(m, narrow));
+Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal) {
+  std::vector<double> parameter;
+  std::vector<Quantity> inverse;
+  for (int halvings = 20; halvings < 23; ++halvings) {
+    const double more = std::ldexp(1.0, halvings);
+    const LargeLaw larger = enlarged(unbounded(law), Rational(more), 1);
+    parameter.push_back(1 / more);
+    inverse.push_back(Quantity(1 / more) / best_weights(larger, diagonal).ratio);
   }
-  return log_log_slope(active, weight);
+  return order_in(parameter, inverse);
+}
+
+BlockValue<Rational> value_beside(const BlockValue<Rational>& value, double size,
+                                  std::uint64_t seed) {
+  if (size == 0) return value;
+  return deviating(value.cast<double>(), size, seed).cast<Rational>();
 }
 
 Evidence certificate_evidence(bool certified, const std::string& what, const std::string& detail) {
   return identity(EvidenceKind::certified, what, certified ? Truth::yes : Truth::no, detail);
-}
-
-Evidence order_evidence(const std::string& what, double order) {
-  return bounded(EvidenceKind::numerical, what, std::fabs(order - 1), 0.2,
-                 "T/tau is 16: the constant of small tau differs by a third",
-                 fmt::format("measured {:.3f}", order));
 }
 
 }  // namespace popgrad::theorems::topic

@@ -1,7 +1,6 @@
 #pragma once
 /// What the statements on optimal attention share: certified minima over (alpha, beta).
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,10 +17,19 @@ inline constexpr Knob crowding{.name = "topics-over-active",
                                .high = 64,
                                .usual = 16,
                                .spacing = Spacing::logarithmic};
+inline constexpr Knob active_topics{.name = "topics-a-document",
+                                    .meaning = "tau, number of topics in a document",
+                                    .low = 2,
+                                    .high = 32,
+                                    .usual = 4,
+                                    .spacing = Spacing::whole};
 inline constexpr Knob words_of_topic = words_knob(2, 40, 10);
 // Where hardly anything is masked or kept the landscape is flat.
 inline constexpr Knob some_masking = masking_knob(0.02, 1);
 inline constexpr Knob some_keeping = keeping_knob(0.01, 0.8);
+
+/// The law of these knobs, or the user's.
+popgrad::topic::TopicLaw<Rational> crowded_law(const Setting& setting);
 
 /// alpha in [0, 20 tau v], beta in [0, 20 tau v] or, for `narrow`, [0, 20]; longer in alpha where
 /// less than at the usual probabilities is masked, as the optimum is at tau v/((1 - p_c) p_m).
@@ -41,50 +49,45 @@ std::optional<popgrad::topic::Certificate> certified(
     const popgrad::topic::Landscape<Rational>& landscape, bool narrow, const Rational& off,
     std::string& detail);
 
-/// A W_V for each law.
-using MakeValue =
-    std::function<popgrad::topic::BlockValue<Rational>(const popgrad::topic::TopicLaw<Rational>&)>;
-using MakeRoundedValue =
-    std::function<popgrad::topic::BlockValue<double>(const popgrad::topic::TopicLaw<double>&)>;
-
-/// tau = 2, 4, 8, 16, 32, each times `factor`, at the T/tau, v and probabilities of the point.
-std::vector<popgrad::topic::TopicLaw<Rational>> laws_over_topics(const Setting& setting,
-                                                                 Index factor = 1);
-
-/// Certified minima over those laws.
-struct OverTopics {
-  std::vector<double> active, weight;  ///< tau, and what `look` returned
-  std::string detail;
-  bool all = false;  ///< certified
+/// Where all minimisers lie, certified. Part: enclosure.
+struct CertifiedWeights {
+  Quantity alpha;  ///< g = alpha + (v - 1) beta, where L depends on it alone
+  Quantity beta;   ///< 0 there
+  popgrad::topic::Certificate certificate;
 };
-/// For the W_V that `value` makes, `off` as above. `look` sees each certificate and adds words to
-/// the detail. Stops at the first that fails.
-OverTopics certified_over_topics(
-    const Setting& setting, const MakeValue& value, bool narrow, const Rational& off,
-    const std::function<double(const popgrad::topic::Landscape<Rational>&,
-                               const popgrad::topic::Certificate&, std::string&)>& look);
+/// To a thousandth of g, or a hundredth of alpha, and to a quarter of how far g is from v, beta from
+/// 1: uniform attention. Throws std::runtime_error if that takes too many boxes.
+CertifiedWeights certified_weights(const popgrad::topic::TopicLaw<Rational>& law,
+                                   const popgrad::topic::Landscape<Rational>& landscape,
+                                   bool narrow);
 
-/// Minima over the same laws in double, with what the statements ask of them.
-struct RoundedMinimum {
-  popgrad::topic::TopicLaw<double> law;
-  popgrad::topic::Landscape<double> landscape;
-  popgrad::topic::Minimum at;
-  double depth = 0;  ///< of L below uniform attention
+/// The best g = alpha + (v - 1) beta, and its value at a point: certified where L depends on g alone,
+/// else that of the minimum in double.
+struct BestSum {
+  Quantity g;
+  Rational at;
 };
-std::vector<RoundedMinimum> minima_over_topics(const Setting& setting,
-                                               const MakeRoundedValue& value, bool narrow,
-                                               Index factor = 1);
+BestSum best_sum(const popgrad::topic::TopicLaw<Rational>& law,
+                 const popgrad::topic::Landscape<Rational>& landscape);
 
-/// The order in tau of the best weight, which is about 1 + c (tau - 1), 1 at tau = 1: from the
-/// weights given at the usual point, from tau = 32 and more in a search, and farther out where c is
-/// so small that weights are still near 1 there.
-/// `weight` is alpha/v or (alpha + (v - 1) beta)/v.
-double order_in_active(const Setting& setting, const MakeRoundedValue& value, bool narrow,
-                       const OverTopics& found);
+/// The order in tau, from far out, of the mean weight g*/v of the topic for the minimum-norm W_V, or
+/// of alpha* for the diagonal one; T/tau stays. Parts: next order, rounding.
+Quantity order_in_active(const popgrad::topic::TopicLaw<Rational>& law, bool diagonal);
+
+/// -dL/dalpha and dL/dbeta at uniform attention for diagonal W_V, -dL/dalpha for any W_V whose
+/// same-topic entries, the diagonal's included, exceed those of other topics by 1/(a v):
+///   2 p_c pi_1/(a tau v) n
+/// with n = tau v - 1, v - 1 and tau - 1.
+template <class T, class Count>
+T pull_at_uniform(const popgrad::topic::TopicLaw<T, Count>& law, const T& n) {
+  const T words = popgrad::topic::TopicLaw<T, Count>::number(law.active * law.words);
+  return T(2) * law.correct * law.frequency(true) / (law.kept() * words) * n;
+}
+
+/// W_V, off it by `size` of its largest entry; exactly it for 0.
+popgrad::topic::BlockValue<Rational> value_beside(const popgrad::topic::BlockValue<Rational>& value,
+                                                  double size, std::uint64_t seed);
 
 /// The certificate as evidence.
 Evidence certificate_evidence(bool certified, const std::string& what, const std::string& detail);
-/// The order as evidence.
-Evidence order_evidence(const std::string& what, double order);
-
 }  // namespace popgrad::theorems::topic

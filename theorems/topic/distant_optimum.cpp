@@ -1,5 +1,6 @@
 #include "theorems/topic/distant_optimum.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 #include "popgrad/identity.hpp"
@@ -62,6 +63,19 @@ BestWeights best_weights(const LargeLaw& law, bool diagonal) {
   }
   const double ratio = to_double(alpha) / to_double(unit);
   return {{ratio, {ErrorPart::rounding(2, ratio)}}, to_double(beta)};
+}
+
+std::vector<Quantity> at_sizes(const LargeLaw& law, bool diagonal, Quantity BestWeights::*weight) {
+  std::vector<Quantity> found;
+  for (const double h : inverse_sizes) {
+    const LargeLaw larger = enlarged(law, Rational(1 / h), Rational(1 / h));
+    found.push_back(best_weights(larger, diagonal).*weight);
+  }
+  return found;
+}
+
+double left_to_limit(const Quantity& here, const Quantity& there, const Quantity& unit) {
+  return std::fabs(2 * ((there - here) / unit).value());
 }
 
 LimitingSlope limiting_slope(bool diagonal) {

@@ -2,6 +2,9 @@
 /// The landscape of attention at numbers of topics far beyond those that can be enumerated, and in
 /// the limit.
 
+#include <array>
+#include <vector>
+
 #include "popgrad/quantity.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
@@ -23,6 +26,15 @@ struct BestWeights {
 };
 /// The global minimum in double, then Newton steps in 50 digits. Part: rounding.
 BestWeights best_weights(const LargeLaw& law, bool diagonal);
+
+/// One over the sizes of at_sizes, in units of the first.
+inline constexpr std::array<double, 3> inverse_sizes{1, 0.5, 0.25};
+/// At a size and at twice and four times it in tau and T/tau.
+std::vector<Quantity> at_sizes(const LargeLaw& law, bool diagonal, Quantity BestWeights::*weight);
+
+/// Twice the change when the size is doubled, in units of `unit`: what is left to a limit that is
+/// approached in first order.
+double left_to_limit(const Quantity& here, const Quantity& there, const Quantity& unit);
 
 /// dL/dy as T, tau and T/tau grow, for g = y tau (minimum-norm W_V) or alpha = y tau (diagonal W_V,
 /// beta a symbol): from the joint limits of the coefficients of the landscape.
