@@ -102,7 +102,8 @@ void examine(const Setting& setting, Examination& it) {
   const double end = instance.nonlinear
                          ? 4
                          : 1.5 * std::sqrt(instance.tau) / instance.target.cwiseAbs().maxCoeff();
-  const Solved softmax(softmax_flow_with_exp_clock(instance), {end / 4, end / 2, end}, tolerance);
+  const std::vector<Solved> softmax =
+      solve_softmax_flow(instance, {end / 4, end / 2, end}, tolerance);
   judge_sums(instance, softmax, it);
   judge_orbits(instance, softmax, tolerance, it);
 }

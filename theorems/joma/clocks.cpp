@@ -19,21 +19,19 @@ ReducedFlow<double> flow_with(ReducedInstance<double> instance, Attention attent
 // States of the exp flow at `share` of the times that the softmax flow gives its clock. An error of
 // the time moves the state by its slope.
 std::vector<Quantity> states_of_exp_flow(const ReducedInstance<double>& instance,
-                                         const Solved& softmax, double share, double tolerance) {
+                                         const std::vector<Solved>& softmax, double share,
+                                         double tolerance) {
   const ReducedFlow<double> flow = flow_with(instance, Attention::exp);
   const Index n = flow.dimension();
-  const std::vector<Quantity> clock =
-      softmax.along([n](const Vector<double>& state) { return state[n]; });
-  std::vector<double> times;
-  for (const Quantity& t : clock) times.push_back(share * t.value());
-  const Solved run(forget_type(flow), times, tolerance);
   Vector<double> slope(n);
   std::vector<Quantity> states;
-  for (std::size_t save = 0; save < run.size(); ++save) {
-    flow.rhs(run.state(save), slope, 0.0);
+  for (const Solved& one : softmax) {
+    const Quantity clock = one.at(0, [n](const Vector<double>& state) { return state[n]; });
+    const Solved run(forget_type(flow), {share * clock.value()}, tolerance);
+    flow.rhs(run.state(0), slope, 0.0);
     for (Index i = 0; i < n; ++i) {
-      states.push_back(run.at(save, [i](const Vector<double>& v) { return v[i]; }) +
-                       mapped(clock[save] - Quantity(clock[save].value()), 0, slope[i]));
+      states.push_back(run.at(0, [i](const Vector<double>& v) { return v[i]; }) +
+                       mapped(clock, 0, slope[i]));
     }
   }
   return with_common_error(states);
@@ -51,17 +49,17 @@ double term_of(const ReducedInstance<double>& instance, const Vector<double>& st
 // Over the first `tokens` tokens, for every unit and time. The errors of the tokens are added up:
 // in the sum they cancel, for linear phi in both solves alike. What rounding of v does to a
 // logarithm grows like 1/delta.
-std::vector<Quantity> sums(const ReducedInstance<double>& instance, const Solved& run,
-                           Index tokens) {
+std::vector<Quantity> sums(const ReducedInstance<double>& instance,
+                           const std::vector<Solved>& softmax, Index tokens) {
   std::vector<Quantity> all;
   for (Index unit = 0; unit < instance.units(); ++unit) {
-    for (std::size_t save = 0; save < run.size(); ++save) {
+    for (const Solved& run : softmax) {
       Quantity sum;
       for (Index l = 0; l < tokens; ++l) {
         const auto term = [&](const Vector<double>& v) { return term_of(instance, v, l, unit); };
-        const double v = run.state(save)[l + unit * instance.tokens()];
+        const double v = run.state(0)[l + unit * instance.tokens()];
         const double way = instance.target(l, unit) - (instance.nonlinear ? v : 0.0);
-        sum = sum + run.at(save, term);
+        sum = sum + run.at(0, term);
         sum.add(ErrorPart::rounding(2, v / way));
       }
       all.push_back(sum);
@@ -70,8 +68,7 @@ std::vector<Quantity> sums(const ReducedInstance<double>& instance, const Solved
   return with_common_error(all);
 }
 
-}  // namespace
-
+// The time of the exp clock is the last component of the state.
 AnyRung<double> softmax_flow_with_exp_clock(ReducedInstance<double> instance) {
   const ReducedFlow<double> flow = flow_with(std::move(instance), Attention::softmax);
   const Index n = flow.dimension();
@@ -90,12 +87,22 @@ AnyRung<double> softmax_flow_with_exp_clock(ReducedInstance<double> instance) {
   return rung;
 }
 
-void judge_orbits(const ReducedInstance<double>& instance, const Solved& softmax, double tolerance,
-                  Examination& it) {
+}  // namespace
+
+std::vector<Solved> solve_softmax_flow(const ReducedInstance<double>& instance,
+                                       const std::vector<double>& times, double tolerance) {
+  const AnyRung<double> rung = softmax_flow_with_exp_clock(instance);
+  std::vector<Solved> runs;
+  for (const double time : times) runs.emplace_back(rung, std::vector{time}, tolerance);
+  return runs;
+}
+
+void judge_orbits(const ReducedInstance<double>& instance, const std::vector<Solved>& softmax,
+                  double tolerance, Examination& it) {
   std::vector<Quantity> states;
-  for (std::size_t save = 0; save < softmax.size(); ++save) {
+  for (const Solved& run : softmax) {
     for (Index i = 0; i < instance.target.size(); ++i) {
-      states.push_back(softmax.at(save, [i](const Vector<double>& v) { return v[i]; }));
+      states.push_back(run.at(0, [i](const Vector<double>& v) { return v[i]; }));
     }
   }
   it.judge(Comparison{.what = "states of the softmax flow against those of the exp flow",
@@ -106,22 +113,24 @@ void judge_orbits(const ReducedInstance<double>& instance, const Solved& softmax
                                     }}}});
 }
 
-void judge_sums(const ReducedInstance<double>& instance, const Solved& run, Examination& it) {
+void judge_sums(const ReducedInstance<double>& instance, const std::vector<Solved>& softmax,
+                Examination& it) {
   std::vector<Quantity> times;
   std::vector<std::string> places;
   for (Index unit = 0; unit < instance.units(); ++unit) {
-    for (const double t : run.times()) {
+    for (const Solved& run : softmax) {
+      const double t = run.times().front();
       times.emplace_back(t);
       places.push_back(fmt::format("t = {:.4g}, unit {}", t, unit));
     }
   }
   it.judge(Comparison{
       .what = instance.nonlinear ? "sum of ln(|delta(0)|/|delta|)" : "sum of (v - v(0))/Delta",
-      .measured = sums(instance, run, instance.tokens()),
+      .measured = sums(instance, softmax, instance.tokens()),
       .predicted = times,
       .mistakes = {predicts_times("sum-rate", 1.1),
                    measures("token-short",
-                            [&] { return sums(instance, run, instance.tokens() - 1); })},
+                            [&] { return sums(instance, softmax, instance.tokens() - 1); })},
       .places = places});
 }
 

@@ -9,17 +9,20 @@ namespace popgrad::theorems::joma {
 
 /// The softmax flow of the instance, with the time of the exp clock as last component of the state:
 ///   dt_exp = dt_softmax / sum_l a_l,  a_l = exp(sum_k v_lk^2/tau)
-AnyRung<double> softmax_flow_with_exp_clock(popgrad::joma::ReducedInstance<double> instance);
+/// One solve a time: between the ends of its steps a solver has errors of another kind, which need
+/// not fall with the tolerance.
+std::vector<Solved> solve_softmax_flow(const popgrad::joma::ReducedInstance<double>& instance,
+                                       const std::vector<double>& times, double tolerance);
 
-/// States of the softmax flow (a solve of the rung above) against those of the exp flow at the
-/// times of its clock. Control: exp-clock, those times 10 % short.
-void judge_orbits(const popgrad::joma::ReducedInstance<double>& instance, const Solved& softmax,
-                  double tolerance, Examination& it);
+/// States of the softmax flow against those of the exp flow at the times of its clock.
+/// Control: exp-clock, those times 10 % short.
+void judge_orbits(const popgrad::joma::ReducedInstance<double>& instance,
+                  const std::vector<Solved>& softmax, double tolerance, Examination& it);
 
 /// The sums of every unit along the softmax flow, of ln(|delta(0)|/|delta|) or (v - v(0))/Delta,
 /// against t. Controls: sum-rate, token-short.
-void judge_sums(const popgrad::joma::ReducedInstance<double>& instance, const Solved& softmax,
-                Examination& it);
+void judge_sums(const popgrad::joma::ReducedInstance<double>& instance,
+                const std::vector<Solved>& softmax, Examination& it);
 
 /// On symbols: one field is the other times sum_l a_l, and the two sums grow at the rate 1.
 /// Controls: inverse-clock, no-logarithm.

@@ -35,13 +35,13 @@ double falling(const ReducedFlow<double>& flow, const Vector<double>& v) {
 
 double variance(const Vector<double>& x) { return (x.array() - x.mean()).square().mean(); }
 
-// The entropy's distance from `from` at a save point, in units of `unit`, an entropy of its own.
-Quantity share_of(const ReducedFlow<double>& flow, const Solved& run, std::size_t save, double from,
-                  double unit) {
+// The entropy's distance from `from` at a time, in units of `unit`, an entropy of its own.
+Quantity share_of(const ReducedFlow<double>& flow, double time, double from, double unit) {
+  const Solved run(forget_type(flow), {time}, growth_tolerance);
   const auto distance = [&](const Vector<double>& v) {
     return (flow.attention_entropy(v) - from) / unit;
   };
-  Quantity share = run.at(save, distance);
+  Quantity share = run.at(0, distance);
   share.add(ErrorPart::rounding(static_cast<double>(flow.instance().tokens()),
                                 std::log(static_cast<double>(flow.dimension())) / unit));
   return share;
@@ -51,16 +51,15 @@ Quantity share_of(const ReducedFlow<double>& flow, const Solved& run, std::size_
 void judge_first_fall(const ReducedFlow<double>& flow, Examination& it) {
   const ReducedInstance<double>& instance = flow.instance();
   const double time = 0.1 * std::sqrt(instance.tau) / largest_gradient(instance);
-  const Solved run(forget_type(flow), {time / 2, time}, growth_tolerance);
   const double even = std::log(static_cast<double>(instance.tokens()));
   const double coefficient =
       variance(instance.target.col(0).cwiseAbs2()) / 2 / (instance.tau * instance.tau);
-  const auto share = [&](std::size_t save) {
-    return share_of(flow, run, save, even, -coefficient * std::pow(run.times()[save], 4));
+  const auto share = [&](double t) {
+    return share_of(flow, t, even, -coefficient * std::pow(t, 4));
   };
   const std::vector<double> squares{time * time, time * time / 4};
   it.judge(Comparison{.what = "first fall of the entropy over t^4 Var(Delta^2)/(2 tau^2)",
-                      .measured = {limit_in(squares, std::vector{share(1), share(0)})},
+                      .measured = {limit_in(squares, std::vector{share(time), share(time / 2)})},
                       .predicted = {1.0},
                       .mistakes = {predicts_times("first-fall", 1.1)}});
 }
@@ -69,24 +68,21 @@ void judge_first_fall(const ReducedFlow<double>& flow, Examination& it) {
 void judge_last_fall(const ReducedFlow<double>& flow, const BlowUp& blow_up, Examination& it) {
   const ReducedInstance<double>& instance = flow.instance();
   const std::vector<double> left{1e-5, 1e-6};
-  std::vector<double> times;
   const double end = blow_up.time.value();
-  for (const double part : left) times.push_back((1 - part) * end);
-  const Solved run(forget_type(flow), times, growth_tolerance);
   const double top = largest_gradient(instance);
   const auto ties = static_cast<double>((instance.target.col(0).cwiseAbs().array() == top).count());
   std::vector<Quantity> shares;
-  for (std::size_t save = 0; save < run.size(); ++save) {
-    const double x = boost::math::erfc_inv(left[save]);
+  for (const double part : left) {
+    const double x = boost::math::erfc_inv(part);
     double leading = 0;
     for (Index l = 0; l < instance.tokens(); ++l) {
       if (std::fabs(instance.target(l, 0)) == top) continue;
       const double deficit = x * x - std::pow(limit_of(instance, l, 1), 2);
       leading += (1 + deficit) * std::exp(-deficit) / ties;
     }
-    Quantity share = share_of(flow, run, save, std::log(ties), leading);
+    Quantity share = share_of(flow, (1 - part) * end, std::log(ties), leading);
     // The leading term is nearly in proportion to 1 - t/t*.
-    share.add(ErrorPart::solver(0, blow_up.time.error() / end / left[save]));
+    share.add(ErrorPart::solver(0, blow_up.time.error() / end / part));
     shares.push_back(share);
   }
   it.judge(Comparison{.what = "entropy above ln m over its leading term",
