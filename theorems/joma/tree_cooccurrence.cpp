@@ -100,8 +100,7 @@ void examine(const Setting& setting, Examination& it) {
   const double single = 1 - whole_power(tree.rho, tree.depth - 1) * mean_polarity(tree);
   it.require("layer-1 variables independent given the label", -copies,
              fmt::format("copies with chance {:.3g}", copies));
-  it.require("1 - rho^{L-1} rho_0 > 0", single > 0 ? Truth::yes : Truth::no,
-             fmt::format("{:.3g}", single));
+  it.require("1 - rho^{L-1} rho_0 > 0", single > 0 ? Truth::yes : Truth::no);
   if (!(single > 0)) return;
   Comparison summation;
   summation.what = "summation over the tree";
