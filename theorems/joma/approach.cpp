@@ -6,13 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "popgrad/identity.hpp"
-#include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/solved.hpp"
 
 namespace popgrad::theorems::joma {
-
-using popgrad::joma::ReducedFlow;
 
 AnyRung<double> approach_of(const ReducedInstance<double>& instance, Index clock_token) {
   const Index d = instance.tokens();
@@ -58,6 +54,30 @@ Index strongest_token(const ReducedInstance<double>& instance) {
   return token;
 }
 
+double late_clock(const ReducedInstance<double>& instance, Index clock_token, double late) {
+  const AnyRung<double> rung = approach_of(instance, clock_token);
+  for (double end = late;; end *= 2) {
+    const Solved run(rung, {end}, 1e-12);
+    if (run.state(0).head(instance.tokens()).minCoeff() >= late) return end;
+  }
+}
+
+std::vector<std::vector<Quantity>> logarithms_of(const ReducedInstance<double>& instance,
+                                                 Index clock_token,
+                                                 const std::vector<double>& clock) {
+  const AnyRung<double> rung = approach_of(instance, clock_token);
+  const Solved run(rung, clock, 1e-12);
+  const Solved rougher(rung, clock, 1e-11);
+  std::vector<std::vector<Quantity>> values(clock.size());
+  for (std::size_t k = 0; k < clock.size(); ++k) {
+    for (Index l = 0; l < instance.tokens(); ++l) {
+      values[k].push_back(run.at(k, [l](const Vector<double>& y) { return y[l]; }));
+      values[k].back().add(ErrorPart::solver(run.state(k)[l], rougher.state(k)[l]));
+    }
+  }
+  return values;
+}
+
 Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
   const Vector<double> mu = instance.target.row(token).transpose();
   const Vector<double> way = mu - instance.start.row(token).transpose();
@@ -77,56 +97,6 @@ double first_logarithm(const ReducedInstance<double>& instance, Index token) {
   Index unit = 0;
   instance.target.row(token).cwiseAbs().maxCoeff(&unit);
   return -std::log(std::fabs(1 - instance.start(token, unit) / instance.target(token, unit)));
-}
-
-Truth gain_is_the_rate() {
-  ReducedInstance<Expression> generic;
-  generic.nonlinear = true;
-  generic.target = symbols("m", 2, 2);
-  generic.start = symbols("v", 2, 2);
-  generic.logits = symbols("z", 2);
-  generic.tau = symbol("tau");
-  const Vector<Expression> v = generic.start.reshaped();
-  Vector<Expression> slope(v.size());
-  ReducedFlow<Expression>(generic).rhs(v, slope, Expression(0));
-  Matrix<Expression> left(v.size(), 1);
-  for (Index i = 0; i < v.size(); ++i) {
-    const Expression delta = 1 - v[i] / generic.target.reshaped()[i];
-    const Expression square = v[i % 2] * v[i % 2] + v[i % 2 + 2] * v[i % 2 + 2];
-    left(i, 0) = -rate_along(delta, v, slope) / delta - GiNaC::exp(square / generic.tau);
-  }
-  return vanishes(left);
-}
-
-Comparison flow_in_logarithms(const ReducedInstance<double>& instance) {
-  constexpr double tolerance = 1e-12;
-  const Index d = instance.tokens();
-  const Solved logs(approach_of(instance, strongest_token(instance)), {1, 2, 4, 8}, tolerance);
-  std::vector<double> times;
-  for (std::size_t k = 0; k < logs.size(); ++k) times.push_back(logs.state(k)[d]);
-  const Solved flow(forget_type(ReducedFlow<double>(instance)), times, tolerance);
-  Comparison same;
-  same.what = "ln(delta(0)/delta) along the flow, all weights";
-  for (std::size_t k = 0; k < times.size(); ++k) {
-    const Quantity time = logs.at(k, [d](const Vector<double>& y) { return y[d]; });
-    const Vector<double> v = weights_after(instance, logs.state(k));
-    for (Index i = 0; i < v.size(); ++i) {
-      const Index l = i % d;
-      const double mu = instance.target.reshaped()[i];
-      const double way = mu - instance.start.reshaped()[i];
-      Quantity measured =
-          flow.at(k, [&](const Vector<double>& x) { return std::log(way / (mu - x[i])); });
-      measured.add(ErrorPart::rounding(1, mu / (mu - v[i])));
-      same.measured.push_back(measured);
-      // What the time is off by, at the rate of the token.
-      const double rate =
-          std::exp(v.reshaped(d, instance.units()).row(l).squaredNorm() / instance.tau);
-      same.predicted.push_back(logs.at(k, [l](const Vector<double>& y) { return y[l]; }) +
-                               mapped(time, 0, rate));
-      same.places.push_back(fmt::format("weight {} of token {}, s = {:.3g}", i / d, l, times[k]));
-    }
-  }
-  return same;
 }
 
 Record told(const ReducedInstance<double>& instance, const Setting& setting) {

@@ -9,6 +9,8 @@
 ///   ds/dy_r   = exp(-|v_r|^2/tau),
 /// s the time of exp attention. Softmax attention has the same orbit (joma.clock-change).
 
+#include <vector>
+
 #include "popgrad/examination.hpp"
 #include "popgrad/joma/instance.hpp"
 #include "popgrad/quantity.hpp"
@@ -29,6 +31,16 @@ Vector<double> weights_after(const ReducedInstance<double>& instance, const Vect
 Index weakest_token(const ReducedInstance<double>& instance);
 Index strongest_token(const ReducedInstance<double>& instance);
 
+/// The least y of the clock token among late, 2 late, 4 late, ... at which no token has less than
+/// `late`. Starts beyond 0 may put any token ahead, but none for good.
+double late_clock(const ReducedInstance<double>& instance, Index clock_token, double late);
+
+/// y of all tokens at these values of the clock, one list a value. The solver error is the sum of
+/// what two solves say, at 10 and at 100 times the tolerance: one may agree by accident.
+std::vector<std::vector<Quantity>> logarithms_of(const ReducedInstance<double>& instance,
+                                                 Index clock_token,
+                                                 const std::vector<double>& clock);
+
 /// c_l of the late solution of token l, any number of units:
 ///   y_l = e^{|mu_l|^2/tau} s + c_l + o(1)
 ///   c_l = int_0^1 (1 - exp((2 mu_l.g u - |g|^2 u^2)/tau)) / u du,  g = mu_l - v_l(0).
@@ -43,7 +55,8 @@ double first_logarithm(const ReducedInstance<double>& instance, Index token);
 Truth gain_is_the_rate();
 
 /// ln(delta(0)/delta) of all weights along the rung `reduced`, exp attention, at times at which the
-/// strongest token has 1, 2, 4 and 8 of it, against the flow in logarithms.
+/// strongest token has 1, 2, 4 and 8 of it, against the flow in logarithms. Weights that have more
+/// than 8 of it are left out.
 Comparison flow_in_logarithms(const ReducedInstance<double>& instance);
 
 /// mu, K, tau and the seed, as told beside a verdict.

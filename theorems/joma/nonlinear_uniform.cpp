@@ -7,8 +7,9 @@
 //              r_c   = w.xbar_c/|w|
 //              th1_c = Phi(r_c/sigma)
 //              th2_c = sigma pdf(r_c/sigma).
-//            Two independent centres have critical rays for isolated values of a_2/a_1 only: off one
-//            of them by e, |w'| grows as |e| times a constant (critical_rays.hpp)
+//            Two independent centres have critical rays for isolated values of a_2/a_1 only: off
+//            one of them by e, the least |w'| beside the ray is |e| times a constant that is not 0,
+//            to leading order (critical_rays.hpp)
 // Hypotheses H1 rotation invariant noise; H2 g_c constant; H3 w is not 0
 // Check      th1, th2 by their derivatives and values at r = 0, on symbols; the mean of sampled
 //            gradients; least |w'| over the rays beside every critical one

@@ -19,7 +19,6 @@
 
 #include "popgrad/order.hpp"
 #include "popgrad/random.hpp"
-#include "popgrad/solved.hpp"
 #include "theorems/joma/approach.hpp"
 #include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
@@ -29,7 +28,7 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr double late = 30;  // y of the weakest token where limits are read: delta = e^-30
+constexpr double late = 30;  // least ln(delta(0)/delta) where limits are read
 
 constexpr Knob exponent_gap{.name = "gap",
                             .meaning = "(|mu_j|^2 - |mu_k|^2)/tau of the salient and the other",
@@ -69,9 +68,9 @@ ReducedInstance<double> pair_instance(const Setting& setting) {
 void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
   const Index weakest = weakest_token(instance);
   const Vector<double> squares = instance.target.rowwise().squaredNorm();
-  const std::vector<double> depths{late, late + std::log(2.0)};  // delta_k halves between them
-  const std::vector<double> left{std::exp(-depths[0]), std::exp(-depths[1])};
-  const Solved run(approach_of(instance, weakest), depths, 1e-12);
+  const double depth = late_clock(instance, weakest, late);
+  const std::vector<double> depths{depth, depth + std::log(2.0)};  // delta_k halves
+  const auto logs_at = logarithms_of(instance, weakest, depths);
   const Quantity own_constant =
       first_logarithm(instance, weakest) + late_constant(instance, weakest);
   Comparison ratio, limit;
@@ -85,14 +84,14 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
     std::vector<Quantity> logs, lambda;
     for (std::size_t k = 0; k < depths.size(); ++k) {
       const double other = depths[k] + first_logarithm(instance, weakest);
-      logs.push_back(from + run.at(k, [l](const Vector<double>& y) { return y[l]; }));
+      logs.push_back(from + logs_at[k][static_cast<std::size_t>(l)]);
       lambda.push_back(logs[k] * Quantity(std::exp(-gap)) - Quantity(other));
     }
     ratio.measured.push_back((logs[1] - logs[0]) / Quantity(depths[1] - depths[0]));
     ratio.predicted.emplace_back(std::exp(gap));
     steeper.emplace_back(std::exp(1.1 * gap));
     const Quantity constant = from + late_constant(instance, l);
-    limit.measured.push_back(limit_in(left, lambda));
+    limit.measured.push_back(limit_in(std::vector{1.0, 0.5}, lambda));
     limit.predicted.push_back(constant * Quantity(std::exp(-gap)) - own_constant);
     undamped.push_back(constant - own_constant);
     limit.places.push_back(fmt::format("token {} of gap {:.4g}", l, gap));
@@ -131,7 +130,7 @@ Statement salient_first() {
                                          "s is the time of exp attention; softmax "
                                          "attention has the same orbit on its own clock"),
                          by_construction("late: delta_k -> 0",
-                                         "limits are read where delta_k is e^-30 of its start")},
+                                         "all delta are below e^-30 of their starts")},
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"exponent", "1.1 (|mu_j|^2 - |mu_k|^2)/tau as the exponent"},
                        {"limit", "a limit of Lambda ln(1/|delta_k|) 10 % larger"},

@@ -7,8 +7,7 @@
 //                                         2 (1 - rho^{L-1} rho_0)
 //            and at H = L the same with rho^{2(L-1)} E[rho_0c^2] for rho^{2H}
 // Hypotheses H1 layer-1 variables independent given the label; H2 1 - rho^{L-1} rho_0 > 0
-// Check      summation over the tree with generic rho, rho_0c, P_c (symbols); at the tree at hand,
-//            summation and the share of sampled pairs, H = 1 .. L
+// Check      summation over the tree, on symbols and at the tree at hand; share of sampled pairs
 // Controls   rho^{2H-1} for rho^{2H}; rho^L rho_0 for rho^{L-1} rho_0; E[rho_0c]^2 at H = L
 // Uses       closed form and samples of the latent tree
 
@@ -88,7 +87,9 @@ Quantity sampled(const LatentTree<double>& tree, int levels, double copies,
     given += m ? 1 : 0;
     both += l && m ? 1 : 0;
   }
-  return success_probability(both, given, setting.false_alarm / tree.depth);
+  Quantity share = success_probability(both, given, setting.false_alarm / tree.depth);
+  share.add(ErrorPart::rounding(2, 1));  // of the ends of the interval
+  return share;
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -99,8 +100,7 @@ void examine(const Setting& setting, Examination& it) {
   const double single = 1 - whole_power(tree.rho, tree.depth - 1) * mean_polarity(tree);
   it.require("layer-1 variables independent given the label", -copies,
              fmt::format("copies with chance {:.3g}", copies));
-  it.require("1 - rho^{L-1} rho_0 > 0", single > 0 ? Truth::yes : Truth::no,
-             fmt::format("{:.3g}", single));
+  it.require("1 - rho^{L-1} rho_0 > 0", single > 0 ? Truth::yes : Truth::no);
   if (!(single > 0)) return;
   Comparison summation;
   summation.what = "summation over the tree";

@@ -70,20 +70,16 @@ std::vector<Quantity> first_leads(const ReducedInstance<double>& instance) {
 // ln of the late rate of ln(1/delta) of the strongest token over that of the others.
 std::vector<Quantity> late_exponents(const ReducedInstance<double>& instance) {
   const double step = std::log(2.0);
-  const Solved run(approach_of(instance, instance.tokens() - 1),
-                   {late, late + step, late + 2 * step}, 1e-12);
-  std::vector<Quantity> logarithms;
-  for (Index l = 1; l < instance.tokens(); ++l) {
-    const auto ratio = [&](std::size_t save) {
-      const auto gain = [&](Index i) {
-        const auto y = [i](const Vector<double>& state) { return state[i]; };
-        return run.at(save + 1, y) - run.at(save, y);
-      };
-      return log(gain(0) / gain(l));
+  const auto logs =
+      logarithms_of(instance, instance.tokens() - 1, {late, late + step, late + 2 * step});
+  std::vector<Quantity> found;
+  for (std::size_t l = 1; l < logs.front().size(); ++l) {
+    const auto ratio = [&](std::size_t k) {
+      return log((logs[k + 1][0] - logs[k][0]) / (logs[k + 1][l] - logs[k][l]));
     };
-    logarithms.push_back(limit_in(std::vector{1.0, 0.5}, std::vector{ratio(0), ratio(1)}));
+    found.push_back(limit_in(std::vector{1.0, 0.5}, std::vector{ratio(0), ratio(1)}));
   }
-  return logarithms;
+  return found;
 }
 
 // The most by which ln(1/delta) of a leaf exceeds that of one that meets the query lower down.

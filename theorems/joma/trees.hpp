@@ -63,11 +63,14 @@ struct TreeMistake {
   int edges_missed = 0;       ///< rho^{2H - this}, and likewise at H = L
   int edges_added = 0;        ///< rho^{L - 1 + this} rho_0
   bool mean_squared = false;  ///< E[rho_0c]^2 for E[rho_0c^2] at H = L
+  bool operator==(const TreeMistake&) const = default;
 };
 
+/// The formula of the library, if nothing is wrong.
 template <class T>
 T cooccurrence_with(const popgrad::joma::LatentTree<T>& tree, int levels_up,
                     const TreeMistake& mistake) {
+  if (mistake == TreeMistake{}) return cooccurrence_formula(tree, levels_up);
   const T mean = mean_polarity(tree);
   const T bias = popgrad::joma::whole_power(tree.rho, tree.depth - 1 + mistake.edges_added) * mean;
   T square(1);
