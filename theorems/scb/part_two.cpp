@@ -22,7 +22,7 @@ Schedule part_two_schedule(const Bigrams<double>& b, double weight) {
       1 / static_cast<double>(b.context);  // what positions off the support stay below
   schedule.l1_weight = weight;
   schedule.l1_step = 0.2 / (std::max(at_start, transition_size(b) * alpha * alpha) +
-                                      std::max(context, context / (alpha * alpha)));
+                            std::max(context, context / (alpha * alpha)));
   return schedule;
 }
 
@@ -147,10 +147,9 @@ Quantity limit_of_weight(std::span<const double> weights, std::span<const Quanti
 Training<double> scratch_instance(const Setting& setting, const Knob& length, const Knob& support,
                                   Examination& it) {
   const Training<double> training =
-      setting.instance != nullptr
-          ? popgrad::scb::training<double>(*setting.instance, setting.seed)
-          : from_scratch(setting.count(tokens), setting.count(length), setting.count(support),
-                         setting.seed);
+      setting.instance != nullptr ? popgrad::scb::training<double>(*setting.instance, setting.seed)
+                                  : from_scratch(setting.count(tokens), setting.count(length),
+                                                 setting.count(support), setting.seed);
   const Bigrams<double>& b = training.bigrams;
   const Matrix<double> ground = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
   const double apart = (training.start - ground).cwiseAbs().maxCoeff();

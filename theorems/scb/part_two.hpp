@@ -106,13 +106,14 @@ inline constexpr Knob l1_weight{.name = "l1-weight",
                                 .high = 0.05,
                                 .usual = 0.02,
                                 .spacing = Spacing::logarithmic};
-inline constexpr Knob heavy_weight{.name = "heavy-weight",
-                                   .meaning = "the same, where it takes positions away; 0: l1-weight",
-                                   .low = 1.5,
-                                   .high = 15,
-                                   .usual = 0,
-                                   .spacing = Spacing::logarithmic,
-                                   .breaks = light_weight_text};
+inline constexpr Knob heavy_weight{
+    .name = "heavy-weight",
+    .meaning = "the same, where it takes positions away; 0: l1-weight",
+    .low = 1.5,
+    .high = 15,
+    .usual = 0,
+    .spacing = Spacing::logarithmic,
+    .breaks = light_weight_text};
 /// lambda that the two knobs say.
 double weight_of(const Setting& setting, const popgrad::scb::Bigrams<double>& bigrams);
 
