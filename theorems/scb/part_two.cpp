@@ -123,7 +123,6 @@ SmallWeights small_weights(const Training<double>& training, double weight) {
     found.weight.push_back(own);
     found.distance_P.push_back({run.distance_P() / predicted.distance_P, {transients}});
     found.distance_Q.push_back({run.distance_Q() / predicted.distance_Q, {transients}});
-    found.larger_distance.emplace_back(std::max(run.distance_P(), run.distance_Q()));
     found.no_lag_P = predicted.no_lag_P / predicted.distance_P;
     const double before = difference();
     const double alpha_before = run.value();

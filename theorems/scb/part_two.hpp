@@ -71,7 +71,6 @@ double settled_value(const popgrad::scb::Bigrams<double>& bigrams);
 struct SmallWeights {
   std::vector<double> weight;
   std::vector<Quantity> distance_P, distance_Q, drift;  ///< over their predictions
-  std::vector<Quantity> larger_distance;
   double no_lag_P = 0;  ///< what settled_at would say of distance_P with e = 0, over what it says
   double alpha_V = 0;   ///< of the largest weight
 };
