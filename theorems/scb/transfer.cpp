@@ -2,28 +2,28 @@
 // Status     bound proved in source; measured here
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 4.1
 // Statement  from
-//              V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> > 0
-//            boosting needs a smaller batch than from scratch, and the less the better the
-//            correlation; but not one that is independent of T: without a threshold the noise of T
-//            positions feeds back on V through
-//              d = sum_k mu_k |a^k|^2
+//              V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> = rho K_P > 0
+//            one step on A and a threshold at half of what the least q gets find all supports with
+//            probability, up to O(1/T),
+//              prod_k Phi(z_k)^(T - Q_k) prod_t Phi((2 q^k_t/q_min - 1) z_k),
+//              z_k = rho K_P q_min sqrt(B)/(2 sigma_{A,k}),
+//            whatever theta is: a batch of 8 sigma_A^2 ln T/(rho K_P q_min)^2 to leading order
 // Hypotheses H1 positive correlation; H2 eta and the instance fixed while T grows
-// Check      critical batches (bisection, logistic fit at 90 %) from scratch and from three
-//            correlations at two lengths; runs that leave part 2 out
-// Controls   transfer claimed to need more than scratch; a batch independent of T claimed
+// Check      share of runs after whose first step exactly as many positions survive as are looked
+//            at, at two lengths, with the batch that the probability asks for
+// Controls   a batch independent of T; z as rho^0.9; noise that does not scale with theta
 // Uses       rung noisy-lumped, three-part
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
+#include <utility>
 
-#include "popgrad/scb/geometry.hpp"
+#include "popgrad/ensemble.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
-#include "popgrad/scb/reduced_flow.hpp"
-#include "popgrad/scb/success.hpp"
+#include "popgrad/walk.hpp"
+#include "theorems/scb/branching.hpp"
 #include "theorems/scb/examples.hpp"
-#include "theorems/scb/knobs.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
@@ -31,6 +31,15 @@ namespace {
 
 using namespace popgrad::scb;
 
+constexpr double longer = 1e4;
+constexpr double step = 0.05;
+
+constexpr Knob vocabulary{.name = "tokens",
+                          .meaning = "tokens N of the vocabulary",
+                          .low = 3,
+                          .high = 6,
+                          .usual = 3,
+                          .spacing = Spacing::whole};
 constexpr Knob shortest{.name = "shortest",
                         .meaning = "positions T of the shorter context",
                         .low = 500,
@@ -40,137 +49,122 @@ constexpr Knob shortest{.name = "shortest",
 constexpr Knob theta{.name = "theta",
                      .meaning = "size of the transfer start, in units of P - mu 1'",
                      .low = 0.3,
-                     .high = 1,
+                     .high = 0.8,
                      .usual = 0.5,
                      .spacing = Spacing::logarithmic};
 constexpr Knob correlation_knob{.name = "correlation",
-                                .meaning = "of the transferred kernel with P",
-                                .low = 0.2,
-                                .high = 0.8,
+                                .meaning = "rho, of the transferred kernel with P",
+                                .low = 0.1,
+                                .high = 0.6,
                                 .usual = 0.5};
 constexpr Knob lost_correlation{.name = "lost-correlation",
                                 .meaning = "the same, not positive; 1: as correlation says",
                                 .low = -0.5,
-                                .high = 0,
+                                .high = -0.01,
                                 .usual = 1,
                                 .breaks = "positive correlation"};
+constexpr Knob level_knob{.name = "level",
+                          .meaning = "probability that all supports are found",
+                          .low = 0.6,
+                          .high = 0.8,
+                          .usual = 0.7};
 
-// Without noise part 1 ends at all; a start away from P leads to the branch where it never does.
-bool boosts_quietly(const Training<double>& training, const AttemptSetting& attempt) {
-  const LumpedThreePart rung(training, attempt.schedule, no_noise(training.bigrams.tokens()));
-  Vector<double> x = rung.initial();
-  Stream unused(0, 0, 0);
-  const auto positions = static_cast<double>(training.bigrams.context);
-  const double rate =
-      growth_rate(transition_size(training.bigrams), context_size(training.bigrams), positions);
-  const auto most =
-      static_cast<std::uint64_t>(std::ceil(4 * std::log(positions) / (rate * attempt.step)));
-  for (std::uint64_t step = 0; step < most; ++step) {
-    rung.sample_step(x, attempt.step, unused, 0);
-    if (part_of(x) != Part::boost) return true;
+// ln of the probability where every z_k is `scale` sqrt(B)/sigma_{A,k}.
+double log_probability(const Bigrams<double>& b, const NoiseLevels& levels, double scale) {
+  double sum = 0;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const double z = scale / levels.attention[k];
+    sum += static_cast<double>(b.context - b.support(k)) * std::log1p(-normal_share(-z));
+    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
+    for (const double q : law) sum += std::log(normal_share((2 * q / b.law.minCoeff() - 1) * z));
   }
-  return false;
+  return sum;
 }
 
-// Boosting to an alpha_A of 0.2 is enough for a threshold of 0.02 to tell the support.
-Crossing critical_batch(const Setting& setting, Index context, std::optional<double> correlation) {
-  Training<double> training = from_scratch(3, context, 2, setting.seed);
-  if (correlation) {
-    training.start =
-        transfer_start(training.bigrams, setting.value(theta), *correlation, setting.seed);
+// rho sqrt(B) K_P q_min/2 at which the probability is `level`.
+double scale_for(const Bigrams<double>& b, const NoiseLevels& levels, double level) {
+  double low = 0;
+  double high = 40 * levels.attention.maxCoeff();  // Phi(-40) < 1e-300
+  for (int halvings = 0; halvings < 60; ++halvings) {
+    const double middle = (low + high) / 2;
+    (log_probability(b, levels, middle) < std::log(level) ? low : high) = middle;
   }
-  AttemptSetting attempt;
-  attempt.schedule.boost_until = 0.2;
-  attempt.schedule.threshold = 0.02;
-  attempt.levels = levels_of_shape(training.bigrams, NoiseShape::multiplicative);
-  attempt.seed = setting.seed;
-  attempt.jobs = setting.jobs;
-  CrossingRequest request;
-  request.level = 0.9;
-  request.runs = setting.full ? 200 : setting.only_what_varies ? 25 : 50;
-  request.first = 300;
-  if (correlation && *correlation <= 0 && !boosts_quietly(training, attempt)) {
-    return {false, request.largest, request.largest, request.largest, 0, {}};
+  return high;
+}
+
+Quantity found_share(const Training<double>& training, const NoiseLevels& levels, double pull,
+                     Index batch, std::uint32_t first_run, const Setting& setting) {
+  const Bigrams<double>& b = training.bigrams;
+  const double share = 1 / static_cast<double>(b.context);
+  Schedule schedule;
+  schedule.boost_steps = 1;
+  schedule.threshold = std::max(0.0, share + step * pull * (b.law.minCoeff() / 2 - share));
+  const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, levels));
+  WalkRequest request;
+  request.step_size = step;
+  request.steps = 1;
+  request.save_steps = {1};
+  request.batch = batch;
+  request.runs = setting.draws(1500);
+  request.first_run = first_run;
+  request.seed = setting.seed;
+  request.jobs = setting.jobs;
+  std::uint32_t found = 0;
+  for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
+    const bool all =
+        !run.rows.empty() && run.rows.back().back() == static_cast<double>(b.entries());
+    found += all ? 1U : 0U;
   }
-  return find_crossing(success_counter(training, attempt), request);
+  return success_probability(found, request.runs, setting.false_alarm);
 }
 
-std::string text(const Crossing& found) {
-  return fmt::format("{:.3g} [{:.2g}, {:.2g}]", found.size, found.low, found.high);
-}
-
-// The smaller over the larger batch, at the ends of their intervals that are nearest: below 1 they
-// are shown to be apart. A search looks for the contrary, so it takes the others, and wider.
-double ratio_of(const Setting& setting, const Crossing& smaller, const Crossing& larger) {
-  if (!setting.only_what_varies || setting.slack > 0) return smaller.high / larger.low;
-  const double wider = widening(setting);
-  return smaller.size / larger.size * std::pow(smaller.low / smaller.size, wider) *
-         std::pow(larger.size / larger.high, wider);
-}
-
-Examination examine(const Setting& setting, std::string_view variant) {
-  Examination result;
-  const Index shorter = setting.count(shortest);
-  const Index longer = (setting.only_what_varies ? 100 : 1000) * shorter;
+void examine(const Setting& setting, Examination& it) {
   const double lost = setting.value(lost_correlation);
-  const double correlation = lost <= 0 ? lost : setting.value(correlation_knob);
-  result.parameters = {{"N", 3},
-                       {"Q", 2},
-                       {"theta", setting.value(theta)},
-                       {"T", {shorter, longer}},
-                       {"correlation", correlation},
-                       {"level", 0.9},
-                       {"seed", setting.seed}};
-  result.hypotheses.push_back({"positive correlation", correlation > 0 ? Truth::yes : Truth::no,
-                               fmt::format("{:.3g}", correlation)});
-  const Bigrams<double> law = random_bigrams(3, shorter, 2, setting.seed);
-  // Runs take a time 1/rate; and alpha_A can be 0.2 only where the flow settles above it.
-  const double transition = transition_size(law);
-  const double settled = std::sqrt(std::sqrt(transition / context_size(law)));
-  if (transition < 0.01 || settled < 0.3) {
-    result.hypotheses.push_back(
-        {"columns of P apart, K_P at least 0.01", Truth::no,
-         fmt::format("K_P = {:.3g}, alpha_A settles at {:.3g}", transition, settled)});
-    return result;
+  const double rho = lost < 0 ? lost : setting.value(correlation_knob);
+  const double size = setting.value(theta);
+  Training<double> training =
+      from_scratch(setting.count(vocabulary), setting.count(shortest), 2, setting.seed);
+  Bigrams<double>& b = training.bigrams;
+  training.start = transfer_start(b, size, rho, setting.seed);
+  const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
+  const double pull = covariance_product(training.start, b.transition, b.stationary);
+  it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"rho", rho}, {"seed", setting.seed}};
+  it.require("positive correlation", pull, fmt::format("<V(0), P> = {:.3g}", pull));
+  const double per_root = std::fabs(rho) * transition_size(b) * b.law.minCoeff() / 2;
+  Comparison shares;
+  shares.kind = EvidenceKind::statistical;
+  shares.what = "share of runs that find all supports";
+  std::vector<Quantity> weaker;
+  std::vector<Quantity> unscaled;
+  std::vector<Quantity> independent;
+  const Index shorter = b.context;
+  for (const double ratio : {1.0, longer}) {
+    b.context = std::lround(ratio * static_cast<double>(shorter));
+    const double wanted = scale_for(b, levels, setting.value(level_knob)) / per_root;
+    const Index batch = std::llround(std::ceil(wanted * wanted));
+    const double scale = per_root * std::sqrt(static_cast<double>(batch));
+    const auto chance = [&](double own) { return std::exp(log_probability(b, levels, own)); };
+    Quantity predicted = chance(scale);
+    // The mean over t that is taken off makes each position's variance smaller by 1/T.
+    const double exact = scale / std::sqrt(1 - 1 / static_cast<double>(b.context));
+    // A position gained for one lost is not noticed; both have at most this probability.
+    const double exchanged =
+        std::pow(1 - predicted.value(), 2) * normal_share(-scale / levels.attention.maxCoeff());
+    predicted.add(ErrorPart::next_order(chance(exact) - predicted.value()));
+    predicted.add(ErrorPart::next_order(exchanged));
+    shares.measured.push_back(
+        found_share(training, levels, pull, batch, ratio > 1 ? 1U << 20U : 0, setting));
+    shares.predicted.push_back(predicted);
+    shares.places.push_back(fmt::format("T = {}, B = {}", b.context, batch));
+    weaker.emplace_back(chance(scale * std::pow(std::fabs(rho), -0.1)));
+    unscaled.emplace_back(chance(scale * size));
+    const Index own_context = std::exchange(b.context, shorter);
+    independent.emplace_back(chance(scale));
+    b.context = own_context;
   }
-  const Crossing scratch = critical_batch(setting, longer, std::nullopt);
-  const Crossing transferred = critical_batch(setting, longer, correlation);
-  if (variant != "independent") {
-    const bool reversed = variant == "worse-than-scratch";
-    // Intervals apart: the higher end of the smaller below the lower end of the larger.
-    const double ratio = reversed ? ratio_of(setting, scratch, transferred)
-                                  : ratio_of(setting, transferred, scratch);
-    result.evidence.push_back(bounded(
-        EvidenceKind::statistical, "batch from transfer over batch from scratch, ends of intervals",
-        ratio, 1, "95 % intervals that do not meet",
-        fmt::format("T = {:.0e}: transfer {}, scratch {}", static_cast<double>(longer),
-                    text(transferred), text(scratch))));
-  }
-  if (variant == "worse-than-scratch") return result;
-  const Crossing at_shorter = critical_batch(setting, shorter, correlation);
-  if (variant == "independent") {
-    result.evidence.push_back(
-        bounded(EvidenceKind::statistical,
-                "growth of the batch from the shorter to the longer context, logarithm",
-                std::log(transferred.size / at_shorter.size),
-                std::log(transferred.high / transferred.low), "95 % interval"));
-    return result;
-  }
-  result.evidence.push_back(bounded(
-      EvidenceKind::statistical,
-      "batch at the shorter over batch at the longer context, ends of intervals",
-      ratio_of(setting, at_shorter, transferred), 1, "not independent of T: intervals apart",
-      fmt::format("T = {:.0e}: {}, T = {:.0e}: {}; exponent {:.2f}", static_cast<double>(shorter),
-                  text(at_shorter), static_cast<double>(longer), text(transferred),
-                  std::log(transferred.size / at_shorter.size) /
-                      std::log(static_cast<double>(longer) / static_cast<double>(shorter)))));
-  const Crossing weak = critical_batch(setting, longer, 0.1);
-  const Crossing strong = critical_batch(setting, longer, 0.9);
-  result.evidence.push_back(bounded(
-      EvidenceKind::statistical, "batch at correlation 0.9 over batch at 0.1, ends of intervals",
-      ratio_of(setting, strong, weak), 1, "95 % intervals that do not meet",
-      fmt::format("0.1: {}, 0.5: {}, 0.9: {}", text(weak), text(transferred), text(strong))));
-  return result;
+  shares.mistakes = {predicts("independent", independent), predicts("correlation", weaker),
+                     predicts("noise", unscaled)};
+  it.judge(shares);
 }
 
 }  // namespace
@@ -178,16 +172,19 @@ Examination examine(const Setting& setting, std::string_view variant) {
 Statement transfer() {
   return {.id = "scb.transfer",
           .claim =
-              "transfer lowers the critical batch, the more the better correlated, but not to "
-              "a constant in T",
+              "from a correlated start a threshold after one step on A finds the supports at a "
+              "batch that grows as ln T",
           .paper = "arXiv 2410.23438, Theorem 4.1",
           .status = "bound proved in source",
-          .hypotheses = {"positive correlation", "eta and the instance fixed while T grows"},
+          .hypotheses = {"positive correlation",
+                         by_construction("eta and the instance fixed while T grows",
+                                         "one law and one eta are run at both lengths")},
           .reaches = {EvidenceKind::statistical},
-          .controls = {{"worse-than-scratch", "transfer needs the larger batch"},
-                       {"independent", "a batch independent of T"}},
-          .knobs = {shortest, theta, correlation_knob, lost_correlation},
-          .examine_variant = examine};
+          .controls = {{"independent", "a batch independent of T"},
+                       {"correlation", "z as the power 0.9 of rho"},
+                       {"noise", "noise that does not scale with theta"}},
+          .knobs = {vocabulary, shortest, theta, correlation_knob, lost_correlation, level_knob},
+          .examine = examine};
 }
 
 }  // namespace popgrad::theorems::scb

@@ -1,0 +1,38 @@
+#pragma once
+/// On which branch of 0 noise takes a run from scratch, to leading order in the noise.
+///
+/// Near 0, (alpha_V, alpha_A) is multiplied by I + eta M in every step, M as in
+/// popgrad/scb/reduced_flow.hpp, and moved by eta (1/T, 0) and noise. Along the left eigenvector
+///   y = alpha_V + l alpha_A,  l = (K_Q - 1/T)/g,  g the growth rate,
+/// drift and noise add up to a normal number, whose mean over deviation is
+///   sqrt((2 + eta g) B/(eta T^2 g w)),  w the variance of one sample's noise along y,
+/// and whose sign is the branch. Leading order in 1/T and eta, with W = K_P w:
+///   sqrt(2 K_P B/(eta T^2 g W))
+
+#include "popgrad/scb/noise.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::scb {
+
+/// An instance, its noise and its steps.
+struct Branching {
+  popgrad::scb::Training<double> training;
+  popgrad::scb::NoiseLevels levels;
+  double step = 0;  ///< eta
+
+  [[nodiscard]] double rate() const;  ///< g
+  /// w: from the noise of V and, unless `values_only`, of A at the start.
+  [[nodiscard]] double noise(bool values_only = false) const;
+  /// Mean over deviation at a batch size, and the inverse.
+  [[nodiscard]] double argument(double batch) const;
+  [[nodiscard]] double batch(double argument) const;
+  /// Share of `runs` runs of the rung noisy-lumped that end with alpha_V > 0, with its sampling error
+  /// and the next order of `argument` at this batch.
+  [[nodiscard]] Quantity right_share(double batch, std::uint32_t runs, std::uint32_t first_run,
+                                     const Setting& setting) const;
+};
+
+/// Phi(argument).
+double normal_share(double argument);
+
+}  // namespace popgrad::theorems::scb

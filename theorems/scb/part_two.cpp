@@ -1,0 +1,176 @@
+#include "theorems/scb/part_two.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/order.hpp"
+#include "popgrad/scb/geometry.hpp"
+#include "theorems/scb/knobs.hpp"
+
+namespace popgrad::theorems::scb {
+
+using namespace popgrad::scb;
+
+Schedule part_two_schedule(const Bigrams<double>& b, double weight) {
+  const double context = context_size(b);
+  const double at_start = 0.5625 * std::sqrt(transition_size(b) * context);  // <V,V>
+  const double alpha = settled_value(b);
+  Schedule schedule;
+  schedule.threshold =
+      1 / static_cast<double>(b.context);  // what positions off the support stay below
+  schedule.l1_weight = weight;
+  schedule.l1_step = 0.2 / (std::max(at_start, transition_size(b) * alpha * alpha) +
+                            std::max(context, context / (alpha * alpha)));
+  return schedule;
+}
+
+double settled_value(const Bigrams<double>& b) {
+  const double transition = transition_size(b);
+  const double context = context_size(b);
+  const double kept = 0.5625 * std::sqrt(transition * context) - context;
+  return std::sqrt((kept + std::sqrt(kept * kept + 4 * transition * context)) / (2 * transition));
+}
+
+double slowest_rate(const Bigrams<double>& b) {
+  const double transition = transition_size(b);
+  const double context = context_size(b);
+  const double alpha = settled_value(b);
+  return std::min({0.5625 * std::sqrt(transition * context), transition * alpha * alpha,
+                   context / (alpha * alpha), context});
+}
+
+QuietRun::QuietRun(const Training<double>& training, double weight)
+    : schedule_(part_two_schedule(training.bigrams, weight)),
+      rung_(training, schedule_, no_noise(training.bigrams.tokens())),
+      x_(rung_.initial()),
+      row_(rung_.columns().size()),
+      entries_(static_cast<double>(training.bigrams.entries())) {
+  slowest_ = slowest_rate(training.bigrams);
+  Stream unused(0, 0, 0);
+  while (part_of(x_) == Part::boost) rung_.sample_step(x_, boost_step, unused, 0);
+  look();
+}
+
+double QuietRun::advance(double relaxation_times) {
+  const double time = relaxation_times / slowest_;
+  const auto steps = static_cast<std::uint64_t>(std::ceil(time / schedule_.l1_step));
+  Stream unused(0, 0, 0);
+  for (std::uint64_t i = 0; i < steps; ++i) rung_.sample_step(x_, boost_step, unused, 0);
+  const double passed = static_cast<double>(steps) * schedule_.l1_step;
+  look();
+  relaxed_ = row_.back() > entries_ ? 0 : relaxed_ + passed * slowest_;
+  return passed;
+}
+
+void QuietRun::settle() {
+  constexpr double long_enough = 25;
+  advance(long_enough);
+  if (row_.back() <= entries_) return;
+  while (row_.back() > entries_) advance(1);
+  advance(long_enough);
+}
+
+double QuietRun::transient() const { return std::exp(-relaxed_); }
+
+void QuietRun::look() { rung_.observe(x_, 0.0, row_); }
+
+Settled settled_at(const Bigrams<double>& b, double weight, double alpha_V) {
+  const double transition = transition_size(b);
+  const double context = context_size(b);
+  const double square = transition * alpha_V * alpha_V;  // <V,V>
+  const auto positions = static_cast<double>(b.context);
+  const double stiffness = square * alpha_V * alpha_V + context;
+  double mean_share = 0;  // sum_k mu_k / (1 - Q_k/T)
+  for (Index k = 0; k < b.tokens(); ++k) {
+    mean_share += b.stationary[k] / (1 - static_cast<double>(b.support(k)) / positions);
+  }
+  const double lag = mean_share * weight / square / (stiffness + mean_share / positions);
+  const double taken_off = weight / square - lag / positions;  // u_k (1 - Q_k/T)
+  double mass = 0;
+  double bias = 0;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const auto support = static_cast<double>(b.support(k));
+    const double taken = taken_off / (1 - support / positions);
+    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
+    mass += b.stationary[k] * support * taken;
+    bias += b.stationary[k] * std::pow(taken * alpha_V, 2) *
+            (support * support * law.squaredNorm() - support);
+  }
+  const double scale = std::sqrt(transition) * alpha_V;
+  return {.distance_P = scale * (mass - lag),
+          .distance_Q = std::sqrt(std::max(0.0, bias)),
+          .no_lag_P = scale * mass,
+          .drift = 2 * taken_off * mean_share * square / alpha_V};
+}
+
+SmallWeights small_weights(const Training<double>& training, double weight) {
+  const Bigrams<double>& b = training.bigrams;
+  const double transition = transition_size(b);
+  const double context = context_size(b);
+  SmallWeights found;
+  for (const double share : {1.0, 0.5, 0.25, 0.125}) {
+    const double own = share * weight;
+    QuietRun run(training, own);
+    const auto difference = [&] {
+      return transition * run.value() * run.value() - context * run.attention() * run.attention();
+    };
+    run.settle();
+    const ErrorPart transients = ErrorPart::next_order(run.transient() / own);
+    const Settled predicted = settled_at(b, own, run.value());
+    if (share == 1) found.alpha_V = run.value();
+    found.weight.push_back(own);
+    found.distance_P.push_back({run.distance_P() / predicted.distance_P, {transients}});
+    found.distance_Q.push_back({run.distance_Q() / predicted.distance_Q, {transients}});
+    found.no_lag_P = predicted.no_lag_P / predicted.distance_P;
+    const double before = difference();
+    const double alpha_before = run.value();
+    const double time = run.advance(0.1);
+    const double middle = (alpha_before + run.value()) / 2;
+    const double step = time * settled_at(b, own, middle).drift;
+    found.drift.push_back({(difference() - before) / step,
+                           {transients, ErrorPart::rounding(1, std::fabs(before) / step)}});
+  }
+  return found;
+}
+
+Quantity limit_of_weight(std::span<const double> weights, std::span<const Quantity> values) {
+  Quantity limit = limit_in(weights, values);
+  const std::size_t fewer = weights.size() - 1;
+  const Quantity before = limit_in(weights.first(fewer), values.first(fewer));
+  limit.add(ErrorPart::next_order(limit.value() - before.value()));
+  return limit;
+}
+
+Training<double> scratch_instance(const Setting& setting, const Knob& length, const Knob& support,
+                                  Examination& it) {
+  const Training<double> training =
+      setting.instance != nullptr ? popgrad::scb::training<double>(*setting.instance, setting.seed)
+                                  : from_scratch(setting.count(tokens), setting.count(length),
+                                                 setting.count(support), setting.seed);
+  const Bigrams<double>& b = training.bigrams;
+  const Matrix<double> ground = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
+  const double apart = (training.start - ground).cwiseAbs().maxCoeff();
+  it.require(from_scratch_text, -apart, fmt::format("apart by {:.3g}", apart));
+  it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"seed", setting.seed}};
+  return training;
+}
+
+double least_pull(const Bigrams<double>& b) {
+  return b.law.minCoeff() * transition_size(b) * settled_value(b);
+}
+
+void require_light_weight(const Bigrams<double>& b, double weight, double alpha_V,
+                          Examination& it) {
+  const double pull = least_pull(b) * std::min(1.0, alpha_V / settled_value(b));
+  it.require(light_weight_text, pull - weight,
+             fmt::format("lambda = {:.4g}, q_min <V,P> = {:.4g}", weight, pull));
+}
+
+double weight_of(const Setting& setting, const Bigrams<double>& b) {
+  const double heavy = setting.value(heavy_weight);
+  return (heavy > 0 ? heavy : setting.value(l1_weight)) * least_pull(b);
+}
+
+}  // namespace popgrad::theorems::scb
