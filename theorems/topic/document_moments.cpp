@@ -42,19 +42,42 @@ DocumentMoments document_moments(const TopicLaw<double>& law, double inverse_len
   return made;
 }
 
-LeastNorm least_norm(const DocumentMoments& moments, Index rank) {
+double law_sum(const TopicLaw<double>& law) {
+  return law.kept() / static_cast<double>(law.words) +
+         static_cast<double>(law.topics) * law.stray();
+}
+
+LeastNorm least_norm(const TopicLaw<double>& law, double inverse_length) {
+  const DocumentMoments moments = document_moments(law, inverse_length);
   const PrincipalAxes axes = principal_axes(moments.second);
   const Index size = axes.values.size();
+  const Index rank = inverse_length == 0 ? law.topics : size;
   Matrix<double> inverse = Matrix<double>::Zero(size, size);
-  double least = axes.values.maxCoeff();
-  const double largest = least;
   for (Index k = size - rank; k < size; ++k) {
-    least = std::min(least, axes.values[k]);
     inverse += axes.vectors.col(k) * axes.vectors.col(k).transpose() / axes.values[k];
   }
   const Matrix<double> value = moments.cross.transpose() * inverse;
-  const double operations = static_cast<double>(size) * largest / least;
-  return {value, ErrorPart::rounding(operations, value.cwiseAbs().maxCoeff())};
+  const double condition = axes.values[size - 1] / axes.values[size - rank];
+  const ErrorPart rounding =
+      ErrorPart::rounding(static_cast<double>(size) * condition, value.cwiseAbs().maxCoeff());
+  const auto entry = [&](Index i, Index j) { return Quantity(value(i, j), {rounding}); };
+  const auto block = [&](Index i, Index t) {
+    return Quantity(value.row(i).segment(1 + t * law.words, law.words).sum(),
+                    {rounding.times(static_cast<double>(law.words))});
+  };
+  LeastNorm made;
+  for (Index i = 1; i < size; ++i) {
+    const Index own = law.topic_of(i);
+    for (Index t = 0; t < law.topics; ++t) {
+      if (t != own) made.gaps.push_back(block(i, own) - block(i, t));
+    }
+    made.masks.push_back(entry(i, 0));
+    const Quantity u = block(i, own) - Quantity(1 / law.kept());
+    made.pulled.push_back((Quantity(-law.stray() / law.kept()) - u * Quantity(law_sum(law))) *
+                          Quantity(1 / law.mask()));
+  }
+  made.entries = {entry(1, 0), entry(1, 1), entry(1, law.words + 1)};
+  return made;
 }
 
 }  // namespace popgrad::theorems::topic

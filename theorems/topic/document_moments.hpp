@@ -1,6 +1,8 @@
 #pragma once
 /// Moments of documents of N tokens, and the optimum of W_V under uniform attention that they make.
 
+#include <vector>
+
 #include "popgrad/quantity.hpp"
 #include "popgrad/topic/law.hpp"
 
@@ -14,12 +16,18 @@ struct DocumentMoments {
 DocumentMoments document_moments(const popgrad::topic::TopicLaw<double>& law,
                                  double inverse_length);
 
-/// W = c' C^+, the optimum of least norm.
+/// s = a/v + T b.
+double law_sum(const popgrad::topic::TopicLaw<double>& law);
+
+/// W = c' C^+, the optimum of least norm. Parts of all: rounding, from the condition of C on its
+/// range.
 struct LeastNorm {
-  Matrix<double> value;
-  ErrorPart rounding;  ///< of an entry: from the condition of C on its range
+  /// Own block sum less that of another topic, for every row and topic.
+  std::vector<Quantity> gaps;
+  std::vector<Quantity> masks;    ///< column 0, every row
+  std::vector<Quantity> pulled;   ///< -(b/a + u_i s)/p0 with the u_i of the row's own block sum
+  std::vector<Quantity> entries;  ///< of row 1: [MASK], its own word, another topic
 };
-/// `rank` of C.
-LeastNorm least_norm(const DocumentMoments& moments, Index rank);
+LeastNorm least_norm(const popgrad::topic::TopicLaw<double>& law, double inverse_length);
 
 }  // namespace popgrad::theorems::topic

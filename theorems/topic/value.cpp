@@ -23,12 +23,12 @@
 
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/order.hpp"
-#include "popgrad/random.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "theorems/topic/document_moments.hpp"
 #include "theorems/topic/exact_inertia.hpp"
 #include "theorems/topic/examples.hpp"
 #include "theorems/topic/knobs.hpp"
+#include "theorems/topic/random_member.hpp"
 #include "theorems/topic/statements.hpp"
 
 namespace popgrad::theorems::topic {
@@ -53,69 +53,29 @@ constexpr Knob shortness{.name = "inverse-length",
                          .spacing = Spacing::logarithmic,
                          .breaks = "long documents"};
 
-// A row of its own u for every word, its block sums spread at random within the blocks.
-Matrix<Rational> random_member(const TopicLaw<Rational>& law, std::uint64_t seed, bool no_pull) {
-  const Index size = law.vocabulary();
-  const Rational v(static_cast<int>(law.words));
-  const Rational a = law.kept();
-  const Rational s = a / v + Rational(static_cast<int>(law.topics)) * law.stray();
-  Matrix<Rational> w = Matrix<Rational>::Constant(size, size, Rational(0));
-  Stream stream(seed, 0, 0);
-  const auto random = [&] { return Rational(static_cast<int>(stream.index(15)) - 7) / 4; };
-  for (Index i = 1; i < size; ++i) {
-    const Rational u = random();
-    w(i, 0) = -(law.stray() / a + (no_pull ? Rational(0) : Rational(u * s))) / law.mask();
-    for (Index t = 0; t < law.topics; ++t) {
-      auto block = w.row(i).segment(1 + t * law.words, law.words);
-      for (Index j = 0; j < law.words; ++j) block[j] = random();
-      const Rational sum = (t == law.topic_of(i) ? Rational(1 / a) : Rational(0)) + u;
-      block[0] += sum - block.sum();
-    }
-  }
-  return w;
-}
-
 // Block sums and column 0 of the optimum of least norm, all rows; then its entries.
 void judge_optimum(const TopicLaw<double>& law, double inverse_length, Examination& it) {
-  const Index rank = inverse_length == 0 ? law.topics : law.vocabulary();
-  const LeastNorm best = least_norm(document_moments(law, inverse_length), rank);
-  const auto v = static_cast<double>(law.words);
-  const double a = law.kept();
-  const double b = law.stray();
-  const double s = a / v + static_cast<double>(law.topics) * b;
-  const auto entry = [&](Index i, Index j) { return Quantity(best.value(i, j), {best.rounding}); };
-  const auto block = [&](Index i, Index t) {
-    return Quantity(best.value.row(i).segment(1 + t * law.words, law.words).sum(),
-                    {best.rounding.times(v)});
-  };
-  std::vector<Quantity> gaps, masks, claimed, unpulled;
-  for (Index i = 1; i < law.vocabulary(); ++i) {
-    const Index own = law.topic_of(i);
-    for (Index t = 0; t < law.topics; ++t) {
-      if (t != own) gaps.push_back(block(i, own) - block(i, t));
-    }
-    masks.push_back(entry(i, 0));
-    unpulled.emplace_back(-b / a / law.mask());
-    claimed.push_back(unpulled.back() - (block(i, own) - 1 / a) * Quantity(s / law.mask()));
-  }
+  const LeastNorm best = least_norm(law, inverse_length);
+  const double unit = 1 / (law.kept() * static_cast<double>(law.words));
+  const double of_mask = unit * law_sum(law) / law.mask();
   it.judge(Comparison{.what = "own block sum less those of other topics",
-                      .measured = gaps,
-                      .predicted = {1 / a},
+                      .measured = best.gaps,
+                      .predicted = {1 / law.kept()},
                       .mistakes = {predicts("nothing-kept", 1 / (1 - law.masked))}});
   it.judge(Comparison{.what = "column 0",
-                      .measured = masks,
-                      .predicted = claimed,
-                      .scale = {s / (a * v * law.mask())},
-                      .mistakes = {predicts("no-pull", unpulled)}});
+                      .measured = best.masks,
+                      .predicted = best.pulled,
+                      .scale = {of_mask},
+                      .mistakes = {predicts("no-pull", -law.stray() / law.kept() / law.mask())}});
   const auto entries = [](const BlockValue<double>& w) {
     return std::vector<Quantity>{w.mask, w.diagonal, w.other};
   };
-  const double u_of_blocks = -1 / (a * static_cast<double>(law.topics));
+  const double u_of_blocks = -1 / (law.kept() * static_cast<double>(law.topics));
   it.judge(
       Comparison{.what = "entries of least norm",
-                 .measured = {entry(1, 0), entry(1, 1), entry(1, law.words + 1)},
+                 .measured = best.entries,
                  .predicted = entries(minimum_norm_value(law)),
-                 .scale = {s / (a * v * law.mask()), 1 / (a * v), 1 / (a * v)},
+                 .scale = {of_mask, unit, unit},
                  .mistakes = {predicts("blocks-alone", entries(member(law, u_of_blocks, 0.0)))},
                  .places = {"[MASK]", "own topic", "other topic"}});
 }
@@ -129,7 +89,7 @@ void judge_equations(const TopicLaw<Rational>& law, const Rational& lambda, std:
   const Matrix<Rational> moment = second_moment(law);
   const Matrix<Rational> cross = cross_moment(law).transpose();
   const auto gradient = [&](bool no_pull) {
-    return is_zero(random_member(law, seed, no_pull) * moment - cross);
+    return is_zero(random_value(law, seed, no_pull) * moment - cross);
   };
   it.judge(Identity{.kind = EvidenceKind::exact,
                     .what = "the gradient is 0 on a member with random rows",
