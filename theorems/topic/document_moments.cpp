@@ -1,6 +1,9 @@
 #include "theorems/topic/document_moments.hpp"
 
+#include <cmath>
+
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/order.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 
 namespace popgrad::theorems::topic {
@@ -78,6 +81,20 @@ LeastNorm least_norm(const TopicLaw<double>& law, double inverse_length) {
   }
   made.entries = {entry(1, 0), entry(1, 1), entry(1, law.words + 1)};
   return made;
+}
+
+Quantity order_in_penalty(const TopicLaw<Rational>& law) {
+  const Vector<double> spectrum = symmetric_eigenvalues<double>(second_moment(law).cast<double>());
+  const Matrix<Rational> least = expand(law, minimum_norm_value(law));
+  std::vector<double> lambdas;
+  std::vector<Quantity> distances;
+  for (const double share : {4e-4, 2e-4, 1e-4}) {
+    lambdas.push_back(share * spectrum[spectrum.size() - law.topics]);
+    const Rational lambda(lambdas.back());
+    const Matrix<Rational> apart = expand(law, penalised_value(law, lambda)) - least;
+    distances.emplace_back(std::sqrt(to_double(Rational(apart.squaredNorm()))));
+  }
+  return order_in(lambdas, distances);
 }
 
 }  // namespace popgrad::theorems::topic

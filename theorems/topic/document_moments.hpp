@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "popgrad/quantity.hpp"
+#include "popgrad/scalar/rational.hpp"
 #include "popgrad/topic/law.hpp"
 
 namespace popgrad::theorems::topic {
@@ -29,5 +30,9 @@ struct LeastNorm {
   std::vector<Quantity> entries;  ///< of row 1: [MASK], its own word, another topic
 };
 LeastNorm least_norm(const popgrad::topic::TopicLaw<double>& law, double inverse_length);
+
+/// Order in lambda of the distance of the penalised optimum to that of least norm, from penalties
+/// far below the least nonzero eigenvalue of C. Part: next order.
+Quantity order_in_penalty(const popgrad::topic::TopicLaw<Rational>& law);
 
 }  // namespace popgrad::theorems::topic

@@ -14,16 +14,12 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "popgrad/solved.hpp"
-#include "popgrad/topic/population_flow.hpp"
-#include "popgrad/topic/value_optimum.hpp"
 #include "theorems/topic/exact_inertia.hpp"
 #include "theorems/topic/examples.hpp"
 #include "theorems/topic/knobs.hpp"
 #include "theorems/topic/random_member.hpp"
 #include "theorems/topic/statements.hpp"
+#include "theorems/topic/trained_embedding.hpp"
 
 namespace popgrad::theorems::topic {
 namespace {
@@ -50,60 +46,22 @@ constexpr Knob attention{.name = "attention-entries",
                          .spacing = Spacing::logarithmic,
                          .breaks = "uniform attention"};
 
-Truth stationary(const TopicLaw<Rational>& law, std::uint64_t seed, const Rational& error) {
-  const Matrix<Rational> moment = second_moment(law);
-  const Matrix<Rational> cross = cross_moment(law).transpose();
-  for (const Rational& u : {Rational(0), Rational(-2) / 7, Rational(-1) / 3}) {
-    for (const bool disturbed : {false, true}) {
-      Matrix<Rational> e = random_gram(law, u, disturbed, seed);
-      e(1, 2) = e(2, 1) = e(1, 2) + error;
-      const Matrix<Rational> field = e * moment - cross;
-      if (field.cwiseAbs().maxCoeff() != 0) return Truth::no;
-    }
-  }
-  return Truth::yes;
-}
-
 void judge_family(const TopicLaw<Rational>& law, std::uint64_t seed, Examination& it) {
-  it.judge(Identity{
-      .kind = EvidenceKind::exact,
-      .what = "E C - c' on members of the family: the gradient is 0",
-      .holds = [&] { return stationary(law, seed, 0); },
-      .mistakes = {{"no-member", [&] { return stationary(law, seed, Rational(1) / 10); }}}});
+  it.judge(Identity{.kind = EvidenceKind::exact,
+                    .what = "E C - c' on members of the family: the gradient is 0",
+                    .holds = [&] { return gram_is_stationary(law, seed, 0); },
+                    .mistakes = {{"no-member", [&] {
+                                    return gram_is_stationary(law, seed, Rational(1) / 10);
+                                  }}}});
   // The member whose row 0 is 0.
   const Rational s = law.kept() / Rational(law.words) + Rational(law.topics) * law.stray();
   const Rational u = -law.stray() / (law.kept() * s);
   const SignCount signs = exact_inertia(random_gram(law, u, false, seed));
-  const auto rank_is = [&](Index rank) {
-    return signs.negative == 0 && signs.positive == rank ? Truth::yes : Truth::no;
-  };
-  it.judge(Identity{.kind = EvidenceKind::exact,
-                    .what = "the member with zero row 0 is positive semidefinite of rank T",
-                    .holds = [&] { return rank_is(law.topics); },
-                    .mistakes = {{"rank", [&] { return rank_is(law.topics + 1); }}}});
-}
-
-// Own block sum less that of another topic, for every row and topic, at the end of training; what is
-// left of the relaxation is no more than it was in the second half.
-std::vector<Quantity> trained_gaps(const PopulationFlow& flow, const Solved& run) {
-  const TopicLaw<double>& law = flow.training().law;
-  std::vector<Quantity> gaps;
-  for (Index i = 1; i < law.vocabulary(); ++i) {
-    for (Index t = 0; t < law.topics; ++t) {
-      if (t == law.topic_of(i)) continue;
-      const auto gap = [&](const Vector<double>& x) {
-        const ConstView w(x.data() + flow.layout().embedding(), flow.layout().width,
-                          flow.layout().vocabulary);
-        const auto block = [&](Index of) {
-          return w.col(i).dot(w.middleCols(1 + of * law.words, law.words).rowwise().sum());
-        };
-        return block(law.topic_of(i)) - block(t);
-      };
-      gaps.push_back(run.at(1, gap));
-      gaps.back().add(ErrorPart::next_order(gap(run.state(1)) - gap(run.state(0))));
-    }
-  }
-  return gaps;
+  it.judge(Identity{
+      .kind = EvidenceKind::exact,
+      .what = "the member with zero row 0 is positive semidefinite of rank T",
+      .holds = [&] { return semidefinite_of_rank(signs, law.topics); },
+      .mistakes = {{"rank", [&] { return semidefinite_of_rank(signs, law.topics + 1); }}}});
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -113,41 +71,22 @@ void examine(const Setting& setting, Examination& it) {
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
-  Training training;
-  training.law = rounded(law);
   const Index below = setting.count(missing);
-  training.embedding_width = below == 0 ? law.topics + 2 : std::max<Index>(1, law.topics - below);
-  training.key_width = 1;
-  training.scale = 0.3;
-  training.start = ValueStart::identity;
-  training.train_value = training.train_attention = false;
-  training.seed = setting.seed;
-  it.require("embedding dimension at least T",
-             static_cast<double>(training.embedding_width - law.topics),
-             fmt::format("{} of {}", training.embedding_width, law.topics));
+  const Index width = below == 0 ? law.topics + 2 : std::max<Index>(1, law.topics - below);
+  it.require("embedding dimension at least T", static_cast<double>(width - law.topics),
+             fmt::format("{} of {}", width, law.topics));
   const double entries = setting.value(attention);
   it.require("uniform attention", -entries, fmt::format("entries of size {:g}", entries));
   judge_family(law, setting.seed, it);
-  const PopulationFlow flow(training);
-  AnyRung<double> rung = forget_type(PopulationFlow(training));
-  rung.initial.head(flow.layout().values()) *= entries / training.scale;
-  // Relaxation times go as those of W_V under uniform attention.
-  const double end = 30 / value_rate(training.law);
-  const Solved run(rung, {end / 2, end}, 1e-9);
-  const auto loss = [&](const Vector<double>& x) { return flow.loss(x); };
-  const double least = 1 - 1 / static_cast<double>(law.active * law.words);
-  const Quantity falling = run.at(0, loss) - run.at(1, loss);
-  const Quantity excess = run.at(1, loss) - Quantity(least);
+  const TrainedEmbedding trained = train_embedding(rounded(law), width, entries, setting.seed);
   it.require(
-      "the minimum, not a saddle",
-      Quantity(falling.value() + falling.error() + excess.error() - excess.value()),
+      "the minimum, not a saddle", trained.falling - trained.excess,
       fmt::format("the loss is {:.1e} above the least, and fell by {:.1e} in the second half",
-                  excess.value(), falling.value()));
-  const double a = to_double(law.kept());
+                  trained.excess, trained.falling));
   it.judge(Comparison{.what = "trained embeddings: own block sum less those of other topics",
-                      .measured = trained_gaps(flow, run),
-                      .predicted = {1 / a},
-                      .mistakes = {predicts("nothing-kept", 1 / (1 - training.law.masked)),
+                      .measured = trained.gaps,
+                      .predicted = {1 / to_double(law.kept())},
+                      .mistakes = {predicts("nothing-kept", 1 / (1 - to_double(law.masked))),
                                    predicts_times("tenth-more", 1.1)}});
 }
 
@@ -166,7 +105,7 @@ Statement embedding() {
                        {"no-member", "one entry off by 1/10"},
                        {"rank", "a rank of T + 1"}},
           .knobs = {absent, active, words, selecting, keeping, replacing, missing, attention},
-          .reads = "flow",
+          .reads = "optimum",
           .examine = examine};
 }
 

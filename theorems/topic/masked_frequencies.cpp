@@ -20,7 +20,6 @@
 
 #include <algorithm>
 
-#include "popgrad/random.hpp"
 #include "theorems/topic/examples.hpp"
 #include "theorems/topic/knobs.hpp"
 #include "theorems/topic/sampled_kinds.hpp"
@@ -47,29 +46,7 @@ constexpr Knob spread{
     .spacing = Spacing::logarithmic,
     .breaks = "words uniform over the topics of a document"};
 
-// Of [MASK], of a word of another topic, of the words of the document's topics: by running through
-// what may become of a position, for words of any probability in the document.
-std::vector<Quantity> enumerated(const TopicLaw<Rational>& law,
-                                 const std::vector<Rational>& of_word) {
-  Rational mask(0);
-  Rational replaced(0);
-  std::vector<Quantity> found(2);
-  const Rational any = Rational(1) / Rational(law.topics * law.words);
-  for (const Rational& share : of_word) {
-    mask += share * law.masked * law.hidden();
-    replaced += share * law.masked * law.random * any;
-  }
-  for (const Rational& share : of_word) {
-    const Rational unselected = share * (1 - law.masked);
-    const Rational kept = share * law.masked * law.correct;
-    found.emplace_back(to_double(Rational(unselected + kept + replaced)));
-  }
-  found[0] = to_double(mask);
-  found[1] = to_double(replaced);
-  return found;
-}
-
-// The same as claimed, with a and b given.
+// Of [MASK], of a word of another topic, of the words of the document's topics, with a and b given.
 std::vector<Quantity> claimed(const TopicLaw<Rational>& law, const Rational& a, const Rational& b) {
   const Index own = law.active * law.words;
   std::vector<Quantity> found(static_cast<std::size_t>(own) + 2,
@@ -77,19 +54,6 @@ std::vector<Quantity> claimed(const TopicLaw<Rational>& law, const Rational& a, 
   found[0] = to_double(law.mask());
   found[1] = to_double(b);
   return found;
-}
-
-// Probabilities 1 + size z over their sum, z uniform on (-1, 1).
-std::vector<Rational> word_law(Index count, double size, std::uint64_t seed) {
-  Stream stream(seed, 1, 0);
-  std::vector<Rational> law;
-  Rational sum(0);
-  for (Index w = 0; w < count; ++w) {
-    law.push_back(1 + decimal(size * (2 * stream.uniform() - 1)));
-    sum += law.back();
-  }
-  for (Rational& share : law) share /= sum;
-  return law;
 }
 
 void judge_position(const TopicLaw<Rational>& law, const std::vector<Rational>& of_word,
@@ -163,7 +127,7 @@ Statement masked_frequencies() {
                    {"another-word", "a random word is never the word itself"},
                    {"variance", "a tenth more variance over documents"}},
       .knobs = {absent, active, words, sampled_masking, sampled_keeping, sampled_replacing, spread},
-      .reads = "sgd",
+      .reads = "optimum",
       .examine = examine};
 }
 

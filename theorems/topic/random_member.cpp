@@ -50,4 +50,22 @@ Matrix<Rational> random_gram(const TopicLaw<Rational>& law, const Rational& u, b
   return e;
 }
 
+Truth is_optimal(const TopicLaw<Rational>& law, const Matrix<Rational>& value,
+                 const Rational& lambda) {
+  const Matrix<Rational> field =
+      value * second_moment(law) + lambda * value - cross_moment(law).transpose();
+  return field.cwiseAbs().maxCoeff() == 0 ? Truth::yes : Truth::no;
+}
+
+Truth gram_is_stationary(const TopicLaw<Rational>& law, std::uint64_t seed, const Rational& error) {
+  for (const Rational& u : {Rational(0), Rational(-2) / 7, Rational(-1) / 3}) {
+    for (const bool disturbed : {false, true}) {
+      Matrix<Rational> e = random_gram(law, u, disturbed, seed);
+      e(1, 2) = e(2, 1) = e(1, 2) + error;
+      if (is_optimal(law, e, 0) == Truth::no) return Truth::no;
+    }
+  }
+  return Truth::yes;
+}
+
 }  // namespace popgrad::theorems::topic

@@ -18,4 +18,12 @@ Matrix<Rational> random_value(const popgrad::topic::TopicLaw<Rational>& law, std
 Matrix<Rational> random_gram(const popgrad::topic::TopicLaw<Rational>& law, const Rational& u,
                              bool disturbed, std::uint64_t seed);
 
+/// Is E C - c' = 0 in fractions on members of three u, disturbed or not, with `error` added to one
+/// entry?
+Truth gram_is_stationary(const popgrad::topic::TopicLaw<Rational>& law, std::uint64_t seed,
+                         const Rational& error);
+/// Is W (C + lambda I) = c' in fractions?
+Truth is_optimal(const popgrad::topic::TopicLaw<Rational>& law, const Matrix<Rational>& value,
+                 const Rational& lambda);
+
 }  // namespace popgrad::theorems::topic

@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "popgrad/ensemble.hpp"
+#include "popgrad/random.hpp"
 #include "popgrad/statistics.hpp"
 #include "popgrad/topic/documents.hpp"
+#include "theorems/topic/knobs.hpp"
 
 namespace popgrad::theorems::topic {
 
@@ -62,6 +64,38 @@ SampledKinds sampled_kinds(const TopicLaw<double>& law, Index length, double rar
   found.mask_variance = sample_moments(masks, setting.false_alarm / 2).variance.front();
   found.detail = fmt::format("{} documents of {} tokens", documents, length);
   return found;
+}
+
+std::vector<Quantity> enumerated(const TopicLaw<Rational>& law,
+                                 const std::vector<Rational>& of_word) {
+  Rational mask(0);
+  Rational replaced(0);
+  std::vector<Quantity> found(2);
+  const Rational any = Rational(1) / Rational(law.topics * law.words);
+  for (const Rational& share : of_word) {
+    mask += share * law.masked * law.hidden();
+    replaced += share * law.masked * law.random * any;
+  }
+  for (const Rational& share : of_word) {
+    const Rational unselected = share * (1 - law.masked);
+    const Rational kept = share * law.masked * law.correct;
+    found.emplace_back(to_double(Rational(unselected + kept + replaced)));
+  }
+  found[0] = to_double(mask);
+  found[1] = to_double(replaced);
+  return found;
+}
+
+std::vector<Rational> word_law(Index count, double size, std::uint64_t seed) {
+  Stream stream(seed, 1, 0);
+  std::vector<Rational> law;
+  Rational sum(0);
+  for (Index w = 0; w < count; ++w) {
+    law.push_back(1 + decimal(size * (2 * stream.uniform() - 1)));
+    sum += law.back();
+  }
+  for (Rational& share : law) share /= sum;
+  return law;
 }
 
 }  // namespace popgrad::theorems::topic

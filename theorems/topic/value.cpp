@@ -10,8 +10,8 @@
 //            at a distance of first order in the penalty; a penalty lambda |W|^2 has
 //              W = c' (C + lambda I)^{-1}
 // Hypotheses H1 squared loss; H2 long documents; H3 p0 > 0
-// Check      W = c' C^+ in floating point against block sums, column 0 and entries; in fractions, the
-//            gradient 2 (W C - c') on members with random rows, the inertia of C, and the equation
+// Check      W = c' C^+ in floating point against block sums, column 0 and entries; in fractions,
+//            the gradient 2 (W C - c') on a member with random rows, the inertia of C, the equation
 //            of the penalised optimum; order of its distance in lambda
 // Controls   1 - p_m for a; column 0 without u s; a rank of T + 1; u of the blocks alone; half the
 //            penalty; a distance of order 1.1
@@ -19,10 +19,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "popgrad/linear_algebra.hpp"
-#include "popgrad/order.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "theorems/topic/document_moments.hpp"
 #include "theorems/topic/exact_inertia.hpp"
@@ -80,55 +76,28 @@ void judge_optimum(const TopicLaw<double>& law, double inverse_length, Examinati
                  .places = {"[MASK]", "own topic", "other topic"}});
 }
 
-Truth is_zero(const Matrix<Rational>& field) {
-  return field.cwiseAbs().maxCoeff() == 0 ? Truth::yes : Truth::no;
-}
-
 void judge_equations(const TopicLaw<Rational>& law, const Rational& lambda, std::uint64_t seed,
                      Examination& it) {
-  const Matrix<Rational> moment = second_moment(law);
-  const Matrix<Rational> cross = cross_moment(law).transpose();
-  const auto gradient = [&](bool no_pull) {
-    return is_zero(random_value(law, seed, no_pull) * moment - cross);
+  const auto stationary = [&](bool no_pull) {
+    return is_optimal(law, random_value(law, seed, no_pull), 0);
   };
   it.judge(Identity{.kind = EvidenceKind::exact,
                     .what = "the gradient is 0 on a member with random rows",
-                    .holds = [&] { return gradient(false); },
-                    .mistakes = {{"no-pull", [&] { return gradient(true); }}}});
-  const SignCount signs = exact_inertia(moment);
-  const auto rank_is = [&](Index rank) {
-    return signs.negative == 0 && signs.positive == rank ? Truth::yes : Truth::no;
-  };
-  it.judge(Identity{.kind = EvidenceKind::exact,
-                    .what = "C, the Hessian of a row over 2, is positive semidefinite of rank T",
-                    .holds = [&] { return rank_is(law.topics); },
-                    .mistakes = {{"rank", [&] { return rank_is(law.topics + 1); }}}});
+                    .holds = [&] { return stationary(false); },
+                    .mistakes = {{"no-pull", [&] { return stationary(true); }}}});
+  const SignCount signs = exact_inertia(second_moment(law));
+  it.judge(Identity{
+      .kind = EvidenceKind::exact,
+      .what = "C, the Hessian of a row over 2, is positive semidefinite of rank T",
+      .holds = [&] { return semidefinite_of_rank(signs, law.topics); },
+      .mistakes = {{"rank", [&] { return semidefinite_of_rank(signs, law.topics + 1); }}}});
   const auto solves = [&](const Rational& used) {
-    const Matrix<Rational> w = expand(law, penalised_value(law, used));
-    return is_zero(w * moment + lambda * w - cross);
+    return is_optimal(law, expand(law, penalised_value(law, used)), lambda);
   };
   it.judge(Identity{.kind = EvidenceKind::exact,
                     .what = "W (C + lambda I) = c'",
                     .holds = [&] { return solves(lambda); },
                     .mistakes = {{"half-penalty", [&] { return solves(lambda / 2); }}}});
-}
-
-// From penalties far below the least nonzero eigenvalue of C.
-void judge_limit(const TopicLaw<Rational>& law, Examination& it) {
-  const Vector<double> spectrum = symmetric_eigenvalues<double>(second_moment(rounded(law)));
-  const Matrix<Rational> least = expand(law, minimum_norm_value(law));
-  std::vector<double> lambdas;
-  std::vector<Quantity> distances;
-  for (const double share : {4e-4, 2e-4, 1e-4}) {
-    lambdas.push_back(share * spectrum[spectrum.size() - law.topics]);
-    const Rational lambda(lambdas.back());
-    const Matrix<Rational> apart = expand(law, penalised_value(law, lambda)) - least;
-    distances.emplace_back(std::sqrt(to_double(Rational(apart.squaredNorm()))));
-  }
-  it.judge(Comparison{.what = "order in lambda of the distance to the optimum of least norm",
-                      .measured = {order_in(lambdas, distances)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("order", 1.1)}});
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -148,7 +117,10 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["lambda"] = to_double(lambda);
   judge_optimum(rounded(law), inverse, it);
   judge_equations(law, lambda, setting.seed, it);
-  judge_limit(law, it);
+  it.judge(Comparison{.what = "order in lambda of the distance to the optimum of least norm",
+                      .measured = {order_in_penalty(law)},
+                      .predicted = {1.0},
+                      .mistakes = {predicts_times("order", 1.1)}});
 }
 
 }  // namespace
