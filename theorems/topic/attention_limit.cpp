@@ -6,13 +6,13 @@
 //            w = v^2 for block-wise W_V, v for diagonal W_V, so that
 //              g*/(tau v)     -> 1/((1 - p_c) p_m)   for block-wise W_V
 //              alpha*/(tau v) -> 1/((1 - p_c) p_m)   for diagonal W_V
-//            with a deviation of first order at least as 1/tau and tau/T fall together; where tau^3/T^2
-//            falls too,
+//            with a deviation of first order at least as 1/tau and tau/T fall together; and as
+//            tau^3/T^2 falls,
 //              beta*          -> a                   for diagonal W_V
 // Hypotheses H1 tau large; H2 T/tau large; H3 tau^3/T^2 small, for beta*; H4 p_c > 0;
 //            H5 squared loss
-// Check      joint limits of the coefficients of the landscape's own code at 1/tau = tau/T = 0, for
-//            symbols p_m, p_c, p_r, v; minima at sizes that are doubled, extrapolated
+// Check      joint limits of the landscape's own coefficients at 1/tau = tau/T = 0, for symbols
+//            p_m, p_c, p_r, v; minima at sizes that are doubled, extrapolated
 // Controls   1/p_m claimed; limits 10 % too large; a deviation of order 1.1
 // Uses       closed form of the landscape, on symbols and in 50 digits
 
@@ -93,9 +93,8 @@ void judge_ratio(const LargeLaw& law, bool diagonal, Examination& it) {
 
 void examine(const Setting& setting, Examination& it) {
   const auto tau = static_cast<Index>(std::llround(setting.value(active_topics)));
-  const auto wide = static_cast<double>(tau) * setting.value(emptiness);
-  const auto law = examined_law(setting, std::max<Index>(tau + 1, std::llround(wide)), tau,
-                                setting.count(words));
+  const auto all = std::llround(static_cast<double>(tau) * setting.value(emptiness));
+  const auto law = examined_law(setting, std::max<Index>(tau + 1, all), tau, setting.count(words));
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   if (!makes_a_law(law, it)) return;
@@ -117,9 +116,8 @@ void examine(const Setting& setting, Examination& it) {
   const double a = to_double(law.kept());
   // A beta* of 0 has all of its way before it.
   const double moves = betas[0].value() > 0 ? left_to_limit(betas[0], betas[1], a) : 1;
-  const double way = law.words < 2 ? 0 : moves;
-  it.require("tau^3/T^2 small", noticed_share - way,
-             fmt::format("{:.3g} of the limit is left to beta*", way));
+  it.require("tau^3/T^2 small", noticed_share - (law.words < 2 ? 0 : moves),
+             fmt::format("{:.3g} of the limit is left to beta*", moves));
   for (const bool diagonal : {false, true}) judge_ratio(large, diagonal, it);
   if (law.words < 2) return;
   it.judge(Comparison{.what = "diagonal: limit of the best weight of other words of the topic",

@@ -50,4 +50,8 @@ SignCount exact_inertia(Matrix<Rational> m) {
   return signs;
 }
 
+Truth semidefinite_of_rank(const SignCount& signs, Index rank) {
+  return signs.negative == 0 && signs.positive == rank ? Truth::yes : Truth::no;
+}
+
 }  // namespace popgrad::theorems::topic

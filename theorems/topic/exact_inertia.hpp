@@ -14,4 +14,7 @@ struct SignCount {
 /// 0. Cost O(n^3) fractions.
 SignCount exact_inertia(Matrix<Rational> symmetric);
 
+/// Is it positive semidefinite of this rank?
+Truth semidefinite_of_rank(const SignCount& signs, Index rank);
+
 }  // namespace popgrad::theorems::topic

@@ -29,6 +29,14 @@ constexpr Knob active_knob(double low, double high, double usual) {
           .usual = usual,
           .spacing = Spacing::whole};
 }
+constexpr Knob absent_knob(double low, double high, double usual) {
+  return {.name = "absent-topics",
+          .meaning = "T - tau, number of topics that a document has not",
+          .low = low,
+          .high = high,
+          .usual = usual,
+          .spacing = Spacing::whole};
+}
 constexpr Knob words_knob(double low, double high, double usual) {
   return {.name = "words-a-topic",
           .meaning = "v, number of words of a topic",
