@@ -19,7 +19,9 @@ namespace {
 
 constexpr double tolerance = 1e-10;
 // So many legs at most: what has not settled then says so by its error.
-constexpr std::uint64_t most_legs = 8;
+constexpr int most_legs = 8;
+// Near a saddle a leg may change nothing that is seen: the first ones do not count.
+constexpr int least_legs = 4;
 
 TopicAttention best_at(const TopicLaw<double>& law, const BlockValue<double>& value, double mask) {
   // Optimal weights stay below their limit for many topics (topic.attention-limit); four times it
@@ -43,26 +45,17 @@ Quantity settling(const Solved& run, const Functional& functional) {
   return last;
 }
 
-constexpr Index of_value = 4;  // where W_K' W_K begins in a state of SymmetricFlow
-constexpr Index of_logits = 16;
+constexpr Index of_value = 4;  // entries of W_V in a state of SymmetricFlow
 
-// The state with W_K (I + R) for W_K, R of entries of a hundredth, so that no saddle holds it.
-Vector<double> moved_keys(const TopicLaw<double>& law, Vector<double> x, std::uint64_t seed,
-                          std::uint64_t leg) {
-  Stream stream(seed, 0, leg);
-  const auto small = [&] { return stream.normal() / 100; };
-  const SymmetricMatrix<double> m{1 + small(), small(), small(), 1 + small(), small(), small()};
-  const auto v = static_cast<double>(law.words);
-  const auto n = static_cast<double>(law.topics * law.words);
-  const auto at = [&](Index i) {
-    return SymmetricMatrix<double>{x[i], x[i + 1], x[i + 2], x[i + 3], x[i + 4], x[i + 5]};
-  };
-  const auto set = [&](Index i, const SymmetricMatrix<double>& to) {
-    x.segment(i, 6) << to.corner, to.row, to.column, to.diagonal, to.same, to.other;
-  };
-  const SymmetricMatrix<double> left = m.transposed();
-  set(of_value, product(product(left, at(of_value), v, n), m, v, n));
-  set(of_logits, product(left, at(of_logits), v, n));
+// The state with rows of W_K and W_Q more, each a tenth of their size and orthogonal to all
+// others, so that no saddle holds it: W_K' W_K and W_Q' W_Q grow by a multiple of the identity.
+Vector<double> kicked(Vector<double> x) {
+  constexpr Index corner = 0, diagonal = 3, entries = 6;  // of a SymmetricMatrix
+  for (const Index begin : {of_value, of_value + entries}) {
+    const double more = x.segment(begin, entries).cwiseAbs().maxCoeff() / (10 * 10);
+    x[begin + corner] += more;
+    x[begin + diagonal] += more;
+  }
   return x;
 }
 
@@ -131,7 +124,7 @@ RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<doubl
 }
 
 FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, double start_size,
-                 std::uint64_t seed, double settled) {
+                 double settled) {
   const Index key_width = law.vocabulary();  // W_K' W_Q is of any rank
   AnyRung<double> rung = forget_type(SymmetricFlow<double>(law, value, key_width, start_size));
   rung.rhs = [inner = rung.rhs](const Vector<double>& x, Vector<double>& dx, const double& t) {
@@ -149,15 +142,15 @@ FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, d
   };
   double end = 1024 / attention_rate(law, key_width);
   FreeEnd found;
-  for (std::uint64_t leg = 0; leg < most_legs; ++leg, end *= 2) {
+  for (int leg = 0; leg < most_legs; ++leg, end *= 2) {
     const Solved run(rung, {end / 3, 2 * end / 3, end}, tolerance);
     const FreeEnd before = found;
     found = {settling(run, observed("loss")), settling(run, observed("mask_weight"))};
     const double moved = before.loss.value() - found.loss.value();
     found.loss.add(ErrorPart::next_order(moved));
     found.mask.add(ErrorPart::next_order(before.mask.value() - found.mask.value()));
-    if (leg > 0 && std::fabs(moved) < settled) break;
-    rung.initial = moved_keys(law, run.state(2), seed, leg);
+    if (leg >= least_legs && std::fabs(moved) < settled) break;
+    rung.initial = kicked(run.state(2));
   }
   return found;
 }

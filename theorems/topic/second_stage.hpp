@@ -34,7 +34,7 @@ RestrictedEnd restricted_end(const popgrad::topic::TopicLaw<double>& law,
                              const popgrad::topic::BlockValue<double>& value, double goal);
 
 /// The end of the flow of W_K and W_Q on W_V among matrices that permutations of words leave alone:
-/// in legs, W_K moved by about a hundredth in between so that no saddle holds it, until a
+/// in legs, moved by about a tenth in between so that no saddle holds it, until a
 /// leg changes the loss by less than `settled`. Part "next order": also what the last leg
 /// changed.
 struct FreeEnd {
@@ -43,6 +43,6 @@ struct FreeEnd {
 };
 FreeEnd free_end(const popgrad::topic::TopicLaw<double>& law,
                  const popgrad::topic::BlockValue<double>& value, double start_size,
-                 std::uint64_t seed, double settled);
+                 double settled);
 
 }  // namespace popgrad::theorems::topic

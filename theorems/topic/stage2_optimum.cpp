@@ -113,7 +113,7 @@ void examine(const Setting& setting, Examination& it) {
                       .predicted = {claimed.rate},
                       .mistakes = {predicts_times("rate", 1.1)}});
   const double gain = claimed.restricted.loss - claimed.free.loss;
-  const FreeEnd free = free_end(close, value, setting.value(start_size), setting.seed, gain / 1000);
+  const FreeEnd free = free_end(close, value, setting.value(start_size), gain / 1000);
   it.judge(Comparison{.what = "loss by which free W_K and W_Q end lower",
                       .measured = {Quantity(claimed.restricted.loss) - free.loss},
                       .predicted = {gain},
