@@ -2,10 +2,8 @@
 // Status     derived here
 // Source     Li, Li, Risteski, arXiv 2303.04245, Section 4 (gradient flow in place of SGD)
 // Statement  descent follows the flow with an error O(eta); the spread of SGD over runs is
-//            O(sqrt(eta/B)); the expected field on documents of N tokens is that of infinite ones
-//            and, with the closed form c of theorems/topic/finite_documents.hpp,
-//              c(x)/N + O(1/N^2),
-//            which shifts the mean over runs
+//            O(sqrt(eta/B)); documents of N tokens add to the expected field, and to the mean path,
+//              c(x)/N + O(1/N^2),  c as in theorems/topic/finite_documents.hpp
 // Hypotheses H1 small steps; H2 independent minibatches; H3 a fixed time
 // Check      order of |descent - flow| in eta; summed variance of SGD against its second-order
 //            prediction (theorems/ode_limit.hpp), both with c/N in the field; mean over runs, as
@@ -28,7 +26,6 @@ namespace popgrad::theorems::topic {
 namespace {
 
 using namespace popgrad::topic;
-
 constexpr Knob horizon{.name = "horizon",
                        .meaning = "time at which the flow is compared",
 
@@ -39,7 +36,7 @@ constexpr Knob start_size{.name = "start",
                           .meaning = "deviation of the entries of all matrices at first",
                           .low = 0.4,
                           .high = 0.75,
-                          .usual = 0.7};  // of order one at once
+                          .usual = 0.7};
 constexpr Knob repetition{.name = "repetition",
                           .meaning = "chance that a step takes the minibatch of the step before",
                           .low = 1e-3,
@@ -49,8 +46,7 @@ constexpr Knob repetition{.name = "repetition",
                           .breaks = "independent minibatches"};
 
 constexpr double step_size = 0.4;
-constexpr Index tokens = 48;
-constexpr Index shorter = 4;  // documents for what is neglected are N/4 long
+constexpr Index tokens = 48, shorter = 4;  // documents for what is neglected are N/4 long
 
 Training small_training(const Setting& setting, Index document) {
   Training training;
@@ -74,8 +70,8 @@ WalkRequest to_the_horizon(const Setting& setting) {
   return request;
 }
 
-// Judges the mean of SGD as 1/B goes to 0 along what c/N shifts descent by, in units of that shift.
-// Returns what c/N leaves of the bias, as a share of it.
+// The mean of SGD as 1/B goes to 0 along what c/N shifts descent by, in units of that shift. Returns
+// what c/N leaves of the bias, as a share of it.
 double judge_bias(const Setting& setting, Examination& it) {
   const WalkRequest request = to_the_horizon(setting);
   const Vector<double> unbiased =
@@ -129,31 +125,26 @@ void examine(const Setting& setting, Examination& it) {
   training.runs = 1000;
   training.variance_draws = 1024;
   training.repetition = setting.value(repetition);
-  it.parameters = sizes(3, 2, 2);
-  it.parameters["N"] = tokens;
-  it.parameters["t"] = setting.value(horizon);
-  it.parameters["start"] = setting.value(start_size);
-  it.parameters["seed"] = setting.seed;
+  it.parameters = {{"T", documents.law.topics},   {"tau", documents.law.active},
+                   {"v", documents.law.words},    {"N", tokens},
+                   {"t", setting.value(horizon)}, {"start", setting.value(start_size)},
+                   {"seed", setting.seed}};
   examine_ode_limit(training, setting, it);
-}
-
-std::vector<Control> controls() {
-  std::vector<Control> all = ode_limit_controls();
-  all.push_back({"larger-bias", "a bias of documents 10 % larger"});
-  all.push_back({"mean-output", "the variance of outputs over documents left out of c"});
-  return all;
 }
 
 }  // namespace
 
 Statement ode_limit() {
+  std::vector<Control> controls = ode_limit_controls();
+  controls.push_back({"larger-bias", "a bias of documents 10 % larger"});
+  controls.push_back({"mean-output", "the variance of outputs over documents left out of c"});
   return {.id = "topic.ode-limit",
           .claim = "descent follows the flow to O(eta), SGD to O(sqrt(eta/B)), documents to c/N",
           .paper = "arXiv 2303.04245, Section 4",
           .status = "derived here",
           .hypotheses = ode_limit_hypotheses(),
           .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = controls(),
+          .controls = controls,
           .knobs = {horizon, start_size, repetition},
           .examine = examine};
 }

@@ -15,20 +15,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 
 #include "popgrad/ensemble.hpp"
-#include "popgrad/topic/population_flow.hpp"
-#include "popgrad/topic/value_optimum.hpp"
-#include "popgrad/walk.hpp"
-#include "theorems/topic/examples.hpp"
 #include "theorems/topic/knobs.hpp"
 #include "theorems/topic/statements.hpp"
+#include "theorems/topic/trained_pairs.hpp"
 
 namespace popgrad::theorems::topic {
 namespace {
 
 using namespace popgrad::topic;
-
 constexpr Knob topics = topics_knob(4, 7, 5);
 constexpr Knob active = active_knob(2, 3, 2);
 constexpr Knob words = words_knob(2, 5, 4);
@@ -41,8 +38,8 @@ constexpr Knob length{.name = "document-length",
 constexpr Knob training_steps{.name = "training-steps",
                               .meaning = "steps of Adam at a learning rate of 0.01",
                               .low = 1,
-                              .high = 250,
-                              .usual = 2500,
+                              .high = 20,
+                              .usual = 1000,
                               .spacing = Spacing::logarithmic,
                               .breaks = "training past stage 2"};
 
@@ -52,70 +49,6 @@ constexpr Knob loss_knob{.name = "cross-entropy",
                          .high = 1,
                          .usual = 0,
                          .spacing = Spacing::whole};
-
-struct Case {
-  std::string name;
-  Training training;
-  bool embedding = false;  // of inner products, not of attention
-};
-
-std::vector<Case> cases(const Setting& setting, const TopicLaw<double>& law) {
-  Training base;
-  base.law = law;
-  base.document = setting.count(length);
-  base.loss = setting.count(loss_knob) == 0 ? LossKind::squared : LossKind::cross_entropy;
-  base.key_width = 20;
-  base.seed = setting.seed;
-  Training block = base;
-  block.start = ValueStart::block;
-  block.train_value = false;
-  block.value = minimum_norm_value(law);
-  Training diagonal = block;
-  diagonal.value = diagonal_value(law);
-  Training embedded = base;
-  embedded.embedding_width = 12;
-  embedded.start = ValueStart::identity;
-  embedded.train_value = embedded.train_attention = false;
-  embedded.scale = 0.1;
-  return {{"attention, W_V trained", base},
-          {"attention, W_V block-wise", block},
-          {"attention, W_V diagonal", diagonal},
-          {"inner products", embedded, true}};
-}
-
-// Pairs of words in all runs: attention over that on all words in the mean, or inner products.
-std::vector<Matrix<double>> trained_pairs(const Case& one, const Setting& setting) {
-  const PopulationFlow flow(one.training);
-  const Layout& layout = flow.layout();
-  AnyRung<double> rung = forget_type(PopulationFlow(flow));
-  if (one.embedding) rung.initial.head(layout.values()).setZero();
-  WalkRequest request;
-  request.step_size = 0.01;
-  request.optimiser.rule = Optimiser::Rule::adam;
-  request.steps = static_cast<std::uint64_t>(setting.count(training_steps));
-  request.save_steps = {request.steps};
-  request.batch = 16;
-  request.runs = std::max(5U, setting.draws(5));
-  request.seed = setting.seed;
-  request.jobs = setting.jobs;
-  request.keep_states = true;
-  std::vector<Matrix<double>> found;
-  for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
-    const Vector<double>& x = run.last_state;
-    Matrix<double> pairs;
-    if (one.embedding) {
-      const ConstView e(x.data() + layout.embedding(), layout.width, layout.vocabulary);
-      pairs = e.rightCols(layout.vocabulary - 1).transpose() * e.rightCols(layout.vocabulary - 1);
-    } else {
-      pairs = effective(layout, x).logits.bottomRightCorner(layout.vocabulary - 1,
-                                                            layout.vocabulary - 1);
-      pairs = pairs.array().exp();
-      for (auto query : pairs.colwise()) query /= query.mean();
-    }
-    found.push_back(pairs);
-  }
-  return found;
-}
 
 enum class Own { counts, left_out };
 
@@ -139,24 +72,40 @@ Quantity other_less_same(const std::vector<Matrix<double>>& runs, double false_a
   return sample_moments(differences, false_alarm).mean.front();
 }
 
+Training drawn_training(const Setting& setting) {
+  Training drawn;
+  drawn.law =
+      rounded(law_at(setting, setting.count(topics), setting.count(active), setting.count(words)));
+  drawn.document = setting.count(length);
+  drawn.loss = setting.count(loss_knob) == 0 ? LossKind::squared : LossKind::cross_entropy;
+  drawn.seed = setting.seed;
+  return drawn;
+}
+
 void examine(const Setting& setting, Examination& it) {
-  const auto exact =
-      law_at(setting, setting.count(topics), setting.count(active), setting.count(words));
-  const TopicLaw<double> law = rounded(exact);
-  it.parameters = sizes(law.topics, law.active, law.words);
-  tell_probabilities(exact, it.parameters);
-  it.parameters["N"] = setting.count(length);
-  it.parameters["loss"] = setting.count(loss_knob) == 0 ? "squared" : "cross-entropy";
-  it.parameters["seed"] = setting.seed;
+  const Training given = setting.instance != nullptr ? training(*setting.instance, setting.seed)
+                                                     : drawn_training(setting);
+  const TopicLaw<double>& law = given.law;
+  it.parameters = {{"T", law.topics},
+                   {"tau", law.active},
+                   {"v", law.words},
+                   {"p_m", law.masked},
+                   {"p_c", law.correct},
+                   {"p_r", law.random},
+                   {"N", given.document},
+                   {"seed", setting.seed},
+                   {"loss", given.loss == LossKind::squared ? "squared" : "cross-entropy"}};
   it.require("tau >= 2", static_cast<double>(law.active - 2), fmt::format("tau = {}", law.active));
-  it.require("training past stage 2", static_cast<double>(setting.count(training_steps)) - 2500);
-  const std::vector<Case> all = cases(setting, law);
+  const std::vector<TrainedCase> all = trained_cases(given);
   const double each = setting.false_alarm / static_cast<double>(all.size());
-  for (const Case& one : all) {
-    const std::vector<Matrix<double>> runs = trained_pairs(one, setting);
+  double spread = HUGE_VAL;
+  for (const TrainedCase& one : all) {
+    const auto [runs, of_logits] =
+        trained_pairs(one, static_cast<std::uint64_t>(setting.count(training_steps)), setting);
+    if (!one.embedding) spread = std::min(spread, of_logits);
     // Of a word with itself the inner product is its norm; attention on it counts.
     const Own own = one.embedding ? Own::left_out : Own::counts;
-    const auto measured = [=, &runs](Own counted, Index words_of, Index topics_of) {
+    const auto measured = [each, &runs = runs](Own counted, Index words_of, Index topics_of) {
       return std::vector{other_less_same(runs, each, counted, [=](Index w) {
         return words_of > 0 ? w / words_of : w % topics_of;
       })};
@@ -176,6 +125,9 @@ void examine(const Setting& setting, Examination& it) {
                         .mistakes = mistakes,
                         .detail = fmt::format("{} runs", runs.size())});
   }
+  it.require(
+      "training past stage 2", spread - 1,
+      fmt::format("logits of a query {:.3g} apart at least, of order one from 1 on", spread));
 }
 
 }  // namespace
@@ -190,6 +142,7 @@ Statement same_topic_attention() {
           .controls = {{"interleaved", "words w, w + T, w + 2 T, ... taken for a topic"},
                        {"without-own", "the own word left out of its topic, W_V diagonal"}},
           .knobs = {topics, active, words, length, training_steps, loss_knob},
+          .reads = "sgd",
           .examine = examine};
 }
 

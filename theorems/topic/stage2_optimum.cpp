@@ -47,9 +47,8 @@ constexpr Knob deviation = value_deviation_knob("stage 1 has ended");
 // What is predicted of stage 2 on the minimum-norm W_V.
 struct Predicted {
   TopicAttention restricted, free;
-  Quantity loss, sum;  // of the restricted optimum, as certified
-  double uniform = 0;  // loss of uniform attention
-  double rate = 0;
+  Quantity loss, sum;            // of the restricted optimum, as certified
+  double uniform = 0, rate = 0;  // loss of uniform attention; last rate
 };
 
 Predicted predict(const TopicLaw<Rational>& law) {
@@ -93,7 +92,7 @@ void examine(const Setting& setting, Examination& it) {
   it.require("stage 1 has ended", -setting.value(deviation),
              fmt::format("W_V off by {:.3g} of its largest entry", setting.value(deviation)));
   const Predicted claimed = predict(law);
-  const double v = static_cast<double>(law.words);
+  const auto v = static_cast<double>(law.words);
   const double depth = claimed.uniform - claimed.restricted.loss;
   const RestrictedEnd end = restricted_end(close, value, claimed.restricted.sum);
   it.judge(Comparison{.kind = EvidenceKind::certified,

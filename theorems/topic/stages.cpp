@@ -120,6 +120,4 @@ Quantity Stages::drift(double weight) const {
   return change;
 }
 
-double Stages::last_logits() const { return logits_size(layout_, run_.state(run_.size() - 1)); }
-
 }  // namespace popgrad::theorems::topic

@@ -35,8 +35,6 @@ class Stages {
   [[nodiscard]] Quantity early_growth() const;
   /// Change of W_K W_K' - weight W_Q W_Q' from the start to the end, over |W_K|^2 at the end.
   [[nodiscard]] Quantity drift(double weight) const;
-  /// Size of the logits at the end.
-  [[nodiscard]] double last_logits() const;
 
  private:
   [[nodiscard]] std::vector<double> times() const;
