@@ -13,7 +13,6 @@
 namespace popgrad::theorems {
 namespace {
 
-constexpr std::uint32_t variance_draws = 2048;
 // The second ensemble has so many times smaller batches: what the prediction neglects is as many
 // times larger there, and measured well.
 constexpr int fewer = 8;
@@ -98,11 +97,12 @@ std::vector<Quantity> measured_moments(const OdeLimit& training, Index batch,
 }
 
 // Descent from the start, at every step.
-std::vector<Vector<double>> path_of(const OdeLimit& training, double step_size) {
-  std::vector<Vector<double>> path{training.rung.initial};
-  Vector<double> slope(training.rung.dimension);
-  for (std::uint64_t step = 0; step < training.steps; ++step) {
-    training.rung.rhs(path.back(), slope, 0.0);
+std::vector<Vector<double>> path_of(const AnyRung<double>& rung, std::uint64_t steps,
+                                    double step_size) {
+  std::vector<Vector<double>> path{rung.initial};
+  Vector<double> slope(rung.dimension);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    rung.rhs(path.back(), slope, 0.0);
     path.emplace_back(path.back() + step_size * slope);
   }
   return path;
@@ -115,14 +115,14 @@ enum class Transport { by_jacobian, none };
 //   (eta^2/B) sum_k |(I + eta J_{K-1}) ... (I + eta J_{k+1}) xi_k|^2.
 Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& rung, double step_size,
                             Transport transport, const Setting& setting) {
-  const std::vector<Vector<double>> path = path_of(training, step_size);
+  const std::vector<Vector<double>> path = path_of(rung, training.steps, step_size);
   const Index n = rung.dimension;
   Matrix<double> carried = Matrix<double>::Identity(n, n);
   Matrix<double> jacobian;
-  Vector<double> squares = Vector<double>::Zero(variance_draws);
+  Vector<double> squares = Vector<double>::Zero(training.variance_draws);
   for (std::uint64_t step = training.steps; step-- > 0;) {
     const Matrix<double> draws =
-        sampled_deviations(rung, path[step], variance_draws, setting.seed, step);
+        sampled_deviations(rung, path[step], training.variance_draws, setting.seed, step);
     squares += (carried * draws).colwise().squaredNorm().transpose();
     if (transport == Transport::none) continue;
     rung.jacobian(path[step], jacobian, 0.0);
@@ -137,8 +137,9 @@ std::vector<Quantity> predicted_means(const OdeLimit& training, const AnyRung<do
                                       Index batch, double step_size, const Setting& setting) {
   std::uint64_t step = 0;
   const DrawCovariance covariance = [&](const Vector<double>& x) -> Matrix<double> {
-    const Matrix<double> draws = sampled_deviations(rung, x, variance_draws, setting.seed, step++);
-    return draws * draws.transpose() / static_cast<double>(variance_draws);
+    const Matrix<double> draws =
+        sampled_deviations(rung, x, training.variance_draws, setting.seed, step++);
+    return draws * draws.transpose() / static_cast<double>(training.variance_draws);
   };
   const Moments moments =
       predict_moments(rung, rung.initial, step_size, batch, {training.steps}, covariance).front();
@@ -206,7 +207,12 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
   const auto predicted = [&](double step_size, Transport transport) {
     return predicted_variance(training, rung, step_size, transport, setting);
   };
-  const Quantity claimed = predicted(eta, Transport::by_jacobian);
+  Quantity claimed = predicted(eta, Transport::by_jacobian);
+  if (training.uncorrected.rhs) {
+    const Quantity without = predicted_variance(training, with_jacobian(training.uncorrected), eta,
+                                                Transport::by_jacobian, setting);
+    claimed.add(ErrorPart::next_order(training.left * (claimed.value() - without.value())));
+  }
   std::vector<Quantity> measured = measured_moments(training, training.batch, 0, setting);
   std::vector<Quantity> noisier =
       measured_moments(training, training.batch / fewer, 1U << 24U, setting);

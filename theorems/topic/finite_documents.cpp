@@ -1,0 +1,113 @@
+#include "theorems/topic/finite_documents.hpp"
+
+#include "popgrad/ensemble.hpp"
+#include "popgrad/order.hpp"
+#include "popgrad/topic/population_flow.hpp"
+
+namespace popgrad::theorems::topic {
+
+using namespace popgrad::topic;
+
+namespace {
+
+// Adds the gradients of the change of the loss, of one query in documents of one subset: `mass` is
+// the probability of the query, `target` that of the query and each word.
+struct Change {
+  const Matrix<double>& value;
+  Matrix<double>& dvalue;
+  Matrix<double>& dlogits;
+
+  void add(Index query, const Vector<double>& frequency, const Vector<double>& gain, double mass,
+           const Vector<double>& target, bool of_variance) {
+    const Vector<double> r = gain / gain.dot(frequency);
+    const Vector<double> attention = frequency.cwiseProduct(r);
+    const Vector<double> h = attention.cwiseProduct(r);
+    const double varying = of_variance ? mass : 0;
+    const Vector<double> y = value * attention;
+    const Matrix<double> apart = value.colwise() - y;
+    const Vector<double> u = r[query] * apart.col(query) - apart * h;
+    // Backwards through 2 (mass y - target)'u + mass h'|apart|^2.
+    const Vector<double> du = 2 * (mass * y - target);
+    Matrix<double> dapart = 2 * varying * apart * h.asDiagonal() - du * h.transpose();
+    dapart.col(query) += r[query] * du;
+    const Vector<double> dh =
+        varying * apart.colwise().squaredNorm().transpose() - apart.transpose() * du;
+    const Vector<double> dy = 2 * mass * u - dapart.rowwise().sum();
+    Vector<double> dr = 2 * attention.cwiseProduct(dh) +
+                        frequency.cwiseProduct(Vector<double>(value.transpose() * dy));
+    dr[query] += du.dot(apart.col(query));
+    dvalue += dapart + dy * attention.transpose();
+    dlogits.col(query) += r.cwiseProduct(dr) - attention * r.dot(dr);
+  }
+};
+
+}  // namespace
+
+Vector<double> document_bias(const Training& training, const Vector<double>& x, bool of_variance) {
+  const TopicLaw<double>& law = training.law;
+  const Layout layout(training);
+  const Effective now = effective(layout, x);
+  const Index size = law.vocabulary();
+  Matrix<double> dvalue = Matrix<double>::Zero(size, size);
+  Matrix<double> dlogits = Matrix<double>::Zero(size, size);
+  Change change{now.value, dvalue, dlogits};
+  const Matrix<double> gains = now.logits.array().exp();
+  const auto all = subsets(law.topics, law.active);
+  const double probability = 1 / static_cast<double>(all.size());
+  const double share = 1 / static_cast<double>(law.active * law.words);
+  for (const std::vector<Index>& subset : all) {
+    Vector<double> frequency = Vector<double>::Constant(size, law.stray());
+    Vector<double> words = Vector<double>::Zero(size);
+    frequency[0] = law.mask();
+    for (const Index topic : subset) {
+      frequency.segment(1 + topic * law.words, law.words).setConstant(law.frequency(true));
+      words.segment(1 + topic * law.words, law.words).setConstant(share);
+    }
+    for (Index query = 0; query < size; ++query) {
+      const double drawn =
+          query > 0 ? law.random / static_cast<double>(law.topics * law.words) : law.hidden();
+      Vector<double> target = drawn * words;
+      target[query] += law.correct * words[query];
+      change.add(query, frequency, gains.col(query), probability * target.sum(),
+                 probability * target, of_variance);
+    }
+  }
+  Vector<double> gradient = Vector<double>::Zero(layout.size());
+  chain(layout, x, dvalue, dlogits, gradient);
+  return -gradient;
+}
+
+AnyRung<double> flow_of_documents(const Training& training, bool of_variance) {
+  AnyRung<double> rung = forget_type(PopulationFlow(training));
+  rung.rhs = [inner = rung.rhs, training, of_variance](const Vector<double>& x, Vector<double>& dx,
+                                                       const double& t) {
+    inner(x, dx, t);
+    dx += document_bias(training, x, of_variance) / static_cast<double>(training.document);
+  };
+  rung.clone = [training, of_variance] { return flow_of_documents(training, of_variance); };
+  return rung;
+}
+
+Vector<double> end_of_descent(const AnyRung<double>& rung, const WalkRequest& request) {
+  return walk(rung, rung.initial, request).front().last_state;
+}
+
+Quantity mean_along(const AnyRung<double>& rung, WalkRequest request, const Vector<double>& origin,
+                    const Vector<double>& direction, double false_alarm) {
+  std::vector<double> inverse;
+  std::vector<Quantity> means;
+  for (const Index batch : {4, 16}) {
+    request.batch = batch;
+    Matrix<double> along(request.runs, 1);
+    const auto runs = walk(rung, rung.initial, request);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      along(static_cast<Index>(r), 0) = (runs[r].last_state - origin).dot(direction);
+    }
+    inverse.push_back(1 / static_cast<double>(batch));
+    means.push_back(sample_moments(along, false_alarm).mean.front());
+    request.first_run += request.runs;
+  }
+  return limit_in(inverse, means);
+}
+
+}  // namespace popgrad::theorems::topic
