@@ -130,6 +130,19 @@ std::vector<Quantity> read_all(
   return values;
 }
 
+Quantity norm(const std::vector<Quantity>& numbers) {
+  Quantity square;
+  for (const Quantity& number : numbers) square = square + number * number;
+  const double root = std::sqrt(square.value());
+  return mapped(square, root, 1 / (2 * root));
+}
+
+Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b) {
+  std::vector<Quantity> difference;
+  for (std::size_t i = 0; i < a.size(); ++i) difference.push_back(a[i] - b[i]);
+  return norm(difference) / norm(b);
+}
+
 std::vector<Quantity> limits_in(const std::vector<double>& parameters,
                                 const std::vector<std::vector<Quantity>>& values) {
   std::vector<Quantity> limits;

@@ -73,6 +73,10 @@ Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index token
 std::vector<Quantity> read_all(const Solved& run, Index count,
                                const std::function<Vector<double>(const Vector<double>&)>& numbers);
 
+/// Euclidean norm, and |a - b|/|b|.
+Quantity norm(const std::vector<Quantity>& numbers);
+Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b);
+
 /// limit_in of each of many numbers: `values` has a list of them for each parameter.
 std::vector<Quantity> limits_in(const std::vector<double>& parameters,
                                 const std::vector<std::vector<Quantity>>& values);
