@@ -21,9 +21,9 @@
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/fates_instance.hpp"
 #include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -123,19 +123,18 @@ void examine(const Setting& setting, Examination& it) {
 }  // namespace
 
 Statement fates() {
-  return {
-      .id = "scan-snap.fates",
-      .claim = "distinct tokens gain attention and a single common token loses it",
-      .paper = "arXiv 2305.16380, Theorem 2",
-      .status = "proved in source",
-      .hypotheses = {"a single common token", "every class has it", "classes are equally likely"},
-      .reaches = {EvidenceKind::numerical},
-      .controls = {{"own-included", "S in place of S - S_n"},
-                   {"overlap-only", "no term q0, as if M were infinite"},
-                   {"undamped", "z_c' without 1 - f_nc^2"}},
-      .knobs = fates_knobs(),
-      .reads = "reduced",
-      .examine = examine};
+  return {.id = "scan-snap.fates",
+          .claim = "distinct tokens gain attention and a single common token loses it",
+          .paper = "arXiv 2305.16380, Theorem 2",
+          .status = "proved in source",
+          .hypotheses = {"a single common token", "every class has it", equally_likely},
+          .reaches = {EvidenceKind::numerical},
+          .controls = {{"own-included", "S in place of S - S_n"},
+                       {"overlap-only", "no term q0, as if M were infinite"},
+                       {"undamped", "z_c' without 1 - f_nc^2"}},
+          .knobs = fates_knobs(),
+          .reads = "reduced",
+          .examine = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

@@ -19,8 +19,8 @@
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 #include "theorems/scan_snap/symmetric_classes.hpp"
 

@@ -18,9 +18,9 @@
 #include <cmath>
 
 #include "popgrad/solved.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 #include "theorems/scan_snap/leading_token.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
