@@ -110,13 +110,9 @@ void judge_start(const TrainingInstance<double>& training, Examination& it) {
 void examine(const Setting& setting, Examination& it) {
   const TrainingInstance<double> training = chosen_training(setting);
   const SequenceClasses<double>& classes = training.classes;
-  it.parameters = {{"K", classes.classes()},
-                   {"M", classes.tokens},
-                   {"entries of P", classes.entries()},
-                   {"eta_Y", training.decoder_rate},
-                   {"eta_Z", training.attention_rate},
-                   {"t", setting.value(horizon)},
-                   {"seed", setting.seed}};
+  it.parameters = {{"K", classes.classes()},         {"M", classes.tokens},
+                   {"eta_Y", training.decoder_rate}, {"eta_Z", training.attention_rate},
+                   {"t", setting.value(horizon)},    {"seed", setting.seed}};
   const std::vector<Index> owners = classes_of_tokens(classes);
   const Index most = *std::max_element(owners.begin(), owners.end());
   it.require("overlapping classes", static_cast<double>(most) - 2,
