@@ -9,10 +9,10 @@
 //              |z'_reduced|/|z'_flow| -> (M-1)^2/M |v(beta)|/|v(1)|,
 //            which grows as M E'
 // Hypotheses H1 overlapping classes; H2 classes are equally likely
-// Check      both orders from three rates of attention; the quotient of z' as t -> 0 against its formula;
-//            the relative distance of fast-decoder and quasi-static at the fixed time as eta_Z -> 0
-// Controls   order 1.1 claimed for flow; order 1.1 claimed for fast-decoder; reduced said to tend to
-//            flow; beta to first order in E
+// Check      both orders from three rates of attention; the quotient of z' as t -> 0 against its
+//            formula; the distance of fast-decoder and quasi-static at the fixed time as eta_Z -> 0
+// Controls   order 1.1 claimed for flow; order 1.1 claimed for fast-decoder; reduced said to tend
+//            to flow; beta to first order in E
 // Uses       rungs flow, quasi-static, fast-decoder, reduced; backprop
 
 #include <algorithm>

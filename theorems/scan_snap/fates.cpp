@@ -1,7 +1,8 @@
 // Theorem    scan-snap.fates
 // Status     proved in source (Theorem 2); here at any overlap of one common token
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 2
-// Statement  reduced flow, one common token c: with S_n = f_nc^2/(1 - f_nc^2), a_n = f_nc/(1 - f_nc^2)
+// Statement  reduced flow, one common token c: with
+//              S_n = f_nc^2/(1 - f_nc^2),  a_n = f_nc/(1 - f_nc^2)
 //            and S, A their sums over the classes,
 //              xi_n = gamma (q1 S_n (S - S_n) - q0 a_n (A - a_n))/(1 + S) > 0,
 //            distinct tokens l of n gain and the common one loses, whatever the overlap:

@@ -13,8 +13,8 @@ namespace popgrad::theorems::scan_snap {
 
 using namespace popgrad::scan_snap;
 
-/// rhs of `reduced` at a state, with h = 1/M in its place: gamma drops out of the quotients of z' and
-/// B' then, also at the start, where it is 0.
+/// rhs of `reduced` at a state, with h = 1/M in its place: gamma drops out of the quotients of z'
+/// and B' then, also at the start, where it is 0.
 Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
                                     const Vector<double>& state);
 
