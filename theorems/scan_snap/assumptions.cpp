@@ -1,171 +1,126 @@
 // Theorem    scan-snap.assumptions
 // Status     derived here
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Assumption 1, Lemma 3, Eqn 10
-// Statement  relative distances of z at a fixed time, eta_Y fixed:
-//              flow - quasi-static          O(eta_Z/eta_Y)
-//              fast-decoder - reduced       O(eta_Z/eta_Y)
-//              quasi-static - fast-decoder  tends to a constant that is not 0 and grows with M
-//            so that reduced does not tend to flow
-// Hypotheses H1 overlapping classes
-// Check      orders in eta_Z/eta_Y over two decades; the plateau, and its ratio at several M
-// Controls   reduced said to tend to flow; order 2 claimed for Assumption 1
-// Uses       rungs flow, quasi-static, fast-decoder, reduced
+// Statement  relative distances of z at a fixed time, eta_Y fixed, as eta_Z -> 0:
+//              flow - quasi-static, fast-decoder - reduced: order 1 in eta_Z/eta_Y;
+//            but reduced does not tend to flow: fast-decoder and quasi-static stay apart, and as
+//            t -> 0, at any rates, with v_m(B) = sum_{n: psi(n) = m} diag(f_n) (I - f_n f_n')
+//            sum_{n' != n} B_nn' f_n' over all queries m,
+//              |z'_reduced|/|z'_flow| -> (M-1)^2/M |v(beta)|/|v(1)|,
+//            which grows as M E'
+// Hypotheses H1 overlapping classes; H2 classes are equally likely
+// Check      both orders from three rates of attention; the quotient of z' as t -> 0 against its
+//            formula; the distance of fast-decoder and quasi-static at the fixed time as eta_Z -> 0
+// Controls   order 1.1 claimed for flow; order 1.1 claimed for fast-decoder; reduced said to tend
+//            to flow; beta to first order in E
+// Uses       rungs flow, quasi-static, fast-decoder, reduced; backprop
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include <cmath>
-#include <span>
-
-#include "popgrad/fit.hpp"
+#include "popgrad/order.hpp"
+#include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/quasi_static_flow.hpp"
-#include "popgrad/scan_snap/reduced_flow.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
+#include "theorems/scan_snap/start_quotients.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-constexpr Knob class_count{.name = "classes",
-                           .meaning = "classes K",
-                           .low = 2,
-                           .high = 8,
-                           .usual = 4,
-                           .spacing = Spacing::whole};
-constexpr Knob vocabulary{.name = "vocabulary",
-                          .meaning = "tokens M",
-                          .low = 50,
-                          .high = 1e5,
-                          .usual = 1000,
-                          .spacing = Spacing::logarithmic};
-constexpr Knob common_weight{.name = "common-weight",
-                             .meaning = "weight of a common token in units of a distinct one",
-                             .low = 0.3,
-                             .high = 3,
-                             .usual = 1,
-                             .spacing = Spacing::logarithmic};
-constexpr Knob horizon{.name = "time",
-                       .meaning = "t at which logits are compared, draws",
-                       .low = 50,
-                       .high = 1000,
-                       .usual = 700,
-                       .spacing = Spacing::logarithmic};
-constexpr Knob dilution{.name = "dilution",
-                        .meaning = "weight of common tokens in units of what it was",
-                        .low = 1e-5,
-                        .high = 0.5,
-                        .usual = 1,
-                        .spacing = Spacing::logarithmic,
-                        .breaks = "overlapping classes"};
+constexpr double tolerance = 1e-12;
+using Numbers = std::vector<Quantity>;
 
-template <class Rung>
-Vector<double> logits_of(const Rung& rung, double t) {
-  return rung.logits_at(follow(forget_type(rung), {t}).states.front());
+TrainingInstance<double> chosen_training(const Setting& setting) {
+  if (setting.instance != nullptr) {
+    return training_instance<double>(*setting.instance, setting.seed);
+  }
+  Stream stream(setting.seed, stream_of_drawn_classes, 4);
+  return with_ratio(random_classes(stream, setting.count(class_count), setting.count(common_count),
+                                   setting.count(distinct_count), setting.value(common_weight),
+                                   setting.count(vocabulary)),
+                    setting.value(rate_ratio));
 }
 
-struct Ladder {
-  Vector<double> flow, quasi_static, fast, reduced;
-};
-
-Ladder climb(const SequenceClasses<double>& classes, double ratio, double t) {
-  const TrainingInstance<double> instance = with_ratio(classes, ratio);
-  return {logits_of(PopulationFlow<double>(instance), t),
-          logits_of(QuasiStaticFlow<double>(instance), t),
-          logits_of(PopulationFlow<double>(instance, DecoderRule::fast), t),
-          logits_of(ReducedFlow<double>(instance), t)};
+Numbers logits(const auto& rung, double t) {
+  return read_all(Solved(forget_type(rung), {t}, tolerance), rung.layout().pairs(),
+                  [&](const Vector<double>& x) -> Vector<double> { return rung.logits_at(x); });
 }
 
-// Growth, or random classes of one common token or two.
-SequenceClasses<double> chosen_classes(const Setting& setting) {
-  if (!setting.only_what_varies) return growth_classes<double>();
-  Stream stream(setting.seed, 0, 12);
-  const auto common = 1 + static_cast<Index>(stream.index(2));
-  return random_classes(stream, setting.count(class_count), common, 5,
-                        setting.value(common_weight) * setting.value(dilution),
-                        setting.count(vocabulary));
+// |z'| at time t.
+Quantity speed(const auto& rung, double t) {
+  return norm(read_all(Solved(forget_type(rung), {t}, tolerance), rung.layout().pairs(),
+                       [&](const Vector<double>& x) -> Vector<double> {
+                         Vector<double> rate(x.size());
+                         rung.rhs(x, rate, 0.0);
+                         return rung.logits_at(rate);
+                       }));
 }
 
-double apart(const Vector<double>& a, const Vector<double>& b) { return (a - b).norm() / b.norm(); }
-
-// quasi-static - fast-decoder is p + c eta_Z/eta_Y: where p is small a plateau shows only where the
-// ratio is beyond c/p, so a search goes out to it, a decade at a time. A distance that tends to 0
-// keeps its order all the way.
-constexpr double farthest = 1e8;
-constexpr double order_allowed = 0.1;
-struct Decade {
-  std::vector<double> rates, distances;
-};
-Decade plateau_decade(const SequenceClasses<double>& classes, double t, Decade seen) {
-  while (std::fabs(log_log_slope(seen.rates, seen.distances)) > order_allowed &&
-         1 / seen.rates.back() < farthest) {
-    const double ratio = 10 / seen.rates.back();
-    const TrainingInstance<double> instance = with_ratio(classes, ratio);
-    const double distance =
-        apart(logits_of(QuasiStaticFlow<double>(instance), t),
-              logits_of(PopulationFlow<double>(instance, DecoderRule::fast), t));
-    seen = {{seen.rates.back(), 1 / ratio}, {seen.distances.back(), distance}};
+// At rates of attention so small that logits stay below a hundredth.
+void judge_slow_attention(TrainingInstance<double> training, double end, Examination& it) {
+  const auto m = static_cast<double>(training.classes.tokens);
+  const double draws = end / static_cast<double>(training.classes.classes());
+  const double gamma = backprop_scale(m, decoder_scale(m, training.decoder_rate, draws));
+  std::vector<double> rates;
+  Numbers features_frozen, decoder_summed, plateau;
+  for (const double share : {1.0, 0.5, 0.25}) {
+    rates.push_back(0.01 * share / (end * gamma));
+    training.attention_rate = rates.back();
+    const Numbers quasi_static = logits(QuasiStaticFlow<double>(training), end);
+    const Numbers fast = logits(PopulationFlow<double>(training, DecoderRule::fast), end);
+    features_frozen.push_back(
+        distance(logits(PopulationFlow<double>(training), end), quasi_static));
+    decoder_summed.push_back(distance(logits(ReducedFlow<double>(training), end), fast));
+    plateau.push_back(distance(fast, quasi_static));
   }
-  return seen;
+  it.judge(Comparison{.what = "order of |flow - quasi-static| in eta_Z",
+                      .measured = {order_in(rates, features_frozen)},
+                      .predicted = {1.0},
+                      .mistakes = {predicts("order-of-flow", 1.1)}});
+  it.judge(Comparison{.what = "order of |reduced - fast-decoder| in eta_Z",
+                      .measured = {order_in(rates, decoder_summed)},
+                      .predicted = {1.0},
+                      .mistakes = {predicts("order-of-fast-decoder", 1.1)}});
+  it.judge(Comparison{.what = "0 against |fast-decoder - quasi-static| as eta_Z -> 0",
+                      .measured = {0.0},
+                      .relation = Relation::below,
+                      .predicted = {limit_in(rates, plateau)}});
 }
 
-Examination examine(const Setting& setting, std::string_view variant) {
-  Examination result;
-  const double t = setting.value(horizon);
-  const SequenceClasses<double> classes = chosen_classes(setting);
-  // Random classes overlap more than those of growth: orders show later.
-  const std::vector<double> ratios =
-      setting.only_what_varies ? std::vector<double>{1e4, 1e5} : std::vector<double>{10, 100, 1000};
-  result.parameters = {{"preset", setting.only_what_varies ? "random classes" : "growth"},
-                       {"K", classes.classes()},
-                       {"M", classes.tokens},
-                       {"common weight", setting.value(common_weight)},
-                       {"dilution", setting.value(dilution)},
-                       {"eta_Y", 1},
-                       {"eta_Y/eta_Z", fmt::format("{}", fmt::join(ratios, ", "))},
-                       {"t", t},
-                       {"seed", setting.seed}};
-  result.hypotheses.push_back({"overlapping classes",
-                               setting.value(dilution) == 1 ? Truth::yes : Truth::no,
-                               fmt::format("lambda_max(E) = {:.3g}", largest_overlap(classes))});
-  std::vector<double> rates, first, plateau, last, whole;
-  for (const double ratio : ratios) {
-    const Ladder z = climb(classes, ratio, t);
-    rates.push_back(1 / ratio);
-    first.push_back(apart(z.flow, z.quasi_static));
-    plateau.push_back(apart(z.quasi_static, z.fast));
-    last.push_back(apart(z.fast, z.reduced));
-    whole.push_back(apart(z.flow, z.reduced));
+void judge_start(const TrainingInstance<double>& training, Examination& it) {
+  const auto k = static_cast<double>(training.classes.classes());
+  const double early = 1e-5 * k / std::max(training.decoder_rate, training.attention_rate);
+  const std::vector<double> times{early, early / 2};
+  Numbers quotients;
+  for (const double t : times) {
+    quotients.push_back(speed(ReducedFlow<double>(training), t) /
+                        speed(PopulationFlow<double>(training), t));
   }
-  const auto order = [&](const char* what, const std::vector<double>& distances, double claimed,
-                         std::span<const double> at) {
-    const double slope = log_log_slope(at, distances);
-    result.evidence.push_back(bounded(
-        EvidenceKind::numerical, what, std::fabs(slope - claimed), order_allowed,
-        "over two decades the next order, a fraction of the distance at ratio 10, bends the "
-        "slope by less",
-        fmt::format("order {:.3f}; {:.2e}, {:.2e}, {:.2e}", slope, distances[0], distances[1],
-                    distances.back())));
-  };
-  if (variant == "tends-to-flow") {
-    order("reduced - flow: order in eta_Z/eta_Y, minus 1", whole, 1, rates);
-    return result;
-  }
-  order("flow - quasi-static: order minus the claimed one", first,
-        variant == "order-two" ? 2.0 : 1.0, rates);
-  if (!variant.empty()) return result;
-  Decade flat{rates, plateau};
-  if (setting.only_what_varies) flat = plateau_decade(classes, t, std::move(flat));
-  order("quasi-static - fast-decoder: order, claimed 0", flat.distances, 0, flat.rates);
-  order("fast-decoder - reduced: order minus 1", last, 1, rates);
-  if (setting.only_what_varies) return result;
-  for (const Index tokens : {1000, 10'000, 100'000}) {
-    SequenceClasses<double> more = classes;
-    more.tokens = tokens;
-    const Ladder z = climb(more, 1000, t);
-    result.evidence.push_back(reported(fmt::format("|z_reduced|/|z_flow|, M = {}", tokens),
-                                       z.reduced.norm() / z.flow.norm()));
-  }
-  return result;
+  const StartQuotients quotient = start_quotients(training.classes);
+  it.judge(Comparison{
+      .what = "|z'_reduced|/|z'_flow| as t -> 0",
+      .measured = {limit_in(times, quotients)},
+      .predicted = {quotient.claimed},
+      .mistakes = {predicts("tends-to-flow", 1.0), predicts("first-order", quotient.first_order)}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const TrainingInstance<double> training = chosen_training(setting);
+  const SequenceClasses<double>& classes = training.classes;
+  it.parameters = {{"K", classes.classes()},         {"M", classes.tokens},
+                   {"eta_Y", training.decoder_rate}, {"eta_Z", training.attention_rate},
+                   {"t", setting.value(horizon)},    {"seed", setting.seed}};
+  const std::vector<Index> owners = classes_of_tokens(classes);
+  const Index most = *std::max_element(owners.begin(), owners.end());
+  it.require("overlapping classes", static_cast<double>(most) - 2,
+             fmt::format("lambda_max(E) = {:.3g}", largest_overlap(classes)));
+  require_equally_likely(it, classes.weight);
+  if (most < 2) return;
+  judge_slow_attention(training, setting.value(horizon), it);
+  judge_start(training, it);
 }
 
 }  // namespace
@@ -176,12 +131,16 @@ Statement assumptions() {
       .claim = "the two slow-attention assumptions cost O(eta_Z/eta_Y), the fast decoder a plateau",
       .paper = "arXiv 2305.16380, Assumption 1, Lemma 3, Eqn 10",
       .status = "derived here",
-      .hypotheses = {"overlapping classes"},
+      .hypotheses = {"overlapping classes", equally_likely},
       .reaches = {EvidenceKind::numerical},
-      .controls = {{"tends-to-flow", "reduced said to tend to flow"},
-                   {"order-two", "O((eta_Z/eta_Y)^2) claimed for Assumption 1"}},
-      .knobs = {class_count, vocabulary, common_weight, horizon, dilution},
-      .examine_variant = examine};
+      .controls = {{"order-of-flow", "order 1.1 for flow - quasi-static"},
+                   {"order-of-fast-decoder", "order 1.1 for fast-decoder - reduced"},
+                   {"tends-to-flow", "reduced said to tend to flow"},
+                   {"first-order", "beta = q1 E - q0, of first order in E"}},
+      .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio,
+                horizon},
+      .reads = "reduced",
+      .examine = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "popgrad/linear_algebra.hpp"
-#include "popgrad/order.hpp"
 #include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -107,46 +106,6 @@ SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index dist
   for (Index n = 0; n < classes; ++n) law.row(n) /= law.row(n).sum();
   return classes_from_matrix<double>(law, std::vector<Index>(static_cast<std::size_t>(classes), 0),
                                      tokens);
-}
-
-Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
-                                    const Vector<double>& state) {
-  Vector<double> learning = state;
-  learning[rung.layout().pairs()] = 1 / static_cast<double>(tokens);
-  Vector<double> rates(state.size());
-  rung.rhs(learning, rates, 0.0);
-  return rates;
-}
-
-std::vector<Quantity> read_all(
-    const Solved& run, Index count,
-    const std::function<Vector<double>(const Vector<double>&)>& numbers) {
-  std::vector<Quantity> values;
-  for (std::size_t save = 0; save < run.size(); ++save) {
-    for (Index i = 0; i < count; ++i) {
-      values.push_back(run.at(save, [&](const Vector<double>& x) { return numbers(x)[i]; }));
-    }
-  }
-  return values;
-}
-
-std::vector<Quantity> limits_in(const std::vector<double>& parameters,
-                                const std::vector<std::vector<Quantity>>& values) {
-  std::vector<Quantity> limits;
-  for (std::size_t i = 0; i < values.front().size(); ++i) {
-    std::vector<Quantity> own;
-    for (const std::vector<Quantity>& at_parameter : values) own.push_back(at_parameter[i]);
-    limits.push_back(limit_in(parameters, own));
-  }
-  return limits;
-}
-
-void require_positive(Examination& it, std::string text, const Quantity& positive) {
-  Truth met = Truth::undecided;
-  if (positive.value() - positive.error() > 0) met = Truth::yes;
-  if (positive.value() + positive.error() <= 0) met = Truth::no;
-  it.hypotheses.push_back({std::move(text), met, fmt::format("{:.4g}", positive.value()),
-                           Basis::evaluated, positive.value()});
 }
 
 void reweigh(SequenceClasses<double>& classes, Index entry, double factor) {

@@ -6,9 +6,7 @@
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scan_snap/layout.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
-#include "popgrad/scan_snap/reduced_flow.hpp"
 #include "popgrad/solve.hpp"
-#include "popgrad/solved.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -63,22 +61,6 @@ SequenceClasses<double> at_chosen_overlap(const Setting& setting, const Knob& ex
 /// xi_0 < 0 comes about at the smallest lambda_max(E), about 1/sqrt(K - 2).
 SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index distinct, double mixing,
                                         Index tokens);
-
-/// rhs of `reduced` at a state, with h = 1/M in its place: gamma drops out of the quotients of z' and
-/// B' then, also at the start, where it is 0.
-Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
-                                    const Vector<double>& state);
-
-/// `count` numbers at every save point of a solution, save after save.
-std::vector<Quantity> read_all(const Solved& run, Index count,
-                               const std::function<Vector<double>(const Vector<double>&)>& numbers);
-
-/// limit_in of each of many numbers: `values` has a list of them for each parameter.
-std::vector<Quantity> limits_in(const std::vector<double>& parameters,
-                                const std::vector<std::vector<Quantity>>& values);
-
-/// A strict inequality as a hypothesis: `positive` > 0 beyond its errors.
-void require_positive(Examination& it, std::string text, const Quantity& positive);
 
 /// Streams of the instances that these statements draw.
 inline constexpr std::uint32_t stream_of_drawn_classes = 0x5CA75U;

@@ -1,7 +1,8 @@
 // Theorem    scan-snap.fates
 // Status     proved in source (Theorem 2); here at any overlap of one common token
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 2
-// Statement  reduced flow, one common token c: with S_n = f_nc^2/(1 - f_nc^2), a_n = f_nc/(1 - f_nc^2)
+// Statement  reduced flow, one common token c: with
+//              S_n = f_nc^2/(1 - f_nc^2),  a_n = f_nc/(1 - f_nc^2)
 //            and S, A their sums over the classes,
 //              xi_n = gamma (q1 S_n (S - S_n) - q0 a_n (A - a_n))/(1 + S) > 0,
 //            distinct tokens l of n gain and the common one loses, whatever the overlap:
@@ -21,9 +22,9 @@
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/fates_instance.hpp"
 #include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -123,19 +124,18 @@ void examine(const Setting& setting, Examination& it) {
 }  // namespace
 
 Statement fates() {
-  return {
-      .id = "scan-snap.fates",
-      .claim = "distinct tokens gain attention and a single common token loses it",
-      .paper = "arXiv 2305.16380, Theorem 2",
-      .status = "proved in source",
-      .hypotheses = {"a single common token", "every class has it", "classes are equally likely"},
-      .reaches = {EvidenceKind::numerical},
-      .controls = {{"own-included", "S in place of S - S_n"},
-                   {"overlap-only", "no term q0, as if M were infinite"},
-                   {"undamped", "z_c' without 1 - f_nc^2"}},
-      .knobs = fates_knobs(),
-      .reads = "reduced",
-      .examine = examine};
+  return {.id = "scan-snap.fates",
+          .claim = "distinct tokens gain attention and a single common token loses it",
+          .paper = "arXiv 2305.16380, Theorem 2",
+          .status = "proved in source",
+          .hypotheses = {"a single common token", "every class has it", equally_likely},
+          .reaches = {EvidenceKind::numerical},
+          .controls = {{"own-included", "S in place of S - S_n"},
+                       {"overlap-only", "no term q0, as if M were infinite"},
+                       {"undamped", "z_c' without 1 - f_nc^2"}},
+          .knobs = fates_knobs(),
+          .reads = "reduced",
+          .examine = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap

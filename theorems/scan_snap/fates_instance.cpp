@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "popgrad/scan_snap/features.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 
 namespace popgrad::theorems::scan_snap {
 namespace {
@@ -101,12 +101,7 @@ void FatesInstance::require_hypotheses(Examination& it) const {
   const Index lacking = training_.classes.classes() - static_cast<Index>(common_.size());
   it.require("every class has it", -static_cast<double>(lacking),
              fmt::format("{} classes lack it", lacking));
-  const Vector<double>& weight = training_.classes.weight;
-  const double rounding =
-      static_cast<double>(weight.size()) * std::numeric_limits<double>::epsilon();
-  const double unlike = weight.maxCoeff() / weight.minCoeff() - 1;
-  it.require("classes are equally likely", rounding - unlike,
-             fmt::format("they differ by {:.3g}", unlike));
+  require_equally_likely(it, training_.classes.weight);
 }
 
 }  // namespace popgrad::theorems::scan_snap

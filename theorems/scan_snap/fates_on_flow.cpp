@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "popgrad/scan_snap/population_flow.hpp"
+#include "popgrad/scan_snap/reduced_flow.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/statements.hpp"
 

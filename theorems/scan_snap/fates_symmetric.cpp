@@ -7,8 +7,8 @@
 //            and on flow, at any ratio of the rates, as t -> 0
 //              z_c' = -eta_Z eta_Y w^2 K (K-1) f_c^2 (1 - s) t/M;
 //            as eta_Z -> 0 they lose on flow at later times, too
-// Hypotheses H1 one query, its classes equally likely; H2 P(l|n) of a common token is the same in all
-//            classes of the query; H3 classes have distinct tokens of the same weights
+// Hypotheses H1 one query, its classes equally likely; H2 P(l|n) of a common token is the same in
+//            all classes of the query; H3 classes have distinct tokens of the same weights
 // Check      z_c' of every common token along reduced; of flow, the limit of z_c'/t as t -> 0, and
 //            the sign of that of z_c'/eta_Z as eta_Z -> 0
 // Controls   K for K - 1; the term q0 of a finite vocabulary left out; 1 - s left out
@@ -19,8 +19,8 @@
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 #include "theorems/scan_snap/symmetric_classes.hpp"
 

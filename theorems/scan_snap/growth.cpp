@@ -1,7 +1,7 @@
 // Theorem    scan-snap.growth
 // Status     proved in source (Theorem 3)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 3
-// Statement  reduced flow, zero start, class n: with chi_l = exp(2 z_l(t)), distinct tokens l, l' obey
+// Statement  reduced flow, zero start, chi_l = exp(2 z_l(t)): distinct tokens l, l' of class n obey
 //              r(t) = r(0) chi_l(t),  r = f_nl^2/f_nl'^2 - 1;
 //            f of the leading distinct token l0 rises, and with B_n = eta_Z w int xi_n
 //              f_nl0(0)^2 B_n <= ln(chi_l0)/2 <= f_nl0(t)^2 B_n  (in the paper: <= B_n)
@@ -18,9 +18,9 @@
 #include <cmath>
 
 #include "popgrad/solved.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 #include "theorems/scan_snap/leading_token.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {

@@ -8,6 +8,7 @@
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 
 namespace popgrad::theorems::scan_snap {
 namespace {

@@ -1,0 +1,72 @@
+#include "theorems/scan_snap/measuring.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "popgrad/order.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
+                                    const Vector<double>& state) {
+  Vector<double> learning = state;
+  learning[rung.layout().pairs()] = 1 / static_cast<double>(tokens);
+  Vector<double> rates(state.size());
+  rung.rhs(learning, rates, 0.0);
+  return rates;
+}
+
+std::vector<Quantity> read_all(
+    const Solved& run, Index count,
+    const std::function<Vector<double>(const Vector<double>&)>& numbers) {
+  std::vector<Quantity> values;
+  for (std::size_t save = 0; save < run.size(); ++save) {
+    for (Index i = 0; i < count; ++i) {
+      values.push_back(run.at(save, [&](const Vector<double>& x) { return numbers(x)[i]; }));
+    }
+  }
+  return values;
+}
+
+Quantity norm(const std::vector<Quantity>& numbers) {
+  Quantity square;
+  for (const Quantity& number : numbers) square = square + number * number;
+  const double root = std::sqrt(square.value());
+  return mapped(square, root, 1 / (2 * root));
+}
+
+Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b) {
+  std::vector<Quantity> difference;
+  for (std::size_t i = 0; i < a.size(); ++i) difference.push_back(a[i] - b[i]);
+  return norm(difference) / norm(b);
+}
+
+std::vector<Quantity> limits_in(const std::vector<double>& parameters,
+                                const std::vector<std::vector<Quantity>>& values) {
+  std::vector<Quantity> limits;
+  for (std::size_t i = 0; i < values.front().size(); ++i) {
+    std::vector<Quantity> own;
+    for (const std::vector<Quantity>& at_parameter : values) own.push_back(at_parameter[i]);
+    limits.push_back(limit_in(parameters, own));
+  }
+  return limits;
+}
+
+void require_positive(Examination& it, std::string text, const Quantity& positive) {
+  Truth met = Truth::undecided;
+  if (positive.value() - positive.error() > 0) met = Truth::yes;
+  if (positive.value() + positive.error() <= 0) met = Truth::no;
+  it.hypotheses.push_back({std::move(text), met, fmt::format("{:.4g}", positive.value()),
+                           Basis::evaluated, positive.value()});
+}
+
+void require_equally_likely(Examination& it, const Vector<double>& weight) {
+  const double rounding =
+      static_cast<double>(weight.size()) * std::numeric_limits<double>::epsilon();
+  const double unlike = weight.maxCoeff() / weight.minCoeff() - 1;
+  it.require(equally_likely, rounding - unlike, fmt::format("they differ by {:.3g}", unlike));
+}
+
+}  // namespace popgrad::theorems::scan_snap

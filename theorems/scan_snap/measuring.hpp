@@ -1,0 +1,39 @@
+#pragma once
+/// What statements on scan and snap read off solutions of its rungs.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "popgrad/examination.hpp"
+#include "popgrad/scan_snap/reduced_flow.hpp"
+#include "popgrad/solved.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+using namespace popgrad::scan_snap;
+
+/// rhs of `reduced` at a state, with h = 1/M in its place: gamma drops out of the quotients of z'
+/// and B' then, also at the start, where it is 0.
+Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
+                                    const Vector<double>& state);
+
+/// `count` numbers at every save point of a solution, save after save.
+std::vector<Quantity> read_all(const Solved& run, Index count,
+                               const std::function<Vector<double>(const Vector<double>&)>& numbers);
+
+/// Euclidean norm, and |a - b|/|b|.
+Quantity norm(const std::vector<Quantity>& numbers);
+Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b);
+
+/// limit_in of each of many numbers: `values` has a list of them for each parameter.
+std::vector<Quantity> limits_in(const std::vector<double>& parameters,
+                                const std::vector<std::vector<Quantity>>& values);
+
+/// A strict inequality as a hypothesis: `positive` > 0 beyond its errors.
+void require_positive(Examination& it, std::string text, const Quantity& positive);
+/// P(n) = 1/K up to rounding: the hypothesis equally_likely.
+inline constexpr const char* equally_likely = "classes are equally likely";
+void require_equally_likely(Examination& it, const Vector<double>& weight);
+
+}  // namespace popgrad::theorems::scan_snap
