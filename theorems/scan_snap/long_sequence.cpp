@@ -1,7 +1,8 @@
 // Theorem    scan-snap.long-sequence
 // Status     proved in source (Lemma 2)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemmas 2 and 18
-// Statement  of T - 1 sampled tokens the attended average X'b tends to c_n. With u_l = c_n(l)/P(l|n)
+// Statement  of T - 1 sampled tokens the attended average X'b tends to c_n. With
+//              u_l = c_n(l)/P(l|n)
 //              (T-1) E |X'b - c_n|^2     -> sum_l P(l|n) u_l^2 |e_l - c_n|^2
 //              (T-1) (E X'b - c_n)_l     -> c_n(l) (sum_k c_n(k) u_k - u_l)
 //            so the deviation is O(1/sqrt T), that of the mean O(1/T); and with probability
