@@ -5,7 +5,7 @@
 //              exp(M h) + (M-1) M h = M eta_Y s + 1;
 //            the discrete h* obeys
 //              0 <= h* - h <= 2 eta_Y/M
-//              h* - h = (h'/2) ln(eta_Y/(M h')) + O(eta_Y^2), at most eta_Y/(2 e M) for small eta_Y;
+//              h* - h = (h'/2) ln(eta_Y/(M h')) + O(eta_Y^2),  up to eta_Y/(2 e M);
 //            from s -> 0 to s -> infinity
 //              h     ~ eta_Y s/M             ->  ln(M eta_Y s)/M
 //              gamma ~ (1 - 1/M)^2 eta_Y s   ->  (1 - 1/M)^2 ln(M eta_Y s)/(eta_Y s)

@@ -40,6 +40,20 @@ Quantity enclosed(const Interval& x) {
           {ErrorPart::enclosure(std::max(upper_double(x) - middle, middle - lower_double(x)))}};
 }
 
+std::vector<Quantity> with_change(const std::vector<double>& many_digits,
+                                  const std::vector<double>& fewer_digits) {
+  std::size_t worst = 0;
+  const auto change = [&](std::size_t i) { return std::fabs(many_digits[i] - fewer_digits[i]); };
+  for (std::size_t i = 0; i < many_digits.size(); ++i) {
+    if (change(i) > change(worst)) worst = i;
+  }
+  std::vector<Quantity> found;
+  for (const double number : many_digits) {
+    found.push_back({number, {ErrorPart::solver(many_digits[worst], fewer_digits[worst])}});
+  }
+  return found;
+}
+
 Quantity limit_of(double nearest, const std::function<Quantity(double)>& value) {
   const std::vector<double> parameters{2 * nearest, nearest};
   return limit_in(parameters, std::vector{value(2 * nearest), value(nearest)});

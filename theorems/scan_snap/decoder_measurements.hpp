@@ -21,6 +21,11 @@ Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Kno
 /// The number nearest to the middle of an interval, which lies within the part "enclosure".
 Quantity enclosed(const Interval& x);
 
+/// Numbers computed with many digits, with the largest change of any of them when computed with
+/// fewer as the part "solver" of each.
+std::vector<Quantity> with_change(const std::vector<double>& many_digits,
+                                  const std::vector<double>& fewer_digits);
+
 /// Limit of value(p) as p -> 0, from p = 2 nearest and p = nearest.
 Quantity limit_of(double nearest, const std::function<Quantity(double)>& value);
 

@@ -110,13 +110,7 @@ void examine(const Setting& setting, Examination& it) {
                    {"seed", setting.seed}};
   it.require("orthonormal features", -overlap, fmt::format("f_n.f_j = {:.3g}", overlap));
   const auto measured = [&](Claim claim) {
-    const std::vector<double> sharp = defects(decoder, setting, claim, 60);
-    const std::vector<double> loose = defects(decoder, setting, claim, 30);
-    std::vector<Quantity> found;
-    for (std::size_t i = 0; i < sharp.size(); ++i) {
-      found.push_back({sharp[i], {ErrorPart::solver(sharp[i], loose[i])}});
-    }
-    return found;
+    return with_change(defects(decoder, setting, claim, 60), defects(decoder, setting, claim, 30));
   };
   it.judge(Comparison{
       .what = "w over (M-1) h* minus zeta_n, e_n - alpha minus its multiple of it",
