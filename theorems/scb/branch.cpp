@@ -18,10 +18,11 @@
 
 #include <cmath>
 
+#include "popgrad/scb/geometry.hpp"
 #include "theorems/scb/branching.hpp"
 #include "theorems/scb/examples.hpp"
 #include "theorems/scb/knobs.hpp"
-#include "theorems/scb/part_two.hpp"
+#include "theorems/scb/scratch.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {

@@ -19,17 +19,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "popgrad/ensemble.hpp"
-#include "popgrad/scb/geometry.hpp"
-#include "popgrad/scb/success.hpp"
-#include "popgrad/walk.hpp"
-#include "theorems/scb/examples.hpp"
 #include "theorems/scb/knobs.hpp"
+#include "theorems/scb/noisy_runs.hpp"
 #include "theorems/scb/part_two.hpp"
+#include "theorems/scb/scratch.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
@@ -71,49 +67,6 @@ void judge_expected_gradients(const Training<double>& training, double weight, E
                       .measured = {limit_of_weight(runs.weight, runs.distance_Q)},
                       .predicted = {1.0},
                       .mistakes = {predicts_times("distances", 1.1)}});
-}
-
-// All three parts with noise, eta_2 and the length of part 2 as without.
-struct NoisyRuns {
-  Training<double> training;
-  double weight = 0;
-};
-
-// The larger normalised distance at the end of every run; batch 0: expected gradients.
-Vector<double> ends_of_runs(const NoisyRuns& noisy, Index batch, std::uint32_t runs,
-                            std::uint32_t first_run, const Setting& setting) {
-  const Bigrams<double>& b = noisy.training.bigrams;
-  Schedule schedule = part_two_schedule(b, noisy.weight);
-  // Half of the least attention of a position looked at, where part 1 ends.
-  schedule.threshold =
-      b.law.minCoeff() * boost_goal(schedule, transition_size(b), context_size(b)) / 2;
-  schedule.l1_steps =
-      static_cast<std::uint64_t>(std::ceil(3 / (slowest_rate(b) * schedule.l1_step)));
-  const AnyRung<double> rung = forget_type(
-      LumpedThreePart(noisy.training, schedule, levels_of_shape(b, NoiseShape::multiplicative)));
-  WalkRequest request;
-  request.step_size = boost_step;
-  // Once part 3 has come nothing moves any more.
-  request.steps = 2 * quiet_boost_steps(noisy.training, schedule, boost_step) + schedule.l1_steps;
-  request.save_steps = {request.steps};
-  request.batch = batch;
-  request.runs = runs;
-  request.first_run = first_run;
-  request.seed = setting.seed;
-  request.jobs = setting.jobs;
-  Vector<double> ends(runs);
-  Index r = 0;
-  for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
-    ends[r++] = run.rows.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                 : std::max(run.rows.back()[6], run.rows.back()[7]);
-  }
-  return ends;
-}
-
-// What the noise of a single step, at the solution, reaches at one of T positions, times sqrt(B).
-double highest_noise(const Bigrams<double>& b) {
-  return noise_at_solution(b).attention.maxCoeff() *
-         std::sqrt(2 * std::log(static_cast<double>(b.context)));
 }
 
 void judge_noisy(const NoisyRuns& noisy, Index batch, const Setting& setting, Examination& it) {

@@ -24,6 +24,7 @@
 #include "popgrad/scb/population_flow.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/part_two.hpp"
+#include "theorems/scb/scratch.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {

@@ -1,13 +1,10 @@
 #include "theorems/scb/part_two.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "popgrad/order.hpp"
 #include "popgrad/scb/geometry.hpp"
-#include "theorems/scb/knobs.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -141,36 +138,6 @@ Quantity limit_of_weight(std::span<const double> weights, std::span<const Quanti
   const Quantity before = limit_in(weights.first(fewer), values.first(fewer));
   limit.add(ErrorPart::next_order(limit.value() - before.value()));
   return limit;
-}
-
-Training<double> scratch_instance(const Setting& setting, const Knob& length, const Knob& support,
-                                  Examination& it) {
-  const Training<double> training =
-      setting.instance != nullptr ? popgrad::scb::training<double>(*setting.instance, setting.seed)
-                                  : from_scratch(setting.count(tokens), setting.count(length),
-                                                 setting.count(support), setting.seed);
-  const Bigrams<double>& b = training.bigrams;
-  const Matrix<double> ground = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
-  const double apart = (training.start - ground).cwiseAbs().maxCoeff();
-  it.require(from_scratch_text, -apart, fmt::format("apart by {:.3g}", apart));
-  it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"seed", setting.seed}};
-  return training;
-}
-
-double least_pull(const Bigrams<double>& b) {
-  return b.law.minCoeff() * transition_size(b) * settled_value(b);
-}
-
-void require_light_weight(const Bigrams<double>& b, double weight, double alpha_V,
-                          Examination& it) {
-  const double pull = least_pull(b) * std::min(1.0, alpha_V / settled_value(b));
-  it.require(light_weight_text, pull - weight,
-             fmt::format("lambda = {:.4g}, q_min <V,P> = {:.4g}", weight, pull));
-}
-
-double weight_of(const Setting& setting, const Bigrams<double>& b) {
-  const double heavy = setting.value(heavy_weight);
-  return (heavy > 0 ? heavy : setting.value(l1_weight)) * least_pull(b);
 }
 
 }  // namespace popgrad::theorems::scb

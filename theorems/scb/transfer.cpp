@@ -7,7 +7,7 @@
 //            probability, up to O(1/T),
 //              prod_k Phi(z_k)^(T - Q_k) prod_t Phi((2 q^k_t/q_min - 1) z_k),
 //              z_k = rho K_P q_min sqrt(B)/(2 sigma_{A,k}),
-//            whatever theta is: a batch of 8 sigma_A^2 ln T/(rho K_P q_min)^2 to leading order
+//            whatever theta is: to leading order at B = 8 sigma_A^2 ln T/(rho K_P q_min)^2
 // Hypotheses H1 positive correlation; H2 eta and the instance fixed while T grows
 // Check      share of runs after whose first step exactly as many positions survive as are looked
 //            at, at two lengths, with the batch that the probability asks for
@@ -19,11 +19,11 @@
 #include <cmath>
 #include <utility>
 
-#include "popgrad/ensemble.hpp"
-#include "popgrad/scb/lumped_three_part.hpp"
-#include "popgrad/walk.hpp"
+#include "popgrad/scb/geometry.hpp"
 #include "theorems/scb/branching.hpp"
 #include "theorems/scb/examples.hpp"
+#include "theorems/scb/knobs.hpp"
+#include "theorems/scb/one_step.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
@@ -32,7 +32,6 @@ namespace {
 using namespace popgrad::scb;
 
 constexpr double longer = 1e4;
-constexpr double step = 0.05;
 
 constexpr Knob vocabulary{.name = "tokens",
                           .meaning = "tokens N of the vocabulary",
@@ -69,68 +68,32 @@ constexpr Knob level_knob{.name = "level",
                           .high = 0.8,
                           .usual = 0.7};
 
-// ln of the probability where every z_k is `scale` sqrt(B)/sigma_{A,k}.
-double log_probability(const Bigrams<double>& b, const NoiseLevels& levels, double scale) {
-  double sum = 0;
-  for (Index k = 0; k < b.tokens(); ++k) {
-    const double z = scale / levels.attention[k];
-    sum += static_cast<double>(b.context - b.support(k)) * std::log1p(-normal_share(-z));
-    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
-    for (const double q : law) sum += std::log(normal_share((2 * q / b.law.minCoeff() - 1) * z));
+Training<double> drawn_training(const Setting& setting) {
+  if (setting.instance != nullptr) {
+    return popgrad::scb::training<double>(*setting.instance, setting.seed);
   }
-  return sum;
-}
-
-// rho sqrt(B) K_P q_min/2 at which the probability is `level`.
-double scale_for(const Bigrams<double>& b, const NoiseLevels& levels, double level) {
-  double low = 0;
-  double high = 40 * levels.attention.maxCoeff();  // Phi(-40) < 1e-300
-  for (int halvings = 0; halvings < 60; ++halvings) {
-    const double middle = (low + high) / 2;
-    (log_probability(b, levels, middle) < std::log(level) ? low : high) = middle;
-  }
-  return high;
-}
-
-Quantity found_share(const Training<double>& training, const NoiseLevels& levels, double pull,
-                     Index batch, std::uint32_t first_run, const Setting& setting) {
-  const Bigrams<double>& b = training.bigrams;
-  const double share = 1 / static_cast<double>(b.context);
-  Schedule schedule;
-  schedule.boost_steps = 1;
-  schedule.threshold = std::max(0.0, share + step * pull * (b.law.minCoeff() / 2 - share));
-  const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, levels));
-  WalkRequest request;
-  request.step_size = step;
-  request.steps = 1;
-  request.save_steps = {1};
-  request.batch = batch;
-  request.runs = setting.draws(1500);
-  request.first_run = first_run;
-  request.seed = setting.seed;
-  request.jobs = setting.jobs;
-  std::uint32_t found = 0;
-  for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
-    const bool all =
-        !run.rows.empty() && run.rows.back().back() == static_cast<double>(b.entries());
-    found += all ? 1U : 0U;
-  }
-  return success_probability(found, request.runs, setting.false_alarm);
+  Training<double> training = from_scratch(setting.count(vocabulary), setting.count(shortest),
+                                           setting.count(support_knob), setting.seed);
+  const double lost = setting.value(lost_correlation);
+  const double rho = lost < 0 ? lost : setting.value(correlation_knob);
+  training.start = transfer_start(training.bigrams, setting.value(theta), rho, setting.seed);
+  return training;
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const double lost = setting.value(lost_correlation);
-  const double rho = lost < 0 ? lost : setting.value(correlation_knob);
-  const double size = setting.value(theta);
-  Training<double> training =
-      from_scratch(setting.count(vocabulary), setting.count(shortest), 2, setting.seed);
+  Training<double> training = drawn_training(setting);
   Bigrams<double>& b = training.bigrams;
-  training.start = transfer_start(b, size, rho, setting.seed);
   const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
+  const double transition = transition_size(b);
   const double pull = covariance_product(training.start, b.transition, b.stationary);
+  const double size =
+      std::sqrt(covariance_product(training.start, training.start, b.stationary) / transition);
+  const double rho = size > 0 ? pull / (size * transition) : 0.0;
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"rho", rho}, {"seed", setting.seed}};
-  it.require("positive correlation", pull, fmt::format("<V(0), P> = {:.3g}", pull));
-  const double per_root = std::fabs(rho) * transition_size(b) * b.law.minCoeff() / 2;
+  it.require("positive correlation", rho > 0 ? Truth::yes : Truth::no,
+             fmt::format("rho = {:.3g}", rho));
+  if (rho == 0) return;
+  const double per_root = std::fabs(rho) * transition * b.law.minCoeff() / 2;
   Comparison shares;
   shares.kind = EvidenceKind::statistical;
   shares.what = "share of runs that find all supports";
@@ -143,11 +106,11 @@ void examine(const Setting& setting, Examination& it) {
     const double wanted = scale_for(b, levels, setting.value(level_knob)) / per_root;
     const Index batch = std::llround(std::ceil(wanted * wanted));
     const double scale = per_root * std::sqrt(static_cast<double>(batch));
-    const auto chance = [&](double own) { return std::exp(log_probability(b, levels, own)); };
+    const auto chance = [&](double own) { return std::exp(log_found(b, levels, own)); };
     Quantity predicted = chance(scale);
-    // The mean over t that is taken off makes each position's variance smaller by 1/T.
+    // Taking off the mean over t makes variances smaller by 1/T; a position gained for one lost
+    // is not noticed.
     const double exact = scale / std::sqrt(1 - 1 / static_cast<double>(b.context));
-    // A position gained for one lost is not noticed; both have at most this probability.
     const double exchanged =
         std::pow(1 - predicted.value(), 2) * normal_share(-scale / levels.attention.maxCoeff());
     predicted.add(ErrorPart::next_order(chance(exact) - predicted.value()));
@@ -183,7 +146,9 @@ Statement transfer() {
           .controls = {{"independent", "a batch independent of T"},
                        {"correlation", "z as the power 0.9 of rho"},
                        {"noise", "noise that does not scale with theta"}},
-          .knobs = {vocabulary, shortest, theta, correlation_knob, lost_correlation, level_knob},
+          .knobs = {vocabulary, shortest, support_knob, theta, correlation_knob, lost_correlation,
+                    level_knob},
+          .reads = "reduced",
           .examine = examine};
 }
 

@@ -22,7 +22,7 @@
 #include "theorems/scb/branching.hpp"
 #include "theorems/scb/examples.hpp"
 #include "theorems/scb/knobs.hpp"
-#include "theorems/scb/part_two.hpp"
+#include "theorems/scb/scratch.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
@@ -76,7 +76,7 @@ void judge_growth(const Setting& setting, const Training<double>& training, cons
   made.levels.value *= louder;
   made.levels.attention *= louder;
   const double first_batch = made.batch(argument);
-  const std::uint32_t runs = setting.draws(1200);
+  const std::uint32_t runs = setting.draws(800);
   Comparison shares;
   shares.kind = EvidenceKind::statistical;
   shares.what = fmt::format("share of runs on the right branch, B as T^{}", growth.power);
