@@ -30,7 +30,7 @@ constexpr Knob vocabulary{.name = "tokens",
 constexpr Knob length{.name = "length",
                       .meaning = "positions T of the context",
                       .low = 5,
-                      .high = 20,
+                      .high = 12,
                       .usual = 10,
                       .spacing = Spacing::whole};
 constexpr Knob correlation{.name = "correlation",
@@ -39,17 +39,17 @@ constexpr Knob correlation{.name = "correlation",
                            .high = 1,
                            .usual = 0.8};
 constexpr Knob horizon_knob{
-    .name = "horizon", .meaning = "the fixed time", .low = 2, .high = 4, .usual = 4};
+    .name = "horizon", .meaning = "the fixed time", .low = 4, .high = 6, .usual = 4};
 constexpr Knob largest_step{.name = "step",
                             .meaning = "learning rate eta, the largest of those compared",
-                            .low = 0.05,
+                            .low = 0.1,
                             .high = 0.2,
                             .usual = 0.1,
                             .spacing = Spacing::logarithmic};
 constexpr Knob batch_eighth{.name = "batch-eighth",
                             .meaning = "an eighth of the samples in a minibatch, B/8",
-                            .low = 1,
-                            .high = 8,
+                            .low = 2,
+                            .high = 4,
                             .usual = 2,
                             .spacing = Spacing::whole};
 constexpr Knob repetition{.name = "repetition",
