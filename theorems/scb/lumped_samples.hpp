@@ -60,6 +60,21 @@ inline Vector<double> boost_features(const popgrad::scb::Bigrams<double>& b,
   return features;
 }
 
+/// The sum over all positions of every token's attention in a lumped state.
+inline std::vector<Quantity> masses_of(const popgrad::scb::Bigrams<double>& b,
+                                       const Vector<double>& y) {
+  std::vector<Quantity> sums;
+  Index at = b.tokens() * b.tokens();
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const Index count = b.support(k);
+    const auto rest = static_cast<double>(b.context - count);
+    sums.push_back({y.segment(at, count).sum() + rest * y[at + count],
+                    {ErrorPart::rounding(static_cast<double>(b.context), 1)}});
+    at += count + 2;
+  }
+  return sums;
+}
+
 /// In the l1 stage, over all tokens: an entry of V, the sum over the supports, and of the rest the
 /// numbers above and below zero, their sums, the sum of squares.
 struct L1Features {

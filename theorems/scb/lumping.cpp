@@ -112,27 +112,20 @@ void judge_step(const Pair& pair, Examination& it) {
     });
   };
   const auto predicted = [&](Slip slip) { return moments_of(steps(slip), true, pair.false_alarm); };
-  const auto slips = [&](std::string control, Slip slip) {
-    return Mistake{std::move(control), [&, slip](const auto&) { return predicted(slip); }, {}};
-  };
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "means and variances after one step",
-                      .measured = moments_of(ends, true, pair.false_alarm),
-                      .predicted = predicted(Slip::none),
-                      .scale = spreads_of(ends, true),
-                      .mistakes = {slips("degrees-of-freedom", Slip::degrees_of_freedom)},
-                      .detail = fmt::format("{} draws of each", pair.draws)});
+  it.judge(
+      Comparison{.kind = EvidenceKind::statistical,
+                 .what = "means and variances after one step",
+                 .measured = moments_of(ends, true, pair.false_alarm),
+                 .predicted = predicted(Slip::none),
+                 .scale = spreads_of(ends, true),
+                 .mistakes = {{"degrees-of-freedom",
+                               [&](const auto&) { return predicted(Slip::degrees_of_freedom); },
+                               {}}},
+                 .detail = fmt::format("{} draws of each", pair.draws)});
   // The sum over all positions, which every dense step keeps at 1.
   const auto masses = [&](Slip slip) {
     const Vector<double> y = lumped_step(pair, lumped, from, 1, slip);
-    std::vector<Quantity> sums;
-    for (Index k = 0; k < b.tokens(); ++k) {
-      const auto rest = static_cast<double>(b.context - b.support(k));
-      const Index begin = lumped.begin_of(k);
-      sums.push_back({y.segment(begin, b.support(k)).sum() + rest * y[begin + b.support(k)],
-                      {ErrorPart::rounding(static_cast<double>(b.context), 1)}});
-    }
-    return sums;
+    return masses_of(b, y);
   };
   it.judge(Comparison{
       .what = "sum of the attention of a token after a lumped step",
@@ -144,22 +137,14 @@ void judge_step(const Pair& pair, Examination& it) {
 // From the start through the threshold and one step of the l1 stage.
 void judge_l1(const Pair& pair, Examination& it) {
   const Bigrams<double>& b = pair.training.bigrams;
-  const auto end_of = [&](const auto& rung, std::uint32_t run) {
-    Vector<double> x = rung.initial();
-    for (std::uint64_t step = 0; step <= boost_steps; ++step) {
-      Stream stream(pair.seed, run, step);
-      rung.sample_step(x, pair.step, stream, pair.batch);
-    }
-    return x;
-  };
-  const auto draws = std::max(4U, pair.draws / 4);
   const ThreePartDescent dense(pair.leaking, pair.schedule(1), pair.levels);
-  const Matrix<double> ends =
-      sample(draws, [&](std::uint32_t i) { return dense_l1(b, end_of(dense, (1U << 24U) + i)); });
+  const Matrix<double> ends = sample(pair.draws / 4, [&](std::uint32_t i) {
+    return dense_l1(b, pair.end_of(dense, (1U << 24U) + i));
+  });
   const auto predicted = [&](double factor, bool one_sided) {
     const LumpedThreePart lumped(pair.training, pair.schedule(factor), pair.levels);
-    const Matrix<double> other = sample(draws, [&](std::uint32_t i) {
-      return lumped_l1(b, end_of(lumped, (1U << 25U) + i), one_sided);
+    const Matrix<double> other = sample(pair.draws / 4, [&](std::uint32_t i) {
+      return lumped_l1(b, pair.end_of(lumped, (1U << 25U) + i), one_sided);
     });
     return moments_of(other, false, pair.false_alarm);
   };
@@ -178,12 +163,7 @@ void judge_l1(const Pair& pair, Examination& it) {
 void examine(const Setting& setting, Examination& it) {
   const Pair pair = drawn_pair(setting);
   const Bigrams<double>& b = pair.training.bigrams;
-  it.parameters = {{"N", b.tokens()},
-                   {"T", b.context},
-                   {"eta", pair.step},
-                   {"B", pair.batch},
-                   {"leak", setting.value(leak)},
-                   {"seed", setting.seed}};
+  it.parameters = {{"T", b.context}, {"eta", pair.step}, {"B", pair.batch}, {"seed", pair.seed}};
   it.require("q vanishes off its support", 0 - setting.value(leak),
              fmt::format("a weight {:.3g} off it", setting.value(leak)));
   judge_step(pair, it);

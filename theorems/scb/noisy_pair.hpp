@@ -70,6 +70,17 @@ struct Pair {
            std::sqrt(std::max(0.0, share) / static_cast<double>(batch));
   }
 
+  /// The state of either after the threshold and one step of the l1 stage.
+  template <class Rung>
+  [[nodiscard]] Vector<double> end_of(const Rung& rung, std::uint32_t run) const {
+    Vector<double> x = rung.initial();
+    for (std::uint64_t done = 0; done <= boost_steps; ++done) {
+      Stream stream(seed, run, done);
+      rung.sample_step(x, step, stream, batch);
+    }
+    return x;
+  }
+
   /// Boosting, a threshold that some of the rest survives by chance, and l1 steps.
   [[nodiscard]] popgrad::scb::Schedule schedule(double weight_factor) const {
     const auto steps = static_cast<double>(boost_steps);
