@@ -75,51 +75,6 @@ inline std::vector<Quantity> masses_of(const popgrad::scb::Bigrams<double>& b,
   return sums;
 }
 
-/// In the l1 stage, over all tokens: an entry of V, the sum over the supports, and of the rest the
-/// numbers above and below zero, their sums, the sum of squares.
-struct L1Features {
-  Vector<double> values = Vector<double>::Zero(7);
-  void count(double a) {
-    if (a == 0) return;
-    const Index side = a > 0 ? 0 : 1;
-    values[2 + side] += 1;
-    values[4 + side] += a;
-    values[6] += a * a;
-  }
-};
-inline Vector<double> dense_l1(const popgrad::scb::Bigrams<double>& b, const Vector<double>& x) {
-  L1Features features;
-  const Index n = b.tokens();
-  features.values[0] = x[0];
-  for (Index k = 0; k < n; ++k) {
-    for (Index t = 0; t < b.context; ++t) {
-      const double a = x[n * n + k * b.context + t];
-      if (supported(b, k, t)) {
-        features.values[1] += a;
-      } else {
-        features.count(a);
-      }
-    }
-  }
-  return features.values;
-}
-/// One-sided: zeros have left upwards only.
-inline Vector<double> lumped_l1(const popgrad::scb::Bigrams<double>& b, const Vector<double>& x,
-                                bool one_sided) {
-  L1Features features;
-  features.values[0] = x[0];
-  Index at = b.tokens() * b.tokens();
-  for (Index k = 0; k < b.tokens(); ++k) {
-    features.values[1] += x.segment(at, b.support(k)).sum();
-    at += b.support(k) + 1;  // with noise the common value behind is 0
-    const auto listed = static_cast<Index>(x[at++]);
-    for (const Index end = at + listed; at < end; ++at) {
-      if (x[at] > 0 || !one_sided) features.count(x[at]);
-    }
-  }
-  return features.values;
-}
-
 /// One row a draw.
 inline Matrix<double> sample(std::uint32_t draws,
                              const std::function<Vector<double>(std::uint32_t)>& draw) {

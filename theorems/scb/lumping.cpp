@@ -16,16 +16,12 @@
 //            with a draw of its own; an l1 weight 10 % larger; zeros that leave upwards only
 // Uses       rungs noisy, noisy-lumped
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 
-#include "popgrad/scalar/rational.hpp"
-#include "popgrad/scb/lumped_three_part.hpp"
-#include "popgrad/scb/three_part_descent.hpp"
+#include "popgrad/scb/noisy_descent.hpp"
+#include "theorems/scb/l1_features.hpp"
+#include "theorems/scb/lumped_covariance.hpp"
 #include "theorems/scb/lumped_samples.hpp"
-#include "theorems/scb/noisy_pair.hpp"
 #include "theorems/scb/statements.hpp"
 
 namespace popgrad::theorems::scb {
@@ -33,41 +29,13 @@ namespace {
 
 using namespace popgrad::scb;
 
-// Slips in a lumped step.
-enum class Slip { none, degrees_of_freedom, no_mean, independent_mean };
-
-// Covariance of the support and the mean m of the rest after one step, in units of s^2, against
-// that of normals less their mean over T positions:
-//   support with itself  1 - 1/T
-//   m with itself        1/n - 1/T
-//   two different ones   -1/T
-Truth one_step_covariance(Slip slip) {
-  using T = Rational;
-  const T positions(50), rest(47);
-  // Column j: what the unit draw j does to support and mean; the last draw is rest_sum, N(0, n).
-  Matrix<T> effect(4, 4);
-  for (Index j = 0; j < 4; ++j) {
-    Vector<T> z = Vector<T>::Constant(3, T(0));
-    if (j < 3) z[j] = T(1);
-    if (slip != Slip::no_mean) take_off_mean(z, T(j == 3 ? 1 : 0), positions);
-    effect.col(j) << z, -T(z.sum() / rest);
-  }
-  Vector<T> variance = Vector<T>::Constant(4, T(1));
-  variance[3] = rest;
-  Vector<T> own = variance;
-  own[3] = T(1) / rest;
-  const Matrix<T> shared = Matrix<T>::Constant(4, 4, -T(1) / positions);
-  const Matrix<T> covariance = effect * variance.asDiagonal() * effect.transpose();
-  const Matrix<T> expected = shared + Matrix<T>(own.asDiagonal());
-  return covariance == expected ? Truth::yes : Truth::no;
-}
+enum class Slip { none, degrees_of_freedom, independent_mean };
 
 void derive(Examination& it) {
   it.judge(Identity{.kind = EvidenceKind::exact,
-                    .what = "covariance of support and mean after one step",
-                    .holds = [] { return one_step_covariance(Slip::none); },
-                    .mistakes = {{"no-mean", [] { return one_step_covariance(Slip::no_mean); }}},
-                    .detail = "Q = 3, T = 50, rationals"});
+                    .what = "covariance of support and mean after one step, Q = 3, T = 50",
+                    .holds = [] { return one_step_covariance(true); },
+                    .mistakes = {{"no-mean", [] { return one_step_covariance(false); }}}});
 }
 
 // A lumped step with a slip in it.
@@ -82,11 +50,9 @@ Vector<double> lumped_step(const Pair& pair, const LumpedDescent& rung, const Ve
   for (Index k = 0; k < b.tokens() && slip != Slip::none; ++k) {
     const Index begin = rung.begin_of(k);
     const Index count = b.support(k);
-    const double s = pair.noise(from, k);
-    double& m = y[begin + count];
     double& r = y[begin + count + 1];
-    if (slip == Slip::degrees_of_freedom) r = std::hypot(r, s * stream.normal());
-    if (slip == Slip::independent_mean) m = other[begin + count];
+    if (slip == Slip::independent_mean) y[begin + count] = other[begin + count];
+    if (slip == Slip::degrees_of_freedom) r = std::hypot(r, pair.noise(from, k) * stream.normal());
   }
   return y;
 }
@@ -106,26 +72,23 @@ void judge_step(const Pair& pair, Examination& it) {
     dense.sample_step(end, pair.step, stream, pair.batch);
     return boost_features(b, lump(b, end));
   });
-  const auto steps = [&](Slip slip) {
-    return sample(pair.draws, [&](std::uint32_t i) {
+  const auto predicted = [&](Slip slip) {
+    const Matrix<double> steps = sample(pair.draws, [&](std::uint32_t i) {
       return boost_features(b, lumped_step(pair, lumped, from, 1 + i, slip));
     });
+    return moments_of(steps, true, pair.false_alarm);
   };
-  const auto predicted = [&](Slip slip) { return moments_of(steps(slip), true, pair.false_alarm); };
-  it.judge(
-      Comparison{.kind = EvidenceKind::statistical,
-                 .what = "means and variances after one step",
-                 .measured = moments_of(ends, true, pair.false_alarm),
-                 .predicted = predicted(Slip::none),
-                 .scale = spreads_of(ends, true),
-                 .mistakes = {{"degrees-of-freedom",
-                               [&](const auto&) { return predicted(Slip::degrees_of_freedom); },
-                               {}}},
-                 .detail = fmt::format("{} draws of each", pair.draws)});
+  const auto fewer_removed = [&](const auto&) { return predicted(Slip::degrees_of_freedom); };
+  it.judge(Comparison{.kind = EvidenceKind::statistical,
+                      .what = "means and variances after one step",
+                      .measured = moments_of(ends, true, pair.false_alarm),
+                      .predicted = predicted(Slip::none),
+                      .scale = spreads_of(ends, true),
+                      .mistakes = {{"degrees-of-freedom", fewer_removed, {}}},
+                      .detail = fmt::format("{} draws of each", pair.draws)});
   // The sum over all positions, which every dense step keeps at 1.
   const auto masses = [&](Slip slip) {
-    const Vector<double> y = lumped_step(pair, lumped, from, 1, slip);
-    return masses_of(b, y);
+    return masses_of(b, lumped_step(pair, lumped, from, 1, slip));
   };
   it.judge(Comparison{
       .what = "sum of the attention of a token after a lumped step",
@@ -136,17 +99,9 @@ void judge_step(const Pair& pair, Examination& it) {
 
 // From the start through the threshold and one step of the l1 stage.
 void judge_l1(const Pair& pair, Examination& it) {
-  const Bigrams<double>& b = pair.training.bigrams;
-  const ThreePartDescent dense(pair.leaking, pair.schedule(1), pair.levels);
-  const Matrix<double> ends = sample(pair.draws / 4, [&](std::uint32_t i) {
-    return dense_l1(b, pair.end_of(dense, (1U << 24U) + i));
-  });
+  const Matrix<double> ends = dense_l1_ends(pair);
   const auto predicted = [&](double factor, bool one_sided) {
-    const LumpedThreePart lumped(pair.training, pair.schedule(factor), pair.levels);
-    const Matrix<double> other = sample(pair.draws / 4, [&](std::uint32_t i) {
-      return lumped_l1(b, pair.end_of(lumped, (1U << 25U) + i), one_sided);
-    });
-    return moments_of(other, false, pair.false_alarm);
+    return moments_of(lumped_l1_ends(pair, factor, one_sided), false, pair.false_alarm);
   };
   it.judge(
       Comparison{.kind = EvidenceKind::statistical,
@@ -162,8 +117,7 @@ void judge_l1(const Pair& pair, Examination& it) {
 
 void examine(const Setting& setting, Examination& it) {
   const Pair pair = drawn_pair(setting);
-  const Bigrams<double>& b = pair.training.bigrams;
-  it.parameters = {{"T", b.context}, {"eta", pair.step}, {"B", pair.batch}, {"seed", pair.seed}};
+  it.parameters = {{"T", pair.training.bigrams.context}, {"eta", pair.step}, {"seed", pair.seed}};
   it.require("q vanishes off its support", 0 - setting.value(leak),
              fmt::format("a weight {:.3g} off it", setting.value(leak)));
   judge_step(pair, it);

@@ -42,15 +42,15 @@ constexpr Knob horizon_knob{
     .name = "horizon", .meaning = "the fixed time", .low = 4, .high = 6, .usual = 4};
 constexpr Knob largest_step{.name = "step",
                             .meaning = "learning rate eta, the largest of those compared",
-                            .low = 0.1,
-                            .high = 0.2,
+                            .low = 0.07,
+                            .high = 0.15,
                             .usual = 0.1,
                             .spacing = Spacing::logarithmic};
 constexpr Knob batch_eighth{.name = "batch-eighth",
                             .meaning = "an eighth of the samples in a minibatch, B/8",
-                            .low = 2,
-                            .high = 4,
-                            .usual = 2,
+                            .low = 3,
+                            .high = 6,
+                            .usual = 3,
                             .spacing = Spacing::whole};
 constexpr Knob repetition{.name = "repetition",
                           .meaning = "chance that a step takes the minibatch of the step before",
