@@ -12,10 +12,9 @@
 #include "scb/observables.hpp"
 
 namespace popgrad::scb {
-LumpedDescent::LumpedDescent(Training<double> training, NoiseLevels levels, LumpingMistake mistake)
+LumpedDescent::LumpedDescent(Training<double> training, NoiseLevels levels)
     : training_(std::move(training)),
       levels_(std::move(levels)),
-      mistake_(mistake),
       transition_size_(scb::transition_size(training_.bigrams)),
       context_size_(scb::context_size(training_.bigrams)) {
   if (training_.softmax || !training_.project) {
@@ -103,7 +102,6 @@ void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, I
   const Bigrams<double>& b = training_.bigrams;
   const Index n = b.tokens();
   const Sums now = sums(x);
-  const double share = 1 / static_cast<double>(b.context);
   const NoiseScale scale =
       noise_scale(levels_.shape, batch, now.size, now.square, transition_size_, context_size_);
   const double value_scale = scale.value * levels_.value;
@@ -120,23 +118,16 @@ void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, I
     Vector<double> z(count);
     for (double& value : z) value = stream.normal();
     const double rest_sum = rest > 0 ? std::sqrt(rest) * stream.normal() : 0.0;
-    if (mistake_ != LumpingMistake::no_mean_subtraction) {
-      take_off_mean(z, rest_sum, static_cast<double>(b.context));
-    }
+    take_off_mean(z, rest_sum, static_cast<double>(b.context));
     for (Index i = 0; i < count; ++i) {
       x[begin + i] += eta * slope[begin + i] + s * z[i];
     }
     double& m = x[begin + count];
     double& r = x[begin + count + 1];
-    if (mistake_ == LumpingMistake::independent_mean && rest > 0) {
-      m += eta * slope[begin + count] + s * std::sqrt(1 / rest - share) * stream.normal();
-    } else {
-      m = rest > 0 ? (1 - x.segment(begin, count).sum()) / rest : 0.0;
-    }
+    m = rest > 0 ? (1 - x.segment(begin, count).sum()) / rest : 0.0;
     if (rest >= 2) {
       const double moved = kept * r + s * stream.normal();
-      const double degrees = mistake_ == LumpingMistake::degrees_of_freedom ? rest - 1 : rest - 2;
-      r = std::sqrt(moved * moved + s * s * chi_square(degrees, stream));
+      r = std::sqrt(moved * moved + s * s * chi_square(rest - 2, stream));
     }
   }
   x.head(n * n) += eta * slope.head(n * n);

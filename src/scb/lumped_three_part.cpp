@@ -25,13 +25,11 @@ constexpr double negligible = 1e-12;
 
 }  // namespace
 
-LumpedThreePart::LumpedThreePart(Training<double> training, Schedule schedule, NoiseLevels levels,
-                                 LumpingMistake mistake)
+LumpedThreePart::LumpedThreePart(Training<double> training, Schedule schedule, NoiseLevels levels)
     : training_(training),
       schedule_(schedule),
       levels_(levels),
-      mistake_(mistake),
-      boost_(std::move(training), std::move(levels), mistake),
+      boost_(std::move(training), std::move(levels)),
       transition_size_(scb::transition_size(training_.bigrams)),
       context_size_(scb::context_size(training_.bigrams)),
       goal_(boost_goal(schedule_, transition_size_, context_size_)) {}
@@ -296,7 +294,6 @@ void LumpedThreePart::l1_step(Vector<double>& x, Stream& stream, Index batch) co
     const auto others = static_cast<std::int64_t>(zeros);
     const std::int64_t risen = binomial(others, normal_tail(above), stream);
     for (std::int64_t i = 0; i < risen; ++i) own.listed.push_back(s * excess_over(above, stream));
-    if (mistake_ == LumpingMistake::one_sided) continue;
     const std::int64_t fallen =
         binomial(others - risen, normal_tail(below) / normal_tail(-above), stream);
     for (std::int64_t i = 0; i < fallen; ++i) own.listed.push_back(-s * excess_over(below, stream));

@@ -27,21 +27,19 @@ namespace popgrad::theorems::scb {
 namespace {
 
 using namespace popgrad::scb;
-
 constexpr Knob length{.name = "length",
                       .meaning = "positions T of the context",
                       .low = 1e5,
                       .high = 1e7,
                       .usual = 1e6,
                       .spacing = Spacing::logarithmic};
-constexpr Knob head_start{
-    .name = "head-start",
-    .meaning = "distance of the start from 0, in units of that of the balanced point",
-    .low = 1e-3,
-    .high = 0.9,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "from scratch"};
+constexpr Knob head_start{.name = "head-start",
+                          .meaning = "distance of the start from 0 over that of the balanced point",
+                          .low = 1e-3,
+                          .high = 0.9,
+                          .usual = 0,
+                          .spacing = Spacing::logarithmic,
+                          .breaks = "from scratch"};
 
 Truth rests(const Symbols& s, const Expression& saddle) {
   Matrix<Expression> fields(2, 2);
@@ -111,20 +109,20 @@ void examine(const Setting& setting, Examination& it) {
   // The creep while the flow settles, and what is left of other terms than the growing one.
   const double crept = std::fabs(1 / balanced - 1) * sizes.time_to_settle() / (2 * sizes.positions);
   require_growth(sizes, crept + sizes.leftover(0.5), it);
-  if (!(sizes.time_to(0.5) > 0)) return;  // too short to settle
+  if (!(sizes.time_to(0.5) > 0)) return;
   const Settled here = settled(sizes);
   const Settled longer = settled(sizes.longer(10));
-  const std::vector<double> shares{1.0, 0.1};
-  it.judge(
-      Comparison{.what = "alpha_V where the flow settles",
-                 .measured = {limit_in(shares, std::vector{here.value, longer.value})},
-                 .predicted = {balanced},
-                 .mistakes = {predicts("other-power", std::pow(ratio, 0.275))},
-                 .detail = fmt::format("{:.8g} at T = {:g}", here.value.value(), sizes.positions)});
-  it.judge(Comparison{.what = "T alpha_V'/(1 - alpha_V) there",
-                      .measured = {limit_in(shares, std::vector{here.creep, longer.creep})},
-                      .predicted = {0.5},
-                      .mistakes = {predicts("late-creep", 1 / (1 + ratio))}});
+  it.judge(Comparison{
+      .what = "alpha_V where the flow settles",
+      .measured = {limit_in(std::vector{1.0, 0.1}, std::vector{here.value, longer.value})},
+      .predicted = {balanced},
+      .mistakes = {predicts("other-power", std::pow(ratio, 0.275))},
+      .detail = fmt::format("{:.8g} at T = {:g}", here.value.value(), sizes.positions)});
+  it.judge(Comparison{
+      .what = "T alpha_V'/(1 - alpha_V) there",
+      .measured = {limit_in(std::vector{1.0, 0.1}, std::vector{here.creep, longer.creep})},
+      .predicted = {0.5},
+      .mistakes = {predicts("late-creep", 1 / (1 + ratio))}});
 }
 
 }  // namespace

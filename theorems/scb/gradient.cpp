@@ -24,7 +24,6 @@ namespace popgrad::theorems::scb {
 namespace {
 
 using namespace popgrad::scb;
-
 constexpr Knob positions{.name = "positions",
                          .meaning = "positions T of the context",
                          .low = 5,
@@ -103,16 +102,16 @@ void judge_samples(const Training<double>& training, const Setting& setting, Exa
     const Vector<double> direction = expected(rung, x, slip);
     return std::vector<Quantity>(direction.begin(), direction.end());
   };
-  const Index n = training.bigrams.tokens();
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "mean of sampled directions",
-                      .measured = sampled_means(rung, x, setting),
-                      .predicted = predicted(Slip::none),
-                      .scale = largest_of_part(expected(rung, x, Slip::none), n * n),
-                      .mistakes = {predicts("no-mean-value", predicted(Slip::no_mean_value)),
-                                   predicts("no-query-weight", predicted(Slip::no_query_weight)),
-                                   predicts("larger-values", predicted(Slip::larger_values))},
-                      .places = rung.state_names()});
+  it.judge(
+      Comparison{.kind = EvidenceKind::statistical,
+                 .what = "mean of sampled directions",
+                 .measured = sampled_means(rung, x, setting),
+                 .predicted = predicted(Slip::none),
+                 .scale = largest_of_part(expected(rung, x, Slip::none), training.start.size()),
+                 .mistakes = {predicts("no-mean-value", predicted(Slip::no_mean_value)),
+                              predicts("no-query-weight", predicted(Slip::no_query_weight)),
+                              predicts("larger-values", predicted(Slip::larger_values))},
+                 .places = rung.state_names()});
 }
 
 void examine(const Setting& setting, Examination& it) {

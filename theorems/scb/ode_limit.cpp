@@ -31,7 +31,7 @@ constexpr Knob vocabulary{.name = "tokens",
 constexpr Knob length{.name = "length",
                       .meaning = "positions T of the context",
                       .low = 5,
-                      .high = 20,
+                      .high = 12,
                       .usual = 10,
                       .spacing = Spacing::whole};
 constexpr Knob correlation{.name = "correlation",
@@ -40,18 +40,18 @@ constexpr Knob correlation{.name = "correlation",
                            .high = 1,
                            .usual = 0.8};
 constexpr Knob horizon_knob{
-    .name = "horizon", .meaning = "the fixed time", .low = 2, .high = 4, .usual = 4};
+    .name = "horizon", .meaning = "the fixed time", .low = 4, .high = 6, .usual = 4};
 constexpr Knob largest_step{.name = "step",
                             .meaning = "learning rate eta, the largest of those compared",
-                            .low = 0.05,
-                            .high = 0.2,
+                            .low = 0.07,
+                            .high = 0.15,
                             .usual = 0.1,
                             .spacing = Spacing::logarithmic};
 constexpr Knob batch_eighth{.name = "batch-eighth",
                             .meaning = "an eighth of the samples in a minibatch, B/8",
-                            .low = 1,
-                            .high = 8,
-                            .usual = 2,
+                            .low = 3,
+                            .high = 6,
+                            .usual = 3,
                             .spacing = Spacing::whole};
 constexpr Knob repetition{.name = "repetition",
                           .meaning = "chance that a step takes the minibatch of the step before",

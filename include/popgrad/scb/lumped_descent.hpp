@@ -24,15 +24,6 @@
 
 namespace popgrad::scb {
 
-/// Deliberate mistakes, for the controls of the statement on lumping.
-enum class LumpingMistake {
-  none,
-  degrees_of_freedom,   ///< n - 1 in place of n - 2
-  no_mean_subtraction,  ///< the noise keeps its mean
-  independent_mean,     ///< m has a draw of its own
-  one_sided,            ///< part 2: zeros leave upwards only
-};
-
 /// Normals on the support, whatever their scalar, less the mean over all positions; `rest_sum` is
 /// the sum of the normals of the others, N(0, n).
 template <class T>
@@ -46,8 +37,7 @@ class LumpedDescent final {
   using Scalar = double;
 
   /// Linear attention, projected; throws InputError otherwise.
-  LumpedDescent(Training<double> training, NoiseLevels levels,
-                LumpingMistake mistake = LumpingMistake::none);
+  LumpedDescent(Training<double> training, NoiseLevels levels);
 
   [[nodiscard]] Index dimension() const;
   [[nodiscard]] Vector<double> initial() const;
@@ -72,7 +62,6 @@ class LumpedDescent final {
   [[nodiscard]] Sums sums(const Vector<double>& x) const;
   Training<double> training_;
   NoiseLevels levels_;
-  LumpingMistake mistake_;
   double transition_size_, context_size_;
 };
 

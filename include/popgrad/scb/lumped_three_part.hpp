@@ -41,8 +41,7 @@ class LumpedThreePart final {
   static constexpr bool varying_length = true;
 
   /// Linear attention, projected; throws InputError otherwise.
-  LumpedThreePart(Training<double> training, Schedule schedule, NoiseLevels levels,
-                  LumpingMistake mistake = LumpingMistake::none);
+  LumpedThreePart(Training<double> training, Schedule schedule, NoiseLevels levels);
 
   [[nodiscard]] Index dimension() const { return boost_.dimension() + 2; }
   [[nodiscard]] Vector<double> initial() const;
@@ -84,7 +83,6 @@ class LumpedThreePart final {
   Training<double> training_;
   Schedule schedule_;
   NoiseLevels levels_;
-  LumpingMistake mistake_;
   LumpedDescent boost_;
   double transition_size_, context_size_;
   double goal_;  ///< alpha_A at which part 1 ends

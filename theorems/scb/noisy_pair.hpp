@@ -1,0 +1,128 @@
+#pragma once
+/// Dense and lumped noisy descent of one training, as drawn from knobs or given by a user.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/random.hpp"
+#include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/schedule.hpp"
+#include "theorems/scb/examples.hpp"
+#include "theorems/scb/knobs.hpp"
+
+namespace popgrad::theorems::scb {
+
+inline constexpr Knob length{.name = "length",
+                             .meaning = "positions T of the context",
+                             .low = 20,
+                             .high = 50,
+                             .usual = 40,
+                             .spacing = Spacing::logarithmic};
+inline constexpr Knob step_size{.name = "step-size",
+                                .meaning = "learning rates of both parts",
+                                .low = 0.02,
+                                .high = 0.3,
+                                .usual = 0.2,
+                                .spacing = Spacing::logarithmic};
+inline constexpr Knob batch_size{.name = "batch-size",
+                                 .meaning = "sequences B of a step",
+                                 .low = 4,
+                                 .high = 256,
+                                 .usual = 8,
+                                 .spacing = Spacing::logarithmic};
+inline constexpr Knob l1_weight_knob{.name = "l1-weight",
+                                     .meaning = "weight lambda of the l1 norm over sigma_A/sqrt(B)",
+                                     .low = 0.3,
+                                     .high = 1.5,
+                                     .usual = 1,
+                                     .spacing = Spacing::logarithmic};
+inline constexpr Knob leak{
+    .name = "leak",
+    .meaning = "weight that one token, drawn, gives to a position off the support",
+    .low = 1e-4,
+    .high = 0.9,
+    .usual = 0,
+    .spacing = Spacing::logarithmic,
+    .breaks = "q vanishes off its support"};
+
+inline constexpr std::uint64_t boost_steps = 5;
+
+/// Both descents of one training, the steps that they take, and how many are drawn.
+struct Pair {
+  popgrad::scb::Training<double> training;
+  popgrad::scb::Training<double> leaking;  ///< what the dense descent sees
+  popgrad::scb::NoiseLevels levels;
+  double step = 0;
+  double l1_weight = 0;
+  Index batch = 1;
+  std::uint32_t draws = 0;
+  std::uint64_t seed = 1;
+  double false_alarm = 0;  ///< of each of the four samples
+
+  /// The noise of a step in a position of token k, at V.
+  [[nodiscard]] double noise(const Vector<double>& x, Index k) const {
+    const popgrad::scb::Bigrams<double>& b = training.bigrams;
+    const Matrix<double> v = x.head(b.tokens() * b.tokens()).reshaped(b.tokens(), b.tokens());
+    const double share =
+        popgrad::scb::covariance_product(v, v, b.stationary) / popgrad::scb::transition_size(b);
+    return step * training.attention_rate * levels.attention[k] *
+           std::sqrt(std::max(0.0, share) / static_cast<double>(batch));
+  }
+
+  /// The state of either after the threshold and one step of the l1 stage.
+  template <class Rung>
+  [[nodiscard]] Vector<double> end_of(const Rung& rung, std::uint32_t run) const {
+    Vector<double> x = rung.initial();
+    for (std::uint64_t done = 0; done <= boost_steps; ++done) {
+      Stream stream(seed, run, done);
+      rung.sample_step(x, step, stream, batch);
+    }
+    return x;
+  }
+
+  /// Boosting, a threshold that some of the rest survives by chance, and l1 steps.
+  [[nodiscard]] popgrad::scb::Schedule schedule(double weight_factor) const {
+    const auto steps = static_cast<double>(boost_steps);
+    const double level = levels.attention.maxCoeff() / std::sqrt(static_cast<double>(batch));
+    popgrad::scb::Schedule made;
+    made.boost_until = std::numeric_limits<double>::infinity();
+    made.boost_steps = boost_steps;
+    made.threshold =
+        1 / static_cast<double>(training.bigrams.context) + step * level * std::sqrt(steps);
+    made.l1_step = step;
+    made.l1_weight = weight_factor * l1_weight * level;
+    return made;
+  }
+};
+
+inline Pair drawn_pair(const Setting& setting) {
+  Pair pair;
+  if (setting.instance != nullptr) {
+    pair.training = popgrad::scb::training<double>(*setting.instance, setting.seed);
+  } else {
+    pair.training.bigrams = popgrad::scb::random_bigrams(3, setting.count(length),
+                                                         setting.count(support_knob), setting.seed);
+    pair.training.start =
+        popgrad::scb::transfer_start(pair.training.bigrams, 1.0, 0.8, setting.seed);
+  }
+  const popgrad::scb::Bigrams<double>& b = pair.training.bigrams;
+  pair.leaking = pair.training;
+  if (const double weight = setting.value(leak); weight > 0) {
+    Stream stream(setting.seed, 0, 0);
+    const Index token = stream.index(static_cast<std::uint32_t>(b.tokens()));
+    add_position(pair.leaking.bigrams, token, weight);
+  }
+  pair.levels = popgrad::scb::noise_at_solution(b);
+  pair.step = setting.value(step_size);
+  pair.l1_weight = setting.value(l1_weight_knob);
+  pair.batch = setting.count(batch_size);
+  pair.seed = setting.seed;
+  pair.false_alarm = setting.false_alarm / 4;
+  // Long contexts take as long, with fewer draws.
+  const double most = 3e7 / static_cast<double>(b.tokens() * b.context);
+  pair.draws = std::max(100U, std::min(setting.draws(60'000), static_cast<std::uint32_t>(most)));
+  return pair;
+}
+
+}  // namespace popgrad::theorems::scb
