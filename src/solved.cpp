@@ -11,7 +11,8 @@
 namespace popgrad {
 namespace {
 
-constexpr double looser = 100;  // tolerance of the second solve, in units of the first
+constexpr double looser = 100;     // tolerance of a second solve, in units of the first
+constexpr double less_loose = 30;  // and of a third
 constexpr double relative_to_absolute = 100;
 
 SolveRequest<double> request_to(double end, double tolerance) {
@@ -108,7 +109,7 @@ Solved::Solved(const AnyRung<double>& rung, std::vector<double> times, double to
     : times_(std::move(times)),
       sharp_(solution_at(rung, times_, tolerance)),
       loose_{solution_at(rung, times_, looser * tolerance),
-             solution_at(rung, times_, looser * looser * tolerance)} {}
+             solution_at(rung, times_, less_loose * tolerance)} {}
 
 std::vector<std::string> Solved::places() const {
   std::vector<std::string> texts;

@@ -2,7 +2,7 @@
 /// A rung solved at several tolerances, so that whatever is read off the solution comes with its
 /// solver error.
 ///
-/// Once at the tolerance asked for and twice looser, by 1e2 and by 1e4: the larger difference
+/// Once at the tolerance asked for and twice looser, by 100 and by 30: the larger difference
 /// bounds the error of the sharpest solve as long as errors fall with the tolerance. Cost: three
 /// solves, of which the looser ones take fewer steps.
 
