@@ -1,10 +1,7 @@
 #pragma once
 /// Knobs that several statements on sparse contextual bigrams share.
 
-#include <algorithm>
-
 #include "popgrad/statement.hpp"
-#include "popgrad/statistics.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -45,12 +42,6 @@ inline constexpr Knob short_context{
 /// The length that `short_context` asks for; `otherwise` where it asks for none.
 inline double length_at(double shortness, double growth, double otherwise) {
   return shortness > 0 ? 1 / (shortness * growth) : otherwise;
-}
-
-/// By how much a 95 % interval is widened so that a search raises no more false alarms than it may.
-inline double widening(const Setting& setting) {
-  if (!setting.only_what_varies || setting.slack > 0) return 1;
-  return std::max(1.0, two_sided_normal_bound(setting.false_alarm, 1) / normal_quantile(0.975));
 }
 
 }  // namespace popgrad::theorems::scb

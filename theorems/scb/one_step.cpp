@@ -32,6 +32,15 @@ double scale_for(const Bigrams<double>& b, const NoiseLevels& levels, double lev
   return high;
 }
 
+Quantity found_probability(const Bigrams<double>& b, const NoiseLevels& levels, double scale) {
+  Quantity found = std::exp(log_found(b, levels, scale));
+  const double exact = scale / std::sqrt(1 - 1 / static_cast<double>(b.context));
+  found.add(ErrorPart::next_order(std::exp(log_found(b, levels, exact)) - found.value()));
+  const double lost = normal_share(-scale / levels.attention.maxCoeff());
+  found.add(ErrorPart::next_order(std::pow(1 - found.value(), 2) * lost));
+  return found;
+}
+
 Quantity found_share(const Training<double>& training, const NoiseLevels& levels, double pull,
                      Index batch, std::uint32_t first_run, const Setting& setting) {
   const Bigrams<double>& b = training.bigrams;

@@ -11,6 +11,10 @@ namespace popgrad::theorems::scb {
 ///   sum_k (T - Q_k) ln Phi(z_k) + sum_t ln Phi((2 q^k_t/q_min - 1) z_k),  z_k = scale/sigma_{A,k}.
 double log_found(const popgrad::scb::Bigrams<double>& bigrams,
                  const popgrad::scb::NoiseLevels& levels, double scale);
+/// The probability, with what it leaves out: the mean over t that is taken off makes variances
+/// smaller by 1/T; and a position gained for one lost is not noticed by found_share.
+Quantity found_probability(const popgrad::scb::Bigrams<double>& bigrams,
+                           const popgrad::scb::NoiseLevels& levels, double scale);
 /// The scale at which the probability is `level`, by bisection.
 double scale_for(const popgrad::scb::Bigrams<double>& bigrams,
                  const popgrad::scb::NoiseLevels& levels, double level);

@@ -20,7 +20,6 @@
 #include <utility>
 
 #include "popgrad/scb/geometry.hpp"
-#include "theorems/scb/branching.hpp"
 #include "theorems/scb/examples.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/one_step.hpp"
@@ -31,7 +30,7 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr double longer = 1e4;
+constexpr double longer = 1e4;  // times
 
 constexpr Knob vocabulary{.name = "tokens",
                           .meaning = "tokens N of the vocabulary",
@@ -107,17 +106,9 @@ void examine(const Setting& setting, Examination& it) {
     const Index batch = std::llround(std::ceil(wanted * wanted));
     const double scale = per_root * std::sqrt(static_cast<double>(batch));
     const auto chance = [&](double own) { return std::exp(log_found(b, levels, own)); };
-    Quantity predicted = chance(scale);
-    // Taking off the mean over t makes variances smaller by 1/T; a position gained for one lost
-    // is not noticed.
-    const double exact = scale / std::sqrt(1 - 1 / static_cast<double>(b.context));
-    const double exchanged =
-        std::pow(1 - predicted.value(), 2) * normal_share(-scale / levels.attention.maxCoeff());
-    predicted.add(ErrorPart::next_order(chance(exact) - predicted.value()));
-    predicted.add(ErrorPart::next_order(exchanged));
     shares.measured.push_back(
         found_share(training, levels, pull, batch, ratio > 1 ? 1U << 20U : 0, setting));
-    shares.predicted.push_back(predicted);
+    shares.predicted.push_back(found_probability(b, levels, scale));
     shares.places.push_back(fmt::format("T = {}, B = {}", b.context, batch));
     weaker.emplace_back(chance(scale * std::pow(std::fabs(rho), -0.1)));
     unscaled.emplace_back(chance(scale * size));

@@ -1,0 +1,81 @@
+#include "theorems/scb/plain_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/ensemble.hpp"
+#include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/lumped_three_part.hpp"
+#include "popgrad/walk.hpp"
+
+namespace popgrad::theorems::scb {
+
+using namespace popgrad::scb;
+
+std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedule& schedule,
+                                        double step, std::vector<std::uint64_t> saves,
+                                        const Setting& setting) {
+  const AnyRung<double> rung = forget_type(LumpedThreePart(setup.training, schedule, setup.levels));
+  WalkRequest request;
+  request.step_size = step;
+  request.steps = saves.back();
+  request.save_steps = std::move(saves);
+  request.batch = setup.batch;
+  request.runs = std::max(4U, setting.draws(24));
+  request.seed = setting.seed;
+  request.jobs = setting.jobs;
+  request.keep_states = true;
+  return walk(rung, rung.initial, request);
+}
+
+std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs, std::size_t save) {
+  std::vector<double> worse;
+  for (const Trajectory<double>& run : runs) {
+    worse.push_back(run.rows.size() > save ? std::max(run.rows[save][6] / run.rows[0][6],
+                                                      run.rows[save][7] / run.rows[0][7])
+                                           : std::numeric_limits<double>::max());
+  }
+  return worse;
+}
+
+Quantity share_nearer(const std::vector<double>& first, const std::vector<double>& second,
+                      const Setting& setting) {
+  std::uint32_t nearer = 0;
+  for (std::size_t r = 0; r < first.size(); ++r) nearer += first[r] < second[r] ? 1U : 0U;
+  return success_probability(nearer, static_cast<std::uint32_t>(first.size()), setting.false_alarm);
+}
+
+double sustained_noise(const NoisyTraining& setup, double step) {
+  const Bigrams<double>& b = setup.training.bigrams;
+  const Vector<double> squares = setup.levels.attention.array().square().matrix();
+  return step * static_cast<double>(b.context) * b.stationary.dot(squares) /
+         (2 * transition_size(b) * static_cast<double>(setup.batch));
+}
+
+Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
+                        double step, std::size_t save, const Setting& setting) {
+  const Bigrams<double>& b = setup.training.bigrams;
+  const Index n = b.tokens();
+  Matrix<double> ratios = Matrix<double>::Zero(std::ssize(runs), 1);
+  Index r = 0;
+  for (const Trajectory<double>& run : runs) {
+    if (run.states.size() <= save) return std::numeric_limits<double>::quiet_NaN();
+    const Vector<double>& x = run.states[save];
+    const Matrix<double> v = x.head(n * n).reshaped(n, n);
+    const double damping = 2 - step * covariance_product(v, v, b.stationary);
+    Index at = n * n;
+    for (Index k = 0; k < n; ++k) {
+      at += b.support(k) + 1;
+      const double sustained = step * static_cast<double>(b.context - b.support(k) - 1) *
+                               std::pow(setup.levels.attention[k], 2) /
+                               (transition_size(b) * static_cast<double>(setup.batch) * damping);
+      ratios(r, 0) += b.stationary[k] * x[at] * x[at] / sustained;
+      ++at;
+    }
+    ++r;
+  }
+  return sample_moments(ratios, setting.false_alarm).mean.front();
+}
+
+}  // namespace popgrad::theorems::scb

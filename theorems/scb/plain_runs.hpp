@@ -1,0 +1,38 @@
+#pragma once
+/// Runs of plain SGD and of the three-part algorithm with the same noise, and how near they come.
+
+#include "popgrad/scb/noise.hpp"
+#include "popgrad/scb/schedule.hpp"
+#include "popgrad/statement.hpp"
+#include "popgrad/trajectory.hpp"
+
+namespace popgrad::theorems::scb {
+
+struct NoisyTraining {
+  popgrad::scb::Training<double> training;
+  popgrad::scb::NoiseLevels levels;  ///< multiplicative
+  Index batch = 1;
+};
+
+/// Runs of the rung noisy-lumped, three-part (plain as long as part 1 does not end).
+std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup,
+                                        const popgrad::scb::Schedule& schedule, double step,
+                                        std::vector<std::uint64_t> saves, const Setting& setting);
+
+/// The larger of the two normalised distances at a save point, each over its start; a run that has
+/// diverged is as far as can be.
+std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs, std::size_t save);
+
+/// Share of runs of which the first is the smaller.
+Quantity share_nearer(const std::vector<double>& first, const std::vector<double>& second,
+                      const Setting& setting);
+
+/// What noise sustains in A for eta <V,V> small and T large, mean over tokens.
+double sustained_noise(const NoisyTraining& setup, double step);
+/// Mean over runs and tokens of |a^k off the support, less its mean|^2 in part 1, over what noise
+/// sustains,
+///   eta (T - Q_k - 1) sigma_{A,k}^2/(K_P B (2 - eta <V,V>)).
+Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
+                        double step, std::size_t save, const Setting& setting);
+
+}  // namespace popgrad::theorems::scb
