@@ -249,7 +249,6 @@ class Search {
     const double share = std::numbers::pi * static_cast<double>(index + 1);
     setting.false_alarm = request_.false_alarm * 6 / (share * share);
     setting.chosen = point;
-    setting.only_what_varies = request_.control.empty() && index > 0;
     setting.effort = Effort::search;
     setting.with_controls = false;
     try {

@@ -64,8 +64,6 @@ class Turning {
     setting.jobs = request_.jobs;
     setting.chosen = instance.point;
     setting.chosen.insert_or_assign(std::string(result_.knob.name), value);
-    setting.only_what_varies = true;
-    setting.slack = request_.slack;
     setting.effort = Effort::search;
     setting.with_controls = false;
     Outcome outcome;

@@ -70,7 +70,6 @@ std::uint32_t Setting::draws(std::uint32_t usual) const {
 }
 
 Examination examine(const Statement& statement, const Setting& setting, std::string_view control) {
-  if (!statement.examine) return statement.examine_variant(setting, control);
   Examination found;
   found.with_controls = setting.with_controls || !control.empty();
   statement.examine(setting, found);
@@ -117,24 +116,17 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
     return finding;
   }
   try {
-    if (!statement.examine) {
-      finding.examination = statement.examine_variant(setting, {});
-      for (const Control& control : statement.controls) {
-        finding.controls.emplace_back(control, statement.examine_variant(setting, control.name));
+    finding.examination = derived != nullptr ? *derived : derive(statement);
+    finding.examination.with_controls = setting.with_controls;
+    statement.examine(setting, finding.examination);
+    complete_hypotheses(statement, finding.examination);
+    for (const Control& control : statement.controls) {
+      Examination against;
+      against.parameters = finding.examination.parameters;
+      for (const ControlEvidence& own : finding.examination.controls) {
+        if (own.control == control.name) against.evidence = own.evidence;
       }
-    } else {
-      finding.examination = derived != nullptr ? *derived : derive(statement);
-      finding.examination.with_controls = setting.with_controls;
-      statement.examine(setting, finding.examination);
-      complete_hypotheses(statement, finding.examination);
-      for (const Control& control : statement.controls) {
-        Examination against;
-        against.parameters = finding.examination.parameters;
-        for (const ControlEvidence& own : finding.examination.controls) {
-          if (own.control == control.name) against.evidence = own.evidence;
-        }
-        finding.controls.emplace_back(control, std::move(against));
-      }
+      finding.controls.emplace_back(control, std::move(against));
     }
     finding.verdict = finding.examination.verdict();
   } catch (const std::invalid_argument&) {

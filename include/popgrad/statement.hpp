@@ -37,11 +37,6 @@ struct Setting {
   /// The user's instance, checked by name against the rung that the statement reads; nullptr: the
   /// knobs and the seed make one.
   const Parameters* instance = nullptr;
-  /// Leave out evidence that is the same whatever the knobs and the seed.
-  bool only_what_varies = false;
-  /// What an equality may be off by, relative, where a broken hypothesis is examined; 0: the bound
-  /// of the statement.
-  double slack = 0;
 
   [[nodiscard]] double value(const Knob& knob) const;
   /// Of a knob of whole numbers.
@@ -49,8 +44,6 @@ struct Setting {
   /// Draws of an ensemble that has `usual` of them: a quarter in a search, ten times as many with
   /// full effort.
   [[nodiscard]] std::uint32_t draws(std::uint32_t usual) const;
-  /// The bound of an equality: `bound`, or the slack where that is larger.
-  [[nodiscard]] double allow(double bound) const { return slack > bound ? slack : bound; }
 };
 
 struct Control {
@@ -87,8 +80,6 @@ struct Statement {
   std::function<void(Examination&)> derive = {};
   /// Measures on one instance and judges.
   std::function<void(const Setting&, Examination&)> examine = {};
-  /// `variant` is empty for the claim, or the name of a control.
-  std::function<Examination(const Setting&, std::string_view variant)> examine_variant = {};
 };
 
 /// The examination of one instance; for a control, with its evidence in place of the claim's.

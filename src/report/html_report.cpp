@@ -192,14 +192,16 @@ std::string regimes_section(const std::vector<ReportRegimes>& all) {
 
 std::string errata_section() {
   std::string text =
-      "<h2 id=\"errata\">Errata</h2>\n<p>Where a paper and the algebra disagree, with what was computed "
+      "<h2 id=\"errata\">Errata</h2>\n<p>Where a paper and the algebra disagree, with what was "
+      "computed "
       "to show it. An error is false as printed; what does not transfer is true in its setting and "
       "false in one where it is commonly used; a figure whose inputs are not given could not be "
       "reproduced.</p>\n";
   for (const Erratum& erratum : errata()) {
     text += fmt::format(
         "<details><summary><code>{}</code> ({}) &mdash; {}</summary>\n<dl><dt>Place</dt><dd>{}; "
-        "{}</dd><dt>The paper</dt><dd>{}</dd><dt>Found</dt><dd>{}</dd><dt>See</dt><dd><a href=\"#s-{}\"><code>{}</code></a></dd>"
+        "{}</dd><dt>The paper</dt><dd>{}</dd><dt>Found</dt><dd>{}</dd><dt>See</dt><dd><a "
+        "href=\"#s-{}\"><code>{}</code></a></dd>"
         "</dl>\n<ul>\n",
         html_text(erratum.name), name_of(erratum.kind), html_text(erratum.algebra_says),
         html_text(erratum.place), html_text(erratum.known), html_text(erratum.paper_says),

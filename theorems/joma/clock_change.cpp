@@ -31,29 +31,13 @@ using namespace popgrad::joma;
 
 constexpr double tolerance = 1e-12;
 
-constexpr Knob size{.name = "size",
-                    .meaning = "size of mu and Delta, in units of the usual one",
-                    .low = 0.3,
-                    .high = 1.2,
-                    .usual = 1,
-                    .spacing = Spacing::logarithmic};
-constexpr Knob start{.name = "start",
-                     .meaning = "v(0) of all tokens, in units of the smallest |mu|",
-                     .low = 0,
-                     .high = 0.9,
-                     .usual = 0.05};
-constexpr Knob units{.name = "units",
-                     .meaning = "hidden units K",
-                     .low = 1,
-                     .high = 2,
-                     .usual = 1,
-                     .spacing = Spacing::whole};
-constexpr Knob phi{.name = "phi",
-                   .meaning = "0: linear phi, Delta given; 1: nonlinear phi, mu given",
-                   .low = 0,
-                   .high = 1,
-                   .usual = 1,
-                   .spacing = Spacing::whole};
+constexpr Knob size =
+    logarithmic_knob("size", "size of mu and Delta, in units of the usual one", 0.3, 1.2, 1);
+constexpr Knob start =
+    linear_knob("start", "v(0) of all tokens, in units of the smallest |mu|", 0, 0.9, 0.05);
+constexpr Knob units = whole_knob("units", "hidden units K", 1, 2, 1);
+constexpr Knob phi =
+    whole_knob("phi", "0: linear phi, Delta given; 1: nonlinear phi, mu given", 0, 1, 1);
 
 // mu or Delta of sizes in [1, 2.5] and of either sign.
 ReducedInstance<double> drawn_instance(const Setting& setting) {

@@ -12,44 +12,19 @@ namespace {
 
 using popgrad::joma::GaussianMixture;
 
-constexpr Knob noise{.name = "noise",
-                     .meaning = "deviation sigma of the noise, in units of the centres",
-                     .low = 0.4,
-                     .high = 4,
-                     .usual = 0.7,
-                     .spacing = Spacing::logarithmic};
-constexpr Knob dimension{.name = "dimension",
-                         .meaning = "dimension of x",
-                         .low = 2,
-                         .high = 8,
-                         .usual = 3,
-                         .spacing = Spacing::whole};
-constexpr Knob classes{.name = "classes",
-                       .meaning = "centres of the mixture",
-                       .low = 2,
-                       .high = 6,
-                       .usual = 2,
-                       .spacing = Spacing::whole};
-constexpr Knob length{.name = "length",
-                      .meaning = "|w|",
-                      .low = 0.01,
-                      .high = 100,
-                      .usual = 1,
-                      .spacing = Spacing::logarithmic};
-constexpr Knob anisotropy{.name = "anisotropy",
-                          .meaning = "deviation of the logarithms of the noise's principal axes",
-                          .low = 1e-3,
-                          .high = 2,
-                          .usual = 0,
-                          .spacing = Spacing::logarithmic,
-                          .breaks = "rotation invariant noise"};
-constexpr Knob feedback{.name = "feedback",
-                        .meaning = "slope of g_c in the noise, relative and per deviation of it",
-                        .low = 1e-3,
-                        .high = 3,
-                        .usual = 0,
-                        .spacing = Spacing::logarithmic,
-                        .breaks = "g_c constant"};
+constexpr Knob noise =
+    logarithmic_knob("noise", "deviation sigma of the noise, in units of the centres", 0.4, 4, 0.7);
+constexpr Knob dimension = whole_knob("dimension", "dimension of x", 2, 8, 3);
+constexpr Knob classes = whole_knob("classes", "centres of the mixture", 2, 6, 2);
+constexpr Knob length = logarithmic_knob("length", "|w|", 0.01, 100, 1);
+constexpr Knob anisotropy =
+    logarithmic_knob("anisotropy", "deviation of the logarithms of the noise's principal axes",
+                     1e-3, 2, 0)
+        .breaking("rotation invariant noise");
+constexpr Knob feedback =
+    logarithmic_knob("feedback", "slope of g_c in the noise, relative and per deviation of it",
+                     1e-3, 3, 0)
+        .breaking("g_c constant");
 
 }  // namespace
 

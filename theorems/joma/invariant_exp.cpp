@@ -22,12 +22,8 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob start{.name = "start",
-                     .meaning = "size of the start, in units of that of the authors",
-                     .low = 1,
-                     .high = 100,
-                     .usual = 1,
-                     .spacing = Spacing::logarithmic};
+constexpr Knob start =
+    logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 1);
 
 // z - (1/2 T^power) sum_k v_k^2 for 2 tokens, 2 units, 2 samples.
 Truth conserved_with(int power, bool normalised) {

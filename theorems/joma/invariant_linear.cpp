@@ -23,12 +23,8 @@ namespace {
 using namespace popgrad::joma;
 
 // From z of order 0.01 linear attention hardly moves.
-constexpr Knob start{.name = "start",
-                     .meaning = "size of the start, in units of that of the authors",
-                     .low = 1,
-                     .high = 100,
-                     .usual = 50,
-                     .spacing = Spacing::logarithmic};
+constexpr Knob start =
+    logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 50);
 
 // z^2 - factor sum_k v_k^2 for 2 tokens, 2 units, 2 samples.
 Truth conserved_with(const Expression& factor, bool normalised) {

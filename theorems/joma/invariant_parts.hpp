@@ -26,44 +26,19 @@ SymbolicTraining symbolic_training(popgrad::joma::Attention attention, Index tok
 /// Does every entry have the rate 0 along the field?
 Truth is_conserved(const SymbolicTraining& training, const Vector<Expression>& entries);
 
-inline constexpr Knob attention_temperature{.name = "temperature",
-                                            .meaning = "temperature T of the attention",
-                                            .low = 0.25,
-                                            .high = 4,
-                                            .usual = 0.5,
-                                            .spacing = Spacing::logarithmic};
-inline constexpr Knob hidden_units{.name = "units",
-                                   .meaning = "hidden units K under the output layer",
-                                   .low = 1,
-                                   .high = 30,
-                                   .usual = 20,
-                                   .spacing = Spacing::whole};
-inline constexpr Knob law{.name = "law",
-                          .meaning = "token law of the authors: 0 Gaussian, 1 uniform",
-                          .low = 0,
-                          .high = 1,
-                          .usual = 0,
-                          .spacing = Spacing::whole};
-inline constexpr Knob activation{.name = "activation",
-                                 .meaning = "phi: 0 linear, 1 GELU",
-                                 .low = 0,
-                                 .high = 1,
-                                 .usual = 1,
-                                 .spacing = Spacing::whole};
-inline constexpr Knob overlap{.name = "overlap",
-                              .meaning = "root mean square cosine between embeddings",
-                              .low = 1e-4,
-                              .high = 0.5,
-                              .usual = 0,
-                              .spacing = Spacing::logarithmic,
-                              .breaks = "orthonormal embeddings"};
-inline constexpr Knob normalisation{.name = "normalisation",
-                                    .meaning = "share s of |f| in f / (1 - s + s |f|)",
-                                    .low = 1e-4,
-                                    .high = 1,
-                                    .usual = 0,
-                                    .spacing = Spacing::logarithmic,
-                                    .breaks = "f is not l2-normalised"};
+inline constexpr Knob attention_temperature =
+    logarithmic_knob("temperature", "temperature T of the attention", 0.25, 4, 0.5);
+inline constexpr Knob hidden_units =
+    whole_knob("units", "hidden units K under the output layer", 1, 30, 20);
+inline constexpr Knob law =
+    whole_knob("law", "token law of the authors: 0 Gaussian, 1 uniform", 0, 1, 0);
+inline constexpr Knob activation = whole_knob("activation", "phi: 0 linear, 1 GELU", 0, 1, 1);
+inline constexpr Knob overlap =
+    logarithmic_knob("overlap", "root mean square cosine between embeddings", 1e-4, 0.5, 0)
+        .breaking("orthonormal embeddings");
+inline constexpr Knob normalisation =
+    logarithmic_knob("normalisation", "share s of |f| in f / (1 - s + s |f|)", 1e-4, 1, 0)
+        .breaking("f is not l2-normalised");
 
 /// The user's file, or the authors' instance with the knobs above; weights and logits of the latter
 /// begin at `enlarged` times the authors'.

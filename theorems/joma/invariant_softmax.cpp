@@ -31,12 +31,8 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob start{.name = "start",
-                     .meaning = "size of the start, in units of that of the authors",
-                     .low = 1,
-                     .high = 100,
-                     .usual = 10,
-                     .spacing = Spacing::logarithmic};
+constexpr Knob start =
+    logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 10);
 
 SoftmaxTerms<Expression> terms_of(const SymbolicTraining& s) {
   return softmax_terms<Expression>(s.b, s.weight, s.pulled, s.v.transpose() * s.b);

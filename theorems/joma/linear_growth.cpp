@@ -33,43 +33,18 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob largest{.name = "largest",
-                       .meaning = "|Delta| of the salient tokens",
-                       .low = 0.1,
-                       .high = 10,
-                       .usual = 2,
-                       .spacing = Spacing::logarithmic};
-constexpr Knob runner_up{.name = "runner-up",
-                         .meaning = "|Delta| of the next token, in units of the largest",
-                         .low = 0.1,
-                         .high = 0.95,
-                         .usual = 0.75};
-constexpr Knob ties{.name = "ties",
-                    .meaning = "tokens m that share the largest |Delta|",
-                    .low = 1,
-                    .high = 3,
-                    .usual = 1,
-                    .spacing = Spacing::whole};
-constexpr Knob others{.name = "others",
-                      .meaning = "tokens beside those",
-                      .low = 1,
-                      .high = 8,
-                      .usual = 3,
-                      .spacing = Spacing::whole};
-constexpr Knob start{.name = "start",
-                     .meaning = "deviation of v(0), in units of sqrt tau",
-                     .low = 1e-4,
-                     .high = 1,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "v(0) = 0"};
-constexpr Knob second_unit{.name = "second-unit",
-                           .meaning = "deviation of Delta of a second unit, over the largest",
-                           .low = 1e-3,
-                           .high = 3,
-                           .usual = 0,
-                           .spacing = Spacing::logarithmic,
-                           .breaks = "one hidden unit"};
+constexpr Knob largest = logarithmic_knob("largest", "|Delta| of the salient tokens", 0.1, 10, 2);
+constexpr Knob runner_up =
+    linear_knob("runner-up", "|Delta| of the next token, in units of the largest", 0.1, 0.95, 0.75);
+constexpr Knob ties = whole_knob("ties", "tokens m that share the largest |Delta|", 1, 3, 1);
+constexpr Knob others = whole_knob("others", "tokens beside those", 1, 8, 3);
+constexpr Knob start =
+    logarithmic_knob("start", "deviation of v(0), in units of sqrt tau", 1e-4, 1, 0)
+        .breaking("v(0) = 0");
+constexpr Knob second_unit =
+    logarithmic_knob("second-unit", "deviation of Delta of a second unit, over the largest", 1e-3,
+                     3, 0)
+        .breaking("one hidden unit");
 
 // Signs are drawn, and the sizes of the tokens after the runner-up.
 ReducedInstance<double> drawn_instance(const Setting& setting) {

@@ -22,43 +22,21 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob temperature{.name = "temperature",
-                           .meaning = "temperature T of the attention",
-                           .low = 0.7,
-                           .high = 4,
-                           .usual = 1,
-                           .spacing = Spacing::logarithmic};
-constexpr Knob start_size{.name = "start",
-                          .meaning = "size of the start, in units of the usual one",
-                          .low = 0.3,
-                          .high = 2,
-                          .usual = 1,
-                          .spacing = Spacing::logarithmic};
-constexpr Knob first_class{.name = "first-class",
-                           .meaning = "probability of the first class",
-                           .low = 0.3,
-                           .high = 0.7,
-                           .usual = 0.6};
-constexpr Knob batch_eighth{.name = "batch-eighth",
-                            .meaning = "an eighth of the samples in a minibatch, B/8",
-                            .low = 1,
-                            .high = 8,
-                            .usual = 2,
-                            .spacing = Spacing::whole};
-constexpr Knob largest_step{.name = "step",
-                            .meaning = "learning rate eta, the largest of those compared",
-                            .low = 0.25,
-                            .high = 30,
-                            .usual = 0.2,
-                            .spacing = Spacing::logarithmic,
-                            .breaks = "small steps"};
-constexpr Knob repetition{.name = "repetition",
-                          .meaning = "chance that a step takes the minibatch of the step before",
-                          .low = 1e-3,
-                          .high = 0.9,
-                          .usual = 0,
-                          .spacing = Spacing::logarithmic,
-                          .breaks = "independent minibatches"};
+constexpr Knob temperature =
+    logarithmic_knob("temperature", "temperature T of the attention", 0.7, 4, 1);
+constexpr Knob start_size =
+    logarithmic_knob("start", "size of the start, in units of the usual one", 0.3, 2, 1);
+constexpr Knob first_class =
+    linear_knob("first-class", "probability of the first class", 0.3, 0.7, 0.6);
+constexpr Knob batch_eighth =
+    whole_knob("batch-eighth", "an eighth of the samples in a minibatch, B/8", 1, 8, 2);
+constexpr Knob largest_step =
+    logarithmic_knob("step", "learning rate eta, the largest of those compared", 0.25, 30, 0.2)
+        .breaking("small steps");
+constexpr Knob repetition =
+    logarithmic_knob("repetition", "chance that a step takes the minibatch of the step before",
+                     1e-3, 0.9, 0)
+        .breaking("independent minibatches");
 
 // Three tokens, two classes of unequal weight, a start of order 1 so that curvature counts.
 ClassInstance<double> small_instance(const Setting& setting) {

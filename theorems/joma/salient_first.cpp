@@ -30,23 +30,11 @@ using namespace popgrad::joma;
 
 constexpr double late = 30;  // least ln(delta(0)/delta) where limits are read
 
-constexpr Knob exponent_gap{.name = "gap",
-                            .meaning = "(|mu_j|^2 - |mu_k|^2)/tau of the salient and the other",
-                            .low = 0.1,
-                            .high = 2,
-                            .usual = 2,
-                            .spacing = Spacing::logarithmic};
-constexpr Knob weak{.name = "weak",
-                    .meaning = "|mu_k| of the weaker token",
-                    .low = 0.3,
-                    .high = 3,
-                    .usual = 1.5,
-                    .spacing = Spacing::logarithmic};
-constexpr Knob start{.name = "start",
-                     .meaning = "largest v_lk(0), in units of mu_lk; beyond 1: the other side",
-                     .low = -0.5,
-                     .high = 1.5,
-                     .usual = 0.5};
+constexpr Knob exponent_gap =
+    logarithmic_knob("gap", "(|mu_j|^2 - |mu_k|^2)/tau of the salient and the other", 0.1, 2, 2);
+constexpr Knob weak = logarithmic_knob("weak", "|mu_k| of the weaker token", 0.3, 3, 1.5);
+constexpr Knob start = linear_knob(
+    "start", "largest v_lk(0), in units of mu_lk; beyond 1: the other side", -0.5, 1.5, 0.5);
 
 ReducedInstance<double> pair_instance(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_instances, 7);

@@ -6,31 +6,16 @@
 namespace popgrad::theorems::joma {
 namespace {
 
-constexpr Knob dominant{.name = "dominant",
-                        .meaning = "size of the dominant token of Mu",
-                        .low = 1,
-                        .high = 3,
-                        .usual = 3,
-                        .spacing = Spacing::logarithmic};
-constexpr Knob weakest{.name = "weakest",
-                       .meaning = "size of the weakest token, in units of the dominant one",
-                       .low = 0.05,
-                       .high = 0.95,
-                       .usual = 0.5};
-constexpr Knob start{.name = "start",
-                     .meaning = "deviation of V(0), in units of the dominant token",
-                     .low = 1e-9,
-                     .high = 0.3,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "V(0) = 0"};
-constexpr Knob mixing{.name = "mixing",
-                      .meaning = "deviation of Mu off the diagonal, in units of a row's size",
-                      .low = 1e-3,
-                      .high = 10,
-                      .usual = 0,
-                      .spacing = Spacing::logarithmic,
-                      .breaks = "rows of Mu orthogonal"};
+constexpr Knob dominant = logarithmic_knob("dominant", "size of the dominant token of Mu", 1, 3, 3);
+constexpr Knob weakest = linear_knob(
+    "weakest", "size of the weakest token, in units of the dominant one", 0.05, 0.95, 0.5);
+constexpr Knob start =
+    logarithmic_knob("start", "deviation of V(0), in units of the dominant token", 1e-9, 0.3, 0)
+        .breaking("V(0) = 0");
+constexpr Knob mixing =
+    logarithmic_knob("mixing", "deviation of Mu off the diagonal, in units of a row's size", 1e-3,
+                     10, 0)
+        .breaking("rows of Mu orthogonal");
 
 }  // namespace
 

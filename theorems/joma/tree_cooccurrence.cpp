@@ -24,15 +24,11 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob rho{
-    .name = "rho", .meaning = "correlation across an edge", .low = -1, .high = 1, .usual = 0.8};
-constexpr Knob copying{.name = "copying",
-                       .meaning = "chance that two layer-1 variables are copies of each other",
-                       .low = 1e-4,
-                       .high = 1,
-                       .usual = 0,
-                       .spacing = Spacing::logarithmic,
-                       .breaks = "layer-1 variables independent given the label"};
+constexpr Knob rho = linear_knob("rho", "correlation across an edge", -1, 1, 0.8);
+constexpr Knob copying =
+    logarithmic_knob("copying", "chance that two layer-1 variables are copies of each other", 1e-4,
+                     1, 0)
+        .breaking("layer-1 variables independent given the label");
 
 constexpr TreeMistake edges{.edges_missed = 1};
 constexpr TreeMistake bias{.edges_added = 1};

@@ -7,48 +7,21 @@
 
 namespace popgrad::theorems::joma {
 
-inline constexpr Knob tree_depth{.name = "depth",
-                                 .meaning = "layers L below the label",
-                                 .low = 2,
-                                 .high = 6,
-                                 .usual = 4,
-                                 .spacing = Spacing::whole};
-inline constexpr Knob label_count{.name = "labels",
-                                  .meaning = "values of the label",
-                                  .low = 1,
-                                  .high = 6,
-                                  .usual = 3,
-                                  .spacing = Spacing::whole};
-inline constexpr Knob polarity{.name = "polarity",
-                               .meaning = "largest |rho_0c|, the correlation with the label",
-                               .low = 0.2,
-                               .high = 1,
-                               .usual = 0.9};
+inline constexpr Knob tree_depth = whole_knob("depth", "layers L below the label", 2, 6, 4);
+inline constexpr Knob label_count = whole_knob("labels", "values of the label", 1, 6, 3);
+inline constexpr Knob polarity =
+    linear_knob("polarity", "largest |rho_0c|, the correlation with the label", 0.2, 1, 0.9);
 
-inline constexpr Knob edge{
-    .name = "rho", .meaning = "correlation across an edge", .low = 0.1, .high = 0.95, .usual = 0.8};
-inline constexpr Knob tree_scale{
-    .name = "scale",
-    .meaning = "kappa: mu of a token that always occurs with the query",
-    .low = 0.5,
-    .high = 5,
-    .usual = 3,
-    .spacing = Spacing::logarithmic};
-inline constexpr Knob tree_start{.name = "start",
-                                 .meaning = "deviation of v(0), in units of kappa",
-                                 .low = 1e-4,
-                                 .high = 1,
-                                 .usual = 0,
-                                 .spacing = Spacing::logarithmic,
-                                 .breaks = "v(0) = 0"};
-inline constexpr Knob tree_noise{
-    .name = "noise",
-    .meaning = "relative deviation of mu_l from kappa P[y_l = 1 | y_m = 1]",
-    .low = 1e-4,
-    .high = 1,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "mu_l = kappa P[y_l = 1 | y_m = 1]"};
+inline constexpr Knob edge = linear_knob("rho", "correlation across an edge", 0.1, 0.95, 0.8);
+inline constexpr Knob tree_scale =
+    logarithmic_knob("scale", "kappa: mu of a token that always occurs with the query", 0.5, 5, 3);
+inline constexpr Knob tree_start =
+    logarithmic_knob("start", "deviation of v(0), in units of kappa", 1e-4, 1, 0)
+        .breaking("v(0) = 0");
+inline constexpr Knob tree_noise =
+    logarithmic_knob("noise", "relative deviation of mu_l from kappa P[y_l = 1 | y_m = 1]", 1e-4, 1,
+                     0)
+        .breaking("mu_l = kappa P[y_l = 1 | y_m = 1]");
 
 /// Labels drawn by those knobs and the seed, edges of correlation rho.
 popgrad::joma::LatentTree<double> drawn_tree(const Setting& setting, double rho);

@@ -20,9 +20,9 @@
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/backprop_identity.hpp"
+#include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/features_at_rest.hpp"
-#include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -31,12 +31,7 @@ namespace {
 constexpr const char* overlap_text = "lambda_max(E) < 1/(1 + sqrt(K - 1)) for xi_n > 0";
 constexpr Knob class_count = class_count_knob(2, 8, 4);
 constexpr Knob vocabulary = vocabulary_knob(8, 1e5, 30);
-constexpr Knob draws{.name = "draws",
-                     .meaning = "draws s of each class",
-                     .low = 1,
-                     .high = 1e4,
-                     .usual = 50,
-                     .spacing = Spacing::logarithmic};
+constexpr Knob draws = logarithmic_knob("draws", "draws s of each class", 1, 1e4, 50);
 constexpr Knob excess = excess_overlap(overlap_text);
 
 void derive(Examination& it) {

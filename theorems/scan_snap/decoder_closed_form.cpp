@@ -21,8 +21,8 @@
 #include "popgrad/identity.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/solved.hpp"
-#include "theorems/scan_snap/decoder_measurements.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
+#include "theorems/scan_snap/decoder_measurements.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {

@@ -46,22 +46,14 @@ constexpr Knob common_weight_knob(double low, double high) {
           .spacing = Spacing::logarithmic};
 }
 /// Features that move: attention learns beside the decoder.
-constexpr Knob attention_rate_knob{.name = "attention-rate",
-                                   .meaning = "learning rate eta_Z of attention",
-                                   .low = 1e-5,
-                                   .high = 10,
-                                   .usual = 0,
-                                   .spacing = Spacing::logarithmic,
-                                   .breaks = "features at rest"};
+constexpr Knob attention_rate_knob =
+    logarithmic_knob("attention-rate", "learning rate eta_Z of attention", 1e-5, 10, 0)
+        .breaking("features at rest");
 
 /// Features of the class drawn and of another one.
-constexpr Knob feature_overlap_knob{
-    .name = "feature-overlap",
-    .meaning = "f_n.f_j with a class j that is drawn as often, at random",
-    .low = 1e-4,
-    .high = 1,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "orthonormal features"};
+constexpr Knob feature_overlap_knob =
+    logarithmic_knob("feature-overlap", "f_n.f_j with a class j that is drawn as often, at random",
+                     1e-4, 1, 0)
+        .breaking("orthonormal features");
 
 }  // namespace popgrad::theorems::scan_snap

@@ -23,8 +23,8 @@
 #include "popgrad/identity.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/response.hpp"
-#include "theorems/scan_snap/decoder_measurements.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
+#include "theorems/scan_snap/decoder_measurements.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -34,12 +34,7 @@ using namespace popgrad::scan_snap;
 
 constexpr Knob vocabulary = vocabulary_knob(2, 1e5, 30);
 constexpr Knob decoder_rate = decoder_rate_knob(0.01, 100);
-constexpr Knob draws{.name = "draws",
-                     .meaning = "draws of the class",
-                     .low = 1,
-                     .high = 200,
-                     .usual = 200,
-                     .spacing = Spacing::whole};
+constexpr Knob draws = whole_knob("draws", "draws of the class", 1, 200, 200);
 enum class Claim { lemma_5, short_exponent, wrong_mean };
 
 // zeta_n at token n and at any other one; h*' = eta_Y/(M - 1 + exp(M h)), e_n - alpha in zeta_n.

@@ -25,8 +25,8 @@
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/counted_draws.hpp"
-#include "theorems/scan_snap/features_at_rest.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
+#include "theorems/scan_snap/features_at_rest.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -35,18 +35,10 @@ namespace {
 constexpr Knob class_count = class_count_knob(2, 8, 4);
 constexpr Knob vocabulary = vocabulary_knob(45, 1e5, 60);
 constexpr Knob common_weight = common_weight_knob(0.03, 10);
-constexpr Knob horizon{.name = "time",
-                       .meaning = "t at which the decoder is compared, draws",
-                       .low = 1,
-                       .high = 2000,
-                       .usual = 200,
-                       .spacing = Spacing::logarithmic};
-constexpr Knob mean_count{.name = "draws",
-                          .meaning = "random draws of the rarest class, on average",
-                          .low = 200,
-                          .high = 800,
-                          .usual = 250,
-                          .spacing = Spacing::logarithmic};
+constexpr Knob horizon =
+    logarithmic_knob("time", "t at which the decoder is compared, draws", 1, 2000, 200);
+constexpr Knob mean_count =
+    logarithmic_knob("draws", "random draws of the rarest class, on average", 200, 800, 250);
 
 // W by classes and columns of Y at time t: (M-1) h zeta_n.
 Matrix<double> responses(const TrainingInstance<double>& training, const Layout& layout, double t) {

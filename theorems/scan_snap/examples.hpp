@@ -28,13 +28,8 @@ double largest_overlap(const Layout& layout, const Vector<double>& f);
 double overlap_bound(Index classes);
 
 /// Where lambda_max(E) of an instance lies: below the bound, or beyond it.
-inline constexpr Knob overlap_share{
-    .name = "overlap",
-    .meaning = "lambda_max(E) of the features, in units of 1/(1 + sqrt(K - 1))",
-    .low = 0.02,
-    .high = 0.999,
-    .usual = 0.5,
-    .spacing = Spacing::logarithmic};
+inline constexpr Knob overlap_share = logarithmic_knob(
+    "overlap", "lambda_max(E) of the features, in units of 1/(1 + sqrt(K - 1))", 0.02, 0.999, 0.5);
 /// `breaks`: the bound, as the statement words it.
 constexpr Knob excess_overlap(std::string_view breaks) {
   return {.name = "excess-overlap",

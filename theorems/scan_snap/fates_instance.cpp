@@ -12,13 +12,10 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-constexpr Knob second_common{.name = "second-common-token",
-                             .meaning = "weight of a second common token in units of the first",
-                             .low = 0.01,
-                             .high = 10,
-                             .usual = 0,
-                             .spacing = Spacing::logarithmic,
-                             .breaks = "a single common token"};
+constexpr Knob second_common =
+    logarithmic_knob("second-common-token", "weight of a second common token in units of the first",
+                     0.01, 10, 0)
+        .breaking("a single common token");
 
 TrainingInstance<double> drawn_training(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_classes, 2);

@@ -21,8 +21,8 @@
 #include "popgrad/random.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "theorems/scan_snap/attention_formula.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
+#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -32,12 +32,8 @@ constexpr const char* weight_text = "every class has a positive weight and f_n d
 constexpr Knob class_count = class_count_knob(1, 6, 2);
 constexpr Knob common_count = common_count_knob(0, 4, 2);
 constexpr Knob common_weight = common_weight_knob(1e-3, 1e3);
-constexpr Knob state_size{.name = "size-of-the-state",
-                          .meaning = "standard deviation of the entries of Y and Z",
-                          .low = 0.01,
-                          .high = 3,
-                          .usual = 1,
-                          .spacing = Spacing::logarithmic};
+constexpr Knob state_size = logarithmic_knob(
+    "size-of-the-state", "standard deviation of the entries of Y and Z", 0.01, 3, 1);
 
 Truth symbolic_gradient(Formula formula) {
   const PopulationFlow<Expression> flow(generic_training());

@@ -13,22 +13,15 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-constexpr Knob rival{.name = "rival",
-                     .meaning = "P(l|n) of another distinct token of n in units of that of l0",
-                     .low = 1.01,
-                     .high = 30,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "l0 leads the distinct tokens of n at the start"};
-constexpr Knob trace{.name = "trace",
-                     .meaning =
-                         "of a token twice as likely in n as l0: its P(l|n') elsewhere, in "
-                         "units of P(l|n); 0: no such token",
-                     .low = 1e-6,
-                     .high = 1e-3,
-                     .usual = 0,
-                     .spacing = Spacing::logarithmic,
-                     .breaks = "common tokens of n lose attention"};
+constexpr Knob rival =
+    logarithmic_knob("rival", "P(l|n) of another distinct token of n in units of that of l0", 1.01,
+                     30, 0)
+        .breaking("l0 leads the distinct tokens of n at the start");
+constexpr Knob trace = logarithmic_knob("trace",
+                                        "of a token twice as likely in n as l0: its P(l|n') "
+                                        "elsewhere, in units of P(l|n); 0: no such token",
+                                        1e-6, 1e-3, 0)
+                           .breaking("common tokens of n lose attention");
 
 // A token of all classes that hardly any but class 0 has; gains attention as a distinct one does.
 void add_trace(SequenceClasses<double>& classes, double in_class_0, double share) {

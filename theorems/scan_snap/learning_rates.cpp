@@ -28,24 +28,11 @@ namespace {
 constexpr std::uint64_t steps = 100;
 constexpr Index batch = 128;
 
-constexpr Knob query_count{.name = "queries",
-                           .meaning = "last tokens of Syn-Medium, two classes each",
-                           .low = 5,
-                           .high = 8,
-                           .usual = 5,
-                           .spacing = Spacing::whole};
-constexpr Knob sequence_length{.name = "length",
-                               .meaning = "tokens T of a sequence",
-                               .low = 64,
-                               .high = 128,
-                               .usual = 128,
-                               .spacing = Spacing::logarithmic};
-constexpr Knob attention_rate{.name = "attention-rate",
-                              .meaning = "learning rate eta_Z, the smaller one",
-                              .low = 0.7,
-                              .high = 1.5,
-                              .usual = 1,
-                              .spacing = Spacing::logarithmic};
+constexpr Knob query_count =
+    whole_knob("queries", "last tokens of Syn-Medium, two classes each", 5, 8, 5);
+constexpr Knob sequence_length = logarithmic_knob("length", "tokens T of a sequence", 64, 128, 128);
+constexpr Knob attention_rate =
+    logarithmic_knob("attention-rate", "learning rate eta_Z, the smaller one", 0.7, 1.5, 1);
 
 struct Rates {
   double decoder, attention;

@@ -31,24 +31,11 @@ using namespace popgrad::scan_snap;
 constexpr std::uint32_t sequences = 200'000;
 constexpr double delta = 0.05;
 
-constexpr Knob token_count{.name = "tokens",
-                           .meaning = "contextual tokens of the class",
-                           .low = 2,
-                           .high = 60,
-                           .usual = 20,
-                           .spacing = Spacing::whole};
-constexpr Knob logit_range{.name = "logits",
-                           .meaning = "largest |z| of the class",
-                           .low = 0.3,
-                           .high = 3,
-                           .usual = 1,
-                           .spacing = Spacing::logarithmic};
-constexpr Knob repetition{.name = "repetition",
-                          .meaning = "probability that a token repeats the one before it",
-                          .low = 0.01,
-                          .high = 0.99,
-                          .usual = 0,
-                          .breaks = "tokens are drawn independently"};
+constexpr Knob token_count = whole_knob("tokens", "contextual tokens of the class", 2, 60, 20);
+constexpr Knob logit_range = logarithmic_knob("logits", "largest |z| of the class", 0.3, 3, 1);
+constexpr Knob repetition =
+    linear_knob("repetition", "probability that a token repeats the one before it", 0.01, 0.99, 0)
+        .breaking("tokens are drawn independently");
 
 // The law of the first class of the user's instance, or a random one, with random logits; one of
 // either sign is as large as the knob says.

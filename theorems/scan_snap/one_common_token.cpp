@@ -10,49 +10,20 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-constexpr Knob query_count{.name = "queries",
-                           .meaning = "queries, each of as many classes",
-                           .low = 1,
-                           .high = 3,
-                           .usual = 1,
-                           .spacing = Spacing::whole};
-constexpr Knob member_count{.name = "classes-of-a-query",
-                            .meaning = "classes K_m of each query",
-                            .low = 2,
-                            .high = 6,
-                            .usual = 4,
-                            .spacing = Spacing::whole};
-constexpr Knob overlap{.name = "overlap",
-                       .meaning = "K f_c^2 of the common token at the start",
-                       .low = 0.01,
-                       .high = 0.1,
-                       .usual = 0.05,
-                       .spacing = Spacing::logarithmic};
-constexpr Knob vocabulary_part{.name = "vocabulary-part",
-                               .meaning = "tokens M in units of 1/f_c^2",
-                               .low = 10,
-                               .high = 1000,
-                               .usual = 100,
-                               .spacing = Spacing::logarithmic};
-constexpr Knob decoder_rate{.name = "decoder-rate",
-                            .meaning = "learning rate eta_Y",
-                            .low = 0.1,
-                            .high = 10,
-                            .usual = 1,
-                            .spacing = Spacing::logarithmic};
-constexpr Knob attention_rate{.name = "attention-rate",
-                              .meaning = "learning rate eta_Z in units of eta_Y K_m/(K^2 f_c^4)",
-                              .low = 0.1,
-                              .high = 1,
-                              .usual = 0.3,
-                              .spacing = Spacing::logarithmic};
-constexpr Knob spread{.name = "spread-of-common-weights",
-                      .meaning = "standard deviation of ln P(l|n) of the common token",
-                      .low = 0.01,
-                      .high = 3,
-                      .usual = 0,
-                      .spacing = Spacing::logarithmic,
-                      .breaks = "classes are alike"};
+constexpr Knob query_count = whole_knob("queries", "queries, each of as many classes", 1, 3, 1);
+constexpr Knob member_count =
+    whole_knob("classes-of-a-query", "classes K_m of each query", 2, 6, 4);
+constexpr Knob overlap =
+    logarithmic_knob("overlap", "K f_c^2 of the common token at the start", 0.01, 0.1, 0.05);
+constexpr Knob vocabulary_part =
+    logarithmic_knob("vocabulary-part", "tokens M in units of 1/f_c^2", 10, 1000, 100);
+constexpr Knob decoder_rate = logarithmic_knob("decoder-rate", "learning rate eta_Y", 0.1, 10, 1);
+constexpr Knob attention_rate = logarithmic_knob(
+    "attention-rate", "learning rate eta_Z in units of eta_Y K_m/(K^2 f_c^4)", 0.1, 1, 0.3);
+constexpr Knob spread =
+    logarithmic_knob("spread-of-common-weights",
+                     "standard deviation of ln P(l|n) of the common token", 0.01, 3, 0)
+        .breaking("classes are alike");
 
 TrainingInstance<double> drawn_training(const Setting& setting) {
   const Index members = setting.count(member_count);

@@ -16,28 +16,18 @@ namespace {
 constexpr const char* common_alike =
     "P(l|n) of a common token is the same in all classes of the query";
 constexpr const char* distinct_alike = "classes have distinct tokens of the same weights";
-constexpr Knob several_commons{.name = "common-tokens",
-                               .meaning = "tokens that all classes have",
-                               .low = 2,
-                               .high = 6,
-                               .usual = 3,
-                               .spacing = Spacing::whole};
-constexpr Knob common_spread{
-    .name = "spread-of-common-weights",
-    .meaning = "standard deviation of ln P(l|n) of a common token between classes",
-    .low = 0.01,
-    .high = 3,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = common_alike};
-constexpr Knob distinct_spread{
-    .name = "spread-of-distinct-weights",
-    .meaning = "standard deviation of ln P(l|n) of a distinct token between classes",
-    .low = 0.01,
-    .high = 3,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = distinct_alike};
+constexpr Knob several_commons =
+    whole_knob("common-tokens", "tokens that all classes have", 2, 6, 3);
+constexpr Knob common_spread =
+    logarithmic_knob("spread-of-common-weights",
+                     "standard deviation of ln P(l|n) of a common token between classes", 0.01, 3,
+                     0)
+        .breaking(common_alike);
+constexpr Knob distinct_spread =
+    logarithmic_knob("spread-of-distinct-weights",
+                     "standard deviation of ln P(l|n) of a distinct token between classes", 0.01, 3,
+                     0)
+        .breaking(distinct_alike);
 
 // Other shares of the same sum.
 void make_unlike(Stream& stream, double spread, Eigen::Ref<Vector<double>> part) {

@@ -33,36 +33,17 @@ using namespace popgrad::scb;
 constexpr const char* long_text = "T above the growth time 1/rate";
 constexpr const char* slow_text = "eta times the growth rate below 1";
 
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 3e3,
-                      .high = 1e6,
-                      .usual = 1e4,
-                      .spacing = Spacing::logarithmic};
-constexpr Knob step_knob{.name = "step",
-                         .meaning = "learning rate eta times the growth rate",
-                         .low = 0.05,
-                         .high = 0.2,
-                         .usual = 0.1,
-                         .spacing = Spacing::logarithmic};
-constexpr Knob argument_knob{.name = "argument",
-                             .meaning = "argument of Phi, which the batch follows from",
-                             .low = 1,
-                             .high = 1.6,
-                             .usual = 1.2};
-constexpr Knob growth_time{.name = "growth-time",
-                           .meaning = "1/(T sqrt(K_P K_Q)); 0: that of the other knobs",
-                           .low = 1.2,
-                           .high = 3,
-                           .usual = 0,
-                           .breaks = long_text};
-constexpr Knob fast_step{.name = "fast-step",
-                         .meaning = "eta times the growth rate; 0: step",
-                         .low = 1.01,
-                         .high = 5,
-                         .usual = 0,
-                         .spacing = Spacing::logarithmic,
-                         .breaks = slow_text};
+constexpr Knob length = logarithmic_knob("length", "positions T of the context", 3e3, 1e6, 1e4);
+constexpr Knob step_knob =
+    logarithmic_knob("step", "learning rate eta times the growth rate", 0.05, 0.2, 0.1);
+constexpr Knob argument_knob =
+    linear_knob("argument", "argument of Phi, which the batch follows from", 1, 1.6, 1.2);
+constexpr Knob growth_time =
+    linear_knob("growth-time", "1/(T sqrt(K_P K_Q)); 0: that of the other knobs", 1.2, 3, 0)
+        .breaking(long_text);
+constexpr Knob fast_step =
+    logarithmic_knob("fast-step", "eta times the growth rate; 0: step", 1.01, 5, 0)
+        .breaking(slow_text);
 
 // From a user's file, P and q; the noise is that of a sample at the solution, of constant shape.
 Branching drawn_branching(const Setting& setting, Examination& it) {

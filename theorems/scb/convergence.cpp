@@ -35,24 +35,13 @@ using namespace popgrad::scb;
 
 constexpr const char* above_noise_text = "lambda above sigma_A sqrt(2 ln T/B)";
 
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 50,
-                      .high = 1e7,
-                      .usual = 5000,
-                      .spacing = Spacing::logarithmic};
-constexpr Knob noisy_weight{.name = "noisy-weight",
-                            .meaning = "lambda of the runs with noise, in the same unit",
-                            .low = 0.1,
-                            .high = 0.3,
-                            .usual = 0.2};
-constexpr Knob noise_share{.name = "noise-share",
-                           .meaning =
-                               "highest noise of T positions in one step over lambda; the "
-                               "batch follows from it",
-                           .low = 0.1,
-                           .high = 0.25,
-                           .usual = 0.2};
+constexpr Knob length = logarithmic_knob("length", "positions T of the context", 50, 1e7, 5000);
+constexpr Knob noisy_weight =
+    linear_knob("noisy-weight", "lambda of the runs with noise, in the same unit", 0.1, 0.3, 0.2);
+constexpr Knob noise_share =
+    linear_knob("noise-share",
+                "highest noise of T positions in one step over lambda; the batch follows from it",
+                0.1, 0.25, 0.2);
 
 void judge_expected_gradients(const Training<double>& training, double weight, Examination& it) {
   const SmallWeights runs = small_weights(training, weight);

@@ -27,19 +27,11 @@ namespace popgrad::theorems::scb {
 namespace {
 
 using namespace popgrad::scb;
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 1e5,
-                      .high = 1e7,
-                      .usual = 1e6,
-                      .spacing = Spacing::logarithmic};
-constexpr Knob head_start{.name = "head-start",
-                          .meaning = "distance of the start from 0 over that of the balanced point",
-                          .low = 1e-3,
-                          .high = 0.9,
-                          .usual = 0,
-                          .spacing = Spacing::logarithmic,
-                          .breaks = "from scratch"};
+constexpr Knob length = logarithmic_knob("length", "positions T of the context", 1e5, 1e7, 1e6);
+constexpr Knob head_start =
+    logarithmic_knob("head-start", "distance of the start from 0 over that of the balanced point",
+                     1e-3, 0.9, 0)
+        .breaking("from scratch");
 
 Truth rests(const Symbols& s, const Expression& saddle) {
   Matrix<Expression> fields(2, 2);

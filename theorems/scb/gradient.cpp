@@ -24,18 +24,9 @@ namespace popgrad::theorems::scb {
 namespace {
 
 using namespace popgrad::scb;
-constexpr Knob positions{.name = "positions",
-                         .meaning = "positions T of the context",
-                         .low = 5,
-                         .high = 40,
-                         .usual = 12,
-                         .spacing = Spacing::whole};
-constexpr Knob projected{.name = "projected",
-                         .meaning = "1: gradients projected onto the constraints; 0: not",
-                         .low = 0,
-                         .high = 1,
-                         .usual = 0,
-                         .spacing = Spacing::whole};
+constexpr Knob positions = whole_knob("positions", "positions T of the context", 5, 40, 12);
+constexpr Knob projected =
+    whole_knob("projected", "1: gradients projected onto the constraints; 0: not", 0, 1, 0);
 
 // Slips in the formulas.
 enum class Slip { none, no_mean_value, no_query_weight, larger_values };

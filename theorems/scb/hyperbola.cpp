@@ -32,12 +32,7 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 20,
-                      .high = 1e7,
-                      .usual = 5000,
-                      .spacing = Spacing::logarithmic};
+constexpr Knob length = logarithmic_knob("length", "positions T of the context", 20, 1e7, 5000);
 // Excess loss where V = mu 1' + alpha (P - mu 1') and a^k = 1/T + (q^k - 1/T)/alpha, over the least.
 Quantity excess_loss(const Training<double>& training, double alpha) {
   const Bigrams<double>& b = training.bigrams;

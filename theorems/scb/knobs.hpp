@@ -5,39 +5,20 @@
 
 namespace popgrad::theorems::scb {
 
-inline constexpr Knob tokens{.name = "tokens",
-                             .meaning = "tokens N of the vocabulary",
-                             .low = 2,
-                             .high = 6,
-                             .usual = 3,
-                             .spacing = Spacing::whole};
-inline constexpr Knob support_knob{.name = "support",
-                                   .meaning = "positions Q that a token looks at",
-                                   .low = 1,
-                                   .high = 4,
-                                   .usual = 2,
-                                   .spacing = Spacing::whole};
-inline constexpr Knob transition_size_knob{.name = "transition-size",
-                                           .meaning = "size K_P of the transition matrix",
-                                           .low = 1e-3,
-                                           .high = 0.9,
-                                           .usual = 0.09,
-                                           .spacing = Spacing::logarithmic};
-inline constexpr Knob context_size_knob{.name = "context-size",
-                                        .meaning = "size K_Q of the context laws",
-                                        .low = 0.02,
-                                        .high = 1,
-                                        .usual = 0.6,
-                                        .spacing = Spacing::logarithmic};
+inline constexpr Knob tokens = whole_knob("tokens", "tokens N of the vocabulary", 2, 6, 3);
+inline constexpr Knob support_knob =
+    whole_knob("support", "positions Q that a token looks at", 1, 4, 2);
+inline constexpr Knob transition_size_knob =
+    logarithmic_knob("transition-size", "size K_P of the transition matrix", 1e-3, 0.9, 0.09);
+inline constexpr Knob context_size_knob =
+    logarithmic_knob("context-size", "size K_Q of the context laws", 0.02, 1, 0.6);
 /// The one number that `T large` is about.
-inline constexpr Knob short_context{
-    .name = "short-context",
-    .meaning = "1/(T sqrt(K_P K_Q)), the growth time over the length; 0: that of the other knobs",
-    .low = 1e-6,
-    .high = 1,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "T large"};
+inline constexpr Knob short_context =
+    logarithmic_knob(
+        "short-context",
+        "1/(T sqrt(K_P K_Q)), the growth time over the length; 0: that of the other knobs", 1e-6, 1,
+        0)
+        .breaking("T large");
 
 /// The length that `short_context` asks for; `otherwise` where it asks for none.
 inline double length_at(double shortness, double growth, double otherwise) {

@@ -39,32 +39,17 @@ constexpr std::array step_sizes{0.04, 0.02, 0.01, 0.005};
 constexpr const char* small_text = "small batch";
 constexpr const char* quiet_text =
     "the noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P";
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 500,
-                      .high = 2000,
-                      .usual = 1000,
-                      .spacing = Spacing::logarithmic};
-constexpr Knob batch_share{.name = "batch-share",
-                           .meaning = "B/T, sequences of a step over positions",
-                           .low = 0.0128,
-                           .high = 0.1,
-                           .usual = 0.08,
-                           .spacing = Spacing::logarithmic};
-constexpr Knob large_batch{.name = "large-batch-share",
-                           .meaning = "B/T where the batch is not small; 0: batch-share",
-                           .low = 2,
-                           .high = 2000,
-                           .usual = 0,
-                           .spacing = Spacing::logarithmic,
-                           .breaks = small_text};
-constexpr Knob share_of_samples{.name = "share-of-samples",
-                                .meaning = "samples that threshold and l1 get, of those of SGD",
-                                .low = 0.01,
-                                .high = 0.9,
-                                .usual = 1,
-                                .spacing = Spacing::logarithmic,
-                                .breaks = "the same number of samples"};
+constexpr Knob length = logarithmic_knob("length", "positions T of the context", 500, 2000, 1000);
+constexpr Knob batch_share =
+    logarithmic_knob("batch-share", "B/T, sequences of a step over positions", 0.0128, 0.1, 0.08);
+constexpr Knob large_batch =
+    logarithmic_knob("large-batch-share", "B/T where the batch is not small; 0: batch-share", 2,
+                     2000, 0)
+        .breaking(small_text);
+constexpr Knob share_of_samples =
+    logarithmic_knob("share-of-samples", "samples that threshold and l1 get, of those of SGD", 0.01,
+                     0.9, 1)
+        .breaking("the same number of samples");
 
 NoisyTraining drawn_setup(const Setting& setting, Examination& it) {
   NoisyTraining setup;

@@ -27,25 +27,15 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 1e4,
-                      .high = 1e9,
-                      .usual = 1e4,
-                      .spacing = Spacing::logarithmic};
-constexpr Knob product_knob{.name = "product",
-                            .meaning = "alpha_A alpha_V = z at which the time is taken",
-                            .low = 0.05,
-                            .high = 0.99,
-                            .usual = 0.9};
-constexpr Knob head_start{
-    .name = "head-start",
-    .meaning = "distance of the start from 0, in units of what the drift moves in a growth time",
-    .low = 1e-3,
-    .high = 1e3,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "from scratch"};
+constexpr Knob length = logarithmic_knob("length", "positions T of the context", 1e4, 1e9, 1e4);
+constexpr Knob product_knob =
+    linear_knob("product", "alpha_A alpha_V = z at which the time is taken", 0.05, 0.99, 0.9);
+constexpr Knob head_start =
+    logarithmic_knob(
+        "head-start",
+        "distance of the start from 0, in units of what the drift moves in a growth time", 1e-3,
+        1e3, 0)
+        .breaking("from scratch");
 constexpr double tolerance = 1e-12;
 
 // T y, driven by x.

@@ -13,38 +13,17 @@
 
 namespace popgrad::theorems::scb {
 
-inline constexpr Knob length{.name = "length",
-                             .meaning = "positions T of the context",
-                             .low = 20,
-                             .high = 50,
-                             .usual = 40,
-                             .spacing = Spacing::logarithmic};
-inline constexpr Knob step_size{.name = "step-size",
-                                .meaning = "learning rates of both parts",
-                                .low = 0.02,
-                                .high = 0.3,
-                                .usual = 0.2,
-                                .spacing = Spacing::logarithmic};
-inline constexpr Knob batch_size{.name = "batch-size",
-                                 .meaning = "sequences B of a step",
-                                 .low = 4,
-                                 .high = 256,
-                                 .usual = 8,
-                                 .spacing = Spacing::logarithmic};
-inline constexpr Knob l1_weight_knob{.name = "l1-weight",
-                                     .meaning = "weight lambda of the l1 norm over sigma_A/sqrt(B)",
-                                     .low = 0.3,
-                                     .high = 1.5,
-                                     .usual = 1,
-                                     .spacing = Spacing::logarithmic};
-inline constexpr Knob leak{
-    .name = "leak",
-    .meaning = "weight that one token, drawn, gives to a position off the support",
-    .low = 1e-4,
-    .high = 0.9,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "q vanishes off its support"};
+inline constexpr Knob length = logarithmic_knob("length", "positions T of the context", 20, 50, 40);
+inline constexpr Knob step_size =
+    logarithmic_knob("step-size", "learning rates of both parts", 0.02, 0.3, 0.2);
+inline constexpr Knob batch_size =
+    logarithmic_knob("batch-size", "sequences B of a step", 4, 256, 8);
+inline constexpr Knob l1_weight_knob =
+    logarithmic_knob("l1-weight", "weight lambda of the l1 norm over sigma_A/sqrt(B)", 0.3, 1.5, 1);
+inline constexpr Knob leak =
+    logarithmic_knob("leak", "weight that one token, drawn, gives to a position off the support",
+                     1e-4, 0.9, 0)
+        .breaking("q vanishes off its support");
 
 inline constexpr std::uint64_t boost_steps = 5;
 

@@ -22,44 +22,19 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr Knob vocabulary{.name = "tokens",
-                          .meaning = "tokens N of the vocabulary",
-                          .low = 3,
-                          .high = 5,
-                          .usual = 3,
-                          .spacing = Spacing::whole};
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 5,
-                      .high = 12,
-                      .usual = 10,
-                      .spacing = Spacing::whole};
-constexpr Knob correlation{.name = "correlation",
-                           .meaning = "of the transferred kernel with P, where training starts",
-                           .low = 0.1,
-                           .high = 1,
-                           .usual = 0.8};
-constexpr Knob horizon_knob{
-    .name = "horizon", .meaning = "the fixed time", .low = 4, .high = 6, .usual = 4};
-constexpr Knob largest_step{.name = "step",
-                            .meaning = "learning rate eta, the largest of those compared",
-                            .low = 0.07,
-                            .high = 0.15,
-                            .usual = 0.1,
-                            .spacing = Spacing::logarithmic};
-constexpr Knob batch_eighth{.name = "batch-eighth",
-                            .meaning = "an eighth of the samples in a minibatch, B/8",
-                            .low = 3,
-                            .high = 6,
-                            .usual = 3,
-                            .spacing = Spacing::whole};
-constexpr Knob repetition{.name = "repetition",
-                          .meaning = "chance that a step takes the minibatch of the step before",
-                          .low = 1e-3,
-                          .high = 0.9,
-                          .usual = 0,
-                          .spacing = Spacing::logarithmic,
-                          .breaks = "independent minibatches"};
+constexpr Knob vocabulary = whole_knob("tokens", "tokens N of the vocabulary", 3, 5, 3);
+constexpr Knob length = whole_knob("length", "positions T of the context", 5, 12, 10);
+constexpr Knob correlation = linear_knob(
+    "correlation", "of the transferred kernel with P, where training starts", 0.1, 1, 0.8);
+constexpr Knob horizon_knob = linear_knob("horizon", "the fixed time", 4, 6, 4);
+constexpr Knob largest_step =
+    logarithmic_knob("step", "learning rate eta, the largest of those compared", 0.07, 0.15, 0.1);
+constexpr Knob batch_eighth =
+    whole_knob("batch-eighth", "an eighth of the samples in a minibatch, B/8", 3, 6, 3);
+constexpr Knob repetition =
+    logarithmic_knob("repetition", "chance that a step takes the minibatch of the step before",
+                     1e-3, 0.9, 0)
+        .breaking("independent minibatches");
 
 // A transfer start, so that the field is of order one at once.
 Training<double> small_training(const Setting& setting) {

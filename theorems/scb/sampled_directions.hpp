@@ -13,13 +13,9 @@
 
 namespace popgrad::theorems::scb {
 
-inline constexpr Knob state_size{
-    .name = "state-size",
-    .meaning = "standard deviation of the entries of V, and of sqrt(T)/3 times those of A",
-    .low = 0.5,
-    .high = 2,
-    .usual = 0.7,
-    .spacing = Spacing::logarithmic};
+inline constexpr Knob state_size = logarithmic_knob(
+    "state-size", "standard deviation of the entries of V, and of sqrt(T)/3 times those of A", 0.5,
+    2, 0.7);
 /// A state with independent normal entries, of standard deviation `size` in V, 3 size/sqrt(T) in A.
 inline Vector<double> drawn_state(const popgrad::scb::SequenceSgd<double>& rung, double size,
                                   std::uint64_t seed) {

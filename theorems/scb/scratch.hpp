@@ -19,26 +19,14 @@ double least_pull(const popgrad::scb::Bigrams<double>& bigrams);
 void require_light_weight(const popgrad::scb::Bigrams<double>& bigrams, double weight,
                           double alpha_V, Examination& it);
 
-inline constexpr Knob several_positions{.name = "support",
-                                        .meaning = "positions Q that a token looks at",
-                                        .low = 2,
-                                        .high = 4,
-                                        .usual = 2,
-                                        .spacing = Spacing::whole};
-inline constexpr Knob l1_weight{.name = "l1-weight",
-                                .meaning = "lambda over q_min <V,P> where part 2 settles",
-                                .low = 0.003,
-                                .high = 0.05,
-                                .usual = 0.02,
-                                .spacing = Spacing::logarithmic};
-inline constexpr Knob heavy_weight{
-    .name = "heavy-weight",
-    .meaning = "the same, where it takes positions away; 0: l1-weight",
-    .low = 1.5,
-    .high = 15,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = light_weight_text};
+inline constexpr Knob several_positions =
+    whole_knob("support", "positions Q that a token looks at", 2, 4, 2);
+inline constexpr Knob l1_weight = logarithmic_knob(
+    "l1-weight", "lambda over q_min <V,P> where part 2 settles", 0.003, 0.05, 0.02);
+inline constexpr Knob heavy_weight =
+    logarithmic_knob("heavy-weight", "the same, where it takes positions away; 0: l1-weight", 1.5,
+                     15, 0)
+        .breaking(light_weight_text);
 /// lambda that the two knobs say.
 double weight_of(const Setting& setting, const popgrad::scb::Bigrams<double>& bigrams);
 

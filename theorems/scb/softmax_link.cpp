@@ -28,27 +28,13 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr Knob length{.name = "length",
-                      .meaning = "positions T of the context",
-                      .low = 50,
-                      .high = 1e6,
-                      .usual = 1000,
-                      .spacing = Spacing::logarithmic};
-constexpr Knob logit{.name = "logit",
-                     .meaning = "T alpha_A from which the limit at 0 is extrapolated",
-                     .low = 1e-3,
-                     .high = 0.03,
-                     .usual = 0.01,
-                     .spacing = Spacing::logarithmic};
-constexpr Knob far_from_start{.name = "far-from-start",
-                              .meaning =
-                                  "T alpha_A at which the curves are compared; 0: as it "
-                                  "goes to 0",
-                              .low = 0.01,
-                              .high = 10,
-                              .usual = 0,
-                              .spacing = Spacing::logarithmic,
-                              .breaks = "near the start"};
+constexpr Knob length = logarithmic_knob("length", "positions T of the context", 50, 1e6, 1000);
+constexpr Knob logit = logarithmic_knob(
+    "logit", "T alpha_A from which the limit at 0 is extrapolated", 1e-3, 0.03, 0.01);
+constexpr Knob far_from_start =
+    logarithmic_knob("far-from-start",
+                     "T alpha_A at which the curves are compared; 0: as it goes to 0", 0.01, 10, 0)
+        .breaking("near the start");
 
 Truth moves_by(bool square) {
   Vector<Expression> a = symbols("a", 3);

@@ -32,40 +32,19 @@ using namespace popgrad::scb;
 
 constexpr double longer = 1e4;  // times
 
-constexpr Knob vocabulary{.name = "tokens",
-                          .meaning = "tokens N of the vocabulary",
-                          .low = 3,
-                          .high = 6,
-                          .usual = 3,
-                          .spacing = Spacing::whole};
-constexpr Knob shortest{.name = "shortest",
-                        .meaning = "positions T of the shorter context",
-                        .low = 500,
-                        .high = 5000,
-                        .usual = 1000,
-                        .spacing = Spacing::logarithmic};
-constexpr Knob theta{.name = "theta",
-                     .meaning = "size of the transfer start, in units of P - mu 1'",
-                     .low = 0.3,
-                     .high = 0.8,
-                     .usual = 0.5,
-                     .spacing = Spacing::logarithmic};
-constexpr Knob correlation_knob{.name = "correlation",
-                                .meaning = "rho, of the transferred kernel with P",
-                                .low = 0.1,
-                                .high = 0.6,
-                                .usual = 0.5};
-constexpr Knob lost_correlation{.name = "lost-correlation",
-                                .meaning = "the same, not positive; 1: as correlation says",
-                                .low = -0.5,
-                                .high = -0.01,
-                                .usual = 1,
-                                .breaks = "positive correlation"};
-constexpr Knob level_knob{.name = "level",
-                          .meaning = "probability that all supports are found",
-                          .low = 0.6,
-                          .high = 0.8,
-                          .usual = 0.7};
+constexpr Knob vocabulary = whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3);
+constexpr Knob shortest =
+    logarithmic_knob("shortest", "positions T of the shorter context", 500, 5000, 1000);
+constexpr Knob theta =
+    logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.3, 0.8, 0.5);
+constexpr Knob correlation_knob =
+    linear_knob("correlation", "rho, of the transferred kernel with P", 0.1, 0.6, 0.5);
+constexpr Knob lost_correlation =
+    linear_knob("lost-correlation", "the same, not positive; 1: as correlation says", -0.5, -0.01,
+                1)
+        .breaking("positive correlation");
+constexpr Knob level_knob =
+    linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7);
 
 Training<double> drawn_training(const Setting& setting) {
   if (setting.instance != nullptr) {

@@ -12,44 +12,21 @@
 
 namespace popgrad::theorems::scb {
 
-inline constexpr Knob vocabulary{.name = "tokens",
-                                 .meaning = "tokens N of the vocabulary; with 2, W = 0",
-                                 .low = 3,
-                                 .high = 6,
-                                 .usual = 3,
-                                 .spacing = Spacing::whole};
-inline constexpr Knob transfer_length{.name = "length",
-                                      .meaning = "positions T of the context",
-                                      .low = 5,
-                                      .high = 1e6,
-                                      .usual = 5000,
-                                      .spacing = Spacing::logarithmic};
-inline constexpr Knob theta{.name = "theta",
-                            .meaning = "size of the transfer start, in units of P - mu 1'",
-                            .low = 0.1,
-                            .high = 2,
-                            .usual = 0.5,
-                            .spacing = Spacing::logarithmic};
-inline constexpr Knob correlation{.name = "correlation",
-                                  .meaning = "of the transferred kernel with P",
-                                  .low = -0.9,
-                                  .high = 1,
-                                  .usual = 0.6};
-inline constexpr Knob tilt{
-    .name = "tilt",
-    .meaning = "standard deviation of ln mu_k about the stationary law, drawn",
-    .low = 1e-3,
-    .high = 3,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "P mu = mu"};
-inline constexpr Knob mean_value{.name = "mean-value",
-                                 .meaning = "|V(0) mu - mu| over |mu|, in a drawn direction",
-                                 .low = 1e-3,
-                                 .high = 3,
-                                 .usual = 0,
-                                 .spacing = Spacing::logarithmic,
-                                 .breaks = "V(0) mu = mu"};
+inline constexpr Knob vocabulary =
+    whole_knob("tokens", "tokens N of the vocabulary; with 2, W = 0", 3, 6, 3);
+inline constexpr Knob transfer_length =
+    logarithmic_knob("length", "positions T of the context", 5, 1e6, 5000);
+inline constexpr Knob theta =
+    logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.1, 2, 0.5);
+inline constexpr Knob correlation =
+    linear_knob("correlation", "of the transferred kernel with P", -0.9, 1, 0.6);
+inline constexpr Knob tilt =
+    logarithmic_knob("tilt", "standard deviation of ln mu_k about the stationary law, drawn", 1e-3,
+                     3, 0)
+        .breaking("P mu = mu");
+inline constexpr Knob mean_value =
+    logarithmic_knob("mean-value", "|V(0) mu - mu| over |mu|, in a drawn direction", 1e-3, 3, 0)
+        .breaking("V(0) mu = mu");
 
 inline popgrad::scb::Training<double> drawn_transfer(const Setting& setting) {
   popgrad::scb::Training<double> training;

@@ -32,29 +32,16 @@ using namespace popgrad::scb;
 
 constexpr const char* fixed_text = "eta and the instance fixed while T grows";
 
-constexpr Knob shortest{.name = "shortest",
-                        .meaning = "positions T of the shorter context",
-                        .low = 1000,
-                        .high = 5000,
-                        .usual = 2000,
-                        .spacing = Spacing::logarithmic};
-constexpr Knob step_knob{.name = "step",
-                         .meaning = "learning rate eta times the growth rate",
-                         .low = 0.05,
-                         .high = 0.2,
-                         .usual = 0.1,
-                         .spacing = Spacing::logarithmic};
-constexpr Knob argument_knob{.name = "argument",
-                             .meaning = "z, where Phi(z) is the share of runs that succeed",
-                             .low = 1,
-                             .high = 1.6,
-                             .usual = 1.2};
-constexpr Knob step_growth{.name = "step-growth",
-                           .meaning = "power of T, in units of the shorter, with which eta grows",
-                           .low = 0.02,
-                           .high = 0.3,
-                           .usual = 0,
-                           .breaks = fixed_text};
+constexpr Knob shortest =
+    logarithmic_knob("shortest", "positions T of the shorter context", 1000, 5000, 2000);
+constexpr Knob step_knob =
+    logarithmic_knob("step", "learning rate eta times the growth rate", 0.05, 0.2, 0.1);
+constexpr Knob argument_knob =
+    linear_knob("argument", "z, where Phi(z) is the share of runs that succeed", 1, 1.6, 1.2);
+constexpr Knob step_growth =
+    linear_knob("step-growth", "power of T, in units of the shorter, with which eta grows", 0.02,
+                0.3, 0)
+        .breaking(fixed_text);
 constexpr double longer = 1000;
 
 // One kind of noise, a batch that grows as T^power, and claims of other powers.

@@ -36,20 +36,12 @@ using namespace popgrad::topic;
 constexpr Knob words = words_knob(2, 20, 10);
 constexpr Knob few_kept = keeping_knob(0.05, 0.8);
 constexpr Knob few_masked = masking_knob(0.05, 1);
-constexpr Knob active_topics{.name = "topics-a-document",
-                             .meaning = "tau, number of topics in a document",
-                             .low = 2,
-                             .high = 1e4,
-                             .usual = 1e5,
-                             .spacing = Spacing::logarithmic,
-                             .breaks = "tau large"};
-constexpr Knob emptiness{.name = "topics-over-active",
-                         .meaning = "T/tau, topics over those of a document",
-                         .low = 1.2,
-                         .high = 1e4,
-                         .usual = 1e5,
-                         .spacing = Spacing::logarithmic,
-                         .breaks = "T/tau large"};
+constexpr Knob active_topics =
+    logarithmic_knob("topics-a-document", "tau, number of topics in a document", 2, 1e4, 1e5)
+        .breaking("tau large");
+constexpr Knob emptiness =
+    logarithmic_knob("topics-over-active", "T/tau, topics over those of a document", 1.2, 1e4, 1e5)
+        .breaking("T/tau large");
 
 // With `masked` in the place of (1 - p_c) p_m.
 Truth slope_is(const LimitingSlope& found, const Expression& masked) {

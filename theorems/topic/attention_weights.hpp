@@ -11,18 +11,10 @@
 
 namespace popgrad::theorems::topic {
 
-inline constexpr Knob crowding{.name = "topics-over-active",
-                               .meaning = "T/tau, topics over those of a document",
-                               .low = 1.5,
-                               .high = 64,
-                               .usual = 16,
-                               .spacing = Spacing::logarithmic};
-inline constexpr Knob active_topics{.name = "topics-a-document",
-                                    .meaning = "tau, number of topics in a document",
-                                    .low = 2,
-                                    .high = 32,
-                                    .usual = 4,
-                                    .spacing = Spacing::whole};
+inline constexpr Knob crowding =
+    logarithmic_knob("topics-over-active", "T/tau, topics over those of a document", 1.5, 64, 16);
+inline constexpr Knob active_topics =
+    whole_knob("topics-a-document", "tau, number of topics in a document", 2, 32, 4);
 inline constexpr Knob words_of_topic = words_knob(2, 40, 10);
 // Where hardly anything is masked or kept the landscape is flat.
 inline constexpr Knob some_masking = masking_knob(0.02, 1);

@@ -31,20 +31,14 @@ constexpr Knob active = active_knob(1, 3, 2);
 constexpr Knob words = words_knob(1, 4, 3);
 // Relaxation takes times of order 1/a^2.
 constexpr Knob selecting = masking_knob(0.02, 0.6);
-constexpr Knob missing{.name = "missing-dimensions",
-                       .meaning = "by how many the dimension of the embeddings is below T",
-                       .low = 1,
-                       .high = 3,
-                       .usual = 0,
-                       .spacing = Spacing::whole,
-                       .breaks = "embedding dimension at least T"};
-constexpr Knob attention{.name = "attention-entries",
-                         .meaning = "deviation of the entries of W_K and W_Q, one row each",
-                         .low = 0.01,
-                         .high = 3,
-                         .usual = 0,
-                         .spacing = Spacing::logarithmic,
-                         .breaks = "uniform attention"};
+constexpr Knob missing =
+    whole_knob("missing-dimensions", "by how many the dimension of the embeddings is below T", 1, 3,
+               0)
+        .breaking("embedding dimension at least T");
+constexpr Knob attention =
+    logarithmic_knob("attention-entries", "deviation of the entries of W_K and W_Q, one row each",
+                     0.01, 3, 0)
+        .breaking("uniform attention");
 
 void judge_family(const TopicLaw<Rational>& law, std::uint64_t seed, Examination& it) {
   it.judge(Identity{.kind = EvidenceKind::exact,

@@ -37,14 +37,11 @@ constexpr Knob words = words_knob(1, 8, 3);
 constexpr Knob sampled_masking = masking_knob(0.1, 1);
 constexpr Knob sampled_keeping = keeping_knob(0.02, 0.6);
 constexpr Knob sampled_replacing = replacing_knob(0.05, 0.6);
-constexpr Knob spread{
-    .name = "word-spread",
-    .meaning = "random spread of the probabilities of a document's words, relative",
-    .low = 1e-4,
-    .high = 1,
-    .usual = 0,
-    .spacing = Spacing::logarithmic,
-    .breaks = "words uniform over the topics of a document"};
+constexpr Knob spread =
+    logarithmic_knob("word-spread",
+                     "random spread of the probabilities of a document's words, relative", 1e-4, 1,
+                     0)
+        .breaking("words uniform over the topics of a document");
 
 // Of [MASK], of a word of another topic, of the words of the document's topics, with a and b given.
 std::vector<Quantity> claimed(const TopicLaw<Rational>& law, const Rational& a, const Rational& b) {

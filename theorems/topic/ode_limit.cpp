@@ -26,24 +26,13 @@ namespace popgrad::theorems::topic {
 namespace {
 
 using namespace popgrad::topic;
-constexpr Knob horizon{.name = "horizon",
-                       .meaning = "time at which the flow is compared",
-
-                       .low = 20,
-                       .high = 30,
-                       .usual = 20};
-constexpr Knob start_size{.name = "start",
-                          .meaning = "deviation of the entries of all matrices at first",
-                          .low = 0.4,
-                          .high = 0.75,
-                          .usual = 0.7};
-constexpr Knob repetition{.name = "repetition",
-                          .meaning = "chance that a step takes the minibatch of the step before",
-                          .low = 1e-3,
-                          .high = 0.9,
-                          .usual = 0,
-                          .spacing = Spacing::logarithmic,
-                          .breaks = "independent minibatches"};
+constexpr Knob horizon = linear_knob("horizon", "time at which the flow is compared", 20, 30, 20);
+constexpr Knob start_size =
+    linear_knob("start", "deviation of the entries of all matrices at first", 0.4, 0.75, 0.7);
+constexpr Knob repetition =
+    logarithmic_knob("repetition", "chance that a step takes the minibatch of the step before",
+                     1e-3, 0.9, 0)
+        .breaking("independent minibatches");
 
 constexpr double step_size = 0.4;
 constexpr Index tokens = 48, shorter = 4;  // documents for what is neglected are N/4 long

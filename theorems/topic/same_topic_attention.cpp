@@ -29,26 +29,13 @@ using namespace popgrad::topic;
 constexpr Knob topics = topics_knob(4, 7, 5);
 constexpr Knob active = active_knob(2, 3, 2);
 constexpr Knob words = words_knob(2, 5, 4);
-constexpr Knob length{.name = "document-length",
-                      .meaning = "N, tokens of a document",
-                      .low = 64,
-                      .high = 256,
-                      .usual = 128,
-                      .spacing = Spacing::whole};
-constexpr Knob training_steps{.name = "training-steps",
-                              .meaning = "steps of Adam at a learning rate of 0.01",
-                              .low = 1,
-                              .high = 20,
-                              .usual = 1000,
-                              .spacing = Spacing::logarithmic,
-                              .breaks = "training past stage 2"};
+constexpr Knob length = whole_knob("document-length", "N, tokens of a document", 64, 256, 128);
+constexpr Knob training_steps =
+    logarithmic_knob("training-steps", "steps of Adam at a learning rate of 0.01", 1, 20, 1000)
+        .breaking("training past stage 2");
 
-constexpr Knob loss_knob{.name = "cross-entropy",
-                         .meaning = "1: cross entropy in place of the squared loss",
-                         .low = 0,
-                         .high = 1,
-                         .usual = 0,
-                         .spacing = Spacing::whole};
+constexpr Knob loss_knob =
+    whole_knob("cross-entropy", "1: cross entropy in place of the squared loss", 0, 1, 0);
 
 enum class Own { counts, left_out };
 

@@ -36,12 +36,8 @@ constexpr Knob words = words_knob(2, 4, 3);
 constexpr Knob some_masked = masking_knob(0.05, 0.5);
 constexpr Knob some_kept = keeping_knob(0.03, 0.5);
 constexpr Knob some_replaced = replacing_knob(0.01, 0.4);
-constexpr Knob start_size{.name = "start",
-                          .meaning = "deviation of the entries of W_K and W_Q at first",
-                          .low = 0.001,
-                          .high = 0.1,
-                          .usual = 0.01,
-                          .spacing = Spacing::logarithmic};
+constexpr Knob start_size =
+    logarithmic_knob("start", "deviation of the entries of W_K and W_Q at first", 0.001, 0.1, 0.01);
 constexpr Knob deviation = value_deviation_knob("stage 1 has ended");
 
 // What is predicted of stage 2 on the minimum-norm W_V.

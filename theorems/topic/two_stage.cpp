@@ -34,26 +34,14 @@ constexpr Knob words = words_knob(2, 4, 3);
 constexpr Knob some_masked = masking_knob(0.05, 0.4);
 constexpr Knob some_kept = keeping_knob(0.05, 0.25);
 constexpr Knob some_replaced = replacing_knob(0.01, 0.3);
-constexpr Knob key_rows{.name = "key-width",
-                        .meaning = "d_a, rows of W_K and W_Q",
-                        .low = 8,
-                        .high = 40,
-                        .usual = 13,
-                        .spacing = Spacing::whole};
-constexpr Knob start_size{.name = "start",
-                          .meaning = "sigma, deviation of the entries of W_K and W_Q at first",
-                          .low = 1e-2,
-                          .high = 2,
-                          .usual = 1e-5,
-                          .spacing = Spacing::logarithmic,
-                          .breaks = "W_V = 0, sigma << 1 at first"};
-constexpr Knob faster{.name = "rate-ratio",
-                      .meaning = "learning rate of W_K and W_Q over that of W_V",
-                      .low = 2,
-                      .high = 1000,
-                      .usual = 1,
-                      .spacing = Spacing::logarithmic,
-                      .breaks = "rates of one size"};
+constexpr Knob key_rows = whole_knob("key-width", "d_a, rows of W_K and W_Q", 8, 40, 13);
+constexpr Knob start_size =
+    logarithmic_knob("start", "sigma, deviation of the entries of W_K and W_Q at first", 1e-2, 2,
+                     1e-5)
+        .breaking("W_V = 0, sigma << 1 at first");
+constexpr Knob faster =
+    logarithmic_knob("rate-ratio", "learning rate of W_K and W_Q over that of W_V", 2, 1000, 1)
+        .breaking("rates of one size");
 
 Training drawn_training(const Setting& setting) {
   Training training;

@@ -35,19 +35,12 @@ using namespace popgrad::topic;
 constexpr Knob absent = absent_knob(1, 4, 2);
 constexpr Knob active = active_knob(1, 4, 2);
 constexpr Knob words = words_knob(1, 6, 3);
-constexpr Knob penalty{.name = "penalty",
-                       .meaning = "lambda, weight of |W_V|^2 in the loss",
-                       .low = 1e-4,
-                       .high = 10,
-                       .usual = 0.025,
-                       .spacing = Spacing::logarithmic};
-constexpr Knob shortness{.name = "inverse-length",
-                         .meaning = "1/N of documents of N tokens; 0: infinitely long",
-                         .low = 1e-6,
-                         .high = 0.25,
-                         .usual = 0,
-                         .spacing = Spacing::logarithmic,
-                         .breaks = "long documents"};
+constexpr Knob penalty =
+    logarithmic_knob("penalty", "lambda, weight of |W_V|^2 in the loss", 1e-4, 10, 0.025);
+constexpr Knob shortness =
+    logarithmic_knob("inverse-length", "1/N of documents of N tokens; 0: infinitely long", 1e-6,
+                     0.25, 0)
+        .breaking("long documents");
 
 // Block sums and column 0 of the optimum of least norm, all rows; then its entries.
 void judge_optimum(const TopicLaw<double>& law, double inverse_length, Examination& it) {
