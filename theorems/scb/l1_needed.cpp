@@ -35,13 +35,14 @@ using namespace popgrad::scb;
 
 constexpr int all_steps = 4000;
 constexpr double l1_step = 0.002;
+constexpr std::uint32_t rounds = 8;  // of runs, until the share is known to differ from 1/2
 constexpr std::array step_sizes{0.04, 0.02, 0.01, 0.005};
 constexpr const char* small_text = "small batch";
 constexpr const char* quiet_text =
     "the noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P";
 constexpr Knob length = logarithmic_knob("length", "positions T of the context", 500, 2000, 1000);
 constexpr Knob batch_share =
-    logarithmic_knob("batch-share", "B/T, sequences of a step over positions", 0.0128, 0.1, 0.08);
+    logarithmic_knob("batch-share", "B/T, sequences of a step over positions", 0.0128, 0.03, 0.02);
 constexpr Knob large_batch =
     logarithmic_knob("large-batch-share", "B/T where the batch is not small; 0: batch-share", 2,
                      2000, 0)
@@ -80,38 +81,55 @@ double l1_weight_of(const NoisyTraining& setup, const Setting& setting, Examinat
   return std::sqrt(noise * pull);
 }
 
+void judge_noise(const NoisyTraining& setup, const Schedule& plain, const Setting& setting,
+                 Examination& it) {
+  const double step = step_sizes.front();
+  const auto runs = runs_of(setup, plain, step, {2 * all_steps, 4 * all_steps}, setting);
+  Quantity noise = noise_of_plain(setup, runs, step, 1, setting);
+  // The noise grows from 0 to what is sustained at a steady rate: twice the time squares the rest.
+  const double half_way = noise_of_plain(setup, runs, step, 0, setting).value();
+  noise.add(ErrorPart::next_order(std::pow(1 - half_way, 2)));
+  it.judge(Comparison{.kind = EvidenceKind::statistical,
+                      .what = "noise of plain SGD over what is sustained",
+                      .measured = {noise},
+                      .predicted = {1.0},
+                      .mistakes = {predicts("noise", 1.1), predicts("damping", 2.0)}});
+}
+
 void examine(const Setting& setting, Examination& it) {
   const NoisyTraining setup = drawn_setup(setting, it);
   Schedule schedule;
   schedule.l1_step = l1_step;
   schedule.l1_weight = l1_weight_of(setup, setting, it);
   const auto steps = static_cast<std::uint64_t>(setting.value(share_of_samples) * all_steps);
-  const auto l1 = worse_distances(runs_of(setup, schedule, 0.02, {0, steps}, setting), 1);
+  Schedule plain;
+  plain.boost_until = std::numeric_limits<double>::max();
+  plain.boost_steps = 8 * all_steps;  // not within the run
+  judge_noise(setup, plain, setting, it);
   Comparison nearer;
   nearer.kind = EvidenceKind::statistical;
   nearer.what = "share of runs in which plain SGD comes nearer than threshold and l1 steps";
   nearer.relation = Relation::below;
   nearer.predicted = {0.5};
-  Schedule plain;
-  plain.boost_until = std::numeric_limits<double>::max();
-  plain.boost_steps = 8 * all_steps;  // not within the run
-  const std::vector<std::uint64_t> saves{0, all_steps};
-  const std::vector<std::uint64_t> longer_saves{0, all_steps, 2 * all_steps, 4 * all_steps};
+  std::vector<std::vector<double>> l1;  // by round
   for (const double step : step_sizes) {
-    const bool largest = step == step_sizes.front();
-    const auto runs = runs_of(setup, plain, step, largest ? longer_saves : saves, setting);
-    nearer.measured.push_back(share_nearer(worse_distances(runs, 1), l1, setting));
     nearer.places.push_back(fmt::format("eta = {}", step));
-    if (!largest) continue;
-    Quantity noise = noise_of_plain(setup, runs, step, 3, setting);
-    // The noise grows from 0 to what is sustained at a steady rate: twice the time squares the rest.
-    const double half_way = noise_of_plain(setup, runs, step, 2, setting).value();
-    noise.add(ErrorPart::next_order(std::pow(1 - half_way, 2)));
-    it.judge(Comparison{.kind = EvidenceKind::statistical,
-                        .what = "noise of plain SGD over what is sustained",
-                        .measured = {noise},
-                        .predicted = {1.0},
-                        .mistakes = {predicts("noise", 1.1), predicts("damping", 2.0)}});
+    nearer.measured.emplace_back();
+    std::vector<double> of_plain;
+    std::vector<double> of_l1;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      if (l1.size() == round) {
+        l1.push_back(
+            worse_distances(runs_of(setup, schedule, 0.02, {0, steps}, setting, round), 1));
+      }
+      of_l1.insert(of_l1.end(), l1[round].begin(), l1[round].end());
+      const auto more =
+          worse_distances(runs_of(setup, plain, step, {0, all_steps}, setting, round), 1);
+      of_plain.insert(of_plain.end(), more.begin(), more.end());
+      Quantity& share = nearer.measured.back();
+      share = share_nearer(of_plain, of_l1, setting.false_alarm / rounds);
+      if (std::abs(share.value() - 0.5) > share.error()) break;
+    }
   }
   it.judge(nearer);
 }

@@ -15,7 +15,7 @@ using namespace popgrad::scb;
 
 std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedule& schedule,
                                         double step, std::vector<std::uint64_t> saves,
-                                        const Setting& setting) {
+                                        const Setting& setting, std::uint32_t round) {
   const AnyRung<double> rung = forget_type(LumpedThreePart(setup.training, schedule, setup.levels));
   WalkRequest request;
   request.step_size = step;
@@ -23,6 +23,7 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedu
   request.save_steps = std::move(saves);
   request.batch = setup.batch;
   request.runs = std::max(4U, setting.draws(24));
+  request.first_run = round * request.runs;
   request.seed = setting.seed;
   request.jobs = setting.jobs;
   request.keep_states = true;
@@ -40,10 +41,10 @@ std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs,
 }
 
 Quantity share_nearer(const std::vector<double>& first, const std::vector<double>& second,
-                      const Setting& setting) {
+                      double false_alarm) {
   std::uint32_t nearer = 0;
   for (std::size_t r = 0; r < first.size(); ++r) nearer += first[r] < second[r] ? 1U : 0U;
-  return success_probability(nearer, static_cast<std::uint32_t>(first.size()), setting.false_alarm);
+  return success_probability(nearer, static_cast<std::uint32_t>(first.size()), false_alarm);
 }
 
 double sustained_noise(const NoisyTraining& setup, double step) {

@@ -14,10 +14,12 @@ struct NoisyTraining {
   Index batch = 1;
 };
 
-/// Runs of the rung noisy-lumped, three-part (plain as long as part 1 does not end).
+/// Runs of the rung noisy-lumped, three-part (plain as long as part 1 does not end); 24 a round with
+/// usual effort.
 std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup,
                                         const popgrad::scb::Schedule& schedule, double step,
-                                        std::vector<std::uint64_t> saves, const Setting& setting);
+                                        std::vector<std::uint64_t> saves, const Setting& setting,
+                                        std::uint32_t round = 0);
 
 /// The larger of the two normalised distances at a save point, each over its start; a run that has
 /// diverged is as far as can be.
@@ -25,7 +27,7 @@ std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs,
 
 /// Share of runs of which the first is the smaller.
 Quantity share_nearer(const std::vector<double>& first, const std::vector<double>& second,
-                      const Setting& setting);
+                      double false_alarm);
 
 /// What noise sustains in A for eta <V,V> small and T large, mean over tokens.
 double sustained_noise(const NoisyTraining& setup, double step);
