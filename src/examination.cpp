@@ -262,8 +262,9 @@ void Examination::require(std::string text, const Quantity& margin, std::string 
   Truth met = Truth::undecided;
   if (margin.value() - error >= 0) met = Truth::yes;
   if (margin.value() + error < 0) met = Truth::no;
+  const double unsigned_zero = margin.value() + 0.0;  // a margin of -0 reads as a broken one
   hypotheses.push_back(
-      {std::move(text), met, std::move(by_how_much), Basis::evaluated, margin.value()});
+      {std::move(text), met, std::move(by_how_much), Basis::evaluated, unsigned_zero});
 }
 
 void Examination::require(std::string text, Truth met, std::string by_how_much) {

@@ -84,3 +84,15 @@ TEST_CASE("no bound of a statement has a bare number in it", "[statement]") {
   }
   CHECK(files > statements().size());
 }
+
+TEST_CASE("no statement asks which control is examined", "[statement]") {
+  // A claim and its controls are judged on one measurement; only their predictions differ.
+  static const std::regex asks(R"((\bvariant|\bcontrol(\.name)?)\s*[!=]=|only_what_varies)");
+  CHECK(std::regex_search(std::string("if (variant == \"few\")"), asks));
+  CHECK(std::regex_search(std::string("control.name != \"\""), asks));
+  for (const auto& entry : fs::recursive_directory_iterator(POPGRAD_SOURCE_DIR "/theorems")) {
+    if (!entry.is_regular_file()) continue;
+    CAPTURE(entry.path());
+    CHECK_FALSE(std::regex_search(read(entry.path()), asks));
+  }
+}

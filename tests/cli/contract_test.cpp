@@ -77,7 +77,7 @@ TEST_CASE("cli: a verdict on the user's own instance names the hypothesis that i
   const Json statement = Json::parse(content(json))["statements"][0];
   CHECK(statement["verdict"] == "holds");
   CHECK(statement["parameters"]["mu"] == Json({1.0, 2.0, 3.0}));
-  const Json hypothesis = statement["hypotheses"][2];
+  const Json hypothesis = statement["hypotheses"][3];
   CHECK(hypothesis["text"] == "0 <= v0 < mu_j");
   CHECK(hypothesis["met"] == "yes");
   CHECK(hypothesis["known"] == "evaluated");

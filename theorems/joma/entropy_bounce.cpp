@@ -6,7 +6,8 @@
 //              ln d - H = Var(z)/2 + ...,  z_j = (v0 + v_j'(0) t)^2/tau,
 //            its minimum lies below the entropy at mu, and it rises last, at the rate of the token
 //            that comes last, exp(min mu^2/tau) on the exp clock. A single bounce is not general.
-// Hypotheses H1 one unit; H2 v_j(0) = v0 for all j; H3 0 <= v0 < mu_j; H4 mu not constant
+// Hypotheses H1 one unit; H2 nonlinear phi; H3 v_j(0) = v0 for all j; H4 0 <= v0 < mu_j; H5 mu not
+//            constant
 // Check      fall at small t against its leading term; minimum against the entropy at mu; rate of
 //            the last rise against the linearisation at mu
 // Controls   a fall 10 % faster; a last rate 10 % larger
@@ -16,14 +17,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "popgrad/joma/reduced_flow.hpp"
-#include "popgrad/order.hpp"
 #include "popgrad/random.hpp"
-#include "popgrad/softmax.hpp"
-#include "popgrad/solve.hpp"
-#include "popgrad/solved.hpp"
+#include "theorems/joma/entropy_curve.hpp"
 #include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
 
@@ -31,8 +28,6 @@ namespace popgrad::theorems::joma {
 namespace {
 
 using namespace popgrad::joma;
-
-constexpr double tolerance = 1e-12;
 
 constexpr Knob spread =
     logarithmic_knob("spread", "width of the law 1 + spread U(0, 1) of mu", 0.1, 3, 3);
@@ -77,99 +72,11 @@ void require_hypotheses(const ReducedInstance<double>& instance, Examination& it
   const double least = instance.target.minCoeff();
   const double uneven = (instance.start.array() - v0).abs().maxCoeff();
   it.require("one unit", 1.0 - static_cast<double>(instance.units()));
+  it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
   it.require("v_j(0) = v0 for all j", -uneven, fmt::format("apart by {:.3g}", uneven));
   it.require("0 <= v0 < mu_j", std::min(v0, least - v0),
              fmt::format("v0 = {:.4g}, least mu = {:.4g}", v0, least));
   it.require("mu not constant", instance.target.maxCoeff() > least ? Truth::yes : Truth::no);
-}
-
-// (ln d - H)/(Var(z)/2) as t goes to 0, z from the linearised start.
-void judge_first_fall(const ReducedFlow<double>& flow, const AnyRung<double>& rung,
-                      Examination& it) {
-  Vector<double> slope(rung.dimension);
-  rung.rhs(rung.initial, slope, 0.0);
-  const auto leading_fall = [&](double t) {
-    const Vector<double> v = rung.initial + t * slope;
-    const Vector<double> z = v.cwiseProduct(v) / flow.instance().tau;
-    return (z.array() - z.mean()).square().mean() / 2;
-  };
-  double t = 1 / slope.cwiseAbs().maxCoeff();
-  while (leading_fall(t) > 1e-8) t /= 2;
-  const Solved early(rung, {t / 2, t}, tolerance);
-  const double even = std::log(static_cast<double>(rung.dimension));
-  const auto share = [&](std::size_t save) {
-    const Quantity entropy =
-        early.at(save, [&](const Vector<double>& v) { return flow.attention_entropy(v); });
-    return (Quantity(even) - entropy) * Quantity(1 / leading_fall(early.times()[save]));
-  };
-  it.judge(
-      Comparison{.what = "first fall of the entropy over Var(z)/2",
-                 .measured = {limit_in(std::vector{t, t / 2}, std::vector{share(1), share(0)})},
-                 .predicted = {1.0},
-                 .mistakes = {predicts_times("fall-rate", 1.1)}});
-}
-
-// dH/dv of the attention entropy.
-Vector<double> entropy_slope(const ReducedFlow<double>& flow, const Vector<double>& v) {
-  return 2 / flow.instance().tau *
-         softmax_entropy_gradient(flow.attention_logits(v)).cwiseProduct(v);
-}
-
-// d ln(H(mu) - H)/dt, linearised: near mu token j comes at the rate a_j = exp(mu_j^2/tau), or its
-// softmax, and adds w_j = dH/dv_j (mu_j - v_j) to H(mu) - H. What is neglected is less than what
-// sum w_j a_j and sum w_j change where slopes and rates are taken at v in place of mu.
-Quantity linearised_rate(const ReducedFlow<double>& flow, const Vector<double>& mu,
-                         const Vector<double>& v) {
-  const auto sums = [&](const Vector<double>& at) {
-    Vector<double> rates = (at.array().square() / flow.instance().tau).exp();
-    if (flow.instance().attention == Attention::softmax) rates /= rates.sum();
-    const Vector<double> weights = entropy_slope(flow, at).cwiseProduct(mu - v);
-    return std::pair{weights.dot(rates), weights.sum()};
-  };
-  const auto [rise, left] = sums(mu);
-  const auto [rise_at_v, left_at_v] = sums(v);
-  return {rise / left,
-          {ErrorPart::next_order(rise / left * (rise_at_v / rise - 1)),
-           ErrorPart::next_order(rise / left * (left_at_v / left - 1))}};
-}
-
-void judge_last_rise(const ReducedFlow<double>& flow, const AnyRung<double>& rung,
-                     Examination& it) {
-  const Vector<double> mu = flow.instance().target.col(0);
-  const double at_mu = flow.attention_entropy(mu);
-  const auto entropy = [&](const Vector<double>& v) { return flow.attention_entropy(v); };
-  const auto entropy_rate = [&](const Vector<double>& v) {
-    Vector<double> velocity(v.size());
-    rung.rhs(v, velocity, 0.0);
-    return entropy_slope(flow, v).dot(velocity);
-  };
-  // Until every token has 1e-4 of its way left at most and the entropy rises.
-  double end = 1;
-  std::optional<Solved> run;
-  const auto near = [&] {
-    const Vector<double>& v = run->state(0);
-    return (1 - v.array() / mu.array()).abs().maxCoeff() < 1e-4 && entropy_rate(v) > 0;
-  };
-  while (!run || !near()) {
-    const bool settled = run && std::fabs(entropy(run->state(0)) - at_mu) < tolerance * at_mu;
-    if (settled) throw std::runtime_error("the entropy has settled and never rose");
-    run.emplace(rung, std::vector{end *= 1.5}, tolerance);
-  }
-  const Vector<double>& v = run->state(0);
-  Quantity rate = run->at(0, [&](const Vector<double>& x) {
-    return entropy_rate(x) / (at_mu - flow.attention_entropy(x));
-  });
-  rate.add(ErrorPart::rounding(at_mu / (at_mu - entropy(v)), rate.value()));
-  it.judge(Comparison{.what = "rate of the last rise of the entropy",
-                      .measured = {rate},
-                      .predicted = {linearised_rate(flow, mu, v)},
-                      .mistakes = {predicts_times("last-rate", 1.1)},
-                      .places = {fmt::format("t = {:.4g}", end)}});
-  it.judge(Comparison{.what = "least entropy against that at mu",
-                      .measured = {smallest_along(rung, end, tolerance, entropy)},
-                      .relation = Relation::below,
-                      .predicted = {at_mu},
-                      .scale = {std::log(static_cast<double>(rung.dimension)) - at_mu}});
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -185,8 +92,22 @@ void examine(const Setting& setting, Examination& it) {
   if (instance.units() > 1 || !instance.nonlinear) return;
   const ReducedFlow<double> flow(instance);
   const AnyRung<double> rung = forget_type(flow);
-  judge_first_fall(flow, rung, it);
-  judge_last_rise(flow, rung, it);
+  it.judge(Comparison{.what = "first fall of the entropy over Var(z)/2",
+                      .measured = {first_fall(flow, rung)},
+                      .predicted = {1.0},
+                      .mistakes = {predicts_times("fall-rate", 1.1)}});
+  const LastRise rise = last_rise(flow, rung);
+  it.judge(Comparison{.what = "rate of the last rise of the entropy",
+                      .measured = {rise.rate},
+                      .predicted = {rise.linearised_rate},
+                      .mistakes = {predicts_times("last-rate", 1.1)},
+                      .places = {fmt::format("t = {:.4g}", rise.time)}});
+  const double even = std::log(static_cast<double>(rung.dimension));
+  it.judge(Comparison{.what = "least entropy against that at mu",
+                      .measured = {rise.least_entropy},
+                      .relation = Relation::below,
+                      .predicted = {rise.entropy_at_target},
+                      .scale = {even - rise.entropy_at_target}});
 }
 
 }  // namespace
@@ -197,7 +118,8 @@ Statement entropy_bounce() {
       .claim = "nonlinear phi: entropy falls first, rises last, minimum below the entropy at mu",
       .paper = "arXiv 2310.00535, Section 4",
       .status = "observed in source, corrected here",
-      .hypotheses = {"one unit", "v_j(0) = v0 for all j", "0 <= v0 < mu_j", "mu not constant"},
+      .hypotheses = {"one unit", "nonlinear phi", "v_j(0) = v0 for all j", "0 <= v0 < mu_j",
+                     "mu not constant"},
       .reaches = {EvidenceKind::numerical},
       .controls = {{"fall-rate", "the first fall 10 % faster"},
                    {"last-rate", "the rate of the last rise 10 % larger"}},

@@ -35,7 +35,7 @@ constexpr Knob repetition =
         .breaking("independent minibatches");
 
 constexpr double step_size = 0.4;
-constexpr Index tokens = 48, shorter = 4;  // documents for what is neglected are N/4 long
+constexpr Index tokens = 64, shorter = 4;  // documents for what is neglected are N/4 long
 
 Training small_training(const Setting& setting, Index document) {
   Training training;
@@ -76,7 +76,7 @@ double judge_bias(const Setting& setting, Examination& it) {
     const Vector<double> shift = shift_of(small_training(setting, length), true);
     WalkRequest runs = request;
     runs.first_run = first_run;
-    runs.runs = setting.draws(300);
+    runs.runs = setting.draws(1000);
     return mean_along(rung, runs, unbiased, shift / shift.squaredNorm(), setting.false_alarm);
   };
   Quantity share = share_at(tokens, 1U << 26U);
@@ -111,8 +111,8 @@ void examine(const Setting& setting, Examination& it) {
   training.step_size = step_size;
   training.steps = to_the_horizon(setting).steps;
   training.batch = 8;
-  training.runs = 1000;
-  training.variance_draws = 1024;
+  training.runs = 2000;
+  training.variance_draws = 2048;
   training.repetition = setting.value(repetition);
   it.parameters = {{"T", documents.law.topics},   {"tau", documents.law.active},
                    {"v", documents.law.words},    {"N", tokens},

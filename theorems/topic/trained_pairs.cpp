@@ -44,7 +44,7 @@ TrainedPairs trained_pairs(const TrainedCase& one, std::uint64_t steps, const Se
   request.steps = steps;
   request.save_steps = {steps};
   request.batch = 8;
-  request.runs = 5;
+  request.runs = 8;
   request.seed = setting.seed;
   request.jobs = setting.jobs;
   request.keep_states = true;
