@@ -44,8 +44,7 @@ constexpr Knob length = logarithmic_knob("length", "positions T of the context",
 constexpr Knob batch_share =
     logarithmic_knob("batch-share", "B/T, sequences of a step over positions", 0.0128, 0.03, 0.02);
 constexpr Knob large_batch =
-    logarithmic_knob("large-batch-share", "B/T where the batch is not small; 0: batch-share", 2,
-                     2000, 0)
+    logarithmic_knob("large-batch-share", "B/T of batches that are not small", 2, 2000, 0)
         .breaking(small_text);
 constexpr Knob share_of_samples =
     logarithmic_knob("share-of-samples", "samples that threshold and l1 get, of those of SGD", 0.01,
@@ -57,8 +56,7 @@ NoisyTraining drawn_setup(const Setting& setting, Examination& it) {
   setup.training = scratch_instance(setting, length, support_knob, it);
   const Bigrams<double>& b = setup.training.bigrams;
   setup.levels = levels_of_shape(b, NoiseShape::multiplicative);
-  const double large = setting.value(large_batch);
-  const double share = large > 0 ? large : setting.value(batch_share);
+  const double share = std::max(setting.value(large_batch), setting.value(batch_share));
   setup.batch = std::max<Index>(1, std::llround(share * static_cast<double>(b.context)));
   it.parameters["B"] = setup.batch;
   return setup;
@@ -71,9 +69,7 @@ double l1_weight_of(const NoisyTraining& setup, const Setting& setting, Examinat
   const double sustained = sustained_noise(setup, step_sizes.front());
   it.require(small_text, sustained - context_size(b),
              fmt::format("noise {:.3g}, K_Q = {:.3g}", sustained, context_size(b)));
-  const double samples = setting.value(share_of_samples);
-  it.require("the same number of samples", samples - 1,
-             fmt::format("{:.3g} of those of SGD", samples));
+  it.require("the same number of samples", setting.value(share_of_samples) - 1);
   const double pull = b.law.minCoeff() * transition;
   const double noise = setup.levels.attention.maxCoeff() *
                        std::sqrt(l1_step * transition / static_cast<double>(setup.batch));
@@ -83,12 +79,12 @@ double l1_weight_of(const NoisyTraining& setup, const Setting& setting, Examinat
 
 void judge_noise(const NoisyTraining& setup, const Schedule& plain, const Setting& setting,
                  Examination& it) {
-  const double step = step_sizes.front();
+  constexpr double step = step_sizes.front();
   const auto runs = runs_of(setup, plain, step, {2 * all_steps, 4 * all_steps}, setting);
   Quantity noise = noise_of_plain(setup, runs, step, 1, setting);
   // The noise grows from 0 to what is sustained at a steady rate: twice the time squares the rest.
-  const double half_way = noise_of_plain(setup, runs, step, 0, setting).value();
-  noise.add(ErrorPart::next_order(std::pow(1 - half_way, 2)));
+  const Quantity half_way = noise_of_plain(setup, runs, step, 0, setting);
+  noise.add(ErrorPart::next_order(std::pow(1 - half_way.value(), 2)));
   it.judge(Comparison{.kind = EvidenceKind::statistical,
                       .what = "noise of plain SGD over what is sustained",
                       .measured = {noise},
@@ -106,15 +102,16 @@ void examine(const Setting& setting, Examination& it) {
   plain.boost_until = std::numeric_limits<double>::max();
   plain.boost_steps = 8 * all_steps;  // not within the run
   judge_noise(setup, plain, setting, it);
-  Comparison nearer;
-  nearer.kind = EvidenceKind::statistical;
-  nearer.what = "share of runs in which plain SGD comes nearer than threshold and l1 steps";
-  nearer.relation = Relation::below;
-  nearer.predicted = {0.5};
+  Comparison nearer{
+      .kind = EvidenceKind::statistical,
+      .what = "share of runs in which plain SGD comes nearer than threshold and l1 steps",
+      .measured = {},
+      .relation = Relation::below,
+      .predicted = {0.5}};
   std::vector<std::vector<double>> l1;  // by round
   for (const double step : step_sizes) {
     nearer.places.push_back(fmt::format("eta = {}", step));
-    nearer.measured.emplace_back();
+    Quantity& share = nearer.measured.emplace_back();
     std::vector<double> of_plain;
     std::vector<double> of_l1;
     for (std::uint32_t round = 0; round < rounds; ++round) {
@@ -126,7 +123,6 @@ void examine(const Setting& setting, Examination& it) {
       const auto more =
           worse_distances(runs_of(setup, plain, step, {0, all_steps}, setting, round), 1);
       of_plain.insert(of_plain.end(), more.begin(), more.end());
-      Quantity& share = nearer.measured.back();
       share = share_nearer(of_plain, of_l1, setting.false_alarm / rounds);
       if (std::abs(share.value() - 0.5) > share.error()) break;
     }
