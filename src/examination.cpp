@@ -62,11 +62,11 @@ Judged judge_place(Relation relation, const Quantity& deviation, double scale) {
   found.scale = scale;
   found.distance = relation == Relation::equal ? std::fabs(deviation.value()) : deviation.value();
   if (std::isnan(found.distance) || std::isnan(found.allowed)) return found;
+  const bool clearly_less = relation != Relation::equal && found.distance < -found.allowed;
+  const bool equal_enough = relation != Relation::below && found.allowed <= noticed_share * scale;
   if (found.distance > found.allowed) {
     found.verdict = Verdict::violated;
-  } else if (relation != Relation::equal && found.distance < -found.allowed) {
-    found.verdict = Verdict::holds;
-  } else if (relation != Relation::below && found.allowed <= noticed_share * scale) {
+  } else if (clearly_less || equal_enough) {
     found.verdict = Verdict::holds;
   }
   return found;

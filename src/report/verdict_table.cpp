@@ -98,9 +98,15 @@ std::size_t count(const Verification& v, Verdict verdict) {
 
 std::string verdict_table(const Verification& v) {
   std::size_t width = std::string_view("statement").size();
-  for (const Finding& f : v.findings) width = std::max(width, f.statement->id.size());
-  const std::string row =
-      fmt::format("{{:<{}}} {{:<13}} {{:<32}} {{:<18}} {{:>8}} {{:>7}}\n", width);
+  std::size_t evidence_width = std::string_view("evidence").size();
+  std::size_t margin_width = std::string_view("tightest margin").size();
+  for (const Finding& f : v.findings) {
+    width = std::max(width, f.statement->id.size());
+    evidence_width = std::max(evidence_width, evidence_kinds(f.examination).size());
+    margin_width = std::max(margin_width, margin(f.examination).size());
+  }
+  const std::string row = fmt::format("{{:<{}}} {{:<14}} {{:<{}}} {{:<{}}} {{:>8}} {{:>7}}\n",
+                                      width, evidence_width, margin_width);
   std::string text = fmt::format(fmt::runtime(row), "statement", "verdict", "evidence",
                                  "tightest margin", "controls", "seconds");
   for (const Finding& finding : v.findings) {
@@ -116,6 +122,7 @@ std::string verdict_table(const Verification& v) {
     }
     for (const Evidence& item : finding.examination.evidence) {
       if (item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
+      if (finding.verdict == Verdict::not_applicable) continue;
       text += fmt::format("{}: {}: {} {:.6g}, allowed {:.6g} ({}) {}\n", finding.statement->id,
                           name_of(item.verdict), item.what, item.measured, item.allowed,
                           item.reason, item.detail);

@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""Puts random mistakes into the formulas of popgrad, one at a time, and tells what notices them.
+
+Usage: mutate.py [-h] N [--seed S] [--only PATH ...] [--tree DIR]
+
+A mistake is a sign, a factor 2 or 1/2, n - 1 for n, exchanged indices, rows for columns, or a
+constant off by a tenth, at a random place of the formulas in src/ and include/. Each is put into a
+copy of the sources, built, and put before the laws (tests tagged [law]), the statements
+(`popgrad verify`) and the other fast tests, in that order, until something fails.
+
+The same N and seed choose the same mistakes. What was found is kept in results.jsonl of the
+tree; an interrupted run goes on where it stopped, and Ctrl-C leaves nothing half written.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ("joma", "scan_snap", "scb", "topic")
+# What has no formulas in it: reading, writing and describing.
+WITHOUT_FORMULAS = {"model.cpp", "model.hpp", "instance.cpp", "parameters.cpp", "parameters.hpp", "json.cpp",
+                    "json.hpp", "json_fwd.hpp", "record.cpp", "record.hpp", "models.cpp", "error.cpp", "error.hpp",
+                    "number_text.cpp", "number_text.hpp", "precompiled.hpp", "knob.cpp", "statement.cpp",
+                    "corpus.cpp", "common_error.cpp"}
+LIMIT = 600  # seconds for one group of checks; a mistake that makes them last longer is noticed
+
+# name, pattern, replacements of the whole match. Sources are laid out by clang-format, so that a
+# binary operator has blanks around it.
+KINDS = (
+    ("sign", re.compile(r" \+ "), (" - ",)),
+    ("sign", re.compile(r"(?<=[\w)\]]) - "), (" + ",)),
+    ("sign", re.compile(r" \+= "), (" -= ",)),
+    ("sign", re.compile(r" -= "), (" += ",)),
+    ("factor", re.compile(r"(?<=[\w)\]]) \* (?=[\w(])"), (" * 2 * ", " * 0.5 * ")),
+    ("factor", re.compile(r"(?<=[\w)\]]) / (?=[\w(])"), (" * 2 / ", " * 0.5 / ")),
+    ("n - 1 for n", re.compile(r" - 1(?=[);,\]])"), ("",)),
+    ("n - 1 for n", re.compile(r"\b(\w+)(?:\.size\(\)|\.tokens\(\)|\.classes\(\))(?=[ );,])"), (None,)),
+    ("indices", re.compile(r"\((\w+), (\w+)\)(?= [-+*/=]|[;)])"), (None,)),
+    ("rows for columns", re.compile(r"\.rows\(\)"), (".cols()",)),
+    ("rows for columns", re.compile(r"\.cols\(\)"), (".rows()",)),
+    ("rows for columns", re.compile(r"\.row\("), (".col(",)),
+    ("rows for columns", re.compile(r"\.col\("), (".row(",)),
+    ("rows for columns", re.compile(r"\.rowwise\(\)"), (".colwise()",)),
+    ("rows for columns", re.compile(r"\.colwise\(\)"), (".rowwise()",)),
+    ("rows for columns", re.compile(r"\.transpose\(\)"), ("",)),
+    ("constant", re.compile(r"(?<![\w.'])(\d+\.\d+)(?![\w.'])"), (None,)),
+    ("constant", re.compile(r"\bT\((\d+)\)"), (None,)),
+)
+SKIPPED_LINE = re.compile(r'^\s*(//|#|static_assert|template|using|namespace|for \(|return fmt|reject)'
+                          r'|"|\bthrow\b|fmt::|\boperator\b|constexpr const char')
+
+
+def replacements(kind, match, choices):
+    for text in choices:
+        if text is not None:
+            yield text
+        elif kind == "n - 1 for n":
+            yield f"({match.group(0)} - 1)"
+        elif kind == "indices" and match.group(1) != match.group(2):
+            yield f"({match.group(2)}, {match.group(1)})"
+        elif kind == "constant" and match.group(0).startswith("T("):
+            if match.group(1) == "0":
+                continue
+            yield f"(T({match.group(1)}) * T(11) / T(10))"
+        elif kind == "constant":
+            yield f"({match.group(1)} * 1.1)"
+
+
+def sources(root, only):
+    """Files with formulas, in a fixed order."""
+    found = []
+    for top in ("src", "include/popgrad"):
+        for path in sorted((root / top).rglob("*.?pp")):
+            inside = path.relative_to(root)
+            folder = inside.parent.name
+            if path.name in WITHOUT_FORMULAS or folder in ("cli", "io", "report"):
+                continue
+            if "report" in inside.parts:
+                continue
+            if only and not any(str(inside).startswith(prefix) for prefix in only):
+                continue
+            found.append(inside)
+    return found
+
+
+def candidates(root, only):
+    """All mistakes that can be made: (file, line number, column, kind, old text, new text)."""
+    found = []
+    for path in sources(root, only):
+        for number, line in enumerate((root / path).read_text().split("\n"), 1):
+            code = line.split("//")[0]
+            if SKIPPED_LINE.search(line):
+                continue
+            for kind, pattern, choices in KINDS:
+                for match in pattern.finditer(code):
+                    for new in replacements(kind, match, choices):
+                        found.append((str(path), number, match.start(), kind, match.group(0), new))
+    return found
+
+
+def in_random_order(root, only, seed):
+    """All candidates in random order; places in long files and common kinds are less likely to come
+    first than places in short files and rare kinds (the square root of how many there are)."""
+    everything = candidates(root, only)
+    files = Counter(candidate[0] for candidate in everything)
+    kinds = Counter(candidate[3] for candidate in everything)
+    draw = random.Random(seed)
+    order = []
+    for candidate in everything:
+        # A weighted sample without replacement (Efraimidis and Spirakis 2006).
+        weight = (files[candidate[0]] * kinds[candidate[3]]) ** -0.5
+        order.append((draw.random() ** (1 / weight), candidate))
+    order.sort(reverse=True)
+    return [candidate for _, candidate in order]
+
+
+def run(command, tree, limit=LIMIT):
+    """Status (None: it took too long) and output."""
+    process = subprocess.Popen(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
+    try:
+        out, _ = process.communicate(timeout=limit)
+        return process.returncode, out
+    except subprocess.TimeoutExpired:
+        subprocess.run(["kill", "-9", f"-{process.pid}"], check=False)
+        process.communicate()
+        return None, ""
+    except KeyboardInterrupt:
+        subprocess.run(["kill", "-9", f"-{process.pid}"], check=False)
+        process.communicate()
+        raise
+
+
+def jobs():
+    count = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL")
+    return ["-j", count] if count else []
+
+
+def build(tree):
+    return run(["ninja", "-C", "build", *jobs(), "popgrad_cli", "popgrad_tests"], tree, 3600)
+
+
+def digest(tree):
+    """Of the programs: equal where a mistake changes no instruction."""
+    total = hashlib.sha256()
+    for program in ("popgrad", "popgrad_tests"):
+        total.update((tree / "build" / program).read_bytes())
+    return total.hexdigest()
+
+
+def failed_tests(tree, filters):
+    """Names of failed tests, or why there are none to name."""
+    report = tree / "build" / "mutate-report.xml"
+    report.unlink(missing_ok=True)
+    status, out = run(["build/popgrad_tests", filters, "--reporter", "junit", "--out", str(report)], tree)
+    if status is None:
+        return [f"longer than {LIMIT} s"]
+    if status == 0:
+        return []
+    try:
+        cases = ElementTree.parse(report).getroot().iter("testcase")
+        names = {case.get("name").split("/")[0] for case in cases
+                 if case.find("failure") is not None or case.find("error") is not None}
+    except (ElementTree.ParseError, FileNotFoundError):
+        names = set()
+    return sorted(names) or [f"ended with status {status}: {out.strip()[-200:]}"]
+
+
+def unsound(tree):
+    """Statements that do not hold with every control refuted."""
+    report = tree / "build" / "mutate-verdicts.json"
+    report.unlink(missing_ok=True)
+    status, _ = run(["build/popgrad", "verify", "-q", "--json", str(report)], tree)
+    if status is None:
+        return {f"longer than {LIMIT} s"}
+    try:
+        found = json.loads(report.read_text())["statements"]
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {f"verify ended with status {status}"}
+    bad = set()
+    for statement in found:
+        refuted = all(control.get("verdict") == "violated" for control in statement["controls"])
+        if statement["verdict"] != "holds" or not refuted:
+            bad.add(statement["id"])
+    return bad
+
+
+def examine(tree, baseline):
+    """What notices the mistake that is built: the first group that does, and who in it."""
+    laws = failed_tests(tree, "[law]")
+    if laws:
+        return "law", laws
+    statements = sorted(unsound(tree) - baseline)
+    if statements:
+        return "statement", statements
+    tests = failed_tests(tree, "~[law]~[statement]~[slow]")
+    return ("test", tests) if tests else ("nothing", [])
+
+
+def copy_sources(tree):
+    names = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, capture_output=True).stdout
+    for name in filter(None, names.decode().split("\0")):
+        source, target = ROOT / name, tree / name
+        if not source.is_file():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            shutil.copy2(source, target)
+    if not (tree / "build/build.ninja").exists():
+        run_or_stop(["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"], tree)
+
+
+def run_or_stop(command, tree):
+    status, out = run(command, tree, 3600)
+    if status != 0:
+        sys.exit(f"mutate: {' '.join(command)} failed:\n{out[-3000:]}")
+
+
+def put(tree, mistake):
+    """Writes the mistake into its file; returns the text as it was."""
+    path, number, column, _, old, new = mistake
+    text = (tree / path).read_text()
+    lines = text.split("\n")
+    line = lines[number - 1]
+    assert line[column:column + len(old)] == old
+    lines[number - 1] = line[:column] + new + line[column + len(old):]
+    (tree / path).write_text("\n".join(lines))
+    return text
+
+
+def described(mistake):
+    path, number, _, kind, old, new = mistake
+    return f"{path}:{number}: {kind}: '{old.strip()}' -> '{new.strip()}'"
+
+
+def summary(results, stream=sys.stdout):
+    judged = [r for r in results if r["by"] in ("law", "statement", "test", "nothing")]
+    caught = [r for r in judged if r["by"] != "nothing"]
+    for result in judged:
+        if result["by"] == "nothing":
+            print(f"survived  {described(result['mistake'])}\n          {result['line'].strip()}", file=stream)
+    counts = {}
+    for result in caught:
+        for name in result["who"]:
+            counts[(result["by"], name)] = counts.get((result["by"], name), 0) + 1
+    for (by, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        print(f"{count:5d}  {by:9s}  {name}", file=stream)
+    if judged:
+        groups = ", ".join(f"{by} {sum(r['by'] == by for r in judged)}" for by in ("law", "statement", "test"))
+        print(f"{len(caught)} of {len(judged)} caught (share {len(caught) / len(judged):.3f}): {groups}", file=stream)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("N", type=int, help="mistakes to judge, at least 1")
+    parser.add_argument("--seed", type=int, default=1, help="chooses the mistakes (default 1)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="PATH", help="files or folders, e.g. src/scb")
+    parser.add_argument("--tree", type=Path, default=ROOT / "build-mutate", help="copy of the sources that is changed")
+    parser.add_argument("--list", action="store_true", help="print the mistakes and judge none")
+    arguments = parser.parse_args()
+    if arguments.N < 1:
+        parser.error(f"N: {arguments.N} is not allowed; give at least 1")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))
+    order = in_random_order(ROOT, arguments.only, arguments.seed)
+    count = arguments.N
+    if arguments.list:
+        for mistake in order[:count]:
+            print(described(mistake))
+        return 0
+    tree = arguments.tree.resolve()
+    tree.mkdir(parents=True, exist_ok=True)
+    copy_sources(tree)
+    record = tree / "results.jsonl"
+    known = {}
+    if record.exists():
+        for line in record.read_text().splitlines():
+            result = json.loads(line)
+            known[(tuple(result["mistake"]), result["line"])] = result
+    print("mutate: building without a mistake", file=sys.stderr)
+    status, out = build(tree)
+    if status != 0:
+        sys.exit(f"mutate: the build failed without a mistake:\n{out[-3000:]}")
+    clean = digest(tree)
+    baseline = unsound(tree)
+    laws = failed_tests(tree, "[law]")
+    if laws:
+        sys.exit(f"mutate: laws fail without a mistake: {', '.join(laws)}")
+    results = []
+    judged = 0
+    try:
+        for mistake in order:
+            if judged == count:
+                break
+            line = (ROOT / mistake[0]).read_text().split("\n")[mistake[1] - 1]
+            result = known.get((mistake, line))
+            if result is None:
+                begin = time.monotonic()
+                before = put(tree, mistake)
+                try:
+                    status, _ = build(tree)
+                    if status != 0:
+                        by, who = "compiler", []
+                    elif digest(tree) == clean:
+                        by, who = "no change of the program", []
+                    else:
+                        by, who = examine(tree, baseline)
+                finally:
+                    (tree / mistake[0]).write_text(before)
+                result = {"mistake": mistake, "line": line, "by": by, "who": who,
+                          "seconds": round(time.monotonic() - begin, 1)}
+                with record.open("a") as file:
+                    file.write(json.dumps(result) + "\n")
+            results.append(result)
+            judged += result["by"] in ("law", "statement", "test", "nothing")
+            print(f"{judged:4d}/{count}  {result['by']:10.10s} {described(mistake)}  {'; '.join(result['who'])[:80]}",
+                  flush=True)
+    except KeyboardInterrupt:
+        print("mutate: stopped; the same command goes on from here", file=sys.stderr)
+        summary(results)
+        return 4
+    summary(results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
