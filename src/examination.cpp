@@ -267,6 +267,12 @@ void Examination::require(std::string text, const Quantity& margin, std::string 
       {std::move(text), met, std::move(by_how_much), Basis::evaluated, unsigned_zero});
 }
 
+void Examination::require_positive(std::string text, const Quantity& margin,
+                                   std::string by_how_much) {
+  require(std::move(text), margin, std::move(by_how_much));
+  if (margin.value() == 0 && margin.error() == 0) hypotheses.back().met = Truth::no;
+}
+
 void Examination::require(std::string text, Truth met, std::string by_how_much) {
   hypotheses.push_back({std::move(text), met, std::move(by_how_much), Basis::evaluated,
                         std::numeric_limits<double>::quiet_NaN()});

@@ -23,6 +23,14 @@ void complete_hypotheses(const Statement& statement, Examination& found) {
   }
 }
 
+// The values of all knobs, for `--set`; a user's instance has none.
+void tell_knobs(const Statement& statement, const Setting& setting, Examination& found) {
+  if (setting.instance != nullptr || statement.knobs.empty()) return;
+  Record knobs;
+  for (const Knob& knob : statement.knobs) knobs[knob.name] = setting.value(knob);
+  found.parameters["knobs"] = knobs;
+}
+
 }  // namespace
 
 DeclaredHypothesis::DeclaredHypothesis(const char* own_text, Basis own_basis, std::string own_why)
@@ -73,6 +81,7 @@ Examination examine(const Statement& statement, const Setting& setting, std::str
   Examination found;
   found.with_controls = setting.with_controls || !control.empty();
   statement.examine(setting, found);
+  tell_knobs(statement, setting, found);
   complete_hypotheses(statement, found);
   if (control.empty()) return found;
   const auto against = [&](const Examination& in) {
@@ -119,6 +128,7 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
     finding.examination = derived != nullptr ? *derived : derive(statement);
     finding.examination.with_controls = setting.with_controls;
     statement.examine(setting, finding.examination);
+    tell_knobs(statement, setting, finding.examination);
     complete_hypotheses(statement, finding.examination);
     for (const Control& control : statement.controls) {
       Examination against;

@@ -145,6 +145,8 @@ struct Examination {
   /// An evaluated hypothesis: met where margin >= 0 for certain, not met where it is < 0 for
   /// certain, undecided where its error covers 0. Text as the statement declares it.
   void require(std::string text, const Quantity& margin, std::string by_how_much = {});
+  /// The same where equality does not do: met where margin > 0 for certain.
+  void require_positive(std::string text, const Quantity& margin, std::string by_how_much = {});
   /// An evaluated hypothesis that has no margin.
   void require(std::string text, Truth met, std::string by_how_much = {});
   void judge(const Comparison& comparison);

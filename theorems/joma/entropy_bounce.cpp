@@ -76,7 +76,8 @@ void require_hypotheses(const ReducedInstance<double>& instance, Examination& it
   it.require("v_j(0) = v0 for all j", -uneven, fmt::format("apart by {:.3g}", uneven));
   it.require("0 <= v0 < mu_j", std::min(v0, least - v0),
              fmt::format("v0 = {:.4g}, least mu = {:.4g}", v0, least));
-  it.require("mu not constant", instance.target.maxCoeff() > least ? Truth::yes : Truth::no);
+  const double unlike = instance.target.maxCoeff() - least;
+  it.require_positive("mu not constant", unlike, fmt::format("apart by {:.3g}", unlike));
 }
 
 void examine(const Setting& setting, Examination& it) {

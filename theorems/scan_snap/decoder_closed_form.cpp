@@ -115,7 +115,7 @@ void examine(const Setting& setting, Examination& it) {
   const auto [m, eta] = chosen_decoder(setting, vocabulary, decoder_rate);
   it.parameters = {{"M", m}, {"eta_Y", eta}};
   it.require("M >= 2", m - 2);
-  it.require("eta_Y > 0", eta > 0 ? Truth::yes : Truth::no);
+  it.require_positive("eta_Y > 0", eta);
   judge_solution(m, it);
   judge_gap(m, eta, it);
   judge_regimes(m, it);

@@ -109,7 +109,6 @@ void examine(const Setting& setting, Examination& it) {
   const double t = setting.value(horizon);
   it.parameters = {{"K", training.classes.classes()},
                    {"M", training.classes.tokens},
-                   {"common weight", setting.value(common_weight)},
                    {"t", t},
                    {"eta_Y", training.decoder_rate},
                    {"eta_Z", training.attention_rate},

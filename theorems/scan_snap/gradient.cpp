@@ -115,13 +115,10 @@ void examine(const Setting& setting, Examination& it) {
   const double size = setting.value(state_size);
   it.parameters = {{"K", classes.classes()},
                    {"M", classes.tokens},
-                   {"common tokens", setting.count(common_count)},
-                   {"common weight", setting.value(common_weight)},
                    {"size of the state", size},
                    {"seed", setting.seed}};
   const double least = std::min(classes.weight.minCoeff(), classes.law.minCoeff());
-  it.require(weight_text, least > 0 ? Truth::yes : Truth::no,
-             fmt::format("least P(n) and P(l|n) {:.3g}", least));
+  it.require_positive(weight_text, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
   judge_directions(PopulationFlow<double>(training), size, setting.seed, it);
 }
 

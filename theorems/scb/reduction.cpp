@@ -15,6 +15,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "popgrad/scb/reduced_flow.hpp"
 #include "theorems/scb/family.hpp"
 #include "theorems/scb/statements.hpp"
@@ -113,14 +115,14 @@ void examine(const Setting& setting, Examination& it) {
   const Training<double> training = setting.instance != nullptr
                                         ? scb::training<double>(*setting.instance, setting.seed)
                                         : drawn_transfer(setting);
-  it.parameters = {{"N", training.bigrams.tokens()},
-                   {"T", training.bigrams.context},
-                   {"theta", setting.value(theta)},
-                   {"correlation", setting.value(correlation)},
-                   {"seed", setting.seed}};
+  it.parameters = {
+      {"N", training.bigrams.tokens()}, {"T", training.bigrams.context}, {"seed", setting.seed}};
   require_stationary(training, it);
   const bool papers = !training.softmax && training.project && training.attention_rate == 1;
-  it.require("linear attention, projected, both at one rate", papers ? Truth::yes : Truth::no);
+  it.require("linear attention, projected, both at one rate", papers ? Truth::yes : Truth::no,
+             fmt::format("{} attention, {}projected, eta_A = {:.4g}",
+                         training.softmax ? "softmax" : "linear", training.project ? "" : "not ",
+                         training.attention_rate));
   if (!training.softmax) judge_states(training, it);
 }
 

@@ -68,8 +68,7 @@ void examine(const Setting& setting, Examination& it) {
       std::sqrt(covariance_product(training.start, training.start, b.stationary) / transition);
   const double rho = size > 0 ? pull / (size * transition) : 0.0;
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"rho", rho}, {"seed", setting.seed}};
-  it.require("positive correlation", rho > 0 ? Truth::yes : Truth::no,
-             fmt::format("rho = {:.3g}", rho));
+  it.require_positive("positive correlation", rho, fmt::format("rho = {:.3g}", rho));
   if (rho == 0) return;
   const double per_root = std::fabs(rho) * transition * b.law.minCoeff() / 2;
   Comparison shares;

@@ -102,8 +102,8 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
   it.require("tau >= 2", static_cast<double>(law.active - 2), fmt::format("tau = {}", law.active));
-  it.require("p_c > 0", law.correct > 0 ? Truth::yes : Truth::no,
-             fmt::format("p_c = {}", to_text(law.correct)));
+  it.require_positive("p_c > 0", to_double(law.correct),
+                      fmt::format("p_c = {}", to_text(law.correct)));
   const double off = setting.value(deviation);
   it.require("W_V of least norm", -off, fmt::format("off by {:.3g} of its largest entry", off));
   if (law.active < 2 || law.correct == 0) return;

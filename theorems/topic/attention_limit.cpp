@@ -90,8 +90,8 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   if (!makes_a_law(law, it)) return;
-  it.require("p_c > 0", law.correct > 0 ? Truth::yes : Truth::no,
-             fmt::format("p_c = {}", to_text(law.correct)));
+  it.require_positive("p_c > 0", to_double(law.correct),
+                      fmt::format("p_c = {}", to_text(law.correct)));
   if (law.correct == 0) return;
   const LargeLaw large = unbounded(law);
   for (const bool active : {true, false}) {
