@@ -12,7 +12,7 @@ do for [kind in 'svg png pdf'] {
   set ylabel 'entropy (nats)'
   set logscale x
   set format x '10^{%T}'
-  set xrange [1e-3:20]
+  set xrange [1e-2:20]
   set yrange [0.7:2.5]
   set ytics 0.5
   set key bottom left reverse Left
@@ -22,7 +22,7 @@ do for [kind in 'svg png pdf'] {
        '' index 3 using 1:2 with lines linetype 5 dashtype 3 title 'trained unit, GELU'
   unset logscale x
   set format x '%g'
-  set title '(b) how much faster a salient token is learned, μ_k = 1, τ = 2'
+  set title '(b) order of learning, μ_k = 1, τ = 2'
   set xlabel 'μ_j of the salient token'
   set ylabel 'ln(1/δ_j) / ln(1/δ_k), late'
   set logscale y
@@ -32,7 +32,7 @@ do for [kind in 'svg png pdf'] {
   set key top left reverse Left
   plot name.'-ratio.csv' index 0 using 1:2 with lines linetype 2 title 'Eqn 10: exp((μ_j^2 − μ_k^2)/τ)', \
        '' index 0 using 1:3 with lines linetype 1 title 'μ_j^2(1 + 1/W_j) / (μ_k^2(1 + 1/W_k))', \
-       '' index 1 using 1:2 with points pointtype 7 pointsize 0.6 linecolor rgb green title 'trained unit, tanh', \
+       '' index 1 using 1:2 with points pointtype 1 pointsize 1.3 linecolor rgb green title 'trained unit, tanh', \
        '' index 2 using 1:2 with points pointtype 6 pointsize 0.9 linecolor rgb black title 'trained unit, ReLU', \
        '' index 3 using 1:2 with points pointtype 2 pointsize 0.7 linecolor rgb orange title 'trained unit, GELU'
   unset logscale y

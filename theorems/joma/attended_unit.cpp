@@ -196,8 +196,12 @@ AttendedEnd train(const AttendedUnit& unit) {
     const Quantity before = (logs[0] - logs[1]) * Quantity(1 / (at[1] - at[0]));
     Quantity rate = (logs[1] - logs[2]) * Quantity(1 / (at[2] - at[1]));
     rate.add(ErrorPart::next_order(rate.value() - before.value()));
+    // What is left at this rate is added, and taken for the error.
+    const Quantity left = slope_at(last, l) / rate;
+    const bool rising = run.state(last)[l] > run.state(0)[l];
     Quantity weight = run.at(last, [l](const Vector<double>& x) { return x[l]; });
-    weight.add(ErrorPart::next_order(slope_at(last, l).value() / rate.value()));
+    weight = rising ? weight + left : weight - left;
+    weight.add(ErrorPart::next_order(left.value()));
     end.weight.push_back(weight);
     end.rate.push_back(rate * Quantity(1 / unit.slope));
     entropy_left = std::max(entropy_left,

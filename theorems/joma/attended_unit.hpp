@@ -33,7 +33,7 @@ AttendedUnit attended_unit(popgrad::joma::Activation phi, const Vector<double>& 
 
 /// How the weights of the trained unit end: the model's own flow, expectations exact.
 struct AttendedEnd {
-  std::vector<Quantity> weight;  ///< v_l
+  std::vector<Quantity> weight;  ///< v_l, extrapolated by what is left of its way
   std::vector<Quantity> rate;    ///< of ln(1/|delta_l|), over h
   Quantity entropy;              ///< of the attention
 };

@@ -133,8 +133,10 @@ Erratum classes_of_query() {
             it.evidence.push_back(identity(EvidenceKind::symbolic,
                                            "the form with K_m solves the equations",
                                            closed_forms_solve_equations()));
-            it.report("B_n at t = 700 by Eqn 13 from 0, growth instance", printed);
-            it.report("the same with K_m", members);
+            it.report("B_n at t = 700 by Eqn 13 from 0, growth instance", printed,
+                      fmt::format("{:.4g} with rho_0^4/(K-1) for C0",
+                                  std::log1p(4 * accumulated / token.scale()) / 4));
+            it.report("the same with K_m and that C0", members);
             it.report("the same with K_m, weight 1/K a class", own_clock);
             it.evidence.push_back(
                 bounded(EvidenceKind::numerical, "B_n of the reduced flow over Eqn 13's",
