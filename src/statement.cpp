@@ -53,18 +53,6 @@ Index Setting::count(const Knob& knob) const {
   return static_cast<Index>(std::lround(value(knob)));
 }
 
-std::string name_of(ErratumClass kind) {
-  switch (kind) {
-    case ErratumClass::error:
-      return "error";
-    case ErratumClass::does_not_transfer:
-      return "does not transfer";
-    case ErratumClass::could_not_reproduce:
-      break;
-  }
-  return "could not reproduce";
-}
-
 std::uint32_t Setting::draws(std::uint32_t usual) const {
   switch (effort) {
     case Effort::search:

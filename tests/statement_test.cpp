@@ -1,8 +1,10 @@
 #include "popgrad/statement.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "popgrad/survey.hpp"
@@ -65,14 +67,57 @@ TEST_CASE("every statement is registered once, with a source and controls", "[st
     CHECK(s.controls.size() >= 2);
     CHECK(s.examine);
   }
+}
+
+TEST_CASE("what an erratum says of a paper has a place and a source", "[statement]") {
+  std::set<std::string> ids, names;
+  for (const Statement& s : statements()) ids.insert(s.id);
+  static const std::regex place(R"(arXiv \d{4}\.\d{5}(v\d+| \(version not known\)), .+)");
   for (const Erratum& e : errata()) {
     CAPTURE(e.name);
+    CHECK(names.insert(e.name).second);
     CHECK(ids.contains(e.statement));
-    CHECK(e.place.starts_with("arXiv "));
-    CHECK_FALSE(e.known.empty());
-    CHECK_FALSE(e.paper_says.empty());
-    for (const Evidence& item : e.evidence()) {
-      if (item.kind != EvidenceKind::report) CHECK(item.verdict == Verdict::holds);
+    CHECK(std::regex_match(e.place, place));
+    for (const std::string* text :
+         {&e.known, &e.claim, &e.paper_says, &e.algebra_says, &e.effect}) {
+      CHECK_FALSE(text->empty());
+    }
+    REQUIRE_FALSE(e.grades.empty());
+    CHECK(std::is_sorted(e.grades.begin(), e.grades.end()));  // the best source first
+    const bool read = e.grades.front() == SourceGrade::full_text;
+    const bool seen = e.grades.back() != SourceGrade::not_seen;
+    // Only a version that was read in full can be quoted, and a version names itself.
+    CHECK(read == (e.known.find("read in full, v") != std::string::npos));
+    CHECK(read == (e.place.find("version not known") == std::string::npos));
+    if (read) {
+      const std::string version = e.known.substr(e.known.find(", v") + 2, 2);
+      CHECK(e.place.find(version + ",") != std::string::npos);
+    }
+    if (!seen) CHECK(e.paper_says.find("not seen") != std::string::npos);
+    if (e.grades.front() > SourceGrade::authors_code) {
+      CHECK(e.known.find("ending the text") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("every erratum is shown, and its claim's hypotheses are told", "[statement]") {
+  for (const Erratum& e : errata()) {
+    CAPTURE(e.name);
+    const Examination found = examine(e);
+    CHECK_FALSE(found.hypotheses.empty());
+    CHECK(is_shown(found));
+    std::size_t judged = 0;
+    for (const Evidence& item : found.evidence) {
+      CAPTURE(item.what, item.measured, item.allowed, item.detail);
+      if (item.kind == EvidenceKind::report) continue;
+      ++judged;
+      CHECK(item.verdict == Verdict::holds);
+    }
+    CHECK(judged > 0);
+    // What is false as printed is so inside the hypotheses of the claim.
+    for (const Hypothesis& h : found.hypotheses) {
+      CAPTURE(h.text, h.by_how_much);
+      if (e.kind == ErratumClass::error) CHECK(h.met == Truth::yes);
     }
   }
 }

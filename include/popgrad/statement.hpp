@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "popgrad/erratum.hpp"
 #include "popgrad/examination.hpp"
 #include "popgrad/index.hpp"
 #include "popgrad/knob.hpp"
@@ -87,26 +88,6 @@ struct Statement {
 /// derives for all instances is not part of it.
 Examination examine(const Statement& statement, const Setting& setting,
                     std::string_view control = {});
-
-/// What kind of disagreement an erratum is; never mixed.
-enum class ErratumClass {
-  error,                ///< a printed formula or step is false as printed
-  does_not_transfer,    ///< true in its setting, false in one where it is commonly used
-  could_not_reproduce,  ///< a figure or number whose inputs are not given
-};
-std::string name_of(ErratumClass kind);
-
-/// Where a paper and the algebra disagree.
-struct Erratum {
-  std::string name;  ///< scan-snap.theorem4-constant
-  ErratumClass kind = ErratumClass::error;
-  std::string statement;  ///< id of the statement that shows it
-  std::string place;      ///< arXiv id with version, theorem or equation
-  std::string known;      ///< how its text is known: read in full, reply to reviewers, ...
-  std::string paper_says;
-  std::string algebra_says;
-  std::function<std::vector<Evidence>()> evidence;  ///< computed when asked for
-};
 
 /// What `verify` tells of one statement.
 struct Finding {

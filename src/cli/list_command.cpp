@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "io/atomic_file.hpp"
+#include "popgrad/error.hpp"
 #include "popgrad/model.hpp"
 #include "popgrad/statement.hpp"
+#include "report/errata_table.hpp"
 #include "report/figure.hpp"
 
 namespace popgrad::cli {
@@ -72,26 +77,22 @@ void list_statements() {
   fmt::print("\n{} errata: popgrad list --errata\n", errata().size());
 }
 
-int list_errata() {
-  int status = success;
-  for (const Erratum& erratum : errata()) {
-    fmt::print(
-        "{}\n  class    {}\n  place    {}; {}\n  paper    {}\n  found    {}\n  see      popgrad "
-        "verify {}\n",
-        erratum.name, name_of(erratum.kind), erratum.place, erratum.known, erratum.paper_says,
-        erratum.algebra_says, erratum.statement);
-    for (const Evidence& item : erratum.evidence()) {
-      const bool judged = item.kind != EvidenceKind::report;
-      fmt::print("  evidence {}: {}{}{}\n", name_of(item.kind), item.what,
-                 judged ? (item.verdict == Verdict::holds ? ": shown" : ": NOT shown")
-                        : fmt::format(": {:.4g}", item.measured),
-                 item.detail.empty() ? "" : "; " + item.detail);
-      // An erratum that its own program does not confirm is one of ours.
-      if (judged && item.verdict != Verdict::holds) status = violation;
+int list_errata(const std::string& json) {
+  if (!json.empty() && json != "-") check_writable(json);
+  const std::vector<ExaminedErratum> found = examined_errata();
+  if (json != "-") std::fputs(errata_text(found).c_str(), stdout);
+  if (!json.empty()) {
+    const std::string text = errata_json(found);
+    if (json == "-") {
+      std::fputs(text.c_str(), stdout);
+    } else {
+      write_atomically(json, text);
     }
-    fmt::print("\n");
   }
-  return status;
+  // An erratum that its own program does not confirm is one of ours.
+  const bool all = std::all_of(found.begin(), found.end(),
+                               [](const ExaminedErratum& e) { return is_shown(e.found); });
+  return all ? success : violation;
 }
 
 }  // namespace
@@ -101,8 +102,13 @@ Action add_list(CommandLine& app) {
   auto only_errata = std::make_shared<bool>(false);
   command->add_flag("--errata", *only_errata,
                     "where a paper's formula and the algebra disagree, each with its evidence");
-  return [only_errata]() -> int {
-    if (*only_errata) return list_errata();
+  auto json = std::make_shared<std::string>();
+  command->add_option("--json", *json, "with --errata: write them as JSON (- is standard output)");
+  return [only_errata, json]() -> int {
+    if (!json->empty() && !*only_errata) {
+      reject("popgrad list", "--json", *json, "is for the errata alone; add --errata");
+    }
+    if (*only_errata) return list_errata(*json);
     list_models();
     list_statements();
     return success;

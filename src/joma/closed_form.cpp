@@ -5,6 +5,7 @@
 #include <boost/math/quadrature/gauss.hpp>
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/expm1.hpp>
+#include <boost/math/special_functions/lambert_w.hpp>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -243,6 +244,41 @@ AnyRung<T> closed_form_rung(const ReducedInstance<T>& instance) {
   return rung;
 }
 
+namespace {
+
+// W(y), y > 0, from the double by Newton's steps on w + ln w = ln y, each of which doubles the
+// digits.
+template <class T>
+T lambert(const T& y) {
+  using std::log;
+  const double start = boost::math::lambert_w0(to_double(y));
+  if constexpr (std::is_same_v<T, double>) {
+    return start;
+  } else {
+    constexpr int doublings = 8;  // 15 digits to 3840
+    const T logarithm = log(y);
+    T w(start);
+    for (int i = 0; i < doublings; ++i) w = w * (T(1) + logarithm - log(w)) / (T(1) + w);
+    return w;
+  }
+}
+
+}  // namespace
+
+template <class T>
+T attended_fixed_point(const T& mu, const T& tau) {
+  using std::sqrt;
+  if (mu == T(0)) return T(0);
+  const T v = sqrt(T(tau / T(2) * lambert<T>(T(2) * mu * mu / tau)));
+  return mu < T(0) ? T(-v) : v;
+}
+
+template <class T>
+T attended_rate(const T& mu, const T& tau) {
+  const T square = T(2) * mu * mu / tau;
+  return square * (T(1) + T(1) / lambert<T>(square));
+}
+
 template double linear_phi_component(const double&, const double&, const double&, const double&);
 template Real linear_phi_component(const Real&, const Real&, const Real&, const Real&);
 template double blow_up_time(const double&, const double&, const double&);
@@ -257,6 +293,10 @@ template double approach_at(const double&, const double&, const double&, const d
 template Real approach_at(const Real&, const Real&, const Real&, const Real&);
 template double approach_constant(const double&, const double&, const double&);
 template Real approach_constant(const Real&, const Real&, const Real&);
+template double attended_fixed_point(const double&, const double&);
+template Real attended_fixed_point(const Real&, const Real&);
+template double attended_rate(const double&, const double&);
+template Real attended_rate(const Real&, const Real&);
 template AnyRung<double> closed_form_rung(const ReducedInstance<double>&);
 template AnyRung<Real> closed_form_rung(const ReducedInstance<Real>&);
 

@@ -96,9 +96,10 @@ Attention attention_of(const Parameters& p, std::string_view fallback) {
 }
 
 Activation phi_of(const Parameters& p) {
-  const std::vector<std::string> allowed{"linear", "relu", "gelu"};
+  const std::vector<std::string> allowed{"linear", "relu", "gelu", "tanh"};
   const std::string name = p.choice("phi", "linear", allowed);
   if (name == "linear") return Activation::linear;
+  if (name == "tanh") return Activation::tanh;
   return name == "relu" ? Activation::relu : Activation::gelu;
 }
 
@@ -298,7 +299,7 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
 
 std::vector<ParameterInfo> parameter_infos() {
   const std::vector<std::string> training{"sgd", "gd", "flow"};
-  const std::vector<std::string> with_target{"stationary", "reduced", "closed-form"};
+  const std::vector<std::string> with_target{"stationary", "reduced", "attended", "closed-form"};
   return {
       {"attention",
        "choice",
@@ -312,8 +313,8 @@ std::vector<ParameterInfo> parameter_infos() {
       {"phi",
        "choice",
        "linear",
-       "activation of the hidden units; relu and gelu add a fixed random output layer",
-       {"linear", "relu", "gelu"},
+       "activation of the hidden units; all but linear add a fixed random output layer",
+       {"linear", "relu", "gelu", "tanh"},
        training,
        true},
       {"residual", "switch", "true", "add the query embedding to f", {}, training, true},

@@ -19,6 +19,12 @@ constexpr const char* stationary_columns =
     "stable_rank";
 constexpr const char* reduced_columns = "attention_entropy stable_rank largest_delta (nonlinear)";
 
+void require_exp(Attention attention) {
+  if (attention == Attention::exp) return;
+  reject("joma attended", "--attention", attention == Attention::softmax ? "softmax" : "linear",
+         "must be exp: only there is v' = a o G(a o v) exact; take reduced instead");
+}
+
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t seed) {
   if (name == "sgd" || name == "gd" || name == "flow") {
@@ -41,6 +47,11 @@ AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t s
                fmt::format("at token {} makes z0^2 - v0^2 negative; it must be >= 0", l));
       }
     }
+  }
+  if (name == "attended") {
+    require_exp(instance.attention);
+    instance.attended = true;
+    return forget_type(ReducedFlow<T>(std::move(instance)));
   }
   if (name == "reduced") return forget_type(ReducedFlow<T>(std::move(instance)));
   return closed_form_rung<T>(instance);
@@ -89,6 +100,9 @@ class Joma final : public Model {
          "O(M_C K) an evaluation", stationary_columns, "100"},
         {"reduced", RungKind::flow, "JoMA flow: z eliminated by the invariant, v alone",
          "O(M_C K) an evaluation, no allocation", reduced_columns, "100"},
+        {"attended", RungKind::flow,
+         "JoMA flow whose fixed point moves with attention: mu - a o v in place of mu - v",
+         "O(M_C K) an evaluation, no allocation", reduced_columns, "100"},
         {"closed-form", RungKind::closed_form,
          "one hidden unit: erf, sinh or quadrature token by token", "O(M_C) a time",
          reduced_columns, "100"},
@@ -99,12 +113,15 @@ class Joma final : public Model {
     // Four tokens in two classes, three of them common; what the closed form takes is one unit.
     const Record law{{"X", {{"0.5", "0.05"}, {"0.1", "0.55"}, {"0.1", "0.1"}, {"0.3", "0.3"}}}};
     const Record one_unit{{"delta", {"0.5", "1", "1.5"}}};
+    const Record near_target{{"mu", {"1", "1.5", "2"}}};
     return {
         {"sgd", "gd", "the full batch in place of a sampled one", "40", law},
         {"gd", "flow", "steps of length 0", "40", law},
         {"flow", "stationary", "Assumption 1: back-propagated gradients stay as at the start", "2",
          law},
         {"stationary", "reduced", "Theorem 1: the invariant gives z from v", "0.7", one_unit, true},
+        {"attended", "reduced", "Eqn 10: attention does not scale the argument of phi'", "2",
+         near_target, true},
         {"reduced", "closed-form", "one hidden unit: solved token by token", "0.7", one_unit, true},
     };
   }
@@ -137,7 +154,9 @@ class Joma final : public Model {
       reject("joma", "rung", "closed-form",
              "has no right-hand side; its formulas are in 'popgrad list', take reduced instead");
     }
-    if (name == "reduced" || name == "stationary") return symbolic_reduced(name, p);
+    if (name == "reduced" || name == "attended" || name == "stationary") {
+      return symbolic_reduced(name, p);
+    }
     return symbolic_training(p);
   }
 
@@ -150,6 +169,8 @@ class Joma final : public Model {
     const Index units = numbers.units();
     ReducedInstance<Expression> instance;
     instance.nonlinear = numbers.nonlinear;
+    instance.attended = name == "attended";
+    if (instance.attended) require_exp(numbers.attention);
     instance.attention = numbers.attention;
     instance.target = numbers.nonlinear ? symbols("mu", "\\mu", d, units, units == 1)
                                         : symbols("Delta", "\\Delta", d, units, units == 1);
@@ -167,7 +188,7 @@ class Joma final : public Model {
     const Index classes = 2;
     const std::vector<std::string> kinds{"exp", "softmax", "linear"};
     const std::string attention = p.choice("attention", "exp", kinds);
-    const std::vector<std::string> shapes{"linear", "relu", "gelu"};
+    const std::vector<std::string> shapes{"linear", "relu", "gelu", "tanh"};
     const std::string phi = p.choice("phi", "linear", shapes);
     ClassInstance<Expression> instance;
     instance.attention = attention == "exp"       ? Attention::exp
@@ -175,6 +196,7 @@ class Joma final : public Model {
                                                   : Attention::linear;
     instance.phi = phi == "linear" ? Activation::linear
                    : phi == "relu" ? Activation::relu
+                   : phi == "tanh" ? Activation::tanh
                                    : Activation::gelu;
     instance.token_law = symbols("X", "X", tokens, classes, false);
     instance.class_law = Vector<Expression>::Constant(classes, Expression(1) / Expression(classes));

@@ -65,8 +65,9 @@ void ReducedFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) cons
   for (Index k = 0; k < units; ++k) {
     for (Index l = 0; l < d; ++l) {
       const Index i = l + k * d;
-      dx[i] = (instance_.nonlinear ? T(instance_.target(l, k) - x[i]) : instance_.target(l, k)) *
-              gain_[l];
+      T field = instance_.target(l, k);
+      if (instance_.nonlinear) field = field - (instance_.attended ? T(gain_[l] * x[i]) : x[i]);
+      dx[i] = field * gain_[l];
     }
   }
 }
@@ -100,9 +101,11 @@ void ReducedFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
   if (!instance_.nonlinear) return;
   row[2] = T(0);
   if constexpr (Ordered<T>) {
-    using std::abs;
+    using std::abs, std::exp;
+    const Vector<T> logits = instance_.attended ? attention_logits(x) : Vector<T>();
     for (Index i = 0; i < x.size(); ++i) {
-      const T delta = abs(T(T(1) - x[i] / instance_.target.reshaped()[i]));
+      const T reached = instance_.attended ? T(exp(T(logits[i % logits.size()])) * x[i]) : x[i];
+      const T delta = abs(T(T(1) - reached / instance_.target.reshaped()[i]));
       if (row[2] < delta) row[2] = delta;
     }
   }

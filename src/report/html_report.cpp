@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "report/errata_table.hpp"
 #include "report/html_page.hpp"
 
 namespace popgrad {
@@ -53,6 +54,19 @@ std::string verdicts(const Verification& v) {
   return table.html(true);
 }
 
+std::string hypotheses_of(const Examination& examination) {
+  std::string text = "<h4>Hypotheses</h4>\n<ul>\n";
+  for (const Hypothesis& h : examination.hypotheses) {
+    const char* const met = h.basis == Basis::assumed ? "not tested"
+                            : h.met == Truth::yes     ? "met"
+                            : h.met == Truth::no      ? "not met"
+                                                      : "undecided";
+    text += fmt::format("<li>{}: {} ({}){}</li>\n", html_text(h.text), met, name_of(h.basis),
+                        h.by_how_much.empty() ? "" : "; " + html_text(h.by_how_much));
+  }
+  return text + "</ul>\n";
+}
+
 std::string details(const Finding& f) {
   const Statement& s = *f.statement;
   std::string text = fmt::format(
@@ -61,18 +75,7 @@ std::string details(const Finding& f) {
       html_text(s.paper), html_text(s.status));
   if (!f.failure.empty()) text += fmt::format(" <strong>{}</strong>", html_text(f.failure));
   text += "</p>\n";
-  if (!s.hypotheses.empty()) {
-    text += "<h4>Hypotheses</h4>\n<ul>\n";
-    for (const Hypothesis& h : f.examination.hypotheses) {
-      const char* const met = h.basis == Basis::assumed ? "not tested"
-                              : h.met == Truth::yes     ? "met"
-                              : h.met == Truth::no      ? "not met"
-                                                        : "undecided";
-      text += fmt::format("<li>{}: {} ({}){}</li>\n", html_text(h.text), met, name_of(h.basis),
-                          h.by_how_much.empty() ? "" : "; " + html_text(h.by_how_much));
-    }
-    text += "</ul>\n";
-  }
+  if (!s.hypotheses.empty()) text += hypotheses_of(f.examination);
   if (!f.examination.evidence.empty()) {
     HtmlTable table("Evidence",
                     {"what", "kind", "verdict", "measured", "allowed", "why, and detail"});
@@ -196,23 +199,28 @@ std::string errata_section() {
       "computed "
       "to show it. An error is false as printed; what does not transfer is true in its setting and "
       "false in one where it is commonly used; a figure whose inputs are not given could not be "
-      "reproduced.</p>\n";
-  for (const Erratum& erratum : errata()) {
-    text += fmt::format(
-        "<details><summary><code>{}</code> ({}) &mdash; {}</summary>\n<dl><dt>Place</dt><dd>{}; "
-        "{}</dd><dt>The paper</dt><dd>{}</dd><dt>Found</dt><dd>{}</dd><dt>See</dt><dd><a "
-        "href=\"#s-{}\"><code>{}</code></a></dd>"
-        "</dl>\n<ul>\n",
-        html_text(erratum.name), name_of(erratum.kind), html_text(erratum.algebra_says),
-        html_text(erratum.place), html_text(erratum.known), html_text(erratum.paper_says),
-        html_text(erratum.algebra_says), html_text(erratum.statement),
-        html_text(erratum.statement));
-    for (const Evidence& item : erratum.evidence()) {
-      const bool judged = item.kind != EvidenceKind::report;
-      text += fmt::format("<li>{}: {}{}</li>\n", html_text(item.what),
-                          judged ? (item.verdict == Verdict::holds ? "shown" : "NOT shown")
-                                 : fmt::format("{:.4g}", item.measured),
-                          item.detail.empty() ? "" : "; " + html_text(item.detail));
+      "reproduced. Each says how the paper's text is known, and which hypotheses of the claim the "
+      "instance of the evidence meets.</p>\n";
+  for (const auto& [e, found] : examined_errata()) {
+    text += fmt::format("<details><summary><code>{}</code> ({}) &mdash; {}</summary>\n<dl>",
+                        html_text(e->name), name_of(e->kind), html_text(e->algebra_says));
+    const auto item = [&text](const char* slot, const std::string& what) {
+      text += fmt::format("<dt>{}</dt><dd>{}</dd>", slot, what);
+    };
+    item("Place", html_text(e->place));
+    item("Source", html_text(sources_of(*e) + "; " + e->known));
+    item("Claim", html_text(e->claim));
+    item("The paper", html_text(e->paper_says));
+    item("Found", html_text(e->algebra_says));
+    item("Effect", html_text(e->effect));
+    item("See", fmt::format("<a href=\"#s-{0}\"><code>{0}</code></a>", html_text(e->statement)));
+    text += "</dl>\n" + hypotheses_of(found) + "<h4>Evidence</h4>\n<ul>\n";
+    for (const Evidence& piece : found.evidence) {
+      const bool judged = piece.kind != EvidenceKind::report;
+      text += fmt::format("<li>{}: {}{}</li>\n", html_text(piece.what),
+                          judged ? (piece.verdict == Verdict::holds ? "shown" : "NOT shown")
+                                 : fmt::format("{:.4g}", piece.measured),
+                          piece.detail.empty() ? "" : "; " + html_text(piece.detail));
     }
     text += "</ul></details>\n";
   }

@@ -246,6 +246,14 @@ Json audit_json(const Examination& audit) {
   return {{"hypotheses", hypotheses}, {"conclusions", conclusions}};
 }
 
+Json examination_json(const Examination& examination) {
+  Json hypotheses = Json::array();
+  for (const Hypothesis& h : examination.hypotheses) hypotheses.push_back(hypothesis_json(h));
+  Json evidence = Json::array();
+  for (const Evidence& item : examination.evidence) evidence.push_back(evidence_json(item));
+  return {{"hypotheses", hypotheses}, {"evidence", evidence}};
+}
+
 std::string verdict_details(const Verification& v) {
   std::string text;
   for (const Finding& finding : v.findings) {
@@ -282,13 +290,7 @@ std::string verdict_json(const Verification& v) {
   for (std::size_t i = 0; i < v.findings.size(); ++i) {
     const Finding& finding = v.findings[i];
     const Statement& s = *finding.statement;
-    Json hypotheses = Json::array();
-    for (const Hypothesis& h : finding.examination.hypotheses) {
-      hypotheses.push_back(hypothesis_json(h));
-    }
-    Json evidence = Json::array();
-    for (const Evidence& item : finding.examination.evidence)
-      evidence.push_back(evidence_json(item));
+    const Json examined = examination_json(finding.examination);
     Json controls = Json::array();
     for (const auto& [control, examination] : finding.controls) {
       Json found = Json::array();
@@ -310,9 +312,9 @@ std::string verdict_json(const Verification& v) {
               {"claim", s.claim},
               {"paper", s.paper},
               {"status", s.status},
-              {"hypotheses", hypotheses},
+              {"hypotheses", examined["hypotheses"]},
               {"verdict", name_of(finding.verdict)},
-              {"evidence", evidence},
+              {"evidence", examined["evidence"]},
               {"margin", margin},
               {"parameters", to_json(finding.examination.parameters)},
               {"controls", controls},

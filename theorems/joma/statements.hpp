@@ -16,11 +16,15 @@ Statement stable_rank();
 Statement tree_cooccurrence();
 Statement tree_learning();
 Statement clock_change();
+Statement attended_target();
 Statement ode_limit();
 Statement measured_bounce();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum summed_condition();
 Erratum logits_too_large();
+Erratum target_at_rest();
+Erratum clock_of_figure();
+Erratum sets_for_tree();
 
 }  // namespace popgrad::theorems::joma

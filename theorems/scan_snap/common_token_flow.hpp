@@ -1,9 +1,12 @@
 #pragma once
-/// Theorem 4 on symbols, and where its printed form and its figure part from the algebra.
+/// Theorem 4 on symbols.
 
 #include "popgrad/examination.hpp"
 
 namespace popgrad::theorems::scan_snap {
+
+/// d/dt of Gamma, z and B by h against their equations, generic M, rates, f and w; K = 7, K_m = 3.
+Truth closed_forms_solve_equations();
 
 /// The closed forms of Gamma, z and B solve their equations.
 void derive_common_token(Examination& it);

@@ -20,7 +20,9 @@ Statement assumptions();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum phase_transition_constant();
+Erratum classes_of_query();
 Erratum cross_scale_sign();
+Erratum inverse_sign();
 Erratum attention_clock();
 Erratum late_backprop_regime();
 Erratum fates_on_flow();

@@ -6,27 +6,49 @@
 namespace popgrad::theorems::scb {
 
 Erratum square_of_jacobian() {
-  return {.name = "scb.softmax-square",
-          .kind = ErratumClass::error,
-          .statement = "scb.softmax-link",
-          .place = "arXiv 2410.23438, global reply to the reviewers",
-          .known = "reviews and replies",
-          .paper_says = "the reply to the reviewers: (J^2)_11 = a_1 (1 - a_1) for a_1 of order one",
-          .algebra_says = "that is J_11; (J^2)_11 = a_1^2 (1 - a_1)^2 + O(1/T)",
-          .evidence = [] {
-            // a_1 = x, the others (1 - x)/(T - 1): (J^2)_11 = x^2 (1-x)^2 (1 + 1/(T-1)).
-            const Expression x = symbol("x");
-            const Expression t = symbol("T");
-            const Expression size = x * x + (1 - x) * (1 - x) / (t - 1);
-            const Expression entry = x * x - x * x * (2 * x - size);
-            const Expression claimed = x * x * (1 - x) * (1 - x) * (1 + 1 / (t - 1));
-            return std::vector<Evidence>{
-                identity(EvidenceKind::symbolic, "(J^2)_11 = x^2 (1-x)^2 (1 + 1/(T-1))",
-                         vanishes(Expression(entry - claimed))),
-                identity(EvidenceKind::symbolic, "it is not x (1-x)",
-                         vanishes(Expression(entry - x * (1 - x))) == Truth::no ? Truth::yes
-                                                                                : Truth::no)};
-          }};
+  return {
+      .name = "scb.softmax-square",
+      .kind = ErratumClass::error,
+      .statement = "scb.softmax-link",
+      .place =
+          "arXiv 2410.23438 (version not known), global reply to the reviewers; not the paper, "
+          "as far as known",
+      .grades = {SourceGrade::reviews},
+      .known = "the reply was read; the text of the paper was not seen",
+      .claim =
+          "N = 1, Q = {1}, softmax attention, J = diag(a) - a a': when a_1 is of order one and the "
+          "others O(1/T), small weights are left alone, as l1 steps do",
+      .paper_says = "J^2 = a_1 (1 - a_1) e_1 e_1' + O(1/T)",
+      .algebra_says =
+          "a_1 (1 - a_1) is J_11; (J^2)_11 = a_1^2 [(1 - a_1)^2 + sum_{t > 1} a_t^2] = a_1^2 (1 - "
+          "a_1)^2 + O(1/T), a factor 4 at a_1 = 1/2",
+      .effect = "the conclusion stands: positions of small weight hardly move",
+      .examine = [](Examination& it) {
+        const Vector<Expression> a = symbols("a", 4);
+        Matrix<Expression> jacobian = -a * a.transpose();
+        for (Index t = 0; t < a.size(); ++t) jacobian(t, t) = jacobian(t, t) + a[t];
+        const Expression entry = (jacobian * jacobian)(0, 0);
+        Expression others = (1 - a[0]) * (1 - a[0]);
+        for (Index t = 1; t < a.size(); ++t) others = others + a[t] * a[t];
+        it.hypotheses.push_back(
+            met_by_construction("N = 1, softmax attention", "J is the Jacobian of one softmax"));
+        it.hypotheses.push_back(met_by_construction("a_1 of order one, the others O(1/T)",
+                                                    "a_1 = x and (1 - x)/(T - 1) in the second"));
+        it.evidence.push_back(
+            identity(EvidenceKind::symbolic,
+                     "(J^2)_11 = a_1^2 [(1 - a_1)^2 + sum_{t > 1} a_t^2], four positions",
+                     vanishes(Expression(entry - a[0] * a[0] * others))));
+        const Expression x = symbol("x");
+        const Expression positions = symbol("T");
+        const Expression sum = (1 - x) * (1 - x) / (positions - 1);
+        const Expression even = x * x * ((1 - x) * (1 - x) + sum);
+        it.evidence.push_back(identity(
+            EvidenceKind::symbolic, "even others: x^2 (1-x)^2 (1 + 1/(T-1))",
+            vanishes(Expression(even - x * x * (1 - x) * (1 - x) * positions / (positions - 1)))));
+        it.evidence.push_back(identity(
+            EvidenceKind::symbolic, "it is not x (1-x)",
+            vanishes(Expression(even - x * (1 - x))) == Truth::no ? Truth::yes : Truth::no));
+      }};
 }
 
 }  // namespace popgrad::theorems::scb

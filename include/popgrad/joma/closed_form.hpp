@@ -45,6 +45,17 @@ T approach_at(const T& mu, const T& start, const T& tau, const T& t);
 template <class T>
 T approach_constant(const T& mu, const T& start, const T& tau);
 
+/// The fixed point of v' = a (mu - a v), a = exp(v^2/tau), with Lambert's W:
+///   v exp(v^2/tau) = mu,  v^2 = (tau/2) W(2 mu^2/tau)
+/// Rung `attended`. Error: a few units in the last place.
+template <class T>
+T attended_fixed_point(const T& mu, const T& tau);
+
+/// The rate at which it is approached, mu != 0:
+///   (1 + w) e^w = (2 mu^2/tau) (1 + 1/w),  w = W(2 mu^2/tau) = 2 v^2/tau
+template <class T>
+T attended_rate(const T& mu, const T& tau);
+
 /// The whole rung: `state_at` without integration. InputError for several units, softmax attention
 /// or a start at 0 of linear attention, where no closed form is known.
 template <class T>

@@ -48,14 +48,16 @@ struct ClassInstance {
   }
 };
 
-/// Given expected gradients; rungs stationary, reduced, closed-form.
+/// Given expected gradients; rungs stationary, reduced, attended, closed-form.
 template <class T>
 struct ReducedInstance {
   Matrix<T> target;        ///< (M_C x K): Delta (linear phi) or mu (nonlinear phi)
   bool nonlinear = false;  ///< F = mu - v rather than F = Delta
-  Matrix<T> start;         ///< v(0), (M_C x K)
-  Vector<T> logits;        ///< z(0), (M_C); stationary rung and linear attention
-  T tau{2};                ///< 2 temperature^2
+  /// F = mu - a o v: attention also scales what phi' is taken at; exp attention alone.
+  bool attended = false;
+  Matrix<T> start;   ///< v(0), (M_C x K)
+  Vector<T> logits;  ///< z(0), (M_C); stationary rung and linear attention
+  T tau{2};          ///< 2 temperature^2
   Attention attention = Attention::exp;
 
   [[nodiscard]] Index tokens() const { return target.rows(); }
@@ -70,6 +72,7 @@ struct ReducedInstance {
     ReducedInstance<U> other;
     other.target = target.template cast<U>();
     other.nonlinear = nonlinear;
+    other.attended = attended;
     other.start = start.template cast<U>();
     other.logits = logits.template cast<U>();
     other.tau = U(tau);

@@ -4,8 +4,14 @@ namespace popgrad::report {
 
 const std::vector<FigureMaker>& joma_figures() {
   static const std::vector<FigureMaker> all{
-      invariant_correlation_figure(), component_growth_figure(), entropy_figure(),
-      salient_first_figure(),         audits_figure(),           measured_figure(),
+      invariant_correlation_figure(),
+      component_growth_figure(),
+      entropy_figure(),
+      salient_first_figure(),
+      audits_figure(),
+      measured_figure(),
+      eqn10_figure(),
+      bounce_figure(),
   };
   return all;
 }

@@ -13,6 +13,8 @@ FigureMaker entropy_figure();
 FigureMaker salient_first_figure();
 FigureMaker audits_figure();
 FigureMaker measured_figure();
+FigureMaker eqn10_figure();
+FigureMaker bounce_figure();
 
 /// In the order of `popgrad list`.
 const std::vector<FigureMaker>& joma_figures();

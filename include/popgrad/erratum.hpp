@@ -1,0 +1,61 @@
+#pragma once
+/// Where a paper and the algebra disagree.
+///
+/// An erratum says what kind of disagreement it is, where the claim stands, how its text is known,
+/// and which hypotheses of the claim the instance of the evidence meets.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/examination.hpp"
+
+namespace popgrad {
+
+/// What kind of disagreement an erratum is; never mixed.
+enum class ErratumClass {
+  error,                ///< a printed formula or step is false as printed
+  does_not_transfer,    ///< true in its setting, false in one where it is commonly used
+  could_not_reproduce,  ///< a figure or number whose inputs are not given
+};
+std::string name_of(ErratumClass kind);
+
+/// How the text of a claim is known, the best first.
+enum class SourceGrade {
+  full_text,     ///< the version that the place names, read in full
+  reviews,       ///< public reviews and the authors' replies
+  authors_code,  ///< the authors' scripts and logs
+  third_party,   ///< reports by others; weak
+  not_seen,      ///< no source: what is said of the claim is our reading
+};
+std::string name_of(SourceGrade grade);
+
+struct Erratum {
+  std::string name;  ///< scan-snap.theorem4-constant
+  ErratumClass kind = ErratumClass::error;
+  std::string statement;  ///< id of the statement that shows it
+  /// "arXiv 2305.16380v4, Theorem 4", or "arXiv 2410.23438 (version not known), ...".
+  std::string place;
+  std::vector<SourceGrade> grades;  ///< of all sources of the claim
+  std::string known;                ///< the same in words: what was read, what was not
+  std::string claim;                ///< hypotheses and conclusion of the claim, in our words
+  std::string paper_says;           ///< what is printed; says "not seen" where nothing was read
+  std::string algebra_says;
+  std::string effect;  ///< what becomes of the paper's conclusions
+  /// The hypotheses of the claim on the instance of the evidence, then the evidence; computed when
+  /// asked for.
+  std::function<void(Examination&)> examine;
+};
+
+/// Hypotheses and evidence of one erratum.
+Examination examine(const Erratum& erratum);
+/// All its judged evidence holds; an erratum that is not shown is one of ours.
+bool is_shown(const Examination& examination);
+
+/// A hypothesis of the claim that holds whatever the instance: `why` says by what.
+Hypothesis met_by_construction(std::string text, std::string why);
+/// A hypothesis of the claim that is not met, or not known to be: `why`.
+Hypothesis not_evaluated(std::string text, std::string why);
+
+}  // namespace popgrad

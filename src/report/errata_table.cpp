@@ -1,0 +1,77 @@
+#include "report/errata_table.hpp"
+
+#include <fmt/format.h>
+
+#include "popgrad/json.hpp"
+#include "report/verdict_table.hpp"
+
+namespace popgrad {
+namespace {
+
+std::string evidence_text(const Evidence& item) {
+  const bool judged = item.kind != EvidenceKind::report;
+  return fmt::format("{}: {}{}{}", name_of(item.kind), item.what,
+                     judged ? (item.verdict == Verdict::holds ? ": shown" : ": NOT shown")
+                            : fmt::format(": {:.4g}", item.measured),
+                     item.detail.empty() ? "" : "; " + item.detail);
+}
+
+std::string hypothesis_text(const Hypothesis& h) {
+  const char* met = h.met == Truth::yes ? "met" : h.met == Truth::no ? "not met" : "undecided";
+  return fmt::format("{}: {} ({}{}{})", h.text, met, name_of(h.basis),
+                     h.by_how_much.empty() ? "" : "; ", h.by_how_much);
+}
+
+}  // namespace
+
+std::vector<ExaminedErratum> examined_errata() {
+  std::vector<ExaminedErratum> all;
+  for (const Erratum& erratum : errata()) all.push_back({&erratum, examine(erratum)});
+  return all;
+}
+
+std::string sources_of(const Erratum& erratum) {
+  std::string text;
+  for (const SourceGrade grade : erratum.grades)
+    text += (text.empty() ? "" : ", ") + name_of(grade);
+  return text;
+}
+
+std::string errata_text(const std::vector<ExaminedErratum>& all) {
+  std::string text;
+  for (const auto& [e, found] : all) {
+    text += fmt::format("{}\n", e->name);
+    const auto line = [&text](const char* slot, const std::string& what) {
+      text += fmt::format("  {:<10} {}\n", slot, what);
+    };
+    line("class", name_of(e->kind));
+    line("place", e->place);
+    line("source", fmt::format("{}; {}", sources_of(*e), e->known));
+    line("claim", e->claim);
+    line("paper", e->paper_says);
+    line("found", e->algebra_says);
+    line("effect", e->effect);
+    for (const Hypothesis& h : found.hypotheses) line("hypothesis", hypothesis_text(h));
+    for (const Evidence& item : found.evidence) line("evidence", evidence_text(item));
+    line("see", "popgrad verify " + e->statement);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string errata_json(const std::vector<ExaminedErratum>& all) {
+  Json list = Json::array();
+  for (const auto& [e, found] : all) {
+    Json sources = Json::array();
+    for (const SourceGrade grade : e->grades) sources.push_back(name_of(grade));
+    Json item{{"name", e->name},           {"class", name_of(e->kind)}, {"place", e->place},
+              {"sources", sources},        {"known", e->known},         {"claim", e->claim},
+              {"paper", e->paper_says},    {"found", e->algebra_says},  {"effect", e->effect},
+              {"statement", e->statement}, {"shown", is_shown(found)}};
+    item.update(examination_json(found));
+    list.push_back(std::move(item));
+  }
+  return Json{{"version", POPGRAD_VERSION}, {"errata", list}}.dump(1) + "\n";
+}
+
+}  // namespace popgrad

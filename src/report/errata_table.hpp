@@ -1,0 +1,26 @@
+#pragma once
+/// Errata with their hypotheses and evidence, as a list for people and as JSON.
+
+#include <string>
+#include <vector>
+
+#include "popgrad/statement.hpp"
+
+namespace popgrad {
+
+struct ExaminedErratum {
+  const Erratum* erratum = nullptr;
+  Examination found;
+};
+/// Examines all registered errata, in their order.
+std::vector<ExaminedErratum> examined_errata();
+
+/// A block an erratum: class, place, source, claim with its hypotheses, what is printed, what was
+/// found, and the evidence.
+std::string errata_text(const std::vector<ExaminedErratum>& all);
+/// {"version", "errata": [{"name", "class", "place", "sources", ...}]}.
+std::string errata_json(const std::vector<ExaminedErratum>& all);
+/// "reviews and replies, authors' code".
+std::string sources_of(const Erratum& erratum);
+
+}  // namespace popgrad
