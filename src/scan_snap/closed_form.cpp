@@ -9,6 +9,7 @@
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/layout.hpp"
+#include "scan_snap/equal_classes.hpp"
 
 namespace popgrad::scan_snap {
 namespace {
@@ -23,6 +24,7 @@ constexpr double alike = 1e-9;
 template <class T>
 CommonToken<T> common_token(const TrainingInstance<T>& instance) {
   const SequenceClasses<T>& classes = instance.classes;
+  require_equal_classes(classes, where);
   const Layout layout = lay_out(classes, true);
   const std::vector<Index> owners = classes_of_tokens(classes);
   const auto common = std::count_if(owners.begin(), owners.end(), [](Index k) { return k > 1; });

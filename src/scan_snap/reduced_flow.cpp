@@ -7,6 +7,7 @@
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/features.hpp"
+#include "scan_snap/equal_classes.hpp"
 #include "scan_snap/inverse.hpp"
 #include "scan_snap/rung_parts.hpp"
 
@@ -22,6 +23,7 @@ ReducedFlow<T>::ReducedFlow(TrainingInstance<T> instance, T vocabulary)
       vocabulary_(std::move(vocabulary)),
       layout_(lay_out(instance_.classes, true)),
       observer_(instance_, layout_, start_logits(instance_, layout_)) {
+  require_equal_classes(instance_.classes, "scan-snap reduced");
   if (instance_.start != Start::zero) {
     reject("scan-snap reduced", "--start", "uniform", "must be zero: h describes Y = 0 at t = 0");
   }

@@ -82,9 +82,10 @@ void LumpedDescent::rhs(const Vector<double>& x, Vector<double>& dx, const doubl
   const double share = 1 / static_cast<double>(b.context);
   const Sums now = sums(x);
   Eigen::Map<Matrix<double>> dv(dx.data(), n, n);
+  const Vector<double> mean_value = v * b.stationary;
   for (Index k = 0; k < n; ++k) {
     dv.col(k) =
-        now.overlap * (b.transition.col(k) - b.stationary) - now.size * (v.col(k) - b.stationary);
+        now.overlap * (b.transition.col(k) - b.stationary) - now.size * (v.col(k) - mean_value);
     const Index begin = begin_of(k);
     const Index count = b.support(k);
     const Index first = b.first[static_cast<std::size_t>(k)];

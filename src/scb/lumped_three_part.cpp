@@ -298,8 +298,8 @@ void LumpedThreePart::l1_step(Vector<double>& x, Stream& stream, Index batch) co
         binomial(others - risen, normal_tail(below) / normal_tail(-above), stream);
     for (std::int64_t i = 0; i < fallen; ++i) own.listed.push_back(-s * excess_over(below, stream));
   }
-  Matrix<double> change =
-      overlap * (b.transition.colwise() - b.stationary) - size * (v.colwise() - b.stationary);
+  Matrix<double> change = overlap * (b.transition.colwise() - b.stationary) -
+                          size * (v.colwise() - Vector<double>(v * b.stationary));
   if (scale.value > 0) change += scale.value * levels_.value * value_noise(b, stream);
   v += schedule_.l1_step * change;
   pack(attention, x);

@@ -1,7 +1,10 @@
 #include "popgrad/scb/reduced_flow.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "popgrad/error.hpp"
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
@@ -29,6 +32,19 @@ ReducedFlow<T>::ReducedFlow(const Training<T>& training)
   value_start_ = covariance_product(training.start, b.transition, b.stationary) / transition_size_;
   residual_start_ = covariance_product(training.start, training.start, b.stationary) -
                     value_start_ * value_start_ * transition_size_;
+  if constexpr (Ordered<T>) {
+    // The loss and dist_P of the family have V mu = mu built in.
+    constexpr double tolerance = 1e-9;
+    const Vector<T> off = training.start * b.stationary - b.stationary;
+    const double apart = to_double(off.cwiseAbs().maxCoeff());
+    if (!(apart <= tolerance)) {
+      reject(
+          "scb reduced", "--start", "as given",
+          fmt::format("begins with V mu off mu by {:.3g}; it must have V mu = mu, as 'stationary' "
+                      "and 'transfer' have, or take the rung 'flow'",
+                      apart));
+    }
+  }
 }
 
 template <class T>

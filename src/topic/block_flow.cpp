@@ -74,7 +74,7 @@ void BlockFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row)
   const std::array<T, 3> attention = attention_by_kind(law_, alpha, beta, T(1));
   for (std::size_t i = 0; i < 3; ++i) row[2 + i] = attention[i];
   row[5] = x[1];
-  row[6] = x[2];
+  row[6] = law_.words > 1 ? x[2] : T(0);
   row[7] = x[3];
   row[8] = alpha;
   row[9] = beta;

@@ -28,7 +28,7 @@ T value_norm(const TopicLaw<T>& law, const Vector<T>& value) {
 }
 
 /// Attention over uniform attention on the same word, other words of the topic, other topics; for a
-/// query whose topic is in the document.
+/// query whose topic is in the document. 0 for kinds that no document has (v = 1; tau = 1, p_r = 0).
 template <class T>
 std::array<T, 3> attention_by_kind(const TopicLaw<T>& law, const T& alpha, const T& beta,
                                    const T& mask_weight) {
@@ -36,7 +36,9 @@ std::array<T, 3> attention_by_kind(const TopicLaw<T>& law, const T& alpha, const
   const T pi = law.frequency(true);
   const T normaliser =
       alpha * pi + beta * (v - T(1)) * pi + T(1) - v * pi + (mask_weight - T(1)) * law.mask();
-  return {T(alpha / normaliser), law.words > 1 ? T(beta / normaliser) : T(0), T(T(1) / normaliser)};
+  const bool others = law.active > 1 || law.stray() > T(0);
+  return {T(alpha / normaliser), law.words > 1 ? T(beta / normaliser) : T(0),
+          others ? T(T(1) / normaliser) : T(0)};
 }
 
 }  // namespace popgrad::topic

@@ -77,19 +77,32 @@ AnyRung<T> optimum(const Parameters& p) {
   x << T(found.alpha), T(found.beta);
   const bool on_line =
       p.choice("value", "block", std::vector<std::string>{"zero", "block", "diagonal"}) == "block";
-  // Newton steps from double: each doubles the digits. On a line, along alpha alone.
+  // Newton steps from double: each doubles the digits. On a line, along alpha alone; so where beta
+  // weighs nothing, with one word a topic.
+  T moved(0);  // by the last step, of alpha
   for (int i = 0; i < 10; ++i) {
+    const T before = x[0];
     const Vector<T> gradient = made.gradient(x[0], x[1]);
     const Matrix<T> hessian = made.hessian(x[0], x[1]);
-    if (on_line) {
+    if (on_line || law.words == 1) {
       x[0] = x[0] - gradient[0] / hessian(0, 0);
+      moved = x[0] - before;
       continue;
     }
     const T determinant = hessian(0, 0) * hessian(1, 1) - hessian(0, 1) * hessian(0, 1);
     const T first = (hessian(1, 1) * gradient[0] - hessian(0, 1) * gradient[1]) / determinant;
     x[1] = x[1] - (hessian(0, 0) * gradient[1] - hessian(0, 1) * gradient[0]) / determinant;
     x[0] = x[0] - first;
+    moved = x[0] - before;
   }
+  constexpr double settled = 1e-6;
+  if (!(std::fabs(to_double(moved)) <= settled * std::fabs(to_double(x[0])))) {
+    reject(
+        "topic optimum", "--value", p.text("value", "block"),
+        "has no finite optimum here: the loss falls for ever as attention on the own topic grows; "
+        "lower --lambda or raise --p_r");
+  }
+  if (law.words == 1) x[1] = T(1);
   if (on_line) {
     // Of the line, the point where all words of the topic get the same.
     const T v = TopicLaw<T>::number(law.words);

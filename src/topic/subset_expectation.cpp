@@ -288,7 +288,8 @@ AttentionByKind SubsetExpectation::attention(const Matrix<double>& logits) const
       }
       sum.same_word += e(i, i) / z;
       if (v > 1) sum.same_topic += (mass[own] - e(i, i)) / z / static_cast<double>(v - 1);
-      sum.other_topic += others / z / share;
+      // No words of other topics where tau = 1 and p_r = 0.
+      if (share > 0) sum.other_topic += others / z / share;
       documents += 1;
     }
   }

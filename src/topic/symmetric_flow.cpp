@@ -178,7 +178,7 @@ void SymmetricFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> 
   const std::array<T, 3> attention = attention_by_kind(law_, alpha, beta, mask);
   for (std::size_t i = 0; i < 3; ++i) row[4 + i] = attention[i];
   row[7] = x[1];
-  row[8] = x[2];
+  row[8] = law_.words > 1 ? x[2] : T(0);
   row[9] = x[3];
   row[10] = alpha;
   row[11] = beta;
