@@ -21,6 +21,7 @@ NoisyDescent::NoisyDescent(Training<double> training, NoiseLevels levels)
     reject("scb noisy", expected_.training().softmax ? "--attention" : "--no-project", "as given",
            "has no Gaussian model; take linear attention, projected, or the rung 'sgd'");
   }
+  require_unit_mass(expected_.training(), "scb noisy");
 }
 
 void NoisyDescent::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
@@ -92,8 +93,8 @@ void NoisyDescent::sample_step(Vector<double>& x, double eta, Stream& stream, In
   const double square = covariance_product(v, v, b.stationary);
   const NoiseScale scale =
       noise_scale(levels_.shape, batch, size, square, transition_size_, context_size_);
-  Matrix<double> change =
-      overlap * (b.transition.colwise() - b.stationary) - size * (v.colwise() - b.stationary);
+  Matrix<double> change = overlap * (b.transition.colwise() - b.stationary) -
+                          size * (v.colwise() - Vector<double>(v * b.stationary));
   const double value_level = scale.value * levels_.value;
   if (value_level > 0) change += value_level * value_noise(b, stream);
   v += eta * change;
