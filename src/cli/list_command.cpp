@@ -16,6 +16,8 @@
 namespace popgrad::cli {
 namespace {
 
+constexpr std::uint64_t default_seed = 1;
+
 std::string defaults_of_steps(const RungInfo& rung) {
   std::string text;
   if (rung.kind == RungKind::random || rung.kind == RungKind::descent) {
@@ -23,6 +25,21 @@ std::string defaults_of_steps(const RungInfo& rung) {
   }
   if (rung.kind == RungKind::random) text += fmt::format(" --batch {}", rung.default_batch);
   return text;
+}
+
+// `entropy_0` and `entropy_1` as `entropy_N`, once: class by class names would fill pages.
+std::string columns_of(const Model& model, const RungInfo& rung) {
+  std::vector<std::string> shown;
+  for (const std::string& name :
+       model.rung(rung.name, Parameters(model.name()), default_seed).columns) {
+    const std::size_t mark = name.rfind('_');
+    const bool indexed = mark != std::string::npos && mark + 1 < name.size() &&
+                         name.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+    const std::string pattern = indexed ? name.substr(0, mark) + "_N" : name;
+    if (std::find(shown.begin(), shown.end(), pattern) == shown.end()) shown.push_back(pattern);
+  }
+  return fmt::format("{}{}{}", fmt::join(shown, " "), rung.columns.empty() ? "" : "; ",
+                     rung.columns);
 }
 
 void list_models() {
@@ -33,7 +50,7 @@ void list_models() {
           "    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n", rung.name,
           rung.summary, "", rung.cost,
           rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
-          rung.default_end, defaults_of_steps(rung), "", rung.columns);
+          rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
     }
     fmt::print("\n  regimes, events of every rung that has the observable\n");
     for (const Regime& regime : model->regimes()) {

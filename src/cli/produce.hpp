@@ -20,22 +20,21 @@ Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRe
                            bool spread_to_blow_up, const Trajectory<T>* earlier,
                            const Report& report);
 
-/// Regimes of the model among the events of a flow or closed form that ended well, with
-/// uncertainties: a second solve at a hundred times the tolerances of the request, about half the
-/// cost of the first; a closed form on some 225 times of its own.
+/// Regimes of the model among the events of a flow or closed form, as popgrad/watch.hpp looks for them.
 template <class T>
 void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Model& model,
-                          const RungInfo& info, SolveRequest<T> request, const Report& report);
+                          const RungInfo& info, const SolveRequest<T>& request,
+                          const Report& report);
 
 /// Descent or SGD; `earlier` holds one partial trajectory a run, or is empty.
 std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
                                               const std::vector<Trajectory<double>>& earlier,
                                               const Report& report);
 
-/// The same from the start, with `step_rows` beside the rows asked for: up to 512 evenly spread
-/// ones (and no more than a quarter of the steps), and a geometric sequence.
+/// The same from the start, with the rows of `watched_steps` beside those asked for.
 std::vector<Trajectory<double>> produce_watched_walks(const AnyRung<double>& rung,
-                                                      WalkRequest request, const Report& report);
+                                                      const WalkRequest& request,
+                                                      const Report& report);
 
 /// Regimes among the events of descent and SGD, from `step_rows` or else the rows.
 void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& model,

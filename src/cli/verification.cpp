@@ -11,6 +11,7 @@
 #include "cli/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/model.hpp"
 
 namespace popgrad::cli {
@@ -84,6 +85,10 @@ std::optional<Parameters> given_instance(const std::string& file,
                          s->id));
     }
     parameters.check_names(find_model(model).parameters(), s->reads);
+    if (parameters.has(state_key)) {
+      reject("popgrad verify", state_key, "of " + file,
+             "is not looked at by statements, which make their rungs themselves; leave it out");
+    }
   }
   return parameters;
 }

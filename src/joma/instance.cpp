@@ -4,7 +4,10 @@
 #include <cmath>
 #include <type_traits>
 
+#include "joma/enumerations.hpp"
+#include "joma/parameters.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -88,45 +91,30 @@ std::string shape(Index rows, Index cols) {
   return std::to_string(rows) + " x " + std::to_string(cols);
 }
 
-Attention attention_of(const Parameters& p, std::string_view fallback) {
-  const std::vector<std::string> allowed{"exp", "softmax", "linear"};
-  const std::string name = p.choice("attention", fallback, allowed);
-  if (name == "exp") return Attention::exp;
-  return name == "softmax" ? Attention::softmax : Attention::linear;
-}
-
-Activation phi_of(const Parameters& p) {
-  const std::vector<std::string> allowed{"linear", "relu", "gelu", "tanh"};
-  const std::string name = p.choice("phi", "linear", allowed);
-  if (name == "linear") return Activation::linear;
-  if (name == "tanh") return Activation::tanh;
-  return name == "relu" ? Activation::relu : Activation::gelu;
-}
-
-template <class T>
-T positive(const Parameters& p, std::string_view name, std::string_view fallback) {
-  const T value = p.number<T>(name, fallback);
-  if (!(value > T(0))) {
-    reject("joma", "--" + std::string(name), std::to_string(to_double(value)), "must be > 0");
-  }
-  return value;
-}
-
 // tau = 2 T^2 under either name; both only if they agree.
 template <class T>
-T tau_of(const Parameters& p, std::string_view fallback) {
-  if (!p.has("temperature")) return positive<T>(p, "tau", fallback);
-  const T temperature = positive<T>(p, "temperature", "1");
+T tau_of(const Parameters& p, std::string_view when) {
+  if (!given(p, parameter::temperature)) return read<T>(p, parameter::tau, when);
+  const T temperature = read<T>(p, parameter::temperature);
   const T tau = T(2) * temperature * temperature;
-  if (p.has("tau")) {
-    const T given = positive<T>(p, "tau", fallback);
-    if (std::fabs(to_double(T(given / tau)) - 1.0) > sum_tolerance) {
-      reject("joma", "--tau", std::to_string(to_double(given)),
+  if (given(p, parameter::tau)) {
+    const T own = read<T>(p, parameter::tau);
+    if (std::fabs(to_double(T(own / tau)) - 1.0) > sum_tolerance) {
+      reject("joma", "--tau", std::to_string(to_double(own)),
              "contradicts --temperature " + std::to_string(to_double(temperature)) +
                  " (tau = 2 temperature^2); give one of the two");
     }
   }
   return tau;
+}
+
+// What only a data law has.
+void refuse_of_law(const Parameters& p) {
+  const auto refuse = [&](const auto&... of_law) {
+    (refuse_given(p, "joma", of_law, "is about a data law; give X as well"), ...);
+  };
+  using namespace parameter;
+  refuse(phi, residual, normalise, units, scale, embedding_dimension, class_law, W0, decoder);
 }
 
 // A list a unit (units x tokens) as (tokens x units).
@@ -163,16 +151,13 @@ ReducedInstance<double> entropy_instance(std::uint64_t seed) {
 template <class T>
 ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
   ClassInstance<T> instance;
-  if (p.has("X")) {
-    if (p.has("law")) {
-      reject("joma", "--law", p.choice("law", "", std::vector<std::string>{"gaussian", "uniform"}),
-             "contradicts X of the instance file; give one of the two");
-    }
+  if (given(p, parameter::X)) {
+    refuse_given(p, "joma", parameter::law,
+                 "contradicts X of the instance file; give one of the two");
     instance.token_law = p.matrix<T>("X");
     check_law(instance.token_law, "X");
   } else {
-    const std::vector<std::string> laws{"gaussian", "uniform"};
-    const bool gaussian = p.choice("law", "gaussian", laws) == "gaussian";
+    const bool gaussian = read(p, parameter::law) == "gaussian";
     instance.token_law =
         from_double<T>(authors_law(gaussian ? TokenLaw::gaussian : TokenLaw::uniform, seed));
   }
@@ -189,12 +174,12 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
   } else {
     instance.class_law = Vector<T>::Constant(classes, T(1) / T(static_cast<int>(classes)));
   }
-  instance.temperature = positive<T>(p, "temperature", "1");
-  instance.attention = attention_of(p, "exp");
+  instance.temperature = read<T>(p, parameter::temperature);
+  instance.attention = attention_of(p);
   instance.phi = phi_of(p);
-  instance.features.residual = p.flag("residual", true);
-  instance.features.normalise = p.flag("normalise", false);
-  instance.length = p.count("length", 0, 0, 100'000'000);
+  instance.features.residual = read(p, parameter::residual);
+  instance.features.normalise = read(p, parameter::normalise);
+  instance.length = read(p, parameter::length);
 
   const Index rows = tokens + (instance.features.residual ? 1 : 0);
   Index units = classes;
@@ -208,8 +193,8 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
     units = given.cols();
     instance.weights = given.topRows(rows);
   } else {
-    units = p.count("units", classes, 1, 100'000);
-    const double deviation = to_double(p.number<T>("scale", "0.01"));
+    units = read_or(p, parameter::units, classes);
+    const auto deviation = read<double>(p, parameter::scale);
     instance.weights = from_double<T>(normal_matrix(rows, units, deviation, seed, weight_stream));
   }
   if (p.has("z0")) {
@@ -223,12 +208,14 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
   }
   // Linear phi: hidden units are the class logits. Otherwise a fixed random output
   // layer reads them.
-  if (instance.phi != Activation::linear || units != classes) {
+  if (p.has("decoder")) {
+    instance.decoder = given_block<T>(p, parameter::decoder, classes, units);
+  } else if (instance.phi != Activation::linear || units != classes) {
     const double deviation = 1.0 / std::sqrt(static_cast<double>(units));
     instance.decoder =
         from_double<T>(normal_matrix(classes, units, deviation, seed, decoder_stream));
   }
-  const Index dimension = p.count("embedding-dimension", 0, 0, 1'000'000);
+  const Index dimension = read(p, parameter::embedding_dimension);
   if (dimension > 0) {
     instance.features.gram = from_double<T>(random_gram(rows, dimension, seed));
   }
@@ -238,14 +225,21 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
 template <class T>
 ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
   ReducedInstance<T> instance;
-  instance.attention = attention_of(p, "exp");
-  const bool has_mu = p.has("mu");
-  const bool has_delta = p.has("delta");
+  instance.attention = attention_of(p);
+  const bool has_mu = given(p, parameter::mu);
+  const bool has_delta = given(p, parameter::delta);
   if (has_mu && has_delta) {
     reject("joma", "mu", "and delta",
            "exclude each other: delta is for linear phi, mu for nonlinear");
   }
-  if (!has_mu && !has_delta && p.has("X")) {
+  const bool from_law = given(p, parameter::X);
+  if (from_law && (has_mu || has_delta)) {
+    reject("joma", "X", "and " + std::string(has_mu ? "mu" : "delta"),
+           "exclude each other: X makes its own gradients");
+  }
+  if (from_law) {
+    refuse_given(p, "joma", parameter::tau, "is of mu or delta; give --temperature beside X");
+    refuse_given(p, "joma", parameter::v0, "is of mu or delta; give W0 beside X");
     // Delta of the data law at its start: Assumption 1.
     if constexpr (Ordered<T>) {
       instance.target = initial_mean_gradient(class_instance<T>(p, seed));
@@ -255,6 +249,8 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
       instance.tau = T(2) * classes.temperature * classes.temperature;
       return instance;
     }
+  } else {
+    refuse_of_law(p);
   }
   instance.nonlinear = !has_delta;
   const bool standard = !has_mu && !has_delta;
@@ -281,7 +277,7 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
              "must be one number, or have the shape of mu or delta, " + shape(units, d));
     }
   }
-  instance.tau = tau_of<T>(p, standard ? "3" : "2");
+  instance.tau = tau_of<T>(p, standard ? "without mu and delta" : "");
   instance.logits = Vector<T>::Constant(d, T(0));
   if (p.has("z0")) {
     const Vector<T> given = p.vector<T>("z0");
@@ -298,94 +294,9 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
 }
 
 std::vector<ParameterInfo> parameter_infos() {
-  const std::vector<std::string> training{"sgd", "gd", "flow"};
-  const std::vector<std::string> with_target{"stationary", "reduced", "attended", "closed-form"};
-  return {
-      {"attention",
-       "choice",
-       "exp",
-       "how attention weights depend on logits",
-       {"exp", "softmax", "linear"},
-       {},
-       true},
-      {"temperature", "number", "1", "T in exp(z/T), > 0 (logits)", {}, {}, true},
-      {"tau", "number", "2", "2 temperature^2, > 0", {}, with_target, true},
-      {"phi",
-       "choice",
-       "linear",
-       "activation of the hidden units; all but linear add a fixed random output layer",
-       {"linear", "relu", "gelu", "tanh"},
-       training,
-       true},
-      {"residual", "switch", "true", "add the query embedding to f", {}, training, true},
-      {"normalise", "switch", "false", "divide f by its l2 norm", {}, training, true},
-      {"law",
-       "choice",
-       "gaussian",
-       "token law when X is not given: the authors' two laws, M_C = 20, 20 classes",
-       {"gaussian", "uniform"},
-       training,
-       true},
-      {"units",
-       "count",
-       "classes",
-       "hidden units K, >= 1, when W0 is not given",
-       {},
-       training,
-       true},
-      {"scale",
-       "number",
-       "0.01",
-       "standard deviation of W0 when it is not given",
-       {},
-       training,
-       true},
-      {"length", "count", "0", "tokens drawn a sample; 0: x is the law itself", {}, {"sgd"}, true},
-      {"embedding-dimension",
-       "count",
-       "0",
-       "i.i.d. unit embeddings of this dimension; 0: orthonormal",
-       {},
-       training,
-       true},
-      {"X",
-       "matrix",
-       "",
-       "token laws, M_C rows, a column a class, columns sum to 1",
-       {},
-       {"sgd", "gd", "flow", "stationary"},
-       false},
-      {"class_law", "vector", "uniform", "probabilities of the classes", {}, training, false},
-      {"W0",
-       "matrix",
-       "",
-       "initial weights, at least M_C + 1 rows (tokens, query), a column a unit",
-       {},
-       {"sgd", "gd", "flow", "stationary"},
-       false},
-      {"z0",
-       "vector",
-       "0",
-       "initial attention logits, one a token (drawn with deviation 0.01 for sgd, gd, flow)",
-       {},
-       {},
-       true},
-      {"mu", "matrix", "", "fixed points (nonlinear phi), a list a unit", {}, with_target, true},
-      {"delta",
-       "matrix",
-       "",
-       "expected gradients (linear phi), a list a unit",
-       {},
-       with_target,
-       true},
-      {"v0",
-       "matrix",
-       "0",
-       "initial v: one number, or the shape of mu or delta",
-       {},
-       with_target,
-       true},
-  };
+  using namespace parameter;
+  return parameter_table(attention, temperature, tau, phi, residual, normalise, law, units, scale,
+                         length, embedding_dimension, X, class_law, W0, decoder, z0, mu, delta, v0);
 }
 
 template ClassInstance<double> class_instance<double>(const Parameters&, std::uint64_t);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "joma/enumerations.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/joma/closed_form.hpp"
 #include "popgrad/joma/population_flow.hpp"
@@ -10,14 +11,6 @@
 
 namespace popgrad::joma {
 namespace {
-
-constexpr const char* training_columns =
-    "attention_entropy invariant_residual invariant_residual_relative normalised_correlation "
-    "stable_rank loss";
-constexpr const char* stationary_columns =
-    "attention_entropy invariant_residual invariant_residual_relative normalised_correlation "
-    "stable_rank";
-constexpr const char* reduced_columns = "attention_entropy stable_rank largest_delta (nonlinear)";
 
 void require_exp(Attention attention) {
   if (attention == Attention::exp) return;
@@ -94,23 +87,21 @@ class Joma final : public Model {
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
     return {
         {"sgd", RungKind::random, "SGD of hidden weights and attention on sampled classes",
-         "O(C M_C K) a step (law) or O(B (length + M_C K)) (sampled tokens)", training_columns,
-         "2000"},
-        {"gd", RungKind::descent, "the same on the full batch", "O(C M_C K) a step",
-         training_columns, "2000"},
+         "O(C M_C K) a step (law) or O(B (length + M_C K)) (sampled tokens)", "", "2000"},
+        {"gd", RungKind::descent, "the same on the full batch", "O(C M_C K) a step", "", "2000"},
         {"flow", RungKind::flow,
          "population flow of weights and attention, no stationarity assumed",
-         "O(M_C K) a class and evaluation", training_columns, "200"},
+         "O(M_C K) a class and evaluation", "", "200"},
         {"stationary", RungKind::flow, "expected gradients frozen (Assumption 1), v and z kept",
-         "O(M_C K) an evaluation", stationary_columns, "100"},
+         "O(M_C K) an evaluation", "", "100"},
         {"reduced", RungKind::flow, "JoMA flow: z eliminated by the invariant, v alone",
-         "O(M_C K) an evaluation, no allocation", reduced_columns, "100"},
+         "O(M_C K) an evaluation, no allocation", "without largest_delta for linear phi", "100"},
         {"attended", RungKind::flow,
          "JoMA flow whose fixed point moves with attention: mu - a o v in place of mu - v",
-         "O(M_C K) an evaluation, no allocation", reduced_columns, "100"},
+         "O(M_C K) an evaluation, no allocation", "without largest_delta for linear phi", "100"},
         {"closed-form", RungKind::closed_form,
          "one hidden unit: erf, sinh or quadrature token by token", "O(M_C) a time",
-         reduced_columns, "100"},
+         "without largest_delta for linear phi", "100"},
     };
   }
 
@@ -169,8 +160,8 @@ class Joma final : public Model {
   static AnyRung<Expression> symbolic_reduced(std::string_view name, const Parameters& p) {
     // The shape and the switches come from the instance; its numbers become symbols.
     ReducedInstance<double> numbers = reduced_instance<double>(p, 0);
-    const bool given = p.has("mu") || p.has("delta");
-    const Index d = given ? numbers.tokens() : 3;
+    const bool numbered = given(p, parameter::mu) || given(p, parameter::delta);
+    const Index d = numbered ? numbers.tokens() : 3;
     const Index units = numbers.units();
     ReducedInstance<Expression> instance;
     instance.nonlinear = numbers.nonlinear;
@@ -191,22 +182,13 @@ class Joma final : public Model {
   static AnyRung<Expression> symbolic_training(const Parameters& p) {
     const Index tokens = 2;
     const Index classes = 2;
-    const std::vector<std::string> kinds{"exp", "softmax", "linear"};
-    const std::string attention = p.choice("attention", "exp", kinds);
-    const std::vector<std::string> shapes{"linear", "relu", "gelu", "tanh"};
-    const std::string phi = p.choice("phi", "linear", shapes);
     ClassInstance<Expression> instance;
-    instance.attention = attention == "exp"       ? Attention::exp
-                         : attention == "softmax" ? Attention::softmax
-                                                  : Attention::linear;
-    instance.phi = phi == "linear" ? Activation::linear
-                   : phi == "relu" ? Activation::relu
-                   : phi == "tanh" ? Activation::tanh
-                                   : Activation::gelu;
+    instance.attention = attention_of(p);
+    instance.phi = phi_of(p);
     instance.token_law = symbols("X", "X", tokens, classes, false);
     instance.class_law = Vector<Expression>::Constant(classes, Expression(1) / Expression(classes));
-    instance.features.residual = p.flag("residual", true);
-    instance.features.normalise = p.flag("normalise", false);
+    instance.features.residual = read(p, parameter::residual);
+    instance.features.normalise = read(p, parameter::normalise);
     const Index rows = tokens + (instance.features.residual ? 1 : 0);
     instance.weights = symbols("v", "v", rows, classes, false);
     if (instance.features.residual) {
@@ -214,7 +196,7 @@ class Joma final : public Model {
         instance.weights(tokens, k) = indexed("query", "\\beta", k);
     }
     instance.logits = symbols("z", "z", tokens, 1, true);
-    if (instance.phi != Activation::linear) {
+    if (instance.phi != Activation::linear || given(p, parameter::decoder)) {
       instance.decoder = symbols("O", "O", classes, classes, false);
     }
     instance.temperature = GiNaC::possymbol("T", "T");

@@ -75,7 +75,7 @@ Examination audit(const TrainingInstance<double>& instance, const Vector<double>
                   const Vector<double>& last_logits, const std::vector<double>& last_xi) {
   Examination result;
   const SequenceClasses<double>& classes = instance.classes;
-  const Layout layout = lay_out(classes, instance.start == Start::zero);
+  const Layout layout = lay_out(classes, instance.shares_column());
   Vector<double> before, after;
   features(classes, layout, first_logits, before);
   features(classes, layout, last_logits, after);

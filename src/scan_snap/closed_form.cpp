@@ -35,6 +35,11 @@ CommonToken<T> common_token(const TrainingInstance<T>& instance) {
   if (instance.start != Start::zero) {
     reject(where, "--start", "uniform", "must be zero: h describes Y = 0 at t = 0");
   }
+  for (const auto& [name, given] :
+       {std::pair{"Y", &instance.decoder_start}, {"Z", &instance.logit_start}}) {
+    if (given->size() == 0) continue;
+    reject(where, name, "given", "must be 0 at t = 0; leave it out, or take the rung 'flow'");
+  }
   const Index k = classes.classes();
   const Index token =
       std::find_if(owners.begin(), owners.end(), [](Index n) { return n > 1; }) - owners.begin();

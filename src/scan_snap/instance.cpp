@@ -8,24 +8,20 @@
 #include <sstream>
 
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/corpus.hpp"
+#include "scan_snap/parameters.hpp"
 
 namespace popgrad::scan_snap {
 namespace {
 
 /// Sums of probabilities may miss 1 by this much; they are then made exact.
 constexpr double sum_tolerance = 1e-9;
-constexpr Index most_tokens = 100'000'000;
 /// Classes up to which B_n is carried along unless asked otherwise: xi costs K^3 an evaluation.
 constexpr Index classes_tracked = 32;
-
-const std::vector<std::string>& presets() {
-  static const std::vector<std::string> names{"syn-small", "syn-medium", "growth"};
-  return names;
-}
 
 // Classes with `common` shared tokens of one weight and distinct ones of evenly spaced weights
 // from 1/10 to 1; tokens: common, distinct by classes, queries, next tokens.
@@ -57,15 +53,6 @@ SequenceClasses<T> evenly_weighted(Index classes, Index common, Index distinct,
     made.next.push_back(n);
   }
   return made;
-}
-
-template <class T>
-T positive(const Parameters& p, std::string_view name, std::string_view fallback) {
-  const T value = p.number<T>(name, fallback);
-  if (!(value > T(0))) {
-    reject("scan-snap", "--" + std::string(name), to_text(value), "must be > 0");
-  }
-  return value;
 }
 
 // Divides by the sum, which must be 1 to the tolerance; names the place otherwise.
@@ -109,7 +96,12 @@ std::vector<Index> token_list(const Parameters& p, std::string_view name, Index 
 template <class T>
 SequenceClasses<T> given_classes(const Parameters& p) {
   Matrix<T> law = p.matrix<T>("P");
-  const Index tokens = p.count("M", law.cols(), std::max<Index>(law.cols(), 2), most_tokens);
+  const Index tokens = read_or(p, parameter::M, law.cols());
+  if (tokens < std::max<Index>(law.cols(), 2)) {
+    reject("scan-snap", "--M", std::to_string(tokens),
+           fmt::format("must be a whole number from {} to {}", std::max<Index>(law.cols(), 2),
+                       parameter::M.high));
+  }
   if (law.rows() > tokens) {
     reject("scan-snap", "P", fmt::format("{} rows", law.rows()),
            fmt::format("has more classes than the {} tokens that could be next", tokens));
@@ -215,145 +207,76 @@ template <class T>
 TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
   TrainingInstance<T> instance;
   instance.seed = seed;
-  const int sources = int{p.has("P")} + int{p.has("corpus")} + int{p.has("preset")};
-  if (sources > 1) {
-    reject("scan-snap", p.has("preset") ? "--preset" : "P",
-           p.has("preset") ? p.choice("preset", "", presets()) : "of the instance file",
+  const bool from_law = given(p, parameter::P);
+  const bool from_text = given(p, parameter::corpus);
+  const bool named = given(p, parameter::preset);
+  if (int{from_law} + int{from_text} + int{named} > 1) {
+    reject("scan-snap", named ? "--preset" : "P",
+           named ? read(p, parameter::preset) : "of the instance file",
            "contradicts another data law; give one of P, --corpus, --preset");
   }
-  for (const char* name : {"psi", "next", "class_law", "M"}) {
-    if (p.has(name) && !p.has("P")) {
+  if (!from_law) {
+    for (const std::string_view name : {parameter::psi.name, parameter::next.name,
+                                        parameter::class_law.name, parameter::M.name}) {
+      if (!p.has(name)) continue;
       reject("scan-snap", name, "without P", "describes P of an instance file; give P as well");
     }
   }
-  for (const char* name : {"window", "min-count", "classes"}) {
-    if (p.has(name) && !p.has("corpus")) {
-      reject("scan-snap", "--" + std::string(name), p.text(name, ""),
-             "is about a text; give --corpus as well");
-    }
+  if (!from_text) {
+    constexpr const char* rule = "is about a text; give --corpus as well";
+    refuse_given(p, "scan-snap", parameter::window, rule);
+    refuse_given(p, "scan-snap", parameter::min_count, rule);
+    refuse_given(p, "scan-snap", parameter::classes, rule);
   }
-  const std::string preset = p.choice("preset", "syn-small", presets());
-  if (p.has("n_last") && preset != "syn-medium") {
-    reject("scan-snap", "--n_last", p.text("n_last", ""), "belongs to --preset syn-medium");
+  const std::string preset = read(p, parameter::preset);
+  if (preset != "syn-medium") {
+    refuse_given(p, "scan-snap", parameter::n_last, "belongs to --preset syn-medium");
   }
-  std::string decoder_rate = "1";
-  std::string attention_rate = "1";
-  if (p.has("P")) {
+  std::string_view of_decoder, of_attention, of_start;
+  if (from_law) {
     instance.classes = given_classes<T>(p);
-  } else if (p.has("corpus")) {
+  } else if (from_text) {
     CorpusRequest request;
-    request.file = p.text("corpus", "");
-    request.window = p.count("window", 10, 1, 1'000'000);
-    request.min_count = p.count("min-count", 1, 1, std::numeric_limits<long>::max());
-    request.classes = p.count("classes", 1000, 1, 100'000);
+    request.file = read_or(p, parameter::corpus, "");
+    request.window = read(p, parameter::window);
+    request.min_count = read(p, parameter::min_count);
+    request.classes = read(p, parameter::classes);
     instance.classes = read_corpus(request).classes.template cast<T>();
-    decoder_rate = "10";
+    of_decoder = "for a text";
   } else if (preset == "syn-medium") {
-    instance.classes = syn_medium<T>(p.count("n_last", 10, 1, 1000));
-    instance.start = Start::uniform;
-    decoder_rate = "2";
+    instance.classes = syn_medium<T>(read(p, parameter::n_last));
+    of_start = of_decoder = "for syn-medium";
   } else if (preset == "growth") {
     instance.classes = growth_classes<T>();
-    attention_rate = "0.5";
+    of_attention = "for growth";
   } else {
     instance.classes = syn_small<T>();
   }
-  instance.decoder_rate = positive<T>(p, "eta_Y", decoder_rate);
-  instance.attention_rate = positive<T>(p, "eta_Z", attention_rate);
-  instance.length = p.count("T", 128, 2, 100'000'000);
-  if (p.has("start")) {
-    const std::vector<std::string> starts{"zero", "uniform"};
-    instance.start = p.choice("start", "zero", starts) == "zero" ? Start::zero : Start::uniform;
+  instance.decoder_rate = read<T>(p, parameter::eta_Y, of_decoder);
+  instance.attention_rate = read<T>(p, parameter::eta_Z, of_attention);
+  instance.length = read(p, parameter::T);
+  instance.start = read(p, parameter::start, of_start) == "zero" ? Start::zero : Start::uniform;
+  const Index m = instance.classes.tokens;
+  instance.decoder_start = given_block<T>(p, parameter::Y, m, m);
+  instance.logit_start = given_block<T>(p, parameter::Z, m, m);
+  if (given(p, parameter::Y) && given(p, parameter::Z)) {
+    refuse_given(p, "scan-snap", parameter::start,
+                 "contradicts Y and Z of the instance file; leave it out");
   }
-  const std::vector<std::string> clocks{"consistent", "paper"};
-  instance.clock =
-      p.choice("reading", "consistent", clocks) == "paper" ? Clock::paper : Clock::consistent;
-  instance.watched =
-      watched_pairs(p.text("watch", ""), instance.classes.classes(), instance.classes.tokens);
-  instance.track_growth = p.flag("track-growth", instance.classes.classes() <= classes_tracked &&
-                                                     instance.start == Start::zero);
+  instance.clock = read(p, parameter::reading) == "paper" ? Clock::paper : Clock::consistent;
+  instance.watched = watched_pairs(read_or(p, parameter::watch, ""), instance.classes.classes(),
+                                   instance.classes.tokens);
+  instance.track_growth =
+      read_or(p, parameter::track_growth,
+              instance.classes.classes() <= classes_tracked && instance.shares_column());
   return instance;
 }
 
 std::vector<ParameterInfo> parameter_infos() {
-  const std::vector<std::string> training{"sgd", "gd", "flow"};
-  const std::vector<std::string> one_clock{"reduced", "closed-form"};
-  std::vector<std::string> clocks{"consistent", "paper"};
-  return {
-      {"preset",
-       "choice",
-       "syn-small",
-       "data law when neither P nor a text is given",
-       presets(),
-       {},
-       true},
-      {"n_last", "count", "10", "queries of syn-medium, two classes each, 1 to 1000", {}, {}, true},
-      {"eta_Y",
-       "number",
-       "1",
-       "learning rate of the decoder Y, > 0 (syn-medium 2, text 10)",
-       {},
-       {},
-       true},
-      {"eta_Z",
-       "number",
-       "1",
-       "learning rate of the attention logits Z, > 0 (growth 0.5)",
-       {},
-       {},
-       true},
-      {"T", "count", "128", "tokens a sequence, query included, >= 2", {}, {"sgd"}, true},
-      {"start",
-       "choice",
-       "zero",
-       "Y = Z = 0, or uniform in +-1/sqrt(M) (default of syn-medium)",
-       {"zero", "uniform"},
-       {},
-       true},
-      {"reading", "choice", "consistent",
-       "weight of a class in z': 1/K, or 1 as Eqn 10 of the paper reads", clocks, one_clock, true},
-      {"watch",
-       "text",
-       "",
-       "class:token pairs whose f and chi become columns, as 0:12,1:3",
-       {},
-       {},
-       true},
-      {"track-growth",
-       "switch",
-       "up to 32 classes from a zero start",
-       "carry B_n along, at K^3 an evaluation",
-       {},
-       {},
-       true},
-      {"corpus",
-       "text",
-       "",
-       "text, tokens parted by white space, that classes are counted in",
-       {},
-       {},
-       true},
-      {"window",
-       "count",
-       "10",
-       "tokens before the last one that are its context, >= 1",
-       {},
-       {},
-       true},
-      {"min-count", "count", "1", "how often a pair (last, next) must occur, >= 1", {}, {}, true},
-      {"classes", "count", "1000", "most frequent pairs that are kept, >= 1", {}, {}, true},
-      {"P", "matrix", "", "laws of the contextual tokens, K rows, a column a token", {}, {}, false},
-      {"psi", "vector", "0", "query token of each class", {}, {}, false},
-      {"next", "vector", "0, 1, ...", "next token of each class", {}, {}, false},
-      {"class_law", "vector", "uniform", "probabilities of the classes", {}, {}, false},
-      {"M",
-       "count",
-       "columns of P",
-       "tokens of the vocabulary, if more than P has columns",
-       {},
-       {},
-       true},
-  };
+  using namespace parameter;
+  return parameter_table(preset, n_last, eta_Y, eta_Z, T, start, reading, watch, track_growth,
+                         corpus, window, min_count, classes, P, psi, next, class_law, M, Y, Z,
+                         state);
 }
 
 template SequenceClasses<double> classes_from_matrix(const Matrix<double>&,

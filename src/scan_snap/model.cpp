@@ -3,20 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/scan_snap/audit.hpp"
 #include "popgrad/scan_snap/closed_form.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/quasi_static_flow.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
+#include "scan_snap/parameters.hpp"
 
 namespace popgrad::scan_snap {
 namespace {
 
-constexpr const char* training_columns =
-    "loss accuracy; entropy_N distinct_entropy_N xi_N B_N of class N; lambda_max_E "
-    "lambda_min_abs_E; f_N_L chi_N_L with --watch";
+/// Beside those of the default instance, which has classes N.
+constexpr const char* more_columns = "N are classes; f_N_L chi_N_L with --watch";
+
+/// Matrices of the instance; what is left for `state` are h, S and B.
+constexpr std::array<StartKey, 2> start_keys{{{"y_", "Y"}, {"z_", "Z"}}};
 
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance) {
@@ -53,20 +58,20 @@ class ScanSnap final : public Model {
     return {
         {"sgd", RungKind::random, "SGD on sampled sequences of T tokens",
          "O(B (T + u C)) a step, u <= T - 1 different tokens a sequence, C columns of Y",
-         training_columns, "100", "1", 128},
+         more_columns, "100", "1", 128},
         {"gd", RungKind::descent, "the same on the expected gradient of long sequences",
-         "O(nnz(P) C) a step", training_columns, "1000", "1"},
+         "O(nnz(P) C) a step", more_columns, "1000", "1"},
         {"flow", RungKind::flow, "population flow of decoder Y and attention logits Z",
-         "O(nnz(P) C) an evaluation, C <= K + 1 from a zero start", training_columns, "1000"},
+         "O(nnz(P) C) an evaluation, C <= K + 1 from a zero start", more_columns, "1000"},
         {"quasi-static", RungKind::flow, "Y = F S: the decoder sees frozen features",
-         "O(K^2 C + overlaps) an evaluation", training_columns, "1000"},
+         "O(K^2 C + overlaps) an evaluation", more_columns, "1000"},
         {"fast-decoder", RungKind::flow, "overlap of features undone in Y' (Lemma 3)",
-         "O(nnz(P) C + K^3) an evaluation", training_columns, "1000"},
+         "O(nnz(P) C + K^3) an evaluation", more_columns, "1000"},
         {"reduced", RungKind::flow, "Z alone, the decoder summed up by h(t) (Eqn 10)",
-         "O(K^3 + overlaps) an evaluation", std::string(training_columns) + "; h gamma", "1000"},
+         "O(K^3 + overlaps) an evaluation", more_columns, "1000"},
         {"closed-form", RungKind::closed_form,
          "one common token, leading order in K f^2 (Theorem 4, corrected); default preset growth",
-         "O(1) a time", "h gamma Gamma B B_paper", "700"},
+         "O(1) a time", "", "700"},
     };
   }
 
@@ -94,7 +99,8 @@ class ScanSnap final : public Model {
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
     const TrainingInstance<double> instance = instance_of<double>(name, p, seed);
-    return name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance);
+    return with_state(
+        name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance), name, p);
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
@@ -104,7 +110,8 @@ class ScanSnap final : public Model {
              "is for flows and closed forms; training steps run in double");
     }
     const TrainingInstance<Real> instance = instance_of<Real>(name, p, seed);
-    return name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance);
+    return with_state(
+        name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance), name, p);
   }
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
@@ -159,15 +166,26 @@ class ScanSnap final : public Model {
 
  private:
   template <class T>
+  static AnyRung<T> with_state(AnyRung<T> rung, std::string_view name, const Parameters& p) {
+    set_state(rung, p, fmt::format("scan-snap {}", name), start_keys);
+    return rung;
+  }
+
+  template <class T>
   static TrainingInstance<T> instance_of(std::string_view name, Parameters p, std::uint64_t seed) {
     // The closed form is for one common token, which only this preset has.
-    const bool standard = !p.has("P") && !p.has("corpus") && !p.has("preset");
-    if (name == "closed-form" && standard) p.set("preset", "growth");
+    const bool standard =
+        !given(p, parameter::P) && !given(p, parameter::corpus) && !given(p, parameter::preset);
+    if (name == "closed-form" && standard) {
+      p.set(parameter::preset.name, read(p, parameter::preset, "for closed-form"));
+    }
     TrainingInstance<T> instance = training_instance<T>(p, seed);
     const bool needs_zero = name == "quasi-static" || name == "reduced" || name == "closed-form";
-    if (needs_zero && !p.has("start")) instance.start = Start::zero;
+    if (needs_zero && !given(p, parameter::start)) instance.start = Start::zero;
+    // Y and Z follow their gradients: there is one clock but in what sums Y up.
+    if (name != "reduced" && name != "closed-form") instance.clock = Clock::consistent;
     // Sampled steps are cheap, and xi is not: B_n is carried along only if asked for.
-    if (name == "sgd" && !p.has("track-growth")) instance.track_growth = false;
+    if (name == "sgd" && !given(p, parameter::track_growth)) instance.track_growth = false;
     return instance;
   }
 };

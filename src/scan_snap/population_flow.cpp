@@ -32,7 +32,7 @@ template <Transcendental T>
 PopulationFlow<T>::PopulationFlow(TrainingInstance<T> instance, DecoderRule rule)
     : instance_(std::move(instance)),
       rule_(rule),
-      layout_(lay_out(instance_.classes, instance_.start == Start::zero)),
+      layout_(lay_out(instance_.classes, instance_.shares_column())),
       observer_(instance_, layout_, start_logits(instance_, layout_)),
       multiplicity_(multiplicities<T>(layout_)),
       logits_(instance_.classes.classes(), layout_.columns()),

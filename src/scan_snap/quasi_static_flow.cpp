@@ -12,7 +12,7 @@ namespace popgrad::scan_snap {
 template <Transcendental T>
 QuasiStaticFlow<T>::QuasiStaticFlow(TrainingInstance<T> instance)
     : instance_(std::move(instance)),
-      layout_(lay_out(instance_.classes, instance_.start == Start::zero)),
+      layout_(lay_out(instance_.classes, instance_.shares_column())),
       observer_(instance_, layout_, start_logits(instance_, layout_)),
       multiplicity_(multiplicities<T>(layout_)),
       logits_(instance_.classes.classes(), layout_.columns()),
@@ -20,6 +20,11 @@ QuasiStaticFlow<T>::QuasiStaticFlow(TrainingInstance<T> instance)
   if (instance_.start != Start::zero) {
     reject("scan-snap quasi-static", "--start", "uniform",
            "must be zero: Y = F S has no such start");
+  }
+  if (instance_.decoder_start.size() > 0) {
+    reject("scan-snap quasi-static", "Y", "given",
+           "need not be of the form F S that this rung has; give S as \"state\": {\"s\": [...]}, "
+           "or take the rung 'flow'");
   }
 }
 
@@ -31,7 +36,10 @@ Index QuasiStaticFlow<T>::dimension() const {
 
 template <Transcendental T>
 Vector<T> QuasiStaticFlow<T>::initial() const {
-  return Vector<T>::Constant(dimension(), T(0));
+  Vector<T> x = Vector<T>::Constant(dimension(), T(0));
+  x.segment(instance_.classes.classes() * layout_.columns(), layout_.pairs()) =
+      start_logits(instance_, layout_);
+  return x;
 }
 
 template <Transcendental T>

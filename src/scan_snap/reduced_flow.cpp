@@ -27,6 +27,11 @@ ReducedFlow<T>::ReducedFlow(TrainingInstance<T> instance, T vocabulary)
   if (instance_.start != Start::zero) {
     reject("scan-snap reduced", "--start", "uniform", "must be zero: h describes Y = 0 at t = 0");
   }
+  if (instance_.decoder_start.size() > 0) {
+    reject("scan-snap reduced", "Y", "given",
+           "is described by h alone, from Y = 0; give h as \"state\": {\"h\": ...}, or take the "
+           "rung 'flow'");
+  }
 }
 
 template <Transcendental T>
@@ -36,7 +41,9 @@ Index ReducedFlow<T>::dimension() const {
 
 template <Transcendental T>
 Vector<T> ReducedFlow<T>::initial() const {
-  return Vector<T>::Constant(dimension(), T(0));
+  Vector<T> x = Vector<T>::Constant(dimension(), T(0));
+  x.head(layout_.pairs()) = start_logits(instance_, layout_);
+  return x;
 }
 
 template <Transcendental T>

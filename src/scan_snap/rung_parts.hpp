@@ -29,15 +29,36 @@ Vector<T> uniform_start(const TrainingInstance<T>& instance, std::uint64_t which
   return x;
 }
 
-/// Y(0) by rows (R C).
+/// Y(0) by rows (R C); a given one has no shared column.
 template <class T>
 Vector<T> start_decoder(const TrainingInstance<T>& instance, const Layout& layout) {
-  return uniform_start(instance, decoder_stream, layout.rows() * layout.columns());
+  const Index columns = layout.columns();
+  if (instance.decoder_start.size() == 0) {
+    return uniform_start(instance, decoder_stream, layout.rows() * columns);
+  }
+  Vector<T> x(layout.rows() * columns);
+  for (Index r = 0; r < layout.rows(); ++r) {
+    for (Index c = 0; c < columns; ++c) {
+      x[r * columns + c] = instance.decoder_start(layout.row_token[static_cast<std::size_t>(r)],
+                                                  layout.column_token[static_cast<std::size_t>(c)]);
+    }
+  }
+  return x;
 }
 /// z(0) (pairs).
 template <class T>
 Vector<T> start_logits(const TrainingInstance<T>& instance, const Layout& layout) {
-  return uniform_start(instance, logit_stream, layout.pairs());
+  if (instance.logit_start.size() == 0) {
+    return uniform_start(instance, logit_stream, layout.pairs());
+  }
+  Vector<T> x(layout.pairs());
+  for (std::size_t q = 0; q < layout.query_token.size(); ++q) {
+    for (Index p = layout.pair_first[q]; p < layout.pair_first[q + 1]; ++p) {
+      x[p] = instance.logit_start(layout.query_token[q],
+                                  layout.pair_token[static_cast<std::size_t>(p)]);
+    }
+  }
+  return x;
 }
 
 template <class T>

@@ -1,13 +1,30 @@
 #pragma once
 /// What the Gaussian rungs share: the noise of V, and how large a step makes the noise.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "popgrad/error.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/scb/instance.hpp"
 #include "popgrad/scb/noise.hpp"
 
 namespace popgrad::scb {
+
+/// The noise is taken off so that every a^k sums to 1; InputError if A(0) does not begin there.
+inline void require_unit_mass(const Training<double>& training, const char* where) {
+  constexpr double tolerance = 1e-9;
+  for (Index k = 0; k < training.attention_start.cols(); ++k) {
+    const double mass = training.attention_start.col(k).sum();
+    if (std::fabs(mass - 1) <= tolerance) continue;
+    reject(where, "A", fmt::format("column {}", k),
+           fmt::format("sums to {}; it must be 1 (to 1e-9) for Gaussian noise, which is projected "
+                       "onto sum a^k = 1; or take the rung 'sgd'",
+                       mass));
+  }
+}
 
 /// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N).
 inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {

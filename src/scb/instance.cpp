@@ -6,10 +6,12 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scb/geometry.hpp"
+#include "scb/parameters.hpp"
 
 namespace popgrad::scb {
 namespace {
@@ -17,8 +19,6 @@ namespace {
 constexpr const char* where = "scb";
 /// Sums of probabilities may miss 1 by this much; they are then made exact.
 constexpr double sum_tolerance = 1e-9;
-constexpr Index most_tokens = 2000;
-constexpr Index most_positions = 1'000'000'000;
 
 /// Instances draw from streams of their own, so that no training draw repeats one.
 constexpr std::uint32_t instance_run = 0xFFFFFFFFU;
@@ -120,6 +120,20 @@ Bigrams<T> given_bigrams(const Parameters& p) {
   return b;
 }
 
+// Projected gradients keep 1'V, and are those of the loss only where it is 1'.
+template <class T>
+void check_columns(const Matrix<T>& values) {
+  for (Index k = 0; k < values.cols(); ++k) {
+    const double defect = to_double(T(values.col(k).sum())) - 1;
+    if (!(defect <= sum_tolerance && defect >= -sum_tolerance)) {
+      reject(where, "V", fmt::format("column {}", k),
+             fmt::format("sums to {}; it must be 1 (to 1e-9) where gradients are projected onto "
+                         "1'V = 1'; or give --no-project",
+                         1 + defect));
+    }
+  }
+}
+
 }  // namespace
 
 Bigrams<double> random_bigrams(Index tokens, Index context, Index support, std::uint64_t seed) {
@@ -187,163 +201,61 @@ Matrix<double> transfer_start(const Bigrams<double>& b, double theta, double cor
 template <class T>
 Training<T> training(const Parameters& p, std::uint64_t seed) {
   Training<T> made;
-  if (p.has("P")) {
-    for (const char* name : {"N", "T", "Q"}) {
-      if (p.has(name)) {
-        reject(where, "--" + std::string(name), p.text(name, ""),
-               "contradicts P and q of the instance file; leave it out");
-      }
-    }
+  if (given(p, parameter::P)) {
+    constexpr const char* rule = "contradicts P and q of the instance file; leave it out";
+    refuse_given(p, where, parameter::N, rule);
+    refuse_given(p, where, parameter::T, rule);
+    refuse_given(p, where, parameter::Q, rule);
     made.bigrams = given_bigrams<T>(p);
   } else {
-    for (const char* name : {"mu", "q"}) {
-      if (p.has(name)) reject(where, name, "without P", "describes an instance; give P as well");
+    for (const ListParameter& list : {parameter::mu, parameter::q}) {
+      if (given(p, list)) {
+        reject(where, list.name, "without P", "describes an instance; give P as well");
+      }
     }
-    const Index n = p.count("N", 3, 2, most_tokens);
-    const Index context = p.count("T", 5000, 2, most_positions);
-    const Index support = p.count("Q", 2, 1, most_positions);
+    const Index context = read(p, parameter::T);
+    const Index support = read(p, parameter::Q);
     if (support > context) {
       reject(where, "--Q", std::to_string(support),
              fmt::format("exceeds --T {}; a sparse context needs 1 <= Q <= T", context));
     }
-    made.bigrams = random_bigrams(n, context, support, seed).template cast<T>();
+    made.bigrams = random_bigrams(read(p, parameter::N), context, support, seed).template cast<T>();
   }
   const Index n = made.bigrams.tokens();
-  const std::vector<std::string> starts{"stationary", "uniform", "transfer"};
-  const std::string start = p.choice("start", "stationary", starts);
-  for (const char* name : {"theta", "correlation"}) {
-    if (p.has(name) && start != "transfer") {
-      reject(where, "--" + std::string(name), p.text(name, ""), "belongs to --start transfer");
-    }
+  const std::string start = read(p, parameter::start);
+  if (start != "transfer") {
+    refuse_given(p, where, parameter::theta, "belongs to --start transfer");
+    refuse_given(p, where, parameter::correlation, "belongs to --start transfer");
   }
-  if (start == "uniform") {
+  if (given(p, parameter::V)) {
+    refuse_given(p, where, parameter::start,
+                 "contradicts V of the instance file; give one of the two");
+    made.start = given_block<T>(p, parameter::V, n, n);
+  } else if (start == "uniform") {
     made.start = Matrix<T>::Constant(n, n, T(1) / T(static_cast<int>(n)));
   } else if (start == "transfer") {
-    const auto theta = p.number<double>("theta", "0.5");
-    const auto correlation = p.number<double>("correlation", "0.5");
-    if (!(theta > 0)) reject(where, "--theta", to_text(theta), "must be > 0");
-    if (!(correlation > -1 && correlation <= 1)) {
-      reject(where, "--correlation", to_text(correlation), "must be > -1 and <= 1");
-    }
     Bigrams<double> rounded;
     rounded.transition = made.bigrams.transition.template cast<double>();
     rounded.stationary = made.bigrams.stationary.template cast<double>();
-    made.start = transfer_start(rounded, theta, correlation, seed).template cast<T>();
+    made.start = transfer_start(rounded, read<double>(p, parameter::theta),
+                                read<double>(p, parameter::correlation), seed)
+                     .template cast<T>();
   } else {
     made.start = made.bigrams.stationary * Vector<T>::Constant(n, T(1)).transpose();
   }
-  const std::vector<std::string> kinds{"linear", "softmax"};
-  made.softmax = p.choice("attention", "linear", kinds) == "softmax";
-  made.attention_rate = p.number<T>("eta_A", "1");
-  if (!(made.attention_rate > T(0))) {
-    reject(where, "--eta_A", to_text(made.attention_rate), "must be > 0");
-  }
-  made.project = p.flag("project", true);
+  made.attention_start = given_block<T>(p, parameter::A, made.bigrams.context, n);
+  made.softmax = read(p, parameter::attention) == "softmax";
+  made.attention_rate = read<T>(p, parameter::eta_A);
+  made.project = read(p, parameter::project);
+  if (made.project && given(p, parameter::V)) check_columns(made.start);
   return made;
 }
 
 std::vector<ParameterInfo> parameter_infos() {
-  const std::vector<std::string> full{"sgd", "gd", "flow", "noisy", "noisy-lumped"};
-  const std::vector<std::string> noisy{"noisy", "noisy-lumped"};
-  const std::vector<std::string> stepped{"sgd", "noisy", "noisy-lumped", "gd"};
-  return {
-      {"N", "count", "3", "tokens of the vocabulary, 2 to 2000", {}, {}, true},
-      {"T", "count", "5000", "positions of the context, >= 2", {}, {}, true},
-      {"Q", "count", "2", "positions that a token looks at, 1 <= Q <= T", {}, {}, true},
-      {"attention",
-       "choice",
-       "linear",
-       "attention itself, or the softmax of logits",
-       {"linear", "softmax"},
-       full,
-       true},
-      {"eta_A",
-       "number",
-       "1",
-       "learning rate of the attention over that of V, > 0",
-       {},
-       full,
-       true},
-      {"project", "switch", "true", "project gradients onto the constraints", {}, full, true},
-      {"noise",
-       "choice",
-       "multiplicative",
-       "levels as they are, scaled with V and A as SGD's own, or measured",
-       {"constant", "multiplicative", "calibrated"},
-       noisy,
-       true},
-      {"pilot", "count", "2000", "sequences that measured levels are from, >= 2", {}, noisy, true},
-      {"pilot_at",
-       "choice",
-       "solution",
-       "where they are drawn; at the start sigma_A is 0",
-       {"solution", "start"},
-       noisy,
-       true},
-      {"sigma_V",
-       "number",
-       "of one sample at the solution",
-       "noise level of V, >= 0",
-       {},
-       noisy,
-       true},
-      {"sigma_A",
-       "number",
-       "of one sample at the solution",
-       "noise level of attention, >= 0",
-       {},
-       noisy,
-       true},
-      {"algorithm",
-       "choice",
-       "plain",
-       "plain steps; or boosting, threshold and l1, normalisation",
-       {"plain", "three-part"},
-       stepped,
-       true},
-      {"boost_until",
-       "number",
-       "3/4 (K_P/K_Q)^(1/4)",
-       "alpha_A at which part 1 ends, > 0",
-       {},
-       stepped,
-       true},
-      {"boost_steps",
-       "count",
-       "0",
-       "steps after which part 1 ends anyway; 0: no limit",
-       {},
-       stepped,
-       true},
-      {"tau", "number", "0.05", "attention below it becomes 0 before part 2", {}, stepped, true},
-      {"eta_2", "number", "0.002", "step size of part 2, > 0", {}, stepped, true},
-      {"lambda", "number", "0.004", "weight of the l1 norm in part 2, >= 0", {}, stepped, true},
-      {"l1_steps",
-       "count",
-       "0",
-       "steps of part 2, then normalise and rest; 0: to the end",
-       {},
-       stepped,
-       true},
-      {"start",
-       "choice",
-       "stationary",
-       "V = mu 1', 11'/N, or from a correlated kernel",
-       {"stationary", "uniform", "transfer"},
-       {},
-       true},
-      {"theta", "number", "0.5", "size of a transfer start, > 0", {}, {}, true},
-      {"correlation",
-       "number",
-       "0.5",
-       "of the transferred kernel with P, in (-1, 1]",
-       {},
-       {},
-       true},
-      {"P", "matrix", "", "kernel, N rows, column k the law of the token after k", {}, {}, false},
-      {"mu", "vector", "computed", "stationary law of P", {}, {}, false},
-      {"q", "matrix", "", "context laws, N rows of T probabilities", {}, {}, false},
-  };
+  using namespace parameter;
+  return parameter_table(N, T, Q, attention, eta_A, project, noise, pilot, pilot_at, sigma_V,
+                         sigma_A, algorithm, boost_until, boost_steps, threshold, l1_step,
+                         l1_weight, l1_steps, start, theta, correlation, P, mu, q, V, A, state);
 }
 
 template Training<double> training(const Parameters&, std::uint64_t);

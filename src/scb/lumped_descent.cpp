@@ -21,6 +21,7 @@ LumpedDescent::LumpedDescent(Training<double> training, NoiseLevels levels)
     reject("scb noisy-lumped", training_.softmax ? "--attention" : "--no-project", "as given",
            "has no Gaussian model; take linear attention, projected, or the rung 'sgd'");
   }
+  require_unit_mass(training_, "scb noisy-lumped");
 }
 
 Index LumpedDescent::begin_of(Index token) const {
@@ -34,7 +35,28 @@ Vector<double> LumpedDescent::initial() const {
   const Bigrams<double>& b = training_.bigrams;
   Vector<double> x = Vector<double>::Constant(dimension(), 1.0 / static_cast<double>(b.context));
   x.head(b.tokens() * b.tokens()) = training_.start.reshaped();
-  for (Index k = 0; k < b.tokens(); ++k) x[begin_of(k) + b.support(k) + 1] = 0;
+  const Matrix<double>& given = training_.attention_start;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const Index begin = begin_of(k);
+    const Index count = b.support(k);
+    double& m = x[begin + count];
+    double& r = x[begin + count + 1];
+    r = 0;
+    if (given.size() == 0) continue;
+    std::vector<double> rest(given.col(k).begin(), given.col(k).end());
+    // From behind, so that positions stay what they are.
+    for (Index i = count; i-- > 0;) {
+      const Index t =
+          b.position[static_cast<std::size_t>(b.first[static_cast<std::size_t>(k)] + i)];
+      x[begin + i] = given(t, k);
+      rest.erase(rest.begin() + t);
+    }
+    m = 0;
+    if (rest.empty()) continue;
+    const Eigen::Map<const Vector<double>> others(rest.data(), std::ssize(rest));
+    m = others.mean();
+    r = (others.array() - m).matrix().norm();
+  }
   return x;
 }
 
@@ -81,6 +103,7 @@ void LumpedDescent::rhs(const Vector<double>& x, Vector<double>& dx, const doubl
   const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
   const double share = 1 / static_cast<double>(b.context);
   const Sums now = sums(x);
+  const Vector<double> mean_value = v * b.stationary;
   Eigen::Map<Matrix<double>> dv(dx.data(), n, n);
   const Vector<double> mean_value = v * b.stationary;
   for (Index k = 0; k < n; ++k) {

@@ -32,7 +32,17 @@ LumpedThreePart::LumpedThreePart(Training<double> training, Schedule schedule, N
       boost_(std::move(training), std::move(levels)),
       transition_size_(scb::transition_size(training_.bigrams)),
       context_size_(scb::context_size(training_.bigrams)),
-      goal_(boost_goal(schedule_, transition_size_, context_size_)) {}
+      goal_(boost_goal(schedule_, transition_size_, context_size_)) {
+  // At the threshold the rest of a^k is drawn around its mean, as noise leaves it.
+  const Vector<double> start = boost_.initial();
+  for (Index k = 0; k < training_.attention_start.cols(); ++k) {
+    const double spread = start[boost_.begin_of(k) + training_.bigrams.support(k) + 1];
+    if (spread <= 1e-12) continue;
+    reject("scb --algorithm three-part", "A", fmt::format("column {}", k),
+           "must be equal off the support of q for the lumped rungs gd and noisy-lumped; or take "
+           "sgd or noisy");
+  }
+}
 
 Vector<double> LumpedThreePart::initial() const {
   Vector<double> x(dimension());

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
@@ -12,12 +14,11 @@
 #include "popgrad/scb/reduced_flow.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
+#include "scb/parameters.hpp"
 
 namespace popgrad::scb {
 namespace {
 
-constexpr const char* all_columns =
-    "alpha_V alpha_A dist_P dist_Q loss S_mean dist_P_normalised dist_Q_normalised";
 /// Numbers of a dense attention matrix that a run may hold: 8 GB.
 constexpr Index most_dense = 1'000'000'000;
 
@@ -29,6 +30,10 @@ AnyRung<T> closed_form(const Training<T>& training, bool late) {
                             Vector<T>::Constant(training.bigrams.tokens(), T(1)).transpose()) {
     reject(late ? "scb hyperbola" : "scb closed-form", "--start", "other than stationary",
            "has no such form; use the rung 'reduced'");
+  }
+  if (training.attention_start.size() > 0) {
+    reject(late ? "scb hyperbola" : "scb closed-form", "A", "given",
+           "has no such form: A begins at 1/T; use the rung 'reduced'");
   }
   const T transition = transition_size(training.bigrams);
   const T context = context_size(training.bigrams);
@@ -62,18 +67,7 @@ Vector<double> solution(const Bigrams<double>& b) {
 // Levels of one sample at the solution, unless given or measured.
 NoiseLevels noise_levels(const Parameters& p, const Training<double>& made, std::uint64_t seed) {
   const Bigrams<double>& bigrams = made.bigrams;
-  const std::vector<std::string> shapes{"constant", "multiplicative", "calibrated"};
-  const std::string shape = p.choice("noise", "multiplicative", shapes);
-  const std::vector<std::string> places{"solution", "start"};
-  const std::string place = p.choice("pilot_at", "solution", places);
-  const Index samples = p.count("pilot", 2000, 2, 1'000'000);
-  if (shape != "calibrated") {
-    for (const char* name : {"pilot", "pilot_at"}) {
-      if (p.has(name)) {
-        reject("scb", "--" + std::string(name), p.text(name, ""), "belongs to --noise calibrated");
-      }
-    }
-  }
+  const std::string shape = read(p, parameter::noise);
   NoiseLevels levels = noise_at_solution(bigrams);
   if (shape == "calibrated") {
     constexpr Index most_piloted = 10'000'000;
@@ -83,52 +77,46 @@ NoiseLevels noise_levels(const Parameters& p, const Training<double>& made, std:
                          "--sigma_V and --sigma_A",
                          most_piloted));
     }
-    levels = noise_from_pilot(
-        made, place == "start" ? SequenceSgd<double>(made).initial() : solution(bigrams), samples,
-        seed);
+    const bool at_start = read(p, parameter::pilot_at) == "start";
+    levels =
+        noise_from_pilot(made, at_start ? SequenceSgd<double>(made).initial() : solution(bigrams),
+                         read(p, parameter::pilot), seed);
+  } else {
+    refuse_given(p, "scb", parameter::pilot, "belongs to --noise calibrated");
+    refuse_given(p, "scb", parameter::pilot_at, "belongs to --noise calibrated");
   }
   levels.shape = shape == "multiplicative" ? NoiseShape::multiplicative : NoiseShape::constant;
-  const auto given = [&](const char* name) {
-    const auto level = p.number<double>(name, "0");
-    if (!(level >= 0)) reject("scb", "--" + std::string(name), to_text(level), "must be >= 0");
-    return level;
-  };
-  if (p.has("sigma_V")) levels.value = given("sigma_V");
-  if (p.has("sigma_A")) levels.attention.setConstant(given("sigma_A"));
+  levels.value = read_or(p, parameter::sigma_V, levels.value);
+  if (given(p, parameter::sigma_A)) {
+    levels.attention.setConstant(read_or(p, parameter::sigma_A, 0.0));
+  }
   return levels;
 }
 
 Schedule schedule(const Parameters& p) {
   Schedule s;
-  const auto number = [&](const char* name, const char* standard, bool zero) {
-    const auto value = p.number<double>(name, standard);
-    if (!(zero ? value >= 0 : value > 0)) {
-      reject("scb", "--" + std::string(name), to_text(value),
-             zero ? "must be >= 0" : "must be > 0");
-    }
-    return value;
-  };
-  constexpr long most_steps = 1'000'000'000;
-  if (p.has("boost_until")) s.boost_until = number("boost_until", "0", false);
-  s.boost_steps = static_cast<std::uint64_t>(p.count("boost_steps", 0, 0, most_steps));
-  s.threshold = number("tau", "0.05", true);
-  s.l1_step = number("eta_2", "0.002", false);
-  s.l1_weight = number("lambda", "0.004", true);
-  s.l1_steps = static_cast<std::uint64_t>(p.count("l1_steps", 0, 0, most_steps));
+  s.boost_until = read_or(p, parameter::boost_until, s.boost_until);
+  s.boost_steps = static_cast<std::uint64_t>(read(p, parameter::boost_steps));
+  s.threshold = read<double>(p, parameter::threshold);
+  s.l1_step = read<double>(p, parameter::l1_step);
+  s.l1_weight = read<double>(p, parameter::l1_weight);
+  s.l1_steps = static_cast<std::uint64_t>(read(p, parameter::l1_steps));
   return s;
 }
 
 bool in_three_parts(const Parameters& p, std::string_view rung) {
-  const std::vector<std::string> algorithms{"plain", "three-part"};
-  if (p.choice("algorithm", "plain", algorithms) == "three-part") return true;
-  for (const char* name : {"boost_until", "boost_steps", "tau", "eta_2", "lambda", "l1_steps"}) {
-    if (p.has(name)) {
-      reject("scb " + std::string(rung), "--" + std::string(name), p.text(name, ""),
-             "belongs to --algorithm three-part");
-    }
-  }
+  if (read(p, parameter::algorithm) == "three-part") return true;
+  const auto refuse = [&](const auto&... of_parts) {
+    (refuse_given(p, "scb " + std::string(rung), of_parts, "belongs to --algorithm three-part"),
+     ...);
+  };
+  refuse(parameter::boost_until, parameter::boost_steps, parameter::threshold, parameter::l1_step,
+         parameter::l1_weight, parameter::l1_steps);
   return false;
 }
+
+/// Matrices of the instance; what is left for `state` are the numbers of the reduced rungs.
+constexpr std::array<StartKey, 3> start_keys{{{"V_", "V"}, {"a_", "A"}, {"w_", "A"}}};
 
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
@@ -152,22 +140,22 @@ class Scb final : public Model {
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
     return {
         {"sgd", RungKind::random, "SGD on sampled sequences, dense attention",
-         "O(B (T + N^2)) a step, memory O(N T)", all_columns, "20000", "0.01", 64},
+         "O(B (T + N^2)) a step, memory O(N T)", "", "20000", "0.01", 64},
         {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
-         "N T normals and O(N T + N^2) a step", all_columns, "20000", "0.01", 64},
+         "N T normals and O(N T + N^2) a step", "", "20000", "0.01", 64},
         {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
-         "O(N^2 + N Q) a step, whatever T is; plain steps only", all_columns, "20000", "0.01", 64},
-        {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step",
-         all_columns, "20000", "0.01"},
+         "O(N^2 + N Q) a step, whatever T is; plain steps only", "", "20000", "0.01", 64},
+        {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step", "",
+         "20000", "0.01"},
         {"flow", RungKind::flow, "population flow of values and attention",
-         "O(N^2 + N Q) an evaluation, whatever T is", all_columns, "200"},
+         "O(N^2 + N Q) an evaluation, whatever T is", "", "200"},
         {"reduced", RungKind::flow, "alpha_V and alpha_A, and what a transfer start adds",
-         "O(1) an evaluation", all_columns, "200"},
-        {"closed-form", RungKind::closed_form, "near 0: M^{-1} (e^{Mt} - I) b", "O(1) a time",
-         all_columns, "20"},
+         "O(1) an evaluation", "", "200"},
+        {"closed-form", RungKind::closed_form, "near 0: M^{-1} (e^{Mt} - I) b", "O(1) a time", "",
+         "20"},
         {"hyperbola", RungKind::closed_form,
-         "along alpha_A alpha_V = 1, from the balanced point on", "O(1) a time, to O(1/T)",
-         all_columns, "50000"},
+         "along alpha_A alpha_V = 1, from the balanced point on", "O(1) a time, to O(1/T)", "",
+         "50000"},
     };
   }
 
@@ -197,29 +185,9 @@ class Scb final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
-    const Training<double> made = training<double>(p, seed);
-    const bool dense = name == "sgd" || name == "noisy";
-    if (dense && made.bigrams.context > most_dense / made.bigrams.tokens()) {
-      reject("scb " + std::string(name), "--T", std::to_string(made.bigrams.context),
-             fmt::format(
-                 "needs N T <= {} numbers of memory; noisy-lumped, flow, gd and reduced do not "
-                 "depend on T",
-                 most_dense));
-    }
-    const bool gaussian = name == "noisy" || name == "noisy-lumped";
-    const bool steps = dense || gaussian || name == "gd";
-    NoiseLevels levels;
-    if (gaussian) levels = noise_levels(p, made, seed);
-    if (steps && in_three_parts(p, name)) {
-      if (name == "sgd") return forget_type(ThreePartDescent(made, schedule(p)));
-      if (name == "noisy") return forget_type(ThreePartDescent(made, schedule(p), levels));
-      if (name == "gd") levels.attention = Vector<double>::Zero(made.bigrams.tokens());
-      return forget_type(LumpedThreePart(made, schedule(p), levels));
-    }
-    if (name == "noisy-lumped") return forget_type(LumpedDescent(made, levels));
-    if (name == "noisy") return forget_type(NoisyDescent(made, levels));
-    if (name == "sgd") return forget_type(SequenceSgd<double>(made));
-    return make_rung(name, made);
+    AnyRung<double> rung = rung_from_matrices(name, p, seed);
+    set_state(rung, p, fmt::format("scb {}", name), start_keys);
+    return rung;
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
@@ -228,7 +196,9 @@ class Scb final : public Model {
       reject("scb " + std::string(name), "--digits", std::to_string(digits()),
              "is for flows and closed forms; training steps run in double");
     }
-    return make_rung<Real>(name, training<Real>(p, seed));
+    AnyRung<Real> rung = make_rung<Real>(name, training<Real>(p, seed));
+    set_state(rung, p, fmt::format("scb {}", name), start_keys);
+    return rung;
   }
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
@@ -256,15 +226,14 @@ class Scb final : public Model {
             GiNaC::possymbol(fmt::format("P_{}_{}", i, k), fmt::format("P_{{{},{}}}", i, k));
       }
     }
-    b.context = p.count("T", 3, 2, 1'000'000'000);
+    b.context = given(p, parameter::T) ? read(p, parameter::T) : 3;
     b.first = {0, 1, 2};
     b.position = {0, 1};
     b.law = Vector<Expression>::Constant(2, Expression(1));
     made.start = Matrix<Expression>::Constant(2, 2, Expression(0));
     made.attention_rate = GiNaC::possymbol("eta_A", "\\eta_A");
-    const std::vector<std::string> kinds{"linear", "softmax"};
-    made.softmax = p.choice("attention", "linear", kinds) == "softmax";
-    made.project = p.flag("project", true);
+    made.softmax = read(p, parameter::attention) == "softmax";
+    made.project = read(p, parameter::project);
     AnyRung<Expression> rung = forget_type(PopulationFlow<Expression>(made));
     for (Index i = 0; i < rung.dimension; ++i) {
       std::string latex = rung.state_names[static_cast<std::size_t>(i)];
@@ -273,6 +242,34 @@ class Scb final : public Model {
       rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)], latex);
     }
     return rung;
+  }
+
+ private:
+  static AnyRung<double> rung_from_matrices(std::string_view name, const Parameters& p,
+                                            std::uint64_t seed) {
+    const Training<double> made = training<double>(p, seed);
+    const bool dense = name == "sgd" || name == "noisy";
+    if (dense && made.bigrams.context > most_dense / made.bigrams.tokens()) {
+      reject("scb " + std::string(name), "--T", std::to_string(made.bigrams.context),
+             fmt::format(
+                 "needs N T <= {} numbers of memory; noisy-lumped, flow, gd and reduced do not "
+                 "depend on T",
+                 most_dense));
+    }
+    const bool gaussian = name == "noisy" || name == "noisy-lumped";
+    const bool steps = dense || gaussian || name == "gd";
+    NoiseLevels levels;
+    if (gaussian) levels = noise_levels(p, made, seed);
+    if (steps && in_three_parts(p, name)) {
+      if (name == "sgd") return forget_type(ThreePartDescent(made, schedule(p)));
+      if (name == "noisy") return forget_type(ThreePartDescent(made, schedule(p), levels));
+      if (name == "gd") levels.attention = Vector<double>::Zero(made.bigrams.tokens());
+      return forget_type(LumpedThreePart(made, schedule(p), levels));
+    }
+    if (name == "noisy-lumped") return forget_type(LumpedDescent(made, levels));
+    if (name == "noisy") return forget_type(NoisyDescent(made, levels));
+    if (name == "sgd") return forget_type(SequenceSgd<double>(made));
+    return make_rung(name, made);
   }
 };
 

@@ -21,6 +21,7 @@ NoisyDescent::NoisyDescent(Training<double> training, NoiseLevels levels)
     reject("scb noisy", expected_.training().softmax ? "--attention" : "--no-project", "as given",
            "has no Gaussian model; take linear attention, projected, or the rung 'sgd'");
   }
+  require_unit_mass(expected_.training(), "scb noisy");
 }
 
 void NoisyDescent::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-
+#include <map>
 #include <type_traits>
 
 #include "popgrad/scalar/expression.hpp"
@@ -13,10 +14,49 @@
 #include "scb/observables.hpp"
 
 namespace popgrad::scb {
+namespace {
+
+// Positions off the support of q^k that A(0) does not set to their commonest value join the support,
+// with probability 0: the others stay equal, and one number stands for them.
+template <class T>
+Training<T> with_uneven_positions(Training<T> training) {
+  if constexpr (Ordered<T>) {
+    if (training.attention_start.size() == 0) return training;
+    const Bigrams<T> narrow = training.bigrams;
+    Bigrams<T>& b = training.bigrams;
+    b.first = {0};
+    b.position.clear();
+    std::vector<T> law;
+    for (Index k = 0; k < narrow.tokens(); ++k) {
+      Vector<T> q = Vector<T>::Constant(b.context, T(0));
+      std::map<T, Index> times;
+      for (Index e = narrow.first[static_cast<std::size_t>(k)];
+           e < narrow.first[static_cast<std::size_t>(k + 1)]; ++e) {
+        q[narrow.position[static_cast<std::size_t>(e)]] = narrow.law[e];
+      }
+      for (Index t = 0; t < b.context; ++t) {
+        if (q[t] == T(0)) ++times[training.attention_start(t, k)];
+      }
+      const auto common = std::max_element(
+          times.begin(), times.end(),
+          [](const auto& one, const auto& other) { return one.second < other.second; });
+      for (Index t = 0; t < b.context; ++t) {
+        if (q[t] == T(0) && training.attention_start(t, k) == common->first) continue;
+        b.position.push_back(t);
+        law.push_back(q[t]);
+      }
+      b.first.push_back(static_cast<Index>(law.size()));
+    }
+    b.law = Eigen::Map<const Vector<T>>(law.data(), static_cast<Index>(law.size()));
+  }
+  return training;
+}
+
+}  // namespace
 
 template <class T>
 PopulationFlow<T>::PopulationFlow(Training<T> training)
-    : training_(std::move(training)),
+    : training_(with_uneven_positions(std::move(training))),
       transition_size_(scb::transition_size(training_.bigrams)),
       context_size_(scb::context_size(training_.bigrams)) {
   attention_.resize(training_.bigrams.entries() + training_.bigrams.tokens());
@@ -34,6 +74,23 @@ Vector<T> PopulationFlow<T>::initial() const {
   const T start = training_.softmax ? T(0) : T(T(1) / T(static_cast<int>(b.context)));
   Vector<T> x = Vector<T>::Constant(dimension(), start);
   x.head(b.tokens() * b.tokens()) = training_.start.reshaped();
+  const Matrix<T>& given = training_.attention_start;
+  if (given.size() == 0) return x;
+  Index next = b.tokens() * b.tokens();
+  for (Index k = 0; k < b.tokens(); ++k) {
+    Index e = b.first[static_cast<std::size_t>(k)];
+    const Index end = b.first[static_cast<std::size_t>(k + 1)];
+    Index rest = -1;  // a position off the list
+    for (Index t = 0; t < b.context; ++t) {
+      if (e < end && b.position[static_cast<std::size_t>(e)] == t) {
+        x[next++] = given(t, k);
+        ++e;
+      } else {
+        rest = t;
+      }
+    }
+    x[next++] = rest < 0 ? T(0) : given(rest, k);
+  }
   return x;
 }
 

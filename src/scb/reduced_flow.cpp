@@ -11,23 +11,68 @@
 #include "popgrad/scalar/real.hpp"
 
 namespace popgrad::scb {
+namespace {
+
+// alpha_A of A(0), which has to be of the form a^k = 1/T + alpha_A (q^k - 1/T).
+template <class T>
+T coefficient_of_family(const Training<T>& training) {
+  const Bigrams<T>& b = training.bigrams;
+  const T share = T(1) / T(static_cast<int>(b.context));
+  Matrix<T> direction = Matrix<T>::Constant(b.context, b.tokens(), T(-share));
+  for (Index k = 0; k < b.tokens(); ++k) {
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      T& entry = direction(b.position[static_cast<std::size_t>(e)], k);
+      entry = entry + b.law[e];
+    }
+  }
+  T along(0);
+  T size(0);
+  for (Index k = 0; k < b.tokens(); ++k) {
+    for (Index t = 0; t < b.context; ++t) {
+      const T& d = direction(t, k);
+      along = along + b.stationary[k] * d * (training.attention_start(t, k) - share);
+      size = size + b.stationary[k] * d * d;
+    }
+  }
+  const T coefficient = along / size;
+  if constexpr (Ordered<T>) {
+    constexpr double tolerance = 1e-9;
+    for (Index k = 0; k < b.tokens(); ++k) {
+      for (Index t = 0; t < b.context; ++t) {
+        const double off =
+            to_double(T(training.attention_start(t, k) - share - coefficient * direction(t, k)));
+        if (std::fabs(off) <= tolerance) continue;
+        reject("scb reduced", "A", fmt::format("row {}, column {}", t, k),
+               fmt::format("is {:.3g} away from 1/T + alpha_A (q^k - 1/T) with alpha_A = {:.6g}, "
+                           "the only form that this rung has; take the rung 'flow'",
+                           off, to_double(coefficient)));
+      }
+    }
+  }
+  return coefficient;
+}
+
+}  // namespace
 
 template <class T>
 ReducedFlow<T>::ReducedFlow(T transition_size, T context_size, T positions, T stationary_square,
-                            T value_start, T residual_start)
+                            T value_start, T residual_start, T attention_start)
     : transition_size_(std::move(transition_size)),
       context_size_(std::move(context_size)),
       positions_(std::move(positions)),
       stationary_square_(std::move(stationary_square)),
       value_start_(std::move(value_start)),
-      residual_start_(std::move(residual_start)) {}
+      residual_start_(std::move(residual_start)),
+      attention_start_(std::move(attention_start)) {}
 
 template <class T>
 ReducedFlow<T>::ReducedFlow(const Training<T>& training)
     : transition_size_(scb::transition_size(training.bigrams)),
       context_size_(scb::context_size(training.bigrams)),
       positions_(static_cast<int>(training.bigrams.context)),
-      stationary_square_(training.bigrams.stationary.squaredNorm()) {
+      stationary_square_(training.bigrams.stationary.squaredNorm()),
+      attention_start_(0) {
   const Bigrams<T>& b = training.bigrams;
   value_start_ = covariance_product(training.start, b.transition, b.stationary) / transition_size_;
   residual_start_ = covariance_product(training.start, training.start, b.stationary) -
@@ -45,12 +90,13 @@ ReducedFlow<T>::ReducedFlow(const Training<T>& training)
                       apart));
     }
   }
+  if (training.attention_start.size() > 0) attention_start_ = coefficient_of_family(training);
 }
 
 template <class T>
 Vector<T> ReducedFlow<T>::initial() const {
   Vector<T> x(3);
-  x << value_start_, T(0), residual_start_;
+  x << value_start_, attention_start_, residual_start_;
   return x;
 }
 

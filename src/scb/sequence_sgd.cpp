@@ -48,6 +48,9 @@ Vector<T> SequenceSgd<T>::initial() const {
   const T start = training_.softmax ? T(0) : T(T(1) / T(static_cast<int>(b.context)));
   Vector<T> x = Vector<T>::Constant(dimension(), start);
   x.head(b.tokens() * b.tokens()) = training_.start.reshaped();
+  if (training_.attention_start.size() > 0) {
+    x.tail(b.tokens() * b.context) = training_.attention_start.reshaped();
+  }
   return x;
 }
 

@@ -5,6 +5,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "topic/parameters.hpp"
 
 namespace popgrad::topic {
 
@@ -12,9 +13,9 @@ template <class T>
 TopicLaw<T> topic_law(const Parameters& p) {
   constexpr const char* where = "topic";
   TopicLaw<T> law;
-  law.topics = p.count("T", 10, 2, 1'000'000'000);
-  law.active = p.count("tau", 4, 1, 1'000'000'000);
-  law.words = p.count("v", 10, 1, 1'000'000'000);
+  law.topics = read(p, parameter::T);
+  law.active = read(p, parameter::tau);
+  law.words = read(p, parameter::v);
   if (law.active >= law.topics) {
     reject(where, "--tau", std::to_string(law.active),
            fmt::format("must be < --T {}: with all topics in it every document is the same",
@@ -25,18 +26,9 @@ TopicLaw<T> topic_law(const Parameters& p) {
     reject(where, "--v", std::to_string(law.words),
            fmt::format("times --T {} must be at most 2e9 words", law.topics));
   }
-  law.masked = p.number<T>("p_m", "0.15");
-  law.correct = p.number<T>("p_c", "0.1");
-  law.random = p.number<T>("p_r", "0.1");
-  const auto between = [&](const char* name, const T& value, bool zero) {
-    if ((zero ? value < T(0) : !(value > T(0))) || value > T(1)) {
-      reject(where, "--" + std::string(name), to_text(value),
-             zero ? "must be from 0 to 1" : "must be > 0 and <= 1");
-    }
-  };
-  between("p_m", law.masked, false);
-  between("p_c", law.correct, true);
-  between("p_r", law.random, true);
+  law.masked = read<T>(p, parameter::p_m);
+  law.correct = read<T>(p, parameter::p_c);
+  law.random = read<T>(p, parameter::p_r);
   if (!(law.hidden() > T(0))) {
     reject(where, "--p_r", to_text(law.random),
            fmt::format("with --p_c {} leaves nothing for [MASK]; p_c + p_r must be < 1, as W_V "

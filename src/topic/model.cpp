@@ -2,33 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/topic/block_flow.hpp"
 #include "popgrad/topic/corpus_audit.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/topic/symmetric_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
+#include "topic/parameters.hpp"
 
 namespace popgrad::topic {
 namespace {
 
-constexpr const char* whole_columns =
-    "loss norm_W_V norm_W_K norm_W_Q attention_same_word attention_same_topic "
-    "attention_other_topic value_diagonal value_same_topic value_other_topic gram_diagonal "
-    "gram_same_topic gram_other_topic";
-constexpr const char* block_columns =
-    "loss norm_W_V attention_same_word attention_same_topic attention_other_topic value_diagonal "
-    "value_same_topic value_other_topic alpha beta";
-
+// W_V on its symmetric form; only the optimum is of a penalised loss.
 template <class T>
-BlockValue<T> block_value(const Parameters& p, const TopicLaw<T>& law, std::string_view standard) {
-  const std::vector<std::string> starts{"zero", "block", "diagonal"};
-  const std::string value = p.choice("value", standard, starts);
-  const T lambda = p.number<T>("lambda", "0");
-  if (lambda < T(0)) reject("topic", "--lambda", to_text(lambda), "must be >= 0");
+BlockValue<T> block_value(const std::string& value, const TopicLaw<T>& law,
+                          const T& lambda = T(0)) {
   if (lambda > T(0) && value != "block") {
     reject("topic", "--lambda", to_text(lambda), "gives the penalised W_V; take --value block");
   }
@@ -36,30 +29,34 @@ BlockValue<T> block_value(const Parameters& p, const TopicLaw<T>& law, std::stri
     return lambda > T(0) ? penalised_value(law, lambda) : minimum_norm_value(law);
   }
   if (value == "diagonal") return diagonal_value(law);
+  if (value != "zero") {
+    reject("topic", "--value", value, "is of whole matrices; must be one of zero, block, diagonal");
+  }
   return {};
 }
 
 template <class T>
 AnyRung<T> block_reduced(const Parameters& p) {
   const auto law = topic_law<T>(p);
-  const std::string trained = p.text("train", "VKQ");
+  const std::string trained = read_or(p, parameter::train, "VKQ");
   const auto has = [&](char c) { return trained.find(c) != std::string::npos; };
   if (trained.empty() || trained.find_first_not_of("VKQ") != std::string::npos ||
       has('K') != has('Q')) {
     reject("topic block-reduced", "--train", trained, "must be V, KQ or VKQ");
   }
-  return forget_type(BlockFlow<T>(law, block_value(p, law, "zero"), has('V'), has('K')));
+  return forget_type(
+      BlockFlow<T>(law, block_value(read(p, parameter::value), law), has('V'), has('K')));
 }
 
 template <class T>
 AnyRung<T> symmetric(const Parameters& p) {
   const auto law = topic_law<T>(p);
-  const T scale = p.number<T>("sigma", "0.01");
+  const T scale = read<T>(p, parameter::sigma);
   if (!(scale > T(0))) {
     reject("topic symmetric", "--sigma", to_text(scale), "must be > 0: W_K = W_Q = 0 stays there");
   }
-  return forget_type(
-      SymmetricFlow<T>(law, block_value(p, law, "zero"), p.count("d_a", 100, 1, 100'000), scale));
+  return forget_type(SymmetricFlow<T>(law, block_value(read(p, parameter::value), law),
+                                      read(p, parameter::d_a), scale));
 }
 
 // The best (alpha, beta) for a W_V, to all digits; state and observables as in block-reduced.
@@ -67,16 +64,17 @@ template <class T>
 AnyRung<T> optimum(const Parameters& p) {
   using std::log;
   const auto law = topic_law<T>(p);
-  const BlockValue<T> value = block_value(p, law, "block");
+  const std::string form = read(p, parameter::value, "for optimum");
+  const BlockValue<T> value = block_value(form, law, read<T>(p, parameter::lambda));
   const Landscape<T> made = landscape(law, value);
   const auto rounded_law = topic_law<double>(p);
-  const Landscape<double> rounded = landscape(rounded_law, block_value(p, rounded_law, "block"));
+  const Landscape<double> rounded =
+      landscape(rounded_law, block_value(form, rounded_law, read<double>(p, parameter::lambda)));
   const double far = 20.0 * static_cast<double>(law.active) * static_cast<double>(law.words);
   const Minimum found = find_minimum(rounded, {0, far, 0, far});
   Vector<T> x(2);
   x << T(found.alpha), T(found.beta);
-  const bool on_line =
-      p.choice("value", "block", std::vector<std::string>{"zero", "block", "diagonal"}) == "block";
+  const bool on_line = form == "block";
   // Newton steps from double: each doubles the digits. On a line, along alpha alone; so where beta
   // weighs nothing, with one word a topic.
   T moved(0);  // by the last step, of alpha
@@ -118,6 +116,16 @@ AnyRung<T> optimum(const Parameters& p) {
   return rung;
 }
 
+/// Matrices of the instance; what is left for `state` are the numbers of the reduced rungs.
+constexpr std::array<StartKey, 4> start_keys{
+    {{"W_K_", "W_K"}, {"W_Q_", "W_Q"}, {"W_V_", "W_V"}, {"W_E_", "W_E"}}};
+
+template <class T>
+AnyRung<T> with_state(AnyRung<T> rung, std::string_view name, const Parameters& p) {
+  set_state(rung, p, fmt::format("topic {}", name), start_keys);
+  return rung;
+}
+
 class Topic final : public Model {
  public:
   [[nodiscard]] std::string name() const override { return "topic"; }
@@ -129,24 +137,19 @@ class Topic final : public Model {
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
     return {
         {"sgd", RungKind::random, "SGD on documents of N tokens",
-         "O(Tv) a pair of words in a document and O(d_a (Tv)^2) a step", whole_columns, "20000",
-         "1", 32},
-        {"gd", RungKind::descent, "the same on the expected gradient", "that of flow",
-         whole_columns, "20000", "1"},
+         "O(Tv) a pair of words in a document and O(d_a (Tv)^2) a step", "", "20000", "1", 32},
+        {"gd", RungKind::descent, "the same on the expected gradient", "that of flow", "", "20000",
+         "1"},
         {"flow", RungKind::flow, "population flow of W_K, W_Q, W_V (and W_E)",
-         "O((d_a + Tv) (Tv)^2 + Tv C(T, tau) tau^2) an evaluation", whole_columns, "20000"},
+         "O((d_a + Tv) (Tv)^2 + Tv C(T, tau) tau^2) an evaluation", "", "20000"},
         {"two-stage", RungKind::flow, "W_V under uniform attention, then W_K and W_Q alone",
-         "that of flow", whole_columns, "100000"},
+         "that of flow", "", "100000"},
         {"symmetric", RungKind::flow, "flow on matrices that permutations of words leave alone",
-         "O(1) an evaluation, whatever T, tau and v are",
-         "loss norm_W_V norm_W_K norm_W_Q attention_same_word attention_same_topic "
-         "attention_other_topic value_diagonal value_same_topic value_other_topic alpha beta "
-         "mask_weight",
-         "20000"},
+         "O(1) an evaluation, whatever T, tau and v are", "", "20000"},
         {"block-reduced", RungKind::flow, "W_V and logits on their symmetric forms, six numbers",
-         "O(1) an evaluation, whatever T, tau and v are", block_columns, "100000"},
+         "O(1) an evaluation, whatever T, tau and v are", "", "100000"},
         {"optimum", RungKind::closed_form, "the best attention for W_V block or diagonal",
-         "O(1) a time", block_columns, "1"},
+         "O(1) a time", "", "1"},
     };
   }
 
@@ -170,21 +173,7 @@ class Topic final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
-    if (name == "block-reduced") return block_reduced<double>(p);
-    if (name == "optimum") return optimum<double>(p);
-    if (name == "symmetric") return symmetric<double>(p);
-    const Training made = training(p, seed);
-    if (name == "two-stage") {
-      if (made.embedding_width > 0) {
-        reject("topic two-stage", "--d_e", std::to_string(made.embedding_width),
-               "has no stages of its own; leave it out, or take flow");
-      }
-      const double standard = 10 / value_rate(made.law);
-      const auto time = p.number<double>("switch", fmt::format("{}", standard));
-      if (!(time > 0)) reject("topic two-stage", "--switch", to_text(time), "must be > 0");
-      return forget_type(TwoStageFlow(made, time));
-    }
-    return forget_type(PopulationFlow(made));
+    return with_state(rung_from_matrices(name, p, seed), name, p);
   }
 
   [[nodiscard]] std::optional<Examination> audit(std::string_view name, const Parameters& p,
@@ -197,9 +186,9 @@ class Topic final : public Model {
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
                                              std::uint64_t /*seed*/) const override {
-    if (name == "block-reduced") return block_reduced<Real>(p);
-    if (name == "optimum") return optimum<Real>(p);
-    if (name == "symmetric") return symmetric<Real>(p);
+    if (name == "block-reduced") return with_state(block_reduced<Real>(p), name, p);
+    if (name == "optimum") return with_state(optimum<Real>(p), name, p);
+    if (name == "symmetric") return with_state(symmetric<Real>(p), name, p);
     reject("topic " + std::string(name), "--digits", std::to_string(digits()),
            "is for symmetric, block-reduced and optimum; the whole matrices run in double");
   }
@@ -240,6 +229,25 @@ class Topic final : public Model {
       }
     };
     return rung;
+  }
+
+ private:
+  static AnyRung<double> rung_from_matrices(std::string_view name, const Parameters& p,
+                                            std::uint64_t seed) {
+    if (name == "block-reduced") return block_reduced<double>(p);
+    if (name == "optimum") return optimum<double>(p);
+    if (name == "symmetric") return symmetric<double>(p);
+    const Training made = training(p, seed);
+    if (name == "two-stage") {
+      if (made.embedding_width > 0) {
+        reject("topic two-stage", "--d_e", std::to_string(made.embedding_width),
+               "has no stages of its own; leave it out, or take flow");
+      }
+      const double standard = 10 / value_rate(made.law);
+      const double time = read_or(p, parameter::switch_time, standard);
+      return forget_type(TwoStageFlow(made, time));
+    }
+    return forget_type(PopulationFlow(made));
   }
 };
 

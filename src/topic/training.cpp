@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/topic/value_optimum.hpp"
+#include "topic/parameters.hpp"
 
 namespace popgrad::topic {
 namespace {
@@ -95,25 +97,9 @@ Vector<double> start(const Training& t) {
   if (t.keys.size() > 0) View(x.data() + l.keys(), l.key_width, l.width) = t.keys;
   if (t.queries.size() > 0) View(x.data() + l.queries(), l.key_width, l.width) = t.queries;
   if (t.values.size() > 0) values = t.values;
+  if (t.embedding.size() > 0) View(x.data() + l.embedding(), l.width, l.vocabulary) = t.embedding;
   return x;
 }
-
-namespace {
-
-// A start from the instance file, of the shape that the sizes ask for; empty if there is none.
-Matrix<double> given_start(const Parameters& p, const char* name, Index rows, Index cols) {
-  if (!p.has(name)) return {};
-  Matrix<double> given = p.matrix<double>(name);
-  if (given.rows() != rows || given.cols() != cols) {
-    reject(where, name, fmt::format("{} x {}", given.rows(), given.cols()),
-           fmt::format("must be {} x {}: rows by d_a or d_e, columns by [MASK] and the T v words "
-                       "(or by d_e)",
-                       rows, cols));
-  }
-  return given;
-}
-
-}  // namespace
 
 Training training(const Parameters& p, std::uint64_t seed) {
   Training t;
@@ -124,18 +110,13 @@ Training training(const Parameters& p, std::uint64_t seed) {
                        "block-reduced does not depend on the size",
                        t.law.words, most_entries));
   }
-  const std::vector<std::string> losses{"squared", "cross-entropy"};
-  t.loss = p.choice("loss", "squared", losses) == "squared" ? LossKind::squared
-                                                            : LossKind::cross_entropy;
-  t.key_width = p.count("d_a", 100, 1, 100'000);
-  t.embedding_width = p.count("d_e", 0, 0, 100'000);
-  t.scale = p.number<double>("sigma", "0.01");
-  if (!(t.scale >= 0)) reject(where, "--sigma", to_text(t.scale), "must be >= 0");
-  t.penalty = p.number<double>("lambda", "0");
-  if (!(t.penalty >= 0)) reject(where, "--lambda", to_text(t.penalty), "must be >= 0");
-  t.document = p.count("N", 128, 1, 10'000'000);
-  const std::vector<std::string> starts{"zero", "identity", "normal", "block", "diagonal"};
-  const std::string value = p.choice("value", "zero", starts);
+  t.loss = read(p, parameter::loss) == "squared" ? LossKind::squared : LossKind::cross_entropy;
+  t.key_width = read(p, parameter::d_a);
+  t.embedding_width = read(p, parameter::d_e);
+  t.scale = read<double>(p, parameter::sigma);
+  t.penalty = read<double>(p, parameter::lambda);
+  t.document = read(p, parameter::N);
+  const std::string value = read(p, parameter::value);
   if (value == "identity") t.start = ValueStart::identity;
   if (value == "normal") t.start = ValueStart::normal;
   if (value == "block" || value == "diagonal") {
@@ -145,7 +126,7 @@ Training training(const Parameters& p, std::uint64_t seed) {
     t.start = ValueStart::block;
     t.value = value == "block" ? minimum_norm_value(t.law) : diagonal_value(t.law);
   }
-  const std::string trained = p.text("train", t.embedding_width > 0 ? "VKQE" : "VKQ");
+  const std::string trained = read_or(p, parameter::train, t.embedding_width > 0 ? "VKQE" : "VKQ");
   const auto has = [&](char c) { return trained.find(c) != std::string::npos; };
   if (trained.empty() || trained.find_first_not_of("VKQE") != std::string::npos ||
       has('K') != has('Q') || (has('E') && t.embedding_width == 0)) {
@@ -158,79 +139,29 @@ Training training(const Parameters& p, std::uint64_t seed) {
   t.train_attention = has('K');
   t.train_embedding = has('E');
   const Layout sizes(t);
-  t.keys = given_start(p, "W_K", sizes.key_width, sizes.width);
-  t.queries = given_start(p, "W_Q", sizes.key_width, sizes.width);
-  t.values = given_start(p, "W_V", sizes.width, sizes.width);
-  if (p.has("corpus")) {
-    t.corpus = read_documents(p.text("corpus", ""), t.law.topics * t.law.words);
+  t.keys = given_block<double>(p, parameter::W_K, sizes.key_width, sizes.width);
+  t.queries = given_block<double>(p, parameter::W_Q, sizes.key_width, sizes.width);
+  t.values = given_block<double>(p, parameter::W_V, sizes.width, sizes.width);
+  if (given(p, parameter::W_V)) {
+    refuse_given(p, where, parameter::value,
+                 "contradicts W_V of the instance file; give one of the two");
+  }
+  if (sizes.embedded) {
+    t.embedding = given_block<double>(p, parameter::W_E, sizes.width, sizes.vocabulary);
+  } else if (given(p, parameter::W_E)) {
+    reject(where, "W_E", "given", "is of trained embeddings; give --d_e as well");
+  }
+  if (given(p, parameter::corpus)) {
+    t.corpus = read_documents(read_or(p, parameter::corpus, ""), t.law.topics * t.law.words);
   }
   t.seed = seed;
   return t;
 }
 
 std::vector<ParameterInfo> parameter_infos() {
-  const std::vector<std::string> whole{"sgd", "gd", "flow", "two-stage"};
-  const std::vector<std::string> scaled{"sgd", "gd", "flow", "two-stage", "symmetric"};
-  const std::vector<std::string> sampled{"sgd"};
-  const std::vector<std::string> started{"sgd",           "gd",     "flow", "two-stage",
-                                         "block-reduced", "optimum"};
-  return {
-      {"T", "count", "10", "topics, >= 2", {}, {}, true},
-      {"tau", "count", "4", "topics of a document, 1 <= tau < T", {}, {}, true},
-      {"v", "count", "10", "words of a topic, >= 1", {}, {}, true},
-      {"p_m", "number", "0.15", "probability that a position is selected", {}, {}, true},
-      {"p_c", "number", "0.1", "probability that a selected one keeps its word", {}, {}, true},
-      {"p_r", "number", "0.1", "probability that it becomes a random word", {}, {}, true},
-      {"lambda",
-       "number",
-       "0",
-       "weight of |W_V|^2 in the loss, >= 0; optimum: W_V is the penalised one",
-       {},
-       {"sgd", "gd", "flow", "two-stage", "optimum"},
-       true},
-      {"loss", "choice", "squared", "loss", {"squared", "cross-entropy"}, whole, true},
-      {"d_a", "count", "100", "rows of W_K and W_Q", {}, scaled, true},
-      {"d_e", "count", "0", "width of trained embeddings; 0: one-hot", {}, whole, true},
-      {"sigma",
-       "number",
-       "0.01",
-       "deviation of the entries of W_K, W_Q, W_E at first",
-       {},
-       whole,
-       true},
-      {"value",
-       "choice",
-       "zero",
-       "W_V at first",
-       {"zero", "identity", "normal", "block", "diagonal"},
-       started,
-       true},
-      {"W_K", "matrix", "", "W_K at first, d_a rows (default drawn)", {}, whole, false},
-      {"W_Q", "matrix", "", "W_Q at first, d_a rows (default drawn)", {}, whole, false},
-      {"W_V", "matrix", "", "W_V at first (default as --value)", {}, whole, false},
-      {"train",
-       "text",
-       "VKQ, E with --d_e",
-       "matrices that are trained, e.g. KQ",
-       {},
-       {"sgd", "gd", "flow", "block-reduced"},
-       true},
-      {"switch",
-       "number",
-       "10 relaxation times of W_V",
-       "time at which stage 2 begins, > 0",
-       {},
-       {"two-stage"},
-       true},
-      {"N", "count", "128", "tokens of a sampled document", {}, sampled, true},
-      {"corpus",
-       "text",
-       "",
-       "file of documents to sample from: a line of words each",
-       {},
-       sampled,
-       true},
-  };
+  using namespace parameter;
+  return parameter_table(T, tau, v, p_m, p_c, p_r, lambda, loss, d_a, d_e, sigma, value, W_K, W_Q,
+                         W_V, W_E, state, train, switch_time, N, corpus);
 }
 
 }  // namespace popgrad::topic

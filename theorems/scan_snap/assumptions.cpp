@@ -22,6 +22,7 @@
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/quasi_static_flow.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 #include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/start_quotients.hpp"
@@ -35,7 +36,7 @@ using Numbers = std::vector<Quantity>;
 
 TrainingInstance<double> chosen_training(const Setting& setting) {
   if (setting.instance != nullptr) {
-    return training_instance<double>(*setting.instance, setting.seed);
+    return given_training(setting);
   }
   Stream stream(setting.seed, stream_of_drawn_classes, 4);
   return with_ratio(random_classes(stream, setting.count(class_count), setting.count(common_count),
@@ -139,7 +140,7 @@ Statement assumptions() {
                    {"first-order", "beta = q1 E - q0, of first order in E"}},
       .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio,
                 horizon},
-      .reads = "reduced",
+      .reads = "flow",
       .examine = examine};
 }
 

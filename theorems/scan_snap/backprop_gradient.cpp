@@ -112,7 +112,7 @@ void examine(const Setting& setting, Examination& it) {
   const double lambda = at.spectrum[k - 1] - 1;
   it.require(overlap_text, overlap_bound(k) - lambda,
              fmt::format("{:.4g} against {:.4g}", lambda, overlap_bound(k)));
-  if (training.start != Start::zero) return;
+  if (!training.shares_column()) return;
   const double gamma = backprop_scale(m, decoder_scale(m, training.decoder_rate, s));
   judge_formulas(at, run, m, gamma, it);
 }

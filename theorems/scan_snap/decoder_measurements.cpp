@@ -9,6 +9,7 @@
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scan_snap/response.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -30,7 +31,7 @@ Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Kno
   if (setting.instance == nullptr) {
     return {static_cast<double>(setting.count(vocabulary)), setting.value(rate)};
   }
-  const auto training = training_instance<double>(*setting.instance, setting.seed);
+  const auto training = given_training(setting);
   return {static_cast<double>(training.classes.tokens), training.decoder_rate};
 }
 

@@ -58,7 +58,7 @@ void judge_decoder(const TrainingInstance<double>& training, double t, Examinati
   const PopulationFlow<double> flow(training, DecoderRule::fast);
   const Solved run(forget_type(flow), {t}, 1e-12);
   require_rest(training, at, flow.logits_at(run.state(0)).cwiseAbs().maxCoeff(), it);
-  if (training.start != Start::zero) return;
+  if (!training.shares_column()) return;
   const Matrix<double> w = responses(training, at.layout, t);
   const std::vector<Quantity> claimed = at.table(at.inverse * w);
   double largest = 0;

@@ -6,6 +6,7 @@
 
 #include "popgrad/scan_snap/features.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 #include "theorems/scan_snap/measuring.hpp"
 
@@ -37,9 +38,8 @@ std::vector<Knob> fates_knobs() {
 }
 
 FatesInstance::FatesInstance(const Setting& setting)
-    : FatesInstance(setting.instance != nullptr
-                        ? training_instance<double>(*setting.instance, setting.seed)
-                        : drawn_training(setting)) {}
+    : FatesInstance(setting.instance != nullptr ? given_training(setting)
+                                                : drawn_training(setting)) {}
 
 FatesInstance::FatesInstance(TrainingInstance<double> training)
     : training_(std::move(training)), layout_(lay_out(training_.classes, true)) {

@@ -102,7 +102,7 @@ void require_rest(const TrainingInstance<double>& training, const Features& at, 
       ErrorPart::rounding(static_cast<double>(at.classes()), at.spectrum[at.classes() - 1]));
   it.require("F has full rank", smallest,
              fmt::format("smallest eigenvalue of F'F {:.3g}", at.spectrum[0]));
-  it.require("Y(0) = 0", training.start == Start::zero ? Truth::yes : Truth::no);
+  it.require("Y(0) = 0", training.shares_column() ? Truth::yes : Truth::no);
 }
 
 void require_uniform(const SequenceClasses<double>& classes, Examination& it) {

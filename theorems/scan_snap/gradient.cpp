@@ -23,6 +23,7 @@
 #include "theorems/scan_snap/attention_formula.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -108,8 +109,7 @@ void judge_directions(const PopulationFlow<double>& flow, double size, std::uint
 
 void examine(const Setting& setting, Examination& it) {
   TrainingInstance<double> training =
-      setting.instance != nullptr ? training_instance<double>(*setting.instance, setting.seed)
-                                  : drawn_training(setting);
+      setting.instance != nullptr ? given_training(setting) : drawn_training(setting);
   training.track_growth = false;
   const SequenceClasses<double>& classes = training.classes;
   const double size = setting.value(state_size);

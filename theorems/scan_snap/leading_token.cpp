@@ -7,6 +7,7 @@
 
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 #include "theorems/scan_snap/measuring.hpp"
 
@@ -45,7 +46,7 @@ std::vector<Knob> leading_token_knobs() {
 
 LeadingToken::LeadingToken(const Setting& setting) {
   if (setting.instance != nullptr) {
-    training_ = training_instance<double>(*setting.instance, setting.seed);
+    training_ = given_training(setting);
   } else {
     Stream stream(setting.seed, stream_of_drawn_classes, 0);
     training_ =

@@ -21,6 +21,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/scan_snap/instance.hpp"
 #include "theorems/scan_snap/attended_average.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -43,7 +44,7 @@ AttendedClass chosen_class(const Setting& setting) {
   Stream stream(setting.seed, 0, 0);
   Vector<double> law;
   if (setting.instance != nullptr) {
-    const auto training = training_instance<double>(*setting.instance, setting.seed);
+    const auto training = given_training(setting);
     law = training.classes.law.head(training.classes.first[1]);
   } else {
     law.resize(setting.count(token_count));

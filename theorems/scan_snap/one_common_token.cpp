@@ -5,6 +5,7 @@
 
 #include "popgrad/scan_snap/features.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -101,9 +102,7 @@ OneCommonToken described(TrainingInstance<double> training) {
 }
 
 OneCommonToken one_common_token(const Setting& setting) {
-  return described(setting.instance != nullptr
-                       ? training_instance<double>(*setting.instance, setting.seed)
-                       : drawn_training(setting));
+  return described(setting.instance != nullptr ? given_training(setting) : drawn_training(setting));
 }
 
 }  // namespace popgrad::theorems::scan_snap

@@ -8,6 +8,7 @@
 
 #include "popgrad/scan_snap/features.hpp"
 #include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -69,9 +70,7 @@ std::vector<Knob> symmetric_classes_knobs() {
 }
 
 SymmetricClasses::SymmetricClasses(const Setting& setting)
-    : training_(setting.instance != nullptr
-                    ? training_instance<double>(*setting.instance, setting.seed)
-                    : drawn_training(setting)),
+    : training_(setting.instance != nullptr ? given_training(setting) : drawn_training(setting)),
       layout_(lay_out(training_.classes, true)) {
   for (std::size_t r = 0; r + 1 < layout_.row_first.size(); ++r) {
     std::vector<Index> own;

@@ -20,7 +20,11 @@ Training<double> scratch_instance(const Setting& setting, const Knob& length, co
                                                  setting.count(support), setting.seed);
   const Bigrams<double>& b = training.bigrams;
   const Matrix<double> ground = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
-  const double apart = (training.start - ground).cwiseAbs().maxCoeff();
+  double apart = (training.start - ground).cwiseAbs().maxCoeff();
+  if (training.attention_start.size() > 0) {
+    const double share = training.softmax ? 0.0 : 1 / static_cast<double>(b.context);
+    apart = std::max(apart, (training.attention_start.array() - share).abs().maxCoeff());
+  }
   it.require(from_scratch_text, -apart, fmt::format("apart by {:.3g}", apart));
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"seed", setting.seed}};
   return training;

@@ -102,6 +102,8 @@ void examine(const Setting& setting, Examination& it) {
       .mistakes = {predicts_times("attention-rate", 1.1), predicts_times("independent", fewer)}});
   Training smaller = training;
   smaller.scale /= 10;
+  smaller.keys /= 10;
+  smaller.queries /= 10;
   it.judge(Comparison{.what = "delay of stage 2 at a tenth of sigma",
                       .measured = {Stages(smaller, ratio).time_of_small() - stages.time_of_small()},
                       .predicted = {std::log(10.0) / stages.attention()},

@@ -48,7 +48,7 @@ template <class T>
 SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, const std::vector<Index>& query,
                                        Index tokens);
 
-/// Where training begins. Only a zero start keeps the columns of Y equal that never are a next
+/// Where training begins unless Y and Z are given. Only a zero start keeps the columns of Y equal that never are a next
 /// token, so only it can share them.
 enum class Start {
   zero,     ///< Y = Z = 0
@@ -74,6 +74,13 @@ struct TrainingInstance {
   bool track_growth = false;  ///< carry B_n = eta_Z w int xi_n along with the state
   /// (class, token) pairs whose f and chi are columns.
   std::vector<std::pair<Index, Index>> watched;
+  /// Y(0) and Z(0) (M x M, row m of Z for query m) where they are given; empty: as `start` says.
+  Matrix<T> decoder_start, logit_start;
+
+  /// Y(0) = 0, so that the columns of tokens that never are a next token stay equal.
+  [[nodiscard]] bool shares_column() const {
+    return start == Start::zero && decoder_start.size() == 0;
+  }
 
   template <class U>
   [[nodiscard]] TrainingInstance<U> cast() const {
@@ -85,7 +92,9 @@ struct TrainingInstance {
             clock,
             seed,
             track_growth,
-            watched};
+            watched,
+            decoder_start.template cast<U>(),
+            logit_start.template cast<U>()};
   }
 };
 

@@ -36,7 +36,7 @@ struct Bigrams {
   }
 };
 
-/// How V begins; attention always begins at 1/T.
+/// How V begins unless it is given.
 enum class Start {
   stationary,  ///< V = mu 1'
   uniform,     ///< V = 11'/N, off the constraint V mu = mu unless mu is uniform
@@ -46,7 +46,9 @@ enum class Start {
 template <class T>
 struct Training {
   Bigrams<T> bigrams;
-  Matrix<T> start;       ///< V(0), (N x N)
+  Matrix<T> start;  ///< V(0), (N x N)
+  /// A(0) (T x N): column k is a^k, or w^k for softmax attention. Empty: a^k = 1/T, w^k = 0.
+  Matrix<T> attention_start;
   T attention_rate{1};   ///< factor of the attention part of the field, > 0
   bool softmax = false;  ///< a^k = softmax(w^k) rather than a^k itself
   /// Project gradients onto 1'V = 1', V mu = mu, sum a^k = 1, as the paper does.
@@ -54,7 +56,11 @@ struct Training {
 
   template <class U>
   [[nodiscard]] Training<U> cast() const {
-    return {bigrams.template cast<U>(), start.template cast<U>(), U(attention_rate), softmax,
+    return {bigrams.template cast<U>(),
+            start.template cast<U>(),
+            attention_start.template cast<U>(),
+            U(attention_rate),
+            softmax,
             project};
   }
 };

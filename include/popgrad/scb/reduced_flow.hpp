@@ -27,10 +27,11 @@ class ReducedFlow final {
  public:
   using Scalar = T;
 
-  /// `transition_size` K_P, `context_size` K_Q, `positions` T; the start of alpha_V and w.
+  /// `transition_size` K_P, `context_size` K_Q, `positions` T; the start of alpha_V, w and alpha_A.
   ReducedFlow(T transition_size, T context_size, T positions, T stationary_square, T value_start,
-              T residual_start);
-  /// From an instance: alpha_V(0) = <V(0), P>/K_P and what is left of V(0).
+              T residual_start, T attention_start = T(0));
+  /// From an instance: alpha_V(0) = <V(0), P>/K_P and what is left of V(0); alpha_A(0) of A(0).
+  /// Throws InputError if A(0) is not of the family, to 1e-9.
   explicit ReducedFlow(const Training<T>& training);
 
   [[nodiscard]] static Index dimension() { return 3; }
@@ -47,11 +48,13 @@ class ReducedFlow final {
   template <class U>
   [[nodiscard]] ReducedFlow<U> cast() const {
     return ReducedFlow<U>(U(transition_size_), U(context_size_), U(positions_),
-                          U(stationary_square_), U(value_start_), U(residual_start_));
+                          U(stationary_square_), U(value_start_), U(residual_start_),
+                          U(attention_start_));
   }
 
  private:
-  T transition_size_, context_size_, positions_, stationary_square_, value_start_, residual_start_;
+  T transition_size_, context_size_, positions_, stationary_square_;
+  T value_start_, residual_start_, attention_start_;
 };
 
 /// x = (alpha_V, alpha_A) near 0:

@@ -26,7 +26,7 @@ struct Training {
   ValueStart start = ValueStart::zero;
   BlockValue<double> value;  ///< of ValueStart::block
   /// Starts that are given, in the shapes of Layout; empty: drawn, or as `start` says.
-  Matrix<double> keys, queries, values;
+  Matrix<double> keys, queries, values, embedding;
   bool train_value = true, train_attention = true, train_embedding = true;
   double penalty = 0;                      ///< lambda |W_V|^2 is added to the loss
   Index document = 128;                    ///< N, tokens of a sampled document

@@ -1,0 +1,23 @@
+#pragma once
+/// Choices of JoMA's parameters as what the formulas take.
+
+#include "joma/parameters.hpp"
+#include "popgrad/joma/activation.hpp"
+#include "popgrad/joma/attention.hpp"
+
+namespace popgrad::joma {
+
+inline Attention attention_of(const Parameters& p) {
+  const std::string name = read(p, parameter::attention);
+  if (name == "exp") return Attention::exp;
+  return name == "softmax" ? Attention::softmax : Attention::linear;
+}
+
+inline Activation phi_of(const Parameters& p) {
+  const std::string name = read(p, parameter::phi);
+  if (name == "linear") return Activation::linear;
+  if (name == "tanh") return Activation::tanh;
+  return name == "relu" ? Activation::relu : Activation::gelu;
+}
+
+}  // namespace popgrad::joma

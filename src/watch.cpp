@@ -1,0 +1,149 @@
+#include "popgrad/watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include "popgrad/scalar/real.hpp"
+
+namespace popgrad {
+namespace {
+
+constexpr double looser = 100;
+constexpr std::size_t even_times = 129;
+constexpr std::size_t early_times = 96;
+constexpr double earliest = 1e-6;
+constexpr int closer_times = 24;
+constexpr std::uint64_t most_extra_rows = 512;
+constexpr double extra_ratio = 1.1;
+
+template <class T>
+void append_events(std::vector<Event<T>>& events, std::vector<Event<T>> more) {
+  events.insert(events.end(), std::make_move_iterator(more.begin()),
+                std::make_move_iterator(more.end()));
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event<T>& a, const Event<T>& b) { return a.t < b.t; });
+}
+
+// What the rung finds itself is sharper.
+template <class T>
+std::vector<Regime> not_found_by(const AnyRung<T>& rung, std::span<const Regime> regimes) {
+  std::vector<Regime> left(regimes.begin(), regimes.end());
+  std::erase_if(left, [&](const Regime& regime) {
+    return std::any_of(rung.events.begin(), rung.events.end(),
+                       [&](const EventFinder<T>& finder) { return finder.name == regime.name; });
+  });
+  return left;
+}
+
+}  // namespace
+
+template <class T>
+void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes,
+                SolveRequest<T> request, const std::function<bool()>& looked_again) {
+  if (!run.outcome.usable() || run.t.empty()) return;
+  const std::vector<Regime> left = not_found_by(rung, regimes);
+  append_events(run.events, find_regimes<T>(run, left, SeriesKind::smooth));
+  if (run.events.empty() || run.step_t.empty()) return;
+  request.save_at.clear();
+  request.relative_tolerance *= T(looser);
+  request.absolute_tolerance *= T(looser);
+  request.on_progress = [&](double) { return looked_again(); };
+  Trajectory<T> loose = solve(rung, request);
+  if (!loose.outcome.usable()) return;
+  append_events(loose.events, find_regimes<T>(loose, left, SeriesKind::smooth));
+  run.events = confirmed(std::move(run.events), loose.events, run.outcome.notes);
+}
+
+template <class T>
+void watch_closed_form(Trajectory<T>& run, const AnyRung<T>& rung,
+                       std::span<const Regime> regimes) {
+  if (!run.outcome.usable() || run.t.empty()) return;
+  const std::vector<Regime> left = not_found_by(rung, regimes);
+  const T end = run.t.back();
+  std::map<T, std::vector<T>> rows;
+  const auto look = [&](const T& t) {
+    if (rows.contains(t)) return;
+    std::vector<T>& row = rows[t];
+    row.resize(rung.columns.size());
+    rung.observe(rung.state_at(t), t, row);
+  };
+  const auto find = [&] {
+    Trajectory<T> fine;
+    fine.columns = rung.columns;
+    for (const auto& [t, row] : rows) {
+      fine.step_t.push_back(t);
+      fine.step_rows.push_back(row);
+    }
+    return find_regimes<T>(fine, left, SeriesKind::smooth);
+  };
+  for (const T& t : equally_spaced(T(0), end, even_times)) look(t);
+  for (std::size_t k = 0; k < early_times; ++k) {
+    const double share = static_cast<double>(k) / static_cast<double>(early_times);
+    look(T(end * T(std::pow(earliest, 1 - share))));
+  }
+  for (const Event<T>& event : find()) {
+    const auto after = rows.lower_bound(event.t);
+    if (after == rows.begin() || after == rows.end()) continue;
+    const T spacing = after->first - std::prev(after)->first;
+    for (int k = -closer_times; k <= closer_times; ++k) {
+      const T t = event.t + spacing * T(2 * k) / T(closer_times);
+      if (T(0) < t && t < end) look(t);
+    }
+  }
+  append_events(run.events, find());
+}
+
+std::vector<std::uint64_t> watched_steps(const WalkRequest& request) {
+  const std::uint64_t even = std::min(most_extra_rows, request.steps / 4);
+  std::vector<std::uint64_t> steps = request.save_steps;
+  if (even >= 2) {
+    for (const std::uint64_t step : evenly_spread_steps(request.steps, even)) steps.push_back(step);
+    for (double step = 1; step < static_cast<double>(request.steps); step *= extra_ratio) {
+      steps.push_back(static_cast<std::uint64_t>(step));
+    }
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+void keep_asked_rows(std::vector<Trajectory<double>>& runs, const WalkRequest& request) {
+  const std::vector<std::uint64_t>& asked = request.save_steps;
+  const std::vector<std::uint64_t> watched = watched_steps(request);
+  for (Trajectory<double>& run : runs) {
+    run.step_t = std::move(run.t);
+    run.step_rows = std::move(run.rows);
+    run.t.clear();
+    run.rows.clear();
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < run.step_t.size(); ++k) {
+      if (next == asked.size() || watched[k] != asked[next]) continue;
+      run.t.push_back(run.step_t[k]);
+      run.rows.push_back(run.step_rows[k]);
+      ++next;
+    }
+  }
+}
+
+void watch_walks(std::vector<Trajectory<double>>& runs, std::span<const Regime> regimes,
+                 SeriesKind kind) {
+  for (const Trajectory<double>& run : runs) {
+    if (run.outcome.ending == Ending::interrupted) return;
+  }
+  for (Trajectory<double>& run : runs) {
+    if (!run.outcome.usable()) continue;
+    append_events(run.events, find_regimes<double>(run, regimes, kind));
+  }
+}
+
+template void watch_flow(Trajectory<double>&, const AnyRung<double>&, std::span<const Regime>,
+                         SolveRequest<double>, const std::function<bool()>&);
+template void watch_flow(Trajectory<Real>&, const AnyRung<Real>&, std::span<const Regime>,
+                         SolveRequest<Real>, const std::function<bool()>&);
+template void watch_closed_form(Trajectory<double>&, const AnyRung<double>&,
+                                std::span<const Regime>);
+template void watch_closed_form(Trajectory<Real>&, const AnyRung<Real>&, std::span<const Regime>);
+
+}  // namespace popgrad

@@ -1,0 +1,21 @@
+#pragma once
+/// The user's instance, for statements that begin at Y = Z = 0 or look at states of their own.
+
+#include "popgrad/error.hpp"
+#include "popgrad/scan_snap/instance.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+/// Throws InputError if the instance gives Y or Z, which the statement would not look at.
+inline popgrad::scan_snap::TrainingInstance<double> given_training(const Setting& setting) {
+  for (const char* name : {"Y", "Z"}) {
+    if (!setting.instance->has(name)) continue;
+    reject("scan-snap", name, "of the instance file",
+           "is not looked at by this statement, which does not depend on the start or has one of "
+           "its own; leave it out");
+  }
+  return popgrad::scan_snap::training_instance<double>(*setting.instance, setting.seed);
+}
+
+}  // namespace popgrad::theorems::scan_snap
