@@ -105,7 +105,6 @@ void LumpedDescent::rhs(const Vector<double>& x, Vector<double>& dx, const doubl
   const Sums now = sums(x);
   const Vector<double> mean_value = v * b.stationary;
   Eigen::Map<Matrix<double>> dv(dx.data(), n, n);
-  const Vector<double> mean_value = v * b.stationary;
   for (Index k = 0; k < n; ++k) {
     dv.col(k) =
         now.overlap * (b.transition.col(k) - b.stationary) - now.size * (v.col(k) - mean_value);
