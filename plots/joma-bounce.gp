@@ -11,7 +11,7 @@ do for [kind in 'svg png pdf'] {
   set xtics (1,4,16,64)
   set yrange [-0.03:1.03]
   set xlabel 'hidden units K'
-  set ylabel 'share of 200 data laws' offset 0.4+right,0
+  set ylabel 'share of 100 data laws' offset 0.4+right,0
   set key top left reverse Left
   do for [a=0:1] {
     set title word('exp softmax', a + 1).' attention'

@@ -32,7 +32,7 @@ do for [kind in 'svg png pdf'] {
   set key top left reverse Left
   plot name.'-ratio.csv' index 0 using 1:2 with lines linetype 2 title 'Eqn 10: exp((μ_j^2 − μ_k^2)/τ)', \
        '' index 0 using 1:3 with lines linetype 1 title 'μ_j^2(1 + 1/W_j) / (μ_k^2(1 + 1/W_k))', \
-       '' index 1 using 1:2 with points pointtype 1 pointsize 1.3 linecolor rgb green title 'trained unit, tanh', \
+       '' index 1 using 1:2 with points pointtype 1 pointsize 2 linecolor rgb green title 'trained unit, tanh', \
        '' index 2 using 1:2 with points pointtype 6 pointsize 0.9 linecolor rgb black title 'trained unit, ReLU', \
        '' index 3 using 1:2 with points pointtype 2 pointsize 0.7 linecolor rgb orange title 'trained unit, GELU'
   unset logscale y

@@ -249,5 +249,40 @@ TEST_CASE("cli: equations print what is integrated", "[cli]") {
   CHECK(popgrad("equations joma reduced --format latex").out.find("\\dot{v_{0}}") !=
         std::string::npos);
   CHECK(popgrad("equations joma flow --attention softmax --phi gelu").status == 0);
-  CHECK(popgrad("list --errata").status == 0);
+}
+
+TEST_CASE("cli: errata with class, place, source and hypotheses", "[cli]") {
+  const Answer listed = popgrad("list --errata");
+  CHECK(listed.status == 0);
+  for (const char* slot :
+       {"\n  class      ", "\n  place      arXiv ", "\n  source     ", "\n  hypothesis ",
+        "\n  evidence   ", "\n  see        popgrad verify "}) {
+    CAPTURE(slot);
+    CHECK(listed.out.find(slot) != std::string::npos);
+  }
+  CHECK(popgrad("list --json -").status == 2);
+  const Json all = Json::parse(popgrad("list --errata --json -").out).at("errata");
+  std::size_t blocks = 0;
+  for (std::size_t at = 0; (at = listed.out.find("\n  class ", at)) != std::string::npos; ++at) {
+    ++blocks;
+  }
+  CHECK(blocks == all.size());
+  for (const Json& e : all) {
+    CAPTURE(e.at("name"));
+    CHECK(e.at("shown") == true);
+    CHECK_FALSE(e.at("class").get<std::string>().empty());
+    CHECK_FALSE(e.at("sources").empty());
+    CHECK_FALSE(e.at("hypotheses").empty());
+    CHECK_FALSE(e.at("evidence").empty());
+  }
+}
+
+TEST_CASE("cli: the rung attended", "[cli]") {
+  CHECK(popgrad("equations joma attended --format python").out.find("exp") != std::string::npos);
+  CHECK(popgrad("run joma attended --mu 1.5,2.5 --t1 5 -o -").status == 0);
+  CHECK(popgrad("run joma attended --mu 1.5,2.5 --t1 1 --digits 40 -o -").status == 0);
+  CHECK(popgrad("compare joma attended reduced --mu 1.5,2.5 --t1 1").status == 0);
+  const Answer softmax = popgrad("run joma attended --mu 1,2 --attention softmax -o -");
+  CHECK(softmax.status == 2);
+  CHECK(softmax.out.find("must be exp") != std::string::npos);
 }

@@ -25,7 +25,10 @@ ClassInstance<double> instance_of(Attention attention, Activation phi, bool resi
   p.set("attention", attention == Attention::exp       ? "exp"
                      : attention == Attention::softmax ? "softmax"
                                                        : "linear");
-  p.set("phi", phi == Activation::linear ? "linear" : phi == Activation::relu ? "relu" : "gelu");
+  p.set("phi", phi == Activation::linear ? "linear"
+               : phi == Activation::relu ? "relu"
+               : phi == Activation::tanh ? "tanh"
+                                         : "gelu");
   p.set("residual", residual);
   p.set("normalise", normalise);
   p.set("z0", {"0.3", "-0.2", "0.4"});
@@ -47,7 +50,8 @@ ReducedInstance<double> reduced_of(std::vector<double> target, bool nonlinear, d
 
 TEST_CASE("population flow descends its loss", "[joma][law]") {
   for (const Attention attention : {Attention::exp, Attention::softmax, Attention::linear}) {
-    for (const Activation phi : {Activation::linear, Activation::relu, Activation::gelu}) {
+    for (const Activation phi :
+         {Activation::linear, Activation::relu, Activation::gelu, Activation::tanh}) {
       for (const bool residual : {true, false}) {
         for (const bool normalise : {true, false}) {
           const PopulationFlow<double> flow(instance_of(attention, phi, residual, normalise));

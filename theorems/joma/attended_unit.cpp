@@ -59,7 +59,7 @@ struct Schedule {
 
 Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess) {
   constexpr std::size_t saves = 4000;
-  for (double end = first_guess; end < 1e6 * first_guess; end *= 2) {
+  for (double end = first_guess; end < 100 * first_guess; end *= 2) {
     SolveRequest<double> request;
     request.end = end;
     request.save_at = equally_spaced(0.0, end, saves + 1);

@@ -128,7 +128,7 @@ Erratum target_at_rest() {
           .kind = ErratumClass::does_not_transfer,
           .statement = "joma.attended-target",
           .place = "arXiv 2310.00535 (version not known), Eqn 10 and Theorem 4",
-          .grades = {SourceGrade::third_party, SourceGrade::authors_code},
+          .grades = {SourceGrade::authors_code, SourceGrade::third_party},
           .known =
               "Eqn 10 from a report by others and from the authors' script; its derivation was not "
               "seen. Pending the text: if Eqn 10 is derived there from the unit without a further "
