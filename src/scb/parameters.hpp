@@ -6,6 +6,8 @@
 namespace popgrad::scb::parameter {
 
 inline constexpr std::string_view full = "sgd gd flow noisy noisy-lumped";
+/// A closed form begins at mu 1' and 1/T.
+inline constexpr std::string_view integrated = "sgd gd flow noisy noisy-lumped reduced";
 inline constexpr std::string_view gaussian = "noisy noisy-lumped";
 inline constexpr std::string_view stepped = "sgd noisy noisy-lumped gd";
 
@@ -92,12 +94,16 @@ inline constexpr CountParameter l1_steps{
 inline constexpr ChoiceParameter start{.name = "start",
                                        .meaning = "V = mu 1', 11'/N, or from a correlated kernel",
                                        .choices = "stationary uniform transfer"};
-inline constexpr NumberParameter theta{
-    .name = "theta", .meaning = "size of a transfer start", .standard = "0.5", .range = above(0)};
+inline constexpr NumberParameter theta{.name = "theta",
+                                       .meaning = "size of a transfer start",
+                                       .standard = "0.5",
+                                       .range = above(0),
+                                       .rungs = integrated};
 inline constexpr NumberParameter correlation{.name = "correlation",
                                              .meaning = "of the transferred kernel with P",
                                              .standard = "0.5",
-                                             .range = above_up_to(-1, 1)};
+                                             .range = above_up_to(-1, 1),
+                                             .rungs = integrated};
 inline constexpr ListParameter P{
     .name = "P", .meaning = "kernel, N rows, column k the law of the token after k"};
 inline constexpr ListParameter mu{
