@@ -4,8 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
-#include "popgrad/model.hpp"
-#include "popgrad/statement.hpp"
+#include "popgrad/theory.hpp"
 #include "report/figure.hpp"
 
 namespace popgrad::cli {
@@ -20,8 +19,9 @@ std::string defaults_of_steps(const RungInfo& rung) {
   return text;
 }
 
-void list_models() {
-  for (const auto& model : models()) {
+void list_models(Theories theories) {
+  for (const Theory& theory : theories) {
+    const auto& model = theory.model;
     fmt::print("model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
     for (const RungInfo& rung : model->rungs()) {
       fmt::print(
@@ -47,9 +47,10 @@ void list_models() {
   }
 }
 
-void list_statements() {
+void list_statements(Theories theories) {
   fmt::print("statements\n");
-  for (const Statement& s : statements()) {
+  for (const Statement* const statement : statements(theories)) {
+    const Statement& s = *statement;
     std::string kinds;
     for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
     fmt::print("  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper, kinds,
@@ -68,13 +69,14 @@ void list_statements() {
     }
   }
   fmt::print("\nfigures\n");
-  for (const FigureInfo& figure : figures()) fmt::print("  {:<30} {}\n", figure.name, figure.title);
-  fmt::print("\n{} errata: popgrad list --errata\n", errata().size());
+  for (const FigureInfo& figure : figures(theories))
+    fmt::print("  {:<30} {}\n", figure.name, figure.title);
+  fmt::print("\n{} errata: popgrad list --errata\n", errata(theories).size());
 }
 
-int list_errata() {
+int list_errata(Theories theories) {
   int status = success;
-  for (const Erratum& erratum : errata()) {
+  for (const Erratum& erratum : errata(theories)) {
     fmt::print(
         "{}\n  class    {}\n  place    {}; {}\n  paper    {}\n  found    {}\n  see      popgrad "
         "verify {}\n",
@@ -96,15 +98,15 @@ int list_errata() {
 
 }  // namespace
 
-Action add_list(CommandLine& app) {
+Action add_list(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
   auto only_errata = std::make_shared<bool>(false);
   command->add_flag("--errata", *only_errata,
                     "where a paper's formula and the algebra disagree, each with its evidence");
-  return [only_errata]() -> int {
-    if (*only_errata) return list_errata();
-    list_models();
-    list_statements();
+  return [only_errata, theories = call.theories]() -> int {
+    if (*only_errata) return list_errata(theories);
+    list_models(theories);
+    list_statements(theories);
     return success;
   };
 }
