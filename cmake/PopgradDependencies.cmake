@@ -8,8 +8,10 @@ find_package(OpenMP REQUIRED)
 find_package(PkgConfig REQUIRED)
 
 # Debian's CMake files of libzip ask for its command-line tools, in packages of their own.
-pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
-add_library(libzip::zip ALIAS PkgConfig::LIBZIP)
+pkg_check_modules(LIBZIP REQUIRED libzip)
+add_library(popgrad_zip INTERFACE)
+target_include_directories(popgrad_zip SYSTEM INTERFACE $<BUILD_INTERFACE:${LIBZIP_INCLUDE_DIRS}>)
+target_link_libraries(popgrad_zip INTERFACE ${LIBZIP_LIBRARIES})
 
 pkg_check_modules(GINAC REQUIRED ginac)
 add_library(popgrad_ginac INTERFACE)

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "popgrad/error.hpp"
+#include "popgrad/theories.hpp"
 #include "register_case.hpp"
 #include "report/plot_scripts.hpp"
 
@@ -55,8 +56,8 @@ struct SearchPath {
 }  // namespace
 
 TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
-  CHECK(figures().size() == 33);
-  for (const FigureInfo& figure : figures()) {
+  CHECK(figures(theories()).size() == 33);
+  for (const FigureInfo& figure : figures(theories())) {
     INFO(figure.name);
     CHECK_FALSE(figure.title.empty());
     CHECK_FALSE(plot_script(figure.name).empty());
@@ -82,7 +83,7 @@ bool takes_minutes(const std::string& name) {
 // Data, script and three pictures; the same bytes of data on one thread as on all.
 void is_drawn(const std::string& name) {
   const Folder folder;
-  const auto made = make_figure(request(name, folder.path));
+  const auto made = make_figure(theories(), request(name, folder.path));
   for (const fs::path& path : made) CHECK(fs::file_size(path) > 50);
   const fs::path stem = folder.path / name;
   CHECK(content(stem.string() + ".svg").find("<svg") != std::string::npos);
@@ -94,7 +95,7 @@ void is_drawn(const std::string& name) {
   const std::string before = content(made.front());
   FigureRequest again = request(name, folder.path);
   again.jobs = 1;
-  CHECK(content(make_figure(again).front()) == before);
+  CHECK(content(make_figure(theories(), again).front()) == before);
 #endif
   // Nothing is left of the folder in which the pictures were drawn.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
@@ -106,7 +107,7 @@ void is_drawn(const std::string& name) {
 
 // A case a figure, so that they run side by side.
 void popgrad::register_figure_cases() {
-  for (const FigureInfo& figure : figures()) {
+  for (const FigureInfo& figure : figures(theories())) {
     if (figure.needs_data || takes_minutes(figure.name)) continue;
     register_case("Figures: " + figure.name + " is drawn", "[figure][slow]",
                   [name = figure.name] { is_drawn(name); });
@@ -115,7 +116,8 @@ void popgrad::register_figure_cases() {
 
 TEST_CASE("Figures: recorded runs", "[figure]") {
   const Folder folder;
-  CHECK_THROWS_WITH(make_figure(request("joma-measured", folder.path)), Catch::Contains("--data"));
+  CHECK_THROWS_WITH(make_figure(theories(), request("joma-measured", folder.path)),
+                    Catch::Contains("--data"));
   fs::create_directories(folder.path);
   const fs::path data = folder.path / "runs.csv";
   {
@@ -133,12 +135,13 @@ TEST_CASE("Figures: recorded runs", "[figure]") {
   }
   FigureRequest with_data = request("joma-measured", folder.path);
   with_data.data_file = data.string();
-  CHECK(make_figure(with_data).size() == 7);
+  CHECK(make_figure(theories(), with_data).size() == 7);
 }
 
 TEST_CASE("Figures: a text", "[figure]") {
   const Folder folder;
-  CHECK_THROWS_WITH(make_figure(request("scan-snap-text", folder.path)), Catch::Contains("--data"));
+  CHECK_THROWS_WITH(make_figure(theories(), request("scan-snap-text", folder.path)),
+                    Catch::Contains("--data"));
   const fs::path text = folder.path / "text";
   {
     std::ofstream words(text);
@@ -146,15 +149,15 @@ TEST_CASE("Figures: a text", "[figure]") {
   }
   FigureRequest with_text = request("scan-snap-text", folder.path);
   with_text.data_file = text.string();
-  CHECK(make_figure(with_text).size() == 6);
+  CHECK(make_figure(theories(), with_text).size() == 6);
 }
 
 TEST_CASE("Figures: what goes wrong is said", "[figure]") {
   const Folder folder;
-  CHECK_THROWS_WITH(make_figure(request("joma-entropi", folder.path)),
+  CHECK_THROWS_WITH(make_figure(theories(), request("joma-entropi", folder.path)),
                     Catch::Contains("did you mean 'joma-entropy'"));
   const SearchPath nowhere("/nonexistent");
-  CHECK_THROWS_WITH(make_figure(request("joma-component-growth", folder.path)),
+  CHECK_THROWS_WITH(make_figure(theories(), request("joma-component-growth", folder.path)),
                     Catch::Contains("gnuplot-nox"));
   // What could be made is there.
   CHECK(fs::exists(folder.path / "joma-component-growth.csv"));

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <functional>
 
-#include "popgrad/model.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
 #include "problems/any_flow.hpp"
 
 using namespace popgrad;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "popgrad/statement.hpp"
+#include "popgrad/theories.hpp"
 
 using namespace popgrad;
 

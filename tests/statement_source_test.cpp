@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "popgrad/statement.hpp"
+#include "popgrad/theories.hpp"
 
 using namespace popgrad;
 

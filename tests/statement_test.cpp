@@ -8,6 +8,7 @@
 #include <set>
 
 #include "popgrad/survey.hpp"
+#include "popgrad/theories.hpp"
 #include "register_case.hpp"
 
 using namespace popgrad;

@@ -1,12 +1,9 @@
 #pragma once
 /// What a model offers to the commands: its rungs, parameters and observables by name.
 ///
-/// A new theory is a new folder with an instance, rungs and statements, and one `Model` that is
-/// listed in src/models.cpp.
+/// A model with one law of motion need not be written: popgrad/law_model.hpp makes it from the law.
 
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,20 +48,20 @@ class Model {
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::string paper() const = 0;
   [[nodiscard]] virtual std::vector<RungInfo> rungs() const = 0;
-  [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const = 0;
+  [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const { return {}; }
 
   /// From training to the closed form, in order.
-  [[nodiscard]] virtual std::vector<LadderStep> ladder() const = 0;
+  [[nodiscard]] virtual std::vector<LadderStep> ladder() const { return {}; }
 
   /// What to look for along the trajectories of any rung that has the observable.
-  [[nodiscard]] virtual std::vector<Regime> regimes() const = 0;
+  [[nodiscard]] virtual std::vector<Regime> regimes() const { return {}; }
 
   /// The rung at these parameters. Throws InputError.
   [[nodiscard]] virtual AnyRung<double> rung(std::string_view name, const Parameters& p,
                                              std::uint64_t seed) const = 0;
   /// The same in many digits; InputError if the rung has no such form.
   [[nodiscard]] virtual AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
-                                                     std::uint64_t seed) const = 0;
+                                                     std::uint64_t seed) const;
   /// Which hypotheses of the theory these parameters meet, and which of its conclusions the
   /// trajectory of a rung shows; nothing where a model has no such audit.
   [[nodiscard]] virtual std::optional<Examination> audit(std::string_view /*rung*/,
@@ -75,14 +72,12 @@ class Model {
     return std::nullopt;
   }
   /// The rung over symbols, at sizes small enough to read; its `initial` is the symbolic state.
+  /// InputError if the rung has no such form.
   [[nodiscard]] virtual AnyRung<Expression> symbolic_rung(std::string_view name,
-                                                          const Parameters& p) const = 0;
+                                                          const Parameters& p) const;
 };
 
-/// All models, in the order of `popgrad list`.
-std::span<const std::unique_ptr<Model>> models();
 /// Throws InputError with the nearest name.
-const Model& find_model(std::string_view name);
 RungInfo find_rung(const Model& model, std::string_view name);
 
 }  // namespace popgrad

@@ -110,8 +110,4 @@ Examination derive(const Statement& statement);
 Finding check(const Statement& statement, const Setting& setting,
               const Examination* derived = nullptr);
 
-/// All statements and errata, in the order of `popgrad list` (theorems/registry.cpp).
-const std::vector<Statement>& statements();
-const std::vector<Erratum>& errata();
-
 }  // namespace popgrad

@@ -33,9 +33,9 @@ std::string one_line(const CommandLine& app, const UsageError& error) {
 
 }  // namespace
 
-std::string command_line(const Words& words) {
-  std::string line = "popgrad";
-  for (const std::string& word : words) {
+std::string command_line(const Invocation& call) {
+  std::string line = call.program;
+  for (const std::string& word : call.words) {
     const bool plain =
         !word.empty() &&
         word.find_first_not_of(
@@ -52,7 +52,7 @@ std::string command_line(const Words& words) {
   return line;
 }
 
-int run(const Words& words) {
+int run(const Invocation& call) {
   // A reader that closes the pipe ends us quietly, as it does any filter.
   std::signal(SIGPIPE, SIG_DFL);
   watch_for_interrupts();
@@ -64,20 +64,20 @@ int run(const Words& words) {
       "Exit status: 0 done or all hold; 1 violated; 2 bad usage or input; 3 inconclusive; "
       "4 numerical failure.");
   std::map<std::string, Action> actions;
-  actions["list"] = add_list(app);
-  actions["run"] = add_run(app, words);
-  actions["compare"] = add_compare(app, words);
-  actions["verify"] = add_verify(app, words);
-  actions["falsify"] = add_falsify(app, words);
-  actions["frontier"] = add_frontier(app, words);
-  actions["figure"] = add_figure(app, words);
-  actions["ladder"] = add_ladder(app, words);
-  actions["report"] = add_report(app, words);
-  actions["sweep"] = add_sweep(app, words);
-  actions["landscape"] = add_landscape(app, words);
-  actions["equations"] = add_equations(app, words);
+  actions["list"] = add_list(app, call);
+  actions["run"] = add_run(app, call);
+  actions["compare"] = add_compare(app, call);
+  actions["verify"] = add_verify(app, call);
+  actions["falsify"] = add_falsify(app, call);
+  actions["frontier"] = add_frontier(app, call);
+  actions["figure"] = add_figure(app, call);
+  actions["ladder"] = add_ladder(app, call);
+  actions["report"] = add_report(app, call);
+  actions["sweep"] = add_sweep(app, call);
+  if (has_model(call.theories, "topic")) actions["landscape"] = add_landscape(app, call);
+  actions["equations"] = add_equations(app, call);
   try {
-    app.parse(words);
+    app.parse(call.words);
     return actions.at(app.chosen())();
   } catch (const Enquiry& enquiry) {
     return app.answer(enquiry);

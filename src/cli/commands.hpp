@@ -7,30 +7,35 @@
 #include <vector>
 
 #include "cli/command_line.hpp"
+#include "popgrad/theory.hpp"
 
 namespace popgrad::cli {
 
-/// The words the program was called with, without its own name.
-using Words = std::vector<std::string>;
+/// What the program was called with, without its own name, and what it knows of.
+struct Invocation {
+  std::vector<std::string> words;
+  Theories theories;
+  std::string program = "popgrad";  ///< its own name, as in the lines that repeat an output
+};
 using Action = std::function<int()>;
 
-Action add_list(CommandLine& app);
-Action add_run(CommandLine& app, const Words& words);
-Action add_compare(CommandLine& app, const Words& words);
-Action add_verify(CommandLine& app, const Words& words);
-Action add_falsify(CommandLine& app, const Words& words);
-Action add_frontier(CommandLine& app, const Words& words);
-Action add_figure(CommandLine& app, const Words& words);
-Action add_ladder(CommandLine& app, const Words& words);
-Action add_report(CommandLine& app, const Words& words);
-Action add_sweep(CommandLine& app, const Words& words);
-Action add_landscape(CommandLine& app, const Words& words);
-Action add_equations(CommandLine& app, const Words& words);
+Action add_list(CommandLine& app, const Invocation& call);
+Action add_run(CommandLine& app, const Invocation& call);
+Action add_compare(CommandLine& app, const Invocation& call);
+Action add_verify(CommandLine& app, const Invocation& call);
+Action add_falsify(CommandLine& app, const Invocation& call);
+Action add_frontier(CommandLine& app, const Invocation& call);
+Action add_figure(CommandLine& app, const Invocation& call);
+Action add_ladder(CommandLine& app, const Invocation& call);
+Action add_report(CommandLine& app, const Invocation& call);
+Action add_sweep(CommandLine& app, const Invocation& call);
+Action add_landscape(CommandLine& app, const Invocation& call);
+Action add_equations(CommandLine& app, const Invocation& call);
 
-/// `popgrad WORD ...`, quoted for a shell.
-std::string command_line(const Words& words);
+/// `PROGRAM WORD ...`, quoted for a shell.
+std::string command_line(const Invocation& call);
 
-/// What `main` runs: parses and answers, mapping errors to exit statuses.
-int run(const Words& words);
+/// Parses and answers, mapping errors to exit statuses.
+int run(const Invocation& call);
 
 }  // namespace popgrad::cli

@@ -71,9 +71,9 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
   }
 }
 
-int compare_rungs(const Command& command, const CompareOptions& options, const Words& words) {
+int compare_rungs(const Command& command, const CompareOptions& options, const Invocation& call) {
   const CommonOptions& common = *options.common;
-  const Model& model = find_model(common.model);
+  const Model& model = find_model(common.theories, common.model);
   Side a{find_rung(model, options.first), {}};
   Side b{find_rung(model, options.second), {}};
   if (common.digits > 16) {
@@ -106,7 +106,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const W
   record.model = model.name();
   record.rung = a.info.name + " against " + b.info.name;
   record.parameters = parameters.values();
-  record.command = command_line(words);
+  record.command = command_line(call);
   record.seed = common.seed;
   Trajectory<double> table;
   table.t = times;
@@ -158,14 +158,14 @@ int compare_rungs(const Command& command, const CompareOptions& options, const W
 
 }  // namespace
 
-Action add_compare(CommandLine& app, const Words& words) {
+Action add_compare(CommandLine& app, const Invocation& call) {
   auto options = std::make_shared<CompareOptions>();
   Command* command = app.add_subcommand(
       "compare", "two rungs on one clock, or a rung against a run recorded elsewhere");
   command->add_option("model", "joma (see 'popgrad list')").required();
   command->add_option("first", options->first, "a rung").required();
   command->add_option("second", options->second, "another rung (or --with FILE)");
-  options->common = add_common_options(*command, words);
+  options->common = add_common_options(*command, call);
   command
       ->add_option("--with", options->with,
                    "recorded runs: .csv, .npz or .jsonl, several by commas")
@@ -187,14 +187,14 @@ Action add_compare(CommandLine& app, const Words& words) {
                     "whose random starts are not ours");
   command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
   command->add_option("--plot", options->plot, "folder for a picture of runs and band");
-  return [command, options, words]() -> int {
+  return [command, options, call]() -> int {
     options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);
     if (options->second.empty() == options->with.empty()) {
       throw InputError("popgrad compare: give either a second rung or --with FILE");
     }
-    return options->with.empty() ? compare_rungs(*command, *options, words)
-                                 : compare_with_recorded(*command, *options, words);
+    return options->with.empty() ? compare_rungs(*command, *options, call)
+                                 : compare_with_recorded(*command, *options, call);
   };
 }
 

@@ -46,6 +46,6 @@ inline CommonOptions without_events(CommonOptions options) {
 
 /// `compare MODEL RUNG --with FILE`.
 int compare_with_recorded(const Command& command, const CompareOptions& options,
-                          const Words& words);
+                          const Invocation& call);
 
 }  // namespace popgrad::cli

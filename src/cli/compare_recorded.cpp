@@ -14,7 +14,8 @@
 #include "io/run_record.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
-#include "report/figure_maker.hpp"
+#include "popgrad/figure.hpp"
+#include "report/drawing.hpp"
 #include "report/regime_table.hpp"
 
 namespace popgrad::cli {
@@ -257,7 +258,7 @@ Trajectory<double> table_of(const Judging& j, const CrossCheck& check,
 }
 
 void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<double>& table,
-                const Words& words) {
+                const Invocation& call) {
   Drawing drawing;
   drawing.name = fmt::format("compare-{}-{}", j.model.name(), j.rung.name);
   drawing.script = "recorded-runs";
@@ -286,7 +287,7 @@ void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<doub
                        {"runs", std::to_string(j.recorded.size())},
                        {"expected", j.rung.name}};
   drawing.files = {{drawing.name + ".csv", csv.text()}};
-  drawing.command = command_line(words);
+  drawing.command = command_line(call);
   drawing.seed = j.common.seed;
   drawing.folder = j.options.plot;
   for (const auto& path : draw(drawing)) fmt::print("{}\n", path.string());
@@ -300,7 +301,7 @@ RungInfo sampled_rung(const Model& model, const RungInfo& rung) {
   return rung;
 }
 
-int judge_runs(Judging& j, const Words& words) {
+int judge_runs(Judging& j, const Invocation& call) {
   const RungInfo sampled = sampled_rung(j.model, j.rung);
   // All that was given has to mean something to the rung that the fluctuation is taken from.
   const Parameters sampled_parameters =
@@ -334,13 +335,13 @@ int judge_runs(Judging& j, const Words& words) {
   const bool with_centre = centre.size() == 1 && j.rung.kind != RungKind::random;
   Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : ensemble,
                                       with_centre ? &centre.front() : nullptr);
-  if (!j.options.plot.empty()) draw_check(j, check, table, words);
+  if (!j.options.plot.empty()) draw_check(j, check, table, call);
   if (!j.common.output.empty()) {
     RunRecord<double> record;
     record.model = j.model.name();
     record.rung = fmt::format("{} against {}", j.rung.name, fmt::join(j.options.with, ", "));
     record.parameters = sampled_parameters.values();
-    record.command = command_line(words);
+    record.command = command_line(call);
     record.seed = j.common.seed;
     record.runs = {std::move(table)};
     write_record(record, j.common.output);
@@ -351,9 +352,9 @@ int judge_runs(Judging& j, const Words& words) {
 }  // namespace
 
 int compare_with_recorded(const Command& command, const CompareOptions& options,
-                          const Words& words) {
+                          const Invocation& call) {
   CommonOptions common = *options.common;
-  const Model& model = find_model(common.model);
+  const Model& model = find_model(common.theories, common.model);
   const RungInfo info = find_rung(model, options.first);
   const RungInfo sampled = sampled_rung(model, info);
   check_output(common.output);
@@ -404,7 +405,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
             std::move(times),
             {options.level, options.resolution},
             report};
-  return judge_runs(j, words);
+  return judge_runs(j, call);
 }
 
 }  // namespace popgrad::cli

@@ -36,14 +36,14 @@ std::string equation(const std::string& name, const Expression& x, const Express
 
 }  // namespace
 
-Action add_equations(CommandLine& app, const Words& words) {
+Action add_equations(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
       "equations", "the right-hand side that is integrated, from the rung's own code on symbols");
   auto rung_name = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("text");
   command->add_option("model", "joma (see 'popgrad list')").required();
   command->add_option("rung", *rung_name, "rung of the model").required();
-  auto common = add_common_options(*command, words);
+  auto common = add_common_options(*command, call);
   command->add_option("--format", *format, "latex, cpp, python or text (default text)");
   return [=]() -> int {
     common->model = command->get_option("model").as<std::string>();
@@ -53,7 +53,7 @@ Action add_equations(CommandLine& app, const Words& words) {
       reject("popgrad equations", "--format", *format,
              "must be latex, cpp, python or text" + suggestion(*format, allowed));
     }
-    const Model& model = find_model(common->model);
+    const Model& model = find_model(common->theories, common->model);
     const RungInfo info = find_rung(model, *rung_name);
     const Parameters parameters = gather_parameters(*common, model, info.name);
     const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);

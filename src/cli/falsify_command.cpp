@@ -31,9 +31,9 @@ struct FalsifyOptions {
 };
 
 // What is searched: statements, or controls of them.
-std::vector<SearchRecord> plan(const FalsifyOptions& o) {
+std::vector<SearchRecord> plan(Theories theories, const FalsifyOptions& o) {
   std::vector<SearchRecord> records;
-  for (const Statement* s : matching_statements("popgrad falsify", o.patterns)) {
+  for (const Statement* s : matching_statements(theories, "popgrad falsify", o.patterns)) {
     if (s->needs_data) continue;
     if (!o.controls) {
       records.push_back({s, o.control, o.seed, {}});
@@ -64,8 +64,8 @@ Json document_of(const std::vector<SearchRecord>& done, const Json& earlier,
   return document;
 }
 
-int execute(const FalsifyOptions& o, const Words& words) {
-  std::vector<SearchRecord> records = plan(o);
+int execute(const FalsifyOptions& o, const Invocation& call) {
+  std::vector<SearchRecord> records = plan(call.theories, o);
   const bool to_file = !o.output.empty();
   Json earlier;
   if (to_file) {
@@ -82,7 +82,7 @@ int execute(const FalsifyOptions& o, const Words& words) {
       }
     }
   }
-  const std::string command = command_line(words);
+  const std::string command = command_line(call);
   bool stopped = false;
   std::size_t done = 0;
   {
@@ -134,7 +134,7 @@ int execute(const FalsifyOptions& o, const Words& words) {
 
 }  // namespace
 
-Action add_falsify(CommandLine& app, const Words& words) {
+Action add_falsify(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<FalsifyOptions>();
   Command* command = app.add_subcommand(
       "falsify", "search for a counterexample within the hypotheses of a statement");
@@ -159,7 +159,7 @@ Action add_falsify(CommandLine& app, const Words& words) {
   command->footer(
       "Exit status: 0 not falsified (with --control, --controls: all falsified); 1 otherwise; 3 "
       "nothing could be decided.");
-  return [o, words] { return execute(*o, words); };
+  return [o, call] { return execute(*o, call); };
 }
 
 }  // namespace popgrad::cli

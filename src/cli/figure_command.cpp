@@ -12,7 +12,7 @@
 
 namespace popgrad::cli {
 
-Action add_figure(CommandLine& app, const Words& words) {
+Action add_figure(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
       "figure", "data, gnuplot script and picture (SVG, PNG, PDF) of one figure");
   auto request = std::make_shared<FigureRequest>();
@@ -23,10 +23,10 @@ Action add_figure(CommandLine& app, const Words& words) {
   command->add_option("--jobs", request->jobs, "threads (default 0: all cores)").not_negative();
   command->add_option("--data", request->data_file,
                       "recorded runs (CSV) or a text, for the figures that show them");
-  return [request, words]() -> int {
+  return [request, call]() -> int {
     std::vector<std::string> names;
     std::set<std::string> needing_data;
-    for (const FigureInfo& figure : figures()) {
+    for (const FigureInfo& figure : figures(call.theories)) {
       names.push_back(figure.name);
       if (figure.needs_data) needing_data.insert(figure.name);
     }
@@ -39,7 +39,7 @@ Action add_figure(CommandLine& app, const Words& words) {
       reject("popgrad figure", "name", request->name,
              "is not known" + suggestion(request->name, names) + "; see 'popgrad list'");
     }
-    request->command = command_line(words);
+    request->command = command_line(call);
     for (const std::string& name : chosen) {
       // Each such figure reads a file of another kind, so one --data cannot serve all of them.
       if (needing_data.contains(name) && chosen.size() > 1) {
@@ -51,7 +51,8 @@ Action add_figure(CommandLine& app, const Words& words) {
       }
       FigureRequest one = *request;
       one.name = name;
-      for (const std::filesystem::path& path : make_figure(one)) fmt::print("{}\n", path.string());
+      for (const std::filesystem::path& path : make_figure(call.theories, one))
+        fmt::print("{}\n", path.string());
       if (interrupted()) return numerical_failure;
     }
     return success;

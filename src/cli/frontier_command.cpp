@@ -11,8 +11,9 @@
 #include "cli/progress.hpp"
 #include "cli/statement_choice.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/figure.hpp"
 #include "popgrad/frontier.hpp"
-#include "report/figure_maker.hpp"
+#include "report/drawing.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -29,10 +30,10 @@ struct Task {
   Knob knob;
 };
 
-std::vector<Task> plan(const FrontierOptions& o) {
+std::vector<Task> plan(Theories theories, const FrontierOptions& o) {
   std::vector<Task> tasks;
   std::vector<std::string> names;
-  for (const Statement* s : matching_statements("popgrad frontier", o.patterns)) {
+  for (const Statement* s : matching_statements(theories, "popgrad frontier", o.patterns)) {
     for (const Knob& knob : quantitative_hypotheses(*s)) {
       names.emplace_back(knob.name);
       if (o.hypothesis.empty() || o.hypothesis == knob.name) tasks.push_back({s, knob});
@@ -100,8 +101,8 @@ std::string instances_table(const Frontier& f) {
   return csv.text();
 }
 
-int execute(const FrontierOptions& o, const Words& words) {
-  const std::vector<Task> tasks = plan(o);
+int execute(const FrontierOptions& o, const Invocation& call) {
+  const std::vector<Task> tasks = plan(call.theories, o);
   std::size_t widest = 9;
   std::size_t longest = 10;
   for (const Task& task : tasks) {
@@ -148,7 +149,7 @@ int execute(const FrontierOptions& o, const Words& words) {
           {"heading", task.statement->id}};
       drawing.files = {{drawing.name + ".csv", curve(found)},
                        {drawing.name + "-instances.csv", instances_table(found)}};
-      drawing.command = command_line(words);
+      drawing.command = command_line(call);
       drawing.seed = o.request.seed;
       drawing.folder = o.output;
       for (const auto& path : draw(drawing)) table += fmt::format("  {}\n", path.string());
@@ -165,7 +166,7 @@ int execute(const FrontierOptions& o, const Words& words) {
 
 }  // namespace
 
-Action add_frontier(CommandLine& app, const Words& words) {
+Action add_frontier(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<FrontierOptions>();
   Command* command = app.add_subcommand(
       "frontier", "how far a hypothesis may be violated before the conclusion fails");
@@ -188,7 +189,7 @@ Action add_frontier(CommandLine& app, const Words& words) {
   command->add_option("-o,--output", o->output,
                       "folder for the curve and its picture, one set a hypothesis");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
-  return [o, words] { return execute(*o, words); };
+  return [o, call] { return execute(*o, call); };
 }
 
 }  // namespace popgrad::cli

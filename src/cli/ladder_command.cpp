@@ -13,7 +13,8 @@
 #include "io/atomic_file.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
-#include "report/figure_maker.hpp"
+#include "popgrad/figure.hpp"
+#include "report/drawing.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -96,9 +97,9 @@ struct LadderOptions {
   std::string plot;
 };
 
-int execute(const LadderOptions& o, const Words& words) {
+int execute(const LadderOptions& o, const Invocation& call) {
   const CommonOptions& common = *o.common;
-  const Model& model = find_model(common.model);
+  const Model& model = find_model(common.theories, common.model);
   if (!common.output.empty() && common.output != "-") {
     if (std::filesystem::path(common.output).extension() != ".csv") {
       reject("popgrad ladder", "--output", common.output, "must end in .csv, or be -");
@@ -121,7 +122,7 @@ int execute(const LadderOptions& o, const Words& words) {
     if (!common.output.empty()) write_atomically(common.output, csv_of(costs));
   }
   if (!o.plot.empty()) {
-    for (const auto& path : draw(ladder_drawing(costs, model, o.plot, command_line(words)))) {
+    for (const auto& path : draw(ladder_drawing(costs, model, o.plot, command_line(call)))) {
       fmt::print("{}\n", path.string());
     }
   }
@@ -219,23 +220,23 @@ Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
   return drawing;
 }
 
-Action add_ladder(CommandLine& app, const Words& words) {
+Action add_ladder(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<LadderOptions>();
   Command* command = app.add_subcommand(
       "ladder", "what each assumption costs: distances of neighbouring rungs, per observable");
   command->add_option("model", "model (see 'popgrad list')").required();
-  o->common = add_common_options(*command, words);
+  o->common = add_common_options(*command, call);
   command->add_option("--plot", o->plot, "folder for a picture");
   command->footer(
       "Where a rung needs a data law of a special form and no --instance is given, the step is "
       "made "
       "on an instance of that form, which is told.");
-  return [command, o, words]() -> int {
+  return [command, o, call]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
     refuse_options(*command, {"--save-at", "--digits", "--states"},
                    "has no meaning here: a ladder is measured in double, at equally spaced times");
-    return execute(*o, words);
+    return execute(*o, call);
   };
 }
 

@@ -149,7 +149,7 @@ Vector<double> random_direction(const Layout& layout, const Vector<double>& x, s
 
 int slices(const LandscapeOptions& o, const Parameters& p) {
   const CommonOptions& common = *o.common;
-  const Model& model = find_model("topic");
+  const Model& model = find_model(common.theories, "topic");
   const RungInfo info = find_rung(model, o.around);
   if (info.name == "block-reduced" || info.name == "optimum") {
     reject(where, "--around", o.around, "has no whole matrices; take flow, two-stage, gd or sgd");
@@ -251,7 +251,7 @@ Json points_json(const LandscapeOptions& o, const Made& made) {
   return points;
 }
 
-int look(const LandscapeOptions& o, const Parameters& p, const Words& words) {
+int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call) {
   const CommonOptions& common = *o.common;
   const Made made = make(p);
   const Box<Rational> box = box_of(o, made);
@@ -272,7 +272,7 @@ int look(const LandscapeOptions& o, const Parameters& p, const Words& words) {
                 {"p_c", to_text(made.law.correct)},
                 {"p_r", to_text(made.law.random)}};
   result["value"] = made.value;
-  result["command"] = command_line(words);
+  result["command"] = command_line(call);
   std::vector<double> alphas;
   std::vector<double> betas;
   std::vector<double> values;
@@ -352,13 +352,13 @@ int look(const LandscapeOptions& o, const Parameters& p, const Words& words) {
 
 }  // namespace
 
-Action add_landscape(CommandLine& app, const Words& words) {
+Action add_landscape(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<LandscapeOptions>();
   Command* command = app.add_subcommand(
       "landscape",
       "loss over the attention weights (alpha, beta): points, grid, certified minimum");
   command->add_option("model", "topic").required();
-  o->common = add_common_options(*command, {"topic"});
+  o->common = add_common_options(*command, {{"topic"}, call.theories, call.program});
   command->remove_option("--value");
   command->add_option_function(
       "--value", [o](const std::string& v) { o->common->flags["value"] = v; },
@@ -385,7 +385,7 @@ Action add_landscape(CommandLine& app, const Words& words) {
   command->footer(
       "The certificate in -o FILE.json can be checked on its own: python3 "
       "tests/check_certificate.py FILE.json");
-  return [command, o, words]() -> int {
+  return [command, o, call]() -> int {
     const std::string name = command->get_option("model").as<std::string>();
     if (name != "topic") {
       reject(where, "model", name, "has no landscape of two weights; give topic");
@@ -402,7 +402,7 @@ Action add_landscape(CommandLine& app, const Words& words) {
     if (o->grid > 0 && o->common->output.empty()) {
       reject(where, "--grid", std::to_string(o->grid), "needs -o FILE.csv, FILE.json or -");
     }
-    const Model& model = find_model("topic");
+    const Model& model = find_model(call.theories, "topic");
     if (sliced) {
       check_meaning(*command, find_rung(model, o->around));
       refuse_options(*command,
@@ -432,7 +432,7 @@ Action add_landscape(CommandLine& app, const Words& words) {
       }
     }
     p.check_names(known, "landscape");
-    return look(*o, p, words);
+    return look(*o, p, call);
   };
 }
 

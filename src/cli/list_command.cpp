@@ -8,8 +8,7 @@
 #include "cli/exit_status.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
-#include "popgrad/model.hpp"
-#include "popgrad/statement.hpp"
+#include "popgrad/theory.hpp"
 #include "report/errata_table.hpp"
 #include "report/figure.hpp"
 
@@ -42,8 +41,9 @@ std::string columns_of(const Model& model, const RungInfo& rung) {
                      rung.columns);
 }
 
-void list_models() {
-  for (const auto& model : models()) {
+void list_models(Theories theories) {
+  for (const Theory& theory : theories) {
+    const auto& model = theory.model;
     fmt::print("model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
     for (const RungInfo& rung : model->rungs()) {
       fmt::print(
@@ -69,9 +69,10 @@ void list_models() {
   }
 }
 
-void list_statements() {
+void list_statements(Theories theories) {
   fmt::print("statements\n");
-  for (const Statement& s : statements()) {
+  for (const Statement* const statement : statements(theories)) {
+    const Statement& s = *statement;
     std::string kinds;
     for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
     fmt::print("  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper, kinds,
@@ -90,13 +91,15 @@ void list_statements() {
     }
   }
   fmt::print("\nfigures\n");
-  for (const FigureInfo& figure : figures()) fmt::print("  {:<30} {}\n", figure.name, figure.title);
-  fmt::print("\n{} errata: popgrad list --errata\n", errata().size());
+  for (const FigureInfo& figure : figures(theories))
+    fmt::print("  {:<30} {}\n", figure.name, figure.title);
+  fmt::print("\n{} errata: popgrad list --errata\n", errata(theories).size());
 }
 
-int list_errata(const std::string& json) {
+int list_errata(Theories theories, const std::string& json) {
   if (!json.empty() && json != "-") check_writable(json);
-  const std::vector<ExaminedErratum> found = examined_errata();
+  const std::vector<Erratum> all = errata(theories);
+  const std::vector<ExaminedErratum> found = examined_errata(all);
   if (json != "-") std::fputs(errata_text(found).c_str(), stdout);
   if (!json.empty()) {
     const std::string text = errata_json(found);
@@ -107,27 +110,27 @@ int list_errata(const std::string& json) {
     }
   }
   // An erratum that its own program does not confirm is one of ours.
-  const bool all = std::all_of(found.begin(), found.end(),
-                               [](const ExaminedErratum& e) { return is_shown(e.found); });
-  return all ? success : violation;
+  const bool shown = std::all_of(found.begin(), found.end(),
+                                 [](const ExaminedErratum& e) { return is_shown(e.found); });
+  return shown ? success : violation;
 }
 
 }  // namespace
 
-Action add_list(CommandLine& app) {
+Action add_list(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
   auto only_errata = std::make_shared<bool>(false);
   command->add_flag("--errata", *only_errata,
                     "where a paper's formula and the algebra disagree, each with its evidence");
   auto json = std::make_shared<std::string>();
   command->add_option("--json", *json, "with --errata: write them as JSON (- is standard output)");
-  return [only_errata, json]() -> int {
+  return [only_errata, json, theories = call.theories]() -> int {
     if (!json->empty() && !*only_errata) {
       reject("popgrad list", "--json", *json, "is for the errata alone; add --errata");
     }
-    if (*only_errata) return list_errata(*json);
-    list_models();
-    list_statements();
+    if (*only_errata) return list_errata(theories, *json);
+    list_models(theories);
+    list_statements(theories);
     return success;
   };
 }

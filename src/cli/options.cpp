@@ -15,10 +15,10 @@ namespace {
 
 constexpr int most_digits = 10'000;
 
-const Model* model_in(const Words& words) {
-  for (const std::string& word : words) {
-    for (const auto& model : models()) {
-      if (model->name() == word) return model.get();
+const Model* model_in(const Invocation& call) {
+  for (const std::string& word : call.words) {
+    for (const Theory& theory : call.theories) {
+      if (theory.model->name() == word) return theory.model.get();
     }
   }
   return nullptr;
@@ -56,8 +56,9 @@ T positive(const std::string& option, const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<CommonOptions> add_common_options(Command& command, const Words& words) {
+std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call) {
   auto o = std::make_shared<CommonOptions>();
+  o->theories = call.theories;
   command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')");
   command.add_option("--config", o->config, "TOML file with the same keys as these options");
   command.add_option("--seed", o->seed, "fixes every random draw (default 1)");
@@ -91,7 +92,7 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Words&
   command.add_option("-o,--output", o->output,
                      ".csv, .json or .npz by suffix; - is CSV on standard output");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
-  if (const Model* model = model_in(words)) {
+  if (const Model* model = model_in(call)) {
     const std::string group = "Parameters of " + model->name();
     for (const ParameterInfo& info : model->parameters()) {
       if (!info.flag) continue;

@@ -17,6 +17,7 @@ namespace popgrad::cli {
 
 /// As typed; numbers stay text until the scalar is known.
 struct CommonOptions {
+  Theories theories;  ///< that `model` is one of
   std::string model, instance, config, output, method = "auto";
   std::string end, relative_tolerance, absolute_tolerance, step_size, optimiser = "plain";
   std::string momentum = "0.9";
@@ -33,8 +34,8 @@ struct CommonOptions {
   std::map<std::string, bool> switches;
 };
 
-/// Adds the options of `run` and `compare`, and the parameters of the model named in `words`.
-std::shared_ptr<CommonOptions> add_common_options(Command& command, const Words& words);
+/// Adds the options of `run` and `compare`, and the parameters of the model named in the words.
+std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call);
 
 /// Fills what was not given on the command line from --config. Throws InputError.
 void apply_config(Command& command, const CommonOptions& options);

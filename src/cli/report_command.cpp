@@ -24,18 +24,36 @@ namespace fs = std::filesystem;
 struct ReportOptions {
   VerificationOptions verification;
   std::string output;
-  std::vector<std::string> figures{"joma-entropy",         "joma-salient-first", "scan-snap-growth",
-                                   "scan-snap-transition", "scb-phase",          "scb-training",
-                                   "topic-stages",         "topic-landscape"};
+  std::vector<std::string> figures;
   bool no_ladders = false;
 };
 
-std::vector<std::string> chosen_figures(const ReportOptions& o) {
+// The theories that the page is about: those of its statements.
+std::vector<Theory> theories_of(const std::vector<const Statement*>& chosen, Theories theories) {
+  std::vector<Theory> found;
+  for (const Theory& theory : theories) {
+    const std::string prefix = theory.model->name() + ".";
+    if (std::any_of(chosen.begin(), chosen.end(),
+                    [&](const Statement* s) { return s->id.starts_with(prefix); })) {
+      found.push_back(theory);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> chosen_figures(Theories theories, Theories shown, const ReportOptions& o) {
   std::vector<std::string> names;
   std::vector<std::string> drawable;
-  for (const FigureInfo& figure : figures()) {
+  for (const FigureInfo& figure : figures(theories)) {
     names.push_back(figure.name);
     if (!figure.needs_data) drawable.push_back(figure.name);
+  }
+  if (o.figures.empty()) {
+    std::vector<std::string> usual;
+    for (const FigureInfo& figure : figures(shown)) {
+      if (figure.in_report) usual.push_back(figure.name);
+    }
+    return usual;
   }
   if (o.figures == std::vector<std::string>{"all"}) return drawable;
   if (o.figures == std::vector<std::string>{"none"}) return {};
@@ -59,22 +77,23 @@ std::vector<std::pair<std::string, std::string>> versions() {
                                 GINACLIB_MICRO_VERSION)}};
 }
 
-int execute(const ReportOptions& o, const Words& words) {
+int execute(const ReportOptions& o, const Invocation& call) {
   if (fs::path(o.output).extension() != ".html") {
     reject("popgrad report", "--output", o.output, "must end in .html");
   }
   check_writable(o.output);
   const std::vector<const Statement*> chosen =
-      matching_statements("popgrad report", o.verification.patterns);
-  const std::vector<std::string> pictures = chosen_figures(o);
+      matching_statements(call.theories, "popgrad report", o.verification.patterns);
+  const std::vector<Theory> shown = theories_of(chosen, call.theories);
+  const std::vector<std::string> pictures = chosen_figures(call.theories, shown, o);
   ReportContent report;
-  report.command = command_line(words);
+  report.command = command_line(call);
   report.versions = versions();
   VerificationOptions defaults = o.verification;
   defaults.seeds = 0;
-  report.verification = verification_of(defaults, chosen, report.command);
+  report.verification = verification_of(defaults, chosen, call);
   if (o.verification.seeds > 0 && !interrupted()) {
-    report.survey = verification_of(o.verification, chosen, report.command);
+    report.survey = verification_of(o.verification, chosen, call);
   }
   const TemporaryFolder scratch(fs::temp_directory_path(), "popgrad-report");
   if (!o.no_ladders && !interrupted()) {
@@ -83,16 +102,18 @@ int execute(const ReportOptions& o, const Words& words) {
     common.jobs = o.verification.jobs;
     Progress bar("ladders", o.verification.quiet);
     double done = 0;
-    for (const auto& model : models()) {
-      const auto count = static_cast<double>(models().size());
+    for (const Theory& theory : shown) {
+      const auto& model = theory.model;
+      const auto count = static_cast<double>(shown.size());
       const std::vector<LadderCost> costs = ladder_costs(common, *model, [&](double part) {
         bar.update((done + part) / count, model->name());
         return interrupted();
       });
       done += 1;
       if (interrupted()) break;
+      if (costs.empty()) continue;
       const std::string command =
-          fmt::format("popgrad ladder {} --seed {}", model->name(), common.seed);
+          fmt::format("{} ladder {} --seed {}", call.program, model->name(), common.seed);
       ReportRegimes regimes{model->name(), {}};
       for (const LadderCost& cost : costs) {
         for (const RungRegimes& rung : cost.regimes) {
@@ -120,18 +141,19 @@ int execute(const ReportOptions& o, const Words& words) {
       request.folder = scratch.path();
       request.seed = o.verification.seed;
       request.jobs = o.verification.jobs;
-      static_cast<void>(make_figure(request));
+      request.command = fmt::format("{} figure {} --seed {}", call.program, name, request.seed);
+      static_cast<void>(make_figure(call.theories, request));
       std::string title;
-      for (const FigureInfo& figure : figures()) {
+      for (const FigureInfo& figure : figures(call.theories)) {
         if (figure.name == name) title = figure.title;
       }
-      report.figures.push_back({name, title, read_file(scratch.path() / (name + ".svg")),
-                                fmt::format("popgrad figure {} --seed {}", name, request.seed)});
+      report.figures.push_back(
+          {name, title, read_file(scratch.path() / (name + ".svg")), request.command});
       if (interrupted()) break;
     }
   }
   const bool stopped = interrupted();
-  report.with_errata = !stopped;
+  if (!stopped) report.errata = errata(shown);
   write_atomically(o.output, html_report(report));
   if (!o.verification.quiet) fmt::print(stderr, "popgrad: {} is written\n", o.output);
   if (stopped) {
@@ -143,7 +165,7 @@ int execute(const ReportOptions& o, const Words& words) {
 
 }  // namespace
 
-Action add_report(CommandLine& app, const Words& words) {
+Action add_report(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<ReportOptions>();
   Command* command = app.add_subcommand(
       "report", "verdicts, ladders, figures and errata as one page that a person can read");
@@ -156,7 +178,7 @@ Action add_report(CommandLine& app, const Words& words) {
       .delimiter(',');
   command->add_flag("--no-ladders", o->no_ladders, "leave out what each assumption costs");
   command->footer("Exit status as of 'popgrad verify'.");
-  return [o, words] { return execute(*o, words); };
+  return [o, call] { return execute(*o, call); };
 }
 
 }  // namespace popgrad::cli

@@ -74,7 +74,7 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
 }
 
 template <class T>
-int finish(const RunRecord<T>& record, const CommonOptions& options, const Words& words) {
+int finish(const RunRecord<T>& record, const CommonOptions& options, const Invocation& call) {
   write_record(record, options.output);
   tell(record, options);
   const Ending worst = worst_ending(record.runs);
@@ -83,7 +83,7 @@ int finish(const RunRecord<T>& record, const CommonOptions& options, const Words
     const std::string checkpoint =
         (to_file ? options.output : "popgrad-" + record.model + "-" + record.rung) +
         ".checkpoint.json";
-    write_checkpoint(Checkpoint<T>{words, record.runs}, checkpoint);
+    write_checkpoint(Checkpoint<T>{call.words, record.runs}, checkpoint);
     fmt::print(
         stderr,
         "popgrad: interrupted; what was computed is saved. Go on with: popgrad run --resume {}{}\n",
@@ -108,12 +108,12 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
 
 template <class T>
 int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
-               const Parameters& parameters, const Words& words, const std::string& resume) {
+               const Parameters& parameters, const Invocation& call, const std::string& resume) {
   RunRecord<T> record;
   record.model = model.name();
   record.rung = info.name;
   record.parameters = parameters.values();
-  record.command = command_line(words);
+  record.command = command_line(call);
   record.seed = options.seed;
   Checkpoint<T> earlier;
   if (!resume.empty()) earlier = read_checkpoint<T>(resume);
@@ -140,7 +140,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }
-      return finish(record, options, words);
+      return finish(record, options, call);
     }
     record.runs = {flow_with_events<double>(options, model, info, rung, earlier, report)};
     if (parameters.has("corpus")) {
@@ -151,61 +151,61 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     record.state_names = rung.state_names;
     record.runs = {flow_with_events<Real>(options, model, info, rung, earlier, report)};
   }
-  return finish(record, options, words);
+  return finish(record, options, call);
 }
 
-int execute(const Command& command, const RunOptions& options, const Words& words,
+int execute(const Command& command, const RunOptions& options, const Invocation& call,
             const std::string& resume) {
   const CommonOptions& common = *options.common;
-  const Model& model = find_model(common.model);
+  const Model& model = find_model(common.theories, common.model);
   const RungInfo info = find_rung(model, options.rung);
   check_meaning(command, info);
   check_output(common.output);
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
-    return run_scalar<double>(common, model, info, parameters, words, resume);
+    return run_scalar<double>(common, model, info, parameters, call, resume);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
-  return run_scalar<Real>(common, model, info, parameters, words, resume);
+  return run_scalar<Real>(common, model, info, parameters, call, resume);
 }
 
 // Parses the words of the interrupted run again and goes on from its checkpoint.
-int resume_run(const std::string& file, const std::string& output) {
-  Words words = checkpoint_words(file);
+int resume_run(const std::string& file, const std::string& output, const Invocation& again) {
+  const Invocation call{checkpoint_words(file), again.theories, again.program};
   CommandLine app{"", "popgrad"};
   Command* command = app.add_subcommand("run", "");
   RunOptions options;
   command->add_option("model", "");
-  options.common = add_common_options(*command, words);
+  options.common = add_common_options(*command, call);
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
-  app.parse(words);
+  app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
   apply_config(*command, *options.common);
   if (!output.empty()) options.common->output = output;
-  return execute(*command, options, words, file);
+  return execute(*command, options, call, file);
 }
 
 }  // namespace
 
-Action add_run(CommandLine& app, const Words& words) {
+Action add_run(CommandLine& app, const Invocation& call) {
   auto options = std::make_shared<RunOptions>();
   Command* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
   command->add_option("model", "joma (see 'popgrad list')");
   command->add_option("rung", options->rung, "rung of the model");
-  options->common = add_common_options(*command, words);
+  options->common = add_common_options(*command, call);
   command->add_option("--resume", options->resume,
                       "go on from the checkpoint of an interrupted run");
   command->footer("'popgrad run MODEL --help' lists the parameters of the model too.");
-  return [command, options, words]() -> int {
-    if (!options->resume.empty()) return resume_run(options->resume, options->common->output);
+  return [command, options, call]() -> int {
+    if (!options->resume.empty()) return resume_run(options->resume, options->common->output, call);
     if (command->get_option("model").count() == 0 || options->rung.empty()) {
       throw InputError("popgrad run: model and rung are missing; e.g. popgrad run joma reduced");
     }
     options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);
-    return execute(*command, *options, words, {});
+    return execute(*command, *options, call, {});
   };
 }
 

@@ -8,10 +8,16 @@
 
 namespace popgrad::cli {
 
-std::vector<const Statement*> matching_statements(const std::string& command,
+std::vector<const Statement*> matching_statements(Theories theories, const std::string& command,
                                                   const std::vector<std::string>& patterns) {
   std::vector<std::string> ids;
-  for (const Statement& s : statements()) ids.push_back(s.id);
+  std::vector<const Statement*> all;
+  for (const Theory& theory : theories) {
+    for (const Statement& s : theory.statements) {
+      ids.push_back(s.id);
+      all.push_back(&s);
+    }
+  }
   std::set<std::size_t> chosen;
   for (const std::string& pattern : patterns) {
     bool any = false;
@@ -27,7 +33,7 @@ std::vector<const Statement*> matching_statements(const std::string& command,
   }
   std::vector<const Statement*> list;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (patterns.empty() || chosen.contains(i)) list.push_back(&statements()[i]);
+    if (patterns.empty() || chosen.contains(i)) list.push_back(all[i]);
   }
   return list;
 }

@@ -2,14 +2,14 @@
 #include <string>
 #include <vector>
 
-#include "popgrad/statement.hpp"
+#include "popgrad/theory.hpp"
 
 namespace popgrad::cli {
 
-/// Statements whose id matches any of the patterns (`joma.*`), in the order of the list; all of
-/// them if there is no pattern. InputError, in the name of `command`, for a pattern
-/// that matches none.
-std::vector<const Statement*> matching_statements(const std::string& command,
+/// Statements of the theories whose id matches any of the patterns (`joma.*`), in the order of the
+/// list; all of them if there is no pattern. InputError, in the name of `command`, for a pattern that
+/// matches none.
+std::vector<const Statement*> matching_statements(Theories theories, const std::string& command,
                                                   const std::vector<std::string>& patterns);
 
 }  // namespace popgrad::cli

@@ -193,9 +193,9 @@ std::string row_of(const SweepOptions& o, const CommonOptions& cell, const Model
   return text;
 }
 
-int execute(const SweepOptions& o, const Words& words) {
+int execute(const SweepOptions& o, const Invocation& call) {
   const CommonOptions& common = *o.common;
-  const Model& model = find_model(common.model);
+  const Model& model = find_model(common.theories, common.model);
   const RungInfo info = find_rung(model, o.rung);
   if (o.over.empty()) throw InputError("popgrad sweep: --over is missing; e.g. --over tau=2,4,8");
   std::vector<Axis> axes;
@@ -230,7 +230,7 @@ int execute(const SweepOptions& o, const Words& words) {
   std::string text;
   std::size_t done = 0;
   if (to_file && std::filesystem::exists(common.output)) {
-    if (!std::filesystem::exists(note) || read_file(note) != json_text(words)) {
+    if (!std::filesystem::exists(note) || read_file(note) != json_text(call.words)) {
       reject(where, "--output", common.output,
              "holds something that another command made; remove it, or name another file");
     }
@@ -285,25 +285,25 @@ int execute(const SweepOptions& o, const Words& words) {
     }
     text += row + "\n";
     if (to_file) {
-      if (cell == 0) write_atomically(note, json_text(words));
+      if (cell == 0) write_atomically(note, json_text(call.words));
       write_atomically(common.output, text);
     } else {
       fmt::print("{}\n", row);
     }
   }
-  if (!common.quiet) fmt::print(stderr, "popgrad: made by: {}\n", command_line(words));
+  if (!common.quiet) fmt::print(stderr, "popgrad: made by: {}\n", command_line(call));
   return success;
 }
 
 }  // namespace
 
-Action add_sweep(CommandLine& app, const Words& words) {
+Action add_sweep(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<SweepOptions>();
   Command* command = app.add_subcommand(
       "sweep", "a rung over a grid of parameters: where runs end, and how many succeed");
   command->add_option("model", "model (see 'popgrad list')").required();
   command->add_option("rung", o->rung, "rung of the model").required();
-  o->common = add_common_options(*command, words);
+  o->common = add_common_options(*command, call);
   command
       ->add_option("--over", o->over,
                    "axis NAME=v,v,... or NAME=LOW:HIGH:COUNT, even in the logarithm; a parameter "
@@ -314,13 +314,13 @@ Action add_sweep(CommandLine& app, const Words& words) {
                    "COLUMN<=VALUE or COLUMN>=VALUE at the end of a run (repeatable)")
       .allow_extra_args(false);
   command->footer("A sweep that was interrupted goes on when the same command is given again.");
-  return [command, o, words]() -> int {
+  return [command, o, call]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
     refuse_options(*command, {"--save", "--save-at", "--digits", "--states", "--no-events"},
                    "has no meaning here: a sweep keeps the ends of runs, in double");
-    check_meaning(*command, find_rung(find_model(o->common->model), o->rung));
-    return execute(*o, words);
+    check_meaning(*command, find_rung(find_model(call.theories, o->common->model), o->rung));
+    return execute(*o, call);
   };
 }
 

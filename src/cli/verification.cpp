@@ -67,7 +67,7 @@ std::map<std::string, double, std::less<>> chosen_knobs(
 }
 
 // The user's instance, which every statement chosen has to be able to read.
-std::optional<Parameters> given_instance(const std::string& file,
+std::optional<Parameters> given_instance(Theories theories, const std::string& file,
                                          const std::vector<const Statement*>& statements) {
   if (file.empty()) return std::nullopt;
   const std::string first = statements.front()->id;
@@ -84,7 +84,7 @@ std::optional<Parameters> given_instance(const std::string& file,
                          "--set and --seed",
                          s->id));
     }
-    parameters.check_names(find_model(model).parameters(), s->reads);
+    parameters.check_names(find_model(theories, model).parameters(), s->reads);
     if (parameters.has(state_key)) {
       reject("popgrad verify", state_key, "of " + file,
              "is not looked at by statements, which make their rungs themselves; leave it out");
@@ -129,14 +129,13 @@ void add_verification_options(Command& command, VerificationOptions& options) {
 }
 
 Verification verification_of(const VerificationOptions& options,
-                             const std::vector<const Statement*>& chosen,
-                             const std::string& command) {
+                             const std::vector<const Statement*>& chosen, const Invocation& call) {
   if (!options.data.empty())
     static_cast<void>(read_file(options.data.substr(0, options.data.find(','))));
   Verification v;
   v.seed = options.seed;
   v.false_alarm = false_alarm_of_all;
-  v.command = command;
+  v.command = command_line(call);
   const auto statistical = std::count_if(chosen.begin(), chosen.end(),
                                          [](const Statement* s) { return is_statistical(*s); });
   Setting setting;
@@ -148,7 +147,8 @@ Verification verification_of(const VerificationOptions& options,
   setting.false_alarm =
       false_alarm_of_all / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
   setting.chosen = chosen_knobs(options.knobs, chosen);
-  const std::optional<Parameters> instance = given_instance(options.instance, chosen);
+  const std::optional<Parameters> instance =
+      given_instance(call.theories, options.instance, chosen);
   if (instance) setting.instance = &*instance;
   if (options.seeds > 0 && instance) {
     reject("popgrad verify", "--seeds", std::to_string(options.seeds),

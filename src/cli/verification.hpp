@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "report/verdict_table.hpp"
 
 namespace popgrad::cli {
@@ -31,8 +31,7 @@ void add_survey_options(Command& command, VerificationOptions& options);
 /// Examines the statements one after the other with a progress bar; after a Ctrl-C those that are
 /// done. Throws InputError if the data or the instance cannot be read, or a knob is not one.
 Verification verification_of(const VerificationOptions& options,
-                             const std::vector<const Statement*>& chosen,
-                             const std::string& command);
+                             const std::vector<const Statement*>& chosen, const Invocation& call);
 
 /// Exit status: the worst of the verdicts.
 int status_of(const Verification& verification);

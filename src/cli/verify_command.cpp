@@ -18,13 +18,13 @@ struct VerifyOptions {
   bool details = false;
 };
 
-int execute(const VerifyOptions& options, const Words& words) {
+int execute(const VerifyOptions& options, const Invocation& call) {
   const std::vector<const Statement*> chosen =
-      matching_statements("popgrad verify", options.verification.patterns);
+      matching_statements(call.theories, "popgrad verify", options.verification.patterns);
   for (const std::string& file : {options.json, options.latex}) {
     if (!file.empty() && file != "-") check_writable(file);
   }
-  const Verification v = verification_of(options.verification, chosen, command_line(words));
+  const Verification v = verification_of(options.verification, chosen, call);
   const bool json_to_stdout = options.json == "-";
   if (!options.json.empty()) {
     const std::string text = verdict_json(v);
@@ -62,7 +62,7 @@ int execute(const VerifyOptions& options, const Words& words) {
 
 }  // namespace
 
-Action add_verify(CommandLine& app, const Words& words) {
+Action add_verify(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<VerifyOptions>();
   Command* command = app.add_subcommand("verify", "verdicts on statements, each with its controls");
   add_verification_options(*command, o->verification);
@@ -71,7 +71,7 @@ Action add_verify(CommandLine& app, const Words& words) {
   command->add_option("--json", o->json, "write the findings as JSON (- is standard output)");
   command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");
-  return [o, words] { return execute(*o, words); };
+  return [o, call] { return execute(*o, call); };
 }
 
 }  // namespace popgrad::cli

@@ -102,7 +102,8 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
 // The script that is laid beside its data: how it came about, the common look, the figure.
 std::string whole_script(const Drawing& drawing) {
   const std::string_view style = plot_script("style");
-  const std::string_view body = plot_script(drawing.script);
+  const std::string_view body =
+      drawing.script_text.empty() ? plot_script(drawing.script) : drawing.script_text;
   if (style.empty() || body.empty()) {
     throw std::logic_error(fmt::format("plots/{}.gp is not compiled in", drawing.script));
   }

@@ -7,17 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "popgrad/figure.hpp"
+
 namespace popgrad {
 
-/// One file of data, read by the script of the figure.
-struct FigureFile {
-  std::string name;  ///< NAME.csv, or NAME-PART.csv where a figure has several tables
-  std::string content;
-};
-
 struct Drawing {
-  std::string name;    ///< of the files made: NAME.gp, NAME.svg, ...
-  std::string script;  ///< plots/SCRIPT.gp, which finds NAME in the variable `name`
+  std::string name;              ///< of the files made: NAME.gp, NAME.svg, ...
+  std::string script;            ///< plots/SCRIPT.gp, which finds NAME in the variable `name`
+  std::string script_text = {};  ///< in place of plots/SCRIPT.gp, if not empty
   std::string title;
   /// Further variables of the script, texts.
   std::vector<std::pair<std::string, std::string>> variables;

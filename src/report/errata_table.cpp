@@ -24,9 +24,9 @@ std::string hypothesis_text(const Hypothesis& h) {
 
 }  // namespace
 
-std::vector<ExaminedErratum> examined_errata() {
+std::vector<ExaminedErratum> examined_errata(const std::vector<Erratum>& errata) {
   std::vector<ExaminedErratum> all;
-  for (const Erratum& erratum : errata()) all.push_back({&erratum, examine(erratum)});
+  for (const Erratum& erratum : errata) all.push_back({&erratum, examine(erratum)});
   return all;
 }
 

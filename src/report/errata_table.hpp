@@ -12,8 +12,8 @@ struct ExaminedErratum {
   const Erratum* erratum = nullptr;
   Examination found;
 };
-/// Examines all registered errata, in their order.
-std::vector<ExaminedErratum> examined_errata();
+/// Examines them in their order; `errata` has to outlive what is returned.
+std::vector<ExaminedErratum> examined_errata(const std::vector<Erratum>& errata);
 
 /// A block an erratum: class, place, source, claim with its hypotheses, what is printed, what was
 /// found, and the evidence.

@@ -2,95 +2,32 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <stdexcept>
-
 #include "popgrad/error.hpp"
-#include "report/figure_maker.hpp"
-#include "report/joma/figures.hpp"
-#include "report/scan_snap/figures.hpp"
-#include "report/scb/figures.hpp"
-#include "report/topic/figures.hpp"
+#include "report/drawing.hpp"
 
 namespace popgrad {
 namespace {
 
-// Of all models, in their order.
-const std::vector<FigureMaker>& all_makers() {
-  static const std::vector<FigureMaker> all = [] {
-    std::vector<FigureMaker> list;
-    for (const auto* makers : {&report::joma_figures(), &report::scan_snap_figures(),
-                               &report::scb_figures(), &report::topic_figures()}) {
-      list.insert(list.end(), makers->begin(), makers->end());
+const FigureMaker& find_maker(Theories theories, std::string_view name) {
+  std::vector<std::string> names;
+  for (const Theory& theory : theories) {
+    for (const FigureMaker& maker : theory.figures) {
+      if (maker.info.name == name) return maker;
+      names.push_back(maker.info.name);
     }
-    return list;
-  }();
-  return all;
-}
-
-const FigureMaker& find_maker(std::string_view name) {
-  const std::vector<FigureMaker>& makers = all_makers();
-  const auto found = std::find_if(makers.begin(), makers.end(),
-                                  [&](const FigureMaker& m) { return m.info.name == name; });
-  if (found == makers.end()) {
-    std::vector<std::string> names;
-    for (const FigureMaker& maker : makers) names.push_back(maker.info.name);
-    reject("popgrad figure", "name", name,
-           "is not known" + suggestion(name, names) + "; see 'popgrad list'");
   }
-  return *found;
+  reject("popgrad figure", "name", name,
+         "is not known" + suggestion(name, names) + "; see 'popgrad list'");
 }
 
 }  // namespace
 
-// ---- data ----------------------------------------------------------------------------------
-
-CsvText::CsvText(std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) word(name);
-  end_row();
-}
-
-CsvText::CsvText(const std::vector<std::string>& names) {
-  for (const std::string& name : names) word(name);
-  end_row();
-}
-
-CsvText& CsvText::number(double value) {
-  return word(std::isnan(value) ? std::string{} : fmt::format("{:.17g}", value));
-}
-
-CsvText& CsvText::word(std::string_view text) {
-  if (!at_start_) text_ += ',';
-  text_ += text;
-  at_start_ = false;
-  return *this;
-}
-
-void CsvText::end_row() {
-  text_ += '\n';
-  at_start_ = true;
-}
-
-void require_usable(const Outcome& outcome, std::string_view figure) {
-  if (outcome.usable()) return;
-  throw std::runtime_error(fmt::format("figure {}: at t = {:.6g}: {}", figure, outcome.t_reached,
-                                       describe(outcome.ending)));
-}
-
-// ---- figures -------------------------------------------------------------------------------
-
-std::vector<FigureInfo> figures() {
-  std::vector<FigureInfo> infos;
-  for (const FigureMaker& maker : all_makers()) infos.push_back(maker.info);
-  return infos;
-}
-
-std::vector<std::filesystem::path> make_figure(const FigureRequest& request) {
-  const FigureMaker& maker = find_maker(request.name);
+std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRequest& request) {
+  const FigureMaker& maker = find_maker(theories, request.name);
   Drawing drawing;
   drawing.name = maker.info.name;
   drawing.script = maker.info.name;
+  drawing.script_text = maker.script;
   drawing.title = maker.info.title;
   drawing.command = request.command;
   if (drawing.command.empty()) {

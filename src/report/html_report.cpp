@@ -193,7 +193,7 @@ std::string regimes_section(const std::vector<ReportRegimes>& all) {
   return text;
 }
 
-std::string errata_section() {
+std::string errata_section(const std::vector<Erratum>& errata) {
   std::string text =
       "<h2 id=\"errata\">Errata</h2>\n<p>Where a paper and the algebra disagree, with what was "
       "computed "
@@ -201,7 +201,7 @@ std::string errata_section() {
       "false in one where it is commonly used; a figure whose inputs are not given could not be "
       "reproduced. Each says how the paper's text is known, and which hypotheses of the claim the "
       "instance of the evidence meets.</p>\n";
-  for (const auto& [e, found] : examined_errata()) {
+  for (const auto& [e, found] : examined_errata(errata)) {
     text += fmt::format("<details><summary><code>{}</code> ({}) &mdash; {}</summary>\n<dl>",
                         html_text(e->name), name_of(e->kind), html_text(e->algebra_says));
     const auto item = [&text](const char* slot, const std::string& what) {
@@ -253,7 +253,7 @@ std::string html_report(const ReportContent& report) {
   if (!report.ladders.empty()) body += "<li><a href=\"#ladders\">Ladders</a></li>";
   if (!report.regimes.empty()) body += "<li><a href=\"#regimes\">Regimes</a></li>";
   if (!report.figures.empty()) body += "<li><a href=\"#figures\">Figures</a></li>";
-  if (report.with_errata) body += "<li><a href=\"#errata\">Errata</a></li>";
+  if (!report.errata.empty()) body += "<li><a href=\"#errata\">Errata</a></li>";
   body += "<li><a href=\"#made\">How this was made</a></li></ul></nav></header>\n<main>\n";
   body += fmt::format("<h2 id=\"main\" tabindex=\"-1\">Verdicts</h2>\n<p>{}</p>\n{}", sums(v),
                       verdicts(v));
@@ -267,7 +267,7 @@ std::string html_report(const ReportContent& report) {
     for (const ReportPicture& p : report.figures) body += picture(p);
     body += "</div>\n";
   }
-  if (report.with_errata) body += errata_section();
+  if (!report.errata.empty()) body += errata_section(report.errata);
   body += fmt::format(
       "<h2 id=\"made\">How this was made</h2>\n<dl><dt>Command</dt><dd><code>{}</code></dd>"
       "<dt>Seed</dt><dd>{}</dd><dt>False alarms</dt><dd>at most {:.0e} in all statements</dd>",

@@ -39,7 +39,7 @@ struct ReportContent {
   std::vector<ReportLadder> ladders;
   std::vector<ReportRegimes> regimes;
   std::vector<ReportPicture> figures;
-  bool with_errata = true;
+  std::vector<Erratum> errata;
 };
 
 /// Self-contained: inline pictures, no file and no address beside it.

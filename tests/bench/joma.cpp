@@ -11,8 +11,8 @@
 #include "allocations.hpp"
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
-#include "popgrad/model.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
 
 namespace {

@@ -3,13 +3,13 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/fit.hpp"
-#include "popgrad/model.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/quasi_static_flow.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
 
 using namespace popgrad;

@@ -1,12 +1,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "popgrad/model.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
 
 using namespace popgrad;
 using namespace popgrad::scb;

@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "popgrad/error.hpp"
-#include "popgrad/model.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
 #include "popgrad/topic/block_flow.hpp"
 #include "popgrad/topic/documents.hpp"
 #include "popgrad/topic/optimum.hpp"

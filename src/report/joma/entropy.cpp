@@ -104,9 +104,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker entropy_figure() {
-  return {{"joma-entropy",
-           "Attention entropy falls and bounces back with nonlinear phi, once or several times"},
-          data};
+  return {
+      .info =
+          {.name = "joma-entropy",
+           .title =
+               "Attention entropy falls and bounces back with nonlinear phi, once or several times",
+           .in_report = true},
+      .data = data};
 }
 
 }  // namespace popgrad::report

@@ -69,9 +69,12 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker salient_first_figure() {
-  return {{"joma-salient-first",
-           "Theorem 4: how far the salient component is ahead, against the predicted limit"},
-          data};
+  return {
+      .info = {.name = "joma-salient-first",
+               .title =
+                   "Theorem 4: how far the salient component is ahead, against the predicted limit",
+               .in_report = true},
+      .data = data};
 }
 
 }  // namespace popgrad::report

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "report/figure_maker.hpp"
+#include "popgrad/figure.hpp"
 
 namespace popgrad::report {
 

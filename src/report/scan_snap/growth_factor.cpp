@@ -58,9 +58,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker growth_factor_figure() {
-  return {{"scan-snap-growth",
-           "Growth factor of the leading distinct token, with transition times, K = 10, M = 1000"},
-          data};
+  return {.info = {.name = "scan-snap-growth",
+                   .title = "Growth factor of the leading distinct token, with transition times, K "
+                            "= 10, M = 1000",
+                   .in_report = true},
+          .data = data};
 }
 
 }  // namespace popgrad::report

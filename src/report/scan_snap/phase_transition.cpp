@@ -52,7 +52,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker phase_transition_figure() {
-  return {{"scan-snap-transition", "B_n of one common token with its transition times t0"}, data};
+  return {.info = {.name = "scan-snap-transition",
+                   .title = "B_n of one common token with its transition times t0",
+                   .in_report = true},
+          .data = data};
 }
 
 }  // namespace popgrad::report

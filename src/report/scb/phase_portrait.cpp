@@ -62,7 +62,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker phase_portrait_figure() {
-  return {{"scb-phase", "Reduced flow: phase portrait with noisy runs over it"}, data};
+  return {.info = {.name = "scb-phase",
+                   .title = "Reduced flow: phase portrait with noisy runs over it",
+                   .in_report = true},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -41,7 +41,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker training_figure() {
-  return {{"scb-training", "Distances to P and Q and loss: plain descent, threshold and l1"}, data};
+  return {.info = {.name = "scb-training",
+                   .title = "Distances to P and Q and loss: plain descent, threshold and l1",
+                   .in_report = true},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -113,7 +113,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker landscape_figure() {
-  return {{"topic-landscape", "Loss over (alpha, beta) with optimum and training paths"}, data};
+  return {.info = {.name = "topic-landscape",
+                   .title = "Loss over (alpha, beta) with optimum and training paths",
+                   .in_report = true},
+          .data = data};
 }
 
 }  // namespace popgrad::report

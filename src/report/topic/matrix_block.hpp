@@ -1,8 +1,8 @@
 #pragma once
 /// A matrix as rows `column, row, value` of a heat map.
 
+#include "popgrad/figure.hpp"
 #include "popgrad/vector.hpp"
-#include "report/figure_maker.hpp"
 
 namespace popgrad::report {
 

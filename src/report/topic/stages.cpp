@@ -62,7 +62,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker stages_figure() {
-  return {{"topic-stages", "Stages of training: norms and loss of the flow and of SGD"}, data};
+  return {.info = {.name = "topic-stages",
+                   .title = "Stages of training: norms and loss of the flow and of SGD",
+                   .in_report = true},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -1,0 +1,39 @@
+#pragma once
+/// The theories of popgrad itself.
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/theory.hpp"
+
+namespace popgrad {
+
+namespace joma {
+/// Tian et al., arXiv 2310.00535.
+Theory theory();
+}  // namespace joma
+namespace scan_snap {
+/// Tian et al., arXiv 2305.16380.
+Theory theory();
+}  // namespace scan_snap
+namespace scb {
+/// Sparse contextual bigrams, arXiv 2410.23438.
+Theory theory();
+}  // namespace scb
+namespace topic {
+/// Li et al., arXiv 2303.04245.
+Theory theory();
+}  // namespace topic
+
+/// All of them, in the order of `popgrad list`.
+Theories theories();
+
+/// Views of that list.
+const std::vector<std::shared_ptr<const Model>>& models();
+const std::vector<Statement>& statements();
+const std::vector<Erratum>& errata();
+/// Throws InputError with the nearest name.
+const Model& find_model(std::string_view name);
+
+}  // namespace popgrad

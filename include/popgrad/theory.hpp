@@ -1,0 +1,41 @@
+#pragma once
+/// What one theory brings to a program: a model, its statements, its errata and its figures.
+///
+/// A theory is a folder with one function that makes it; a program is a list of theories, given to
+/// popgrad::main (popgrad/program.hpp). Nothing else has to know of a theory.
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/figure.hpp"
+#include "popgrad/model.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad {
+
+struct Theory {
+  std::shared_ptr<const Model> model;
+  std::vector<Statement> statements = {};  ///< ids begin with the model's name and a dot
+  std::vector<Erratum> errata = {};
+  std::vector<FigureMaker> figures = {};
+};
+
+/// In the order of `popgrad list`.
+using Theories = std::span<const Theory>;
+
+/// Throws InputError with the nearest name.
+const Model& find_model(Theories theories, std::string_view name);
+bool has_model(Theories theories, std::string_view name);
+
+/// Of all theories, in their order.
+std::vector<const Statement*> statements(Theories theories);
+std::vector<Erratum> errata(Theories theories);
+std::vector<FigureInfo> figures(Theories theories);
+
+/// Throws InputError for what no program could use: no theory or model, a name that occurs twice, a
+/// statement whose id is not `MODEL.SUBJECT`, that has no check, no hypothesis or no control.
+void check_theories(Theories theories);
+
+}  // namespace popgrad

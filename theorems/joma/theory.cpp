@@ -1,0 +1,40 @@
+#include "popgrad/theories.hpp"
+
+#include "joma/model.hpp"
+#include "report/joma/figures.hpp"
+#include "theorems/joma/statements.hpp"
+
+namespace popgrad::joma {
+
+Theory theory() {
+  namespace here = theorems::joma;
+  return {.model = make_model(),
+          .statements =
+              {
+                  here::invariant_linear(),
+                  here::invariant_exp(),
+                  here::invariant_softmax(),
+                  here::linear_growth(),
+                  here::nonlinear_uniform(),
+                  here::salient_first(),
+                  here::entropy_bounce(),
+                  here::stable_rank(),
+                  here::tree_cooccurrence(),
+                  here::tree_learning(),
+                  here::clock_change(),
+                  here::attended_target(),
+                  here::ode_limit(),
+                  here::measured_bounce(),
+              },
+          .errata =
+              {
+                  here::summed_condition(),
+                  here::logits_too_large(),
+                  here::target_at_rest(),
+                  here::clock_of_figure(),
+                  here::sets_for_tree(),
+              },
+          .figures = report::joma_figures()};
+}
+
+}  // namespace popgrad::joma

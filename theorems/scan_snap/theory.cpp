@@ -1,0 +1,42 @@
+#include "popgrad/theories.hpp"
+
+#include "report/scan_snap/figures.hpp"
+#include "scan_snap/model.hpp"
+#include "theorems/scan_snap/statements.hpp"
+
+namespace popgrad::scan_snap {
+
+Theory theory() {
+  namespace here = theorems::scan_snap;
+  return {.model = make_model(),
+          .statements =
+              {
+                  here::gradient(),
+                  here::long_sequence(),
+                  here::decoder_recursion(),
+                  here::decoder_closed_form(),
+                  here::decoder_solution(),
+                  here::backprop_gradient(),
+                  here::fates(),
+                  here::fates_symmetric(),
+                  here::growth(),
+                  here::phase_transition(),
+                  here::learning_rates(),
+                  here::assumptions(),
+              },
+          .errata =
+              {
+                  here::phase_transition_constant(),
+                  here::classes_of_query(),
+                  here::cross_scale_sign(),
+                  here::inverse_sign(),
+                  here::attention_clock(),
+                  here::late_backprop_regime(),
+                  here::fates_on_flow(),
+                  here::centred_sum(),
+                  here::growth_figure(),
+              },
+          .figures = report::scan_snap_figures()};
+}
+
+}  // namespace popgrad::scan_snap

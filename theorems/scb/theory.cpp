@@ -1,0 +1,35 @@
+#include "popgrad/theories.hpp"
+
+#include "report/scb/figures.hpp"
+#include "scb/model.hpp"
+#include "theorems/scb/statements.hpp"
+
+namespace popgrad::scb {
+
+Theory theory() {
+  namespace here = theorems::scb;
+  return {.model = make_model(),
+          .statements =
+              {
+                  here::gradient(),
+                  here::reduction(),
+                  here::linearisation(),
+                  here::fixed_points(),
+                  here::convergence(),
+                  here::two_stages(),
+                  here::transfer(),
+                  here::branch(),
+                  here::l1_needed(),
+                  here::hyperbola(),
+                  here::softmax_link(),
+                  here::lumping(),
+                  here::ode_limit(),
+              },
+          .errata =
+              {
+                  here::square_of_jacobian(),
+              },
+          .figures = report::scb_figures()};
+}
+
+}  // namespace popgrad::scb
