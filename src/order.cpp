@@ -37,8 +37,15 @@ Quantity order_in(std::span<const double> parameter, std::span<const Quantity> v
 Quantity limit_in(std::span<const double> parameter, std::span<const Quantity> value) {
   const double factor = common_factor(parameter, value.size(), 2);
   const std::size_t last = value.size() - 1;
-  Quantity limit = (Quantity(factor) * value[last] - value[last - 1]) * Quantity(1 / (factor - 1));
+  const auto extrapolated = [&](std::size_t i) {
+    return (Quantity(factor) * value[i] - value[i - 1]) * Quantity(1 / (factor - 1));
+  };
+  Quantity limit = extrapolated(last);
   limit.add(ErrorPart::next_order(limit.value() - value[last].value()));
+  // Where c happens to be near 0 the correction is less than what the quadratic term leaves.
+  if (last >= 2) {
+    limit.add(ErrorPart::next_order(limit.value() - extrapolated(last - 1).value()));
+  }
   return limit;
 }
 

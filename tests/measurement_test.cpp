@@ -71,6 +71,11 @@ TEST_CASE("orders are extrapolated within their next order", "[measurement]") {
   const Quantity limit = limit_in(h, q);
   CHECK(std::fabs(limit.value() - 3) <= limit.error());
   CHECK(limit.error() < 0.1);
+  // The linear correction of the last two is 0 here, and the limit is off by 0.004.
+  const std::vector<double> three{0.4, 0.2, 0.1};
+  const std::vector<Quantity> turning{2.992, 3.004, 3.004};
+  const Quantity turned = limit_in(three, turning);
+  CHECK(std::fabs(turned.value() - 3) <= turned.error());
 }
 
 TEST_CASE("moments of samples cover the truth as often as they say", "[measurement]") {

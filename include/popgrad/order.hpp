@@ -8,8 +8,9 @@
 namespace popgrad {
 
 /// Limit of q(h) = q(0) + c h + ... as h goes to 0, from at least two values at parameters that fall
-/// by one factor each: extrapolated linearly in h, with the whole of that last correction as the
-/// part "next order", and the errors of the values.
+/// by one factor each: extrapolated linearly in h, with the whole of that last correction and, from
+/// three values on, what the limit from the values before differs by, as the part "next order", and
+/// the errors of the values.
 /// Throws std::invalid_argument for fewer values, or parameters that do not fall by one factor.
 Quantity limit_in(std::span<const double> parameter, std::span<const Quantity> value);
 

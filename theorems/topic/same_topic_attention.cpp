@@ -8,8 +8,7 @@
 // Hypotheses H1 tau >= 2 topics a document; H2 training past stage 2
 // Check      ensembles of SGD with Adam: mean over runs of what words of the same topic have less
 //            what those of other topics have
-// Controls   topics of the words interleaved; the own word left out of its topic, where W_V is
-//            diagonal
+// Controls   topics of the words interleaved; words of the next topic taken for those of the same
 // Uses       rung sgd
 
 #include <fmt/format.h>
@@ -38,10 +37,12 @@ constexpr Knob loss_knob =
     whole_knob("cross-entropy", "1: cross entropy in place of the squared loss", 0, 1, 0);
 
 enum class Own { counts, left_out };
+// Whether a query is about the topic of a key.
+using SameTopic = std::function<bool(Index key, Index query)>;
 
 // Mean over other topics less that over the same topic, with its interval over runs.
 Quantity other_less_same(const std::vector<Matrix<double>>& runs, double false_alarm, Own own,
-                         const std::function<Index(Index)>& topic_of) {
+                         const SameTopic& same_topic) {
   Matrix<double> differences(std::ssize(runs), 1);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const Matrix<double>& pairs = runs[r];
@@ -49,7 +50,7 @@ Quantity other_less_same(const std::vector<Matrix<double>>& runs, double false_a
     for (Index j = 0; j < pairs.cols(); ++j) {
       for (Index i = 0; i < pairs.rows(); ++i) {
         if (i == j && own == Own::left_out) continue;
-        const bool one = topic_of(i) == topic_of(j);
+        const bool one = same_topic(i, j);
         (one ? same : other) += pairs(i, j);
         (one ? of_same : of_other) += 1;
       }
@@ -92,24 +93,24 @@ void examine(const Setting& setting, Examination& it) {
     if (!one.embedding) spread = std::min(spread, of_logits);
     // Of a word with itself the inner product is its norm; attention on it counts.
     const Own own = one.embedding ? Own::left_out : Own::counts;
-    const auto measured = [each, &runs = runs](Own counted, Index words_of, Index topics_of) {
-      return std::vector{other_less_same(runs, each, counted, [=](Index w) {
-        return words_of > 0 ? w / words_of : w % topics_of;
-      })};
+    const auto measured = [each, own, &runs = runs](const SameTopic& same_topic) {
+      return std::vector{other_less_same(runs, each, own, same_topic)};
     };
-    std::vector<Mistake> mistakes{
-        measures("interleaved", [&] { return measured(Own::left_out, 0, law.topics); })};
-    if (one.training.start == ValueStart::block && one.training.value.same == 0) {
-      mistakes.push_back(
-          measures("without-own", [&] { return measured(Own::left_out, law.words, 0); }));
-    }
+    const auto same = [v = law.words](Index i, Index j) { return i / v == j / v; };
+    const auto interleaved = [t = law.topics](Index i, Index j) {
+      return i != j && i % t == j % t;
+    };
+    const auto next = [v = law.words, t = law.topics](Index i, Index j) {
+      return i / v == (j / v + 1) % t;
+    };
     it.judge(Comparison{.kind = EvidenceKind::statistical,
                         .what = one.name + ": other topics less same topic",
-                        .measured = measured(own, law.words, 0),
+                        .measured = measured(same),
                         .relation = Relation::below,
                         .predicted = {0.0},
                         .scale = {runs.front().diagonal().mean()},
-                        .mistakes = mistakes,
+                        .mistakes = {measures("interleaved", [&] { return measured(interleaved); }),
+                                     measures("next-topic", [&] { return measured(next); })},
                         .detail = fmt::format("{} runs", runs.size())});
   }
   it.require(
@@ -127,7 +128,7 @@ Statement same_topic_attention() {
           .hypotheses = {"tau >= 2", "training past stage 2"},
           .reaches = {EvidenceKind::statistical},
           .controls = {{"interleaved", "words w, w + T, w + 2 T, ... taken for a topic"},
-                       {"without-own", "the own word left out of its topic, W_V diagonal"}},
+                       {"next-topic", "words of the next topic taken for those of the same"}},
           .knobs = {topics, active, words, length, training_steps, loss_knob},
           .reads = "sgd",
           .examine = examine};
