@@ -8,6 +8,7 @@
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/statement.hpp"
+#include "popgrad/theories.hpp"
 
 using namespace popgrad;
 

@@ -4,10 +4,10 @@
 // Statement  at a small batch threshold and l1 steps come nearer to P and Q than plain SGD does,
 //            whatever its step size. Plain SGD sustains, up to O(1/T), the noise of all positions,
 //              |a^k off the support|^2 = eta T sigma_{A,k}^2/(K_P B (2 - eta <V,V>)),
-//            which feeds back on V by d = sum_k mu_k |a^k|^2. (Nearer still may come a threshold alone;
+//            which feeds back on V by d = sum_k mu_k |a^k|^2. (Nearer may come a threshold alone,
 //            and small steps in short contexts: at T = 502, B = 8, seed 64, in 85 % of the runs.)
-// Hypotheses H1 V(0) = mu 1'; H2 small batch: at the largest eta that noise exceeds K_Q; H3 the same
-//            number of samples; H4 the noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P
+// Hypotheses H1 V(0) = mu 1'; H2 small batch: at the largest eta that noise exceeds K_Q; H3 equal
+//            numbers of samples; H4 noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P
 // Check      share of runs in which the worse normalised distance (over its start) of plain SGD is
 //            the smaller, at four step sizes, after 4000 steps, lambda the geometric mean of both
 //            sides of H4; the noise of plain SGD at the largest eta after four times as many
