@@ -6,14 +6,14 @@ do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
   set output name.'.'.kind
-  set multiplot layout 2,2 margins 0.13,0.97,0.09,0.95 spacing 0.1,0.15
+  set multiplot layout 2,2 margins 0.13,0.97,0.09,0.95 spacing 0.1,0.12
   set logscale x
   set xrange [0.6:110]
   set xtics (1,4,16,64)
   set yrange [-0.03:1.03]
   do for [n=0:1] {
     do for [a=0:1] {
-      set title sprintf('%s attention, %s steps', word('exp softmax', a + 1), word('2000 20000', n + 1))
+      set title sprintf('%s, %s steps', word('exp softmax', a + 1), word('2000 20000', n + 1))
       set xlabel (n == 1 ? 'hidden units K' : '')
       set ylabel (a == 0 ? 'share of 20 data laws' : '') offset 0.4+right,0
       set key top left reverse Left
