@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "popgrad/ensemble.hpp"
@@ -20,10 +19,14 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr std::uint32_t laws = 100;  // half of them Gaussian, half uniform
-// As the authors train.
+constexpr std::uint32_t laws = 20;  // half of them Gaussian, half uniform
+// Step and number of steps of the authors' runs; ten times as many show what comes after.
 constexpr double step_size = 0.1;
 constexpr std::uint64_t steps = 2000;
+constexpr std::uint64_t longer = 10;
+// Steps that oscillate make rebounds of their own: what is clear is looked at again with finer ones.
+constexpr std::uint64_t refinement = 4;
+constexpr std::size_t rows = 400;
 constexpr double clear_rebound = 0.1;
 constexpr std::array units{1, 4, 16, 64};
 
@@ -43,8 +46,15 @@ std::vector<Setup> setups() {
   return all;
 }
 
-// Largest rise of the entropy above what it was at least before; NaN if the run diverges.
-double rebound(const Setup& setup, std::uint32_t law, std::uint64_t seed) {
+// Largest rise of the entropy above what it was at least before, within the authors' number of steps
+// and in all.
+struct Rebound {
+  bool usable = false;  // the run does not diverge
+  double early = 0;
+  double all = 0;
+};
+
+Rebound rebound(const Setup& setup, std::uint32_t law, std::uint64_t seed, std::uint64_t finer) {
   Parameters p("joma");
   p.set("law", law % 2 == 0 ? "gaussian" : "uniform");
   p.set("attention", setup.attention);
@@ -57,57 +67,78 @@ double rebound(const Setup& setup, std::uint32_t law, std::uint64_t seed) {
     row[0] = softmax_entropy(Vector<double>(flow.logits(x) / flow.instance().temperature));
   };
   WalkRequest request;
-  request.step_size = step_size;
-  request.steps = steps;
-  request.save_steps = evenly_spread_steps(steps, 401);
+  request.step_size = step_size / static_cast<double>(finer);
+  request.steps = steps * longer * finer;
+  request.save_steps = evenly_spread_steps(request.steps, rows + 1);
   request.jobs = 1;
   const Trajectory<double> run = std::move(walk(rung, rung.initial, request).front());
-  if (!run.outcome.usable()) return std::numeric_limits<double>::quiet_NaN();
+  Rebound found;
+  found.usable = run.outcome.usable();
   double least = run.rows.front()[0];
-  double largest_rise = 0;
-  for (const auto& row : run.rows) {
-    least = std::min(least, row[0]);
-    largest_rise = std::max(largest_rise, row[0] - least);
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    least = std::min(least, run.rows[i][0]);
+    found.all = std::max(found.all, run.rows[i][0] - least);
+    if (i <= rows / longer) found.early = found.all;
   }
-  return largest_rise;
+  return found;
+}
+
+// Of the usable runs of a setup, by one of the two rebounds.
+struct Share {
+  std::uint32_t runs = 0, clear = 0, clear_with_finer_steps = 0;
+  double median = 0;
+};
+
+Share share_of(const std::vector<Rebound>& found, const std::vector<Rebound>& finer,
+               double Rebound::*kind) {
+  Share share;
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].usable) continue;
+    sizes.push_back(found[i].*kind);
+    if (!(found[i].*kind > clear_rebound)) continue;
+    ++share.clear;
+    if (finer[i].usable && finer[i].*kind > clear_rebound) ++share.clear_with_finer_steps;
+  }
+  share.runs = static_cast<std::uint32_t>(sizes.size());
+  std::sort(sizes.begin(), sizes.end());
+  share.median = sizes.empty() ? std::nan("") : sizes[sizes.size() / 2];
+  return share;
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   const std::vector<Setup> all = setups();
-  Matrix<double> found(laws, std::ssize(all));
+  std::vector<std::vector<Rebound>> found(all.size(), std::vector<Rebound>(laws));
+  std::vector<std::vector<Rebound>> finer = found;
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
-  for (Index i = 0; i < found.size(); ++i) {
+  for (std::size_t i = 0; i < all.size() * laws; ++i) {
     // The widest first, so that no thread ends with one of them.
-    const Index s = found.cols() - 1 - i / found.rows();
-    const Index law = i % found.rows();
-    found(law, s) =
-        rebound(all[static_cast<std::size_t>(s)], static_cast<std::uint32_t>(law), request.seed);
-  }
-  CsvText csv{"units",  "share",   "low",    "high",      "rebounds", "laws",
-              "median", "largest", "failed", "attention", "phi"};
-  for (std::size_t s = 0; s < all.size(); ++s) {
-    const auto column = found.col(static_cast<Index>(s));
-    std::vector<double> rebounds;
-    for (const double value : column) {
-      if (!std::isnan(value)) rebounds.push_back(value);
+    const std::size_t s = all.size() - 1 - i / laws;
+    const auto law = static_cast<std::uint32_t>(i % laws);
+    found[s][law] = rebound(all[s], law, request.seed, 1);
+    if (found[s][law].usable && found[s][law].all > clear_rebound) {
+      finer[s][law] = rebound(all[s], law, request.seed, refinement);
     }
-    std::sort(rebounds.begin(), rebounds.end());
-    const auto runs = static_cast<std::uint32_t>(rebounds.size());
-    const auto clear = static_cast<std::uint32_t>(
-        rebounds.end() - std::upper_bound(rebounds.begin(), rebounds.end(), clear_rebound));
-    const Quantity share = success_probability(clear, runs, 0.05);
-    csv.number(all[s].units)
-        .number(static_cast<double>(clear) / runs)
-        .number(std::max(0.0, share.value() - share.error()))
-        .number(std::min(1.0, share.value() + share.error()))
-        .number(clear)
-        .number(runs)
-        .number(rebounds.empty() ? std::nan("") : rebounds[rebounds.size() / 2])
-        .number(rebounds.empty() ? std::nan("") : rebounds.back())
-        .number(laws - runs);
-    csv.word(all[s].attention).word(all[s].phi).end_row();
-    if ((s + 1) % units.size() == 0) csv.end_block();
+  }
+  CsvText csv{"units", "share",  "low",   "high",      "clear", "clear_with_large_steps",
+              "laws",  "median", "steps", "attention", "phi"};
+  for (const auto kind : {&Rebound::early, &Rebound::all}) {
+    for (std::size_t s = 0; s < all.size(); ++s) {
+      const Share share = share_of(found[s], finer[s], kind);
+      const Quantity chance = success_probability(share.clear_with_finer_steps, share.runs, 0.05);
+      csv.number(all[s].units)
+          .number(static_cast<double>(share.clear_with_finer_steps) / share.runs)
+          .number(std::max(0.0, chance.value() - chance.error()))
+          .number(std::min(1.0, chance.value() + chance.error()))
+          .number(share.clear_with_finer_steps)
+          .number(share.clear)
+          .number(share.runs)
+          .number(share.median)
+          .number(static_cast<double>(kind == &Rebound::early ? steps : steps * longer));
+      csv.word(all[s].attention).word(all[s].phi).end_row();
+      if ((s + 1) % units.size() == 0) csv.end_block();
+    }
   }
   return {{request.name + ".csv", csv.text()}};
 }
