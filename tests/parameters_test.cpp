@@ -1,5 +1,5 @@
-/// The table of parameters against what the rungs really read: a parameter of a rung changes it, and
-/// one that is not of the rung does not.
+/// The table of parameters against what the rungs really read: a parameter of a rung changes it,
+/// and one that is not of the rung does not.
 
 #include "popgrad/parameters.hpp"
 
@@ -252,8 +252,8 @@ Behaviour behaviour(const Model& model, const RungInfo& info, const Json& instan
   return {error.what(), true};
 }
 
-// Does it matter? A refusal counts for what is declared (a start that a closed form has not), but not
-// against what is not: it is refused anyway.
+// Does it matter? A refusal counts for what is declared (a start that a closed form has not), but
+// not against what is not: it is refused anyway.
 bool changes(const Model& model, const RungInfo& rung, const std::string& name,
              const std::vector<Example>& examples, bool refusals_count) {
   return std::any_of(examples.begin(), examples.end(), [&](const Example& example) {

@@ -90,8 +90,8 @@ struct ListParameter {
   bool flag = false;  ///< can be given on the command line too, as 1,2;3,4
 };
 
-/// The value given, or the default: that of the case `when` if it is named. Throws InputError naming
-/// the value and the rule, and std::logic_error for a case that the declaration has not.
+/// The value given, or the default: that of the case `when` if it is named. Throws InputError
+/// naming the value and the rule, and std::logic_error for a case that the declaration has not.
 template <class T>
 T read(const Parameters& p, const NumberParameter& parameter, std::string_view when = {});
 long read(const Parameters& p, const CountParameter& parameter);

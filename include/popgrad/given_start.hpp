@@ -3,8 +3,9 @@
 /// components of a reduced state under their own names.
 ///
 /// Matrices (`V`, `Y`, `W_K`, ...) belong to the instance, so whatever depends on the start is made
-/// from them: invariants, shared columns, measured noise. Components (`"state": {"h": 0.2}`) replace
-/// numbers of `initial` after the rung was made, for states that no matrix of the theory describes.
+/// from them: invariants, shared columns, measured noise. Components (`"state": {"h": 0.2}`)
+/// replace numbers of `initial` after the rung was made, for states that no matrix of the theory
+/// describes.
 
 #include <span>
 #include <string>
@@ -23,8 +24,8 @@ struct StartKey {
   std::string_view prefix, key;
 };
 
-/// The matrix `block`, rows x columns; empty if it is not given. Throws InputError naming the block,
-/// the shape given, the shape needed and what the declaration says of it.
+/// The matrix `block`, rows x columns; empty if it is not given. Throws InputError naming the
+/// block, the shape given, the shape needed and what the declaration says of it.
 template <class T>
 Matrix<T> given_block(const Parameters& p, const ListParameter& block, Index rows, Index columns);
 

@@ -14,23 +14,24 @@ namespace popgrad {
 
 /// Adds the regimes of a solve to its events. What the event finders of the rung find themselves is
 /// left to them. A second solve at a hundred times the tolerances of `request`, with the same event
-/// finders, tells how sure each time is; about half the cost of the first. `run` has to hold the rows
-/// of its steps (`observe_steps`). `looked_again` is called now and then during the second solve; it
-/// returns true to stop, and the events are then left as they were found.
+/// finders, tells how sure each time is; about half the cost of the first. `run` has to hold the
+/// rows of its steps (`observe_steps`). `looked_again` is called now and then during the second
+/// solve; it returns true to stop, and the events are then left as they were found.
 template <class T>
 void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes,
                 SolveRequest<T> request, const std::function<bool()>& looked_again);
 
-/// The same for a closed form up to the end of `run`, looked at on 129 evenly spaced times and 96 in a
-/// geometric sequence from a millionth of the end, then on closer ones around what was found.
+/// The same for a closed form up to the end of `run`, looked at on 129 evenly spaced times and 96
+/// in a geometric sequence from a millionth of the end, then on closer ones around what was found.
 template <class T>
 void watch_closed_form(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes);
 
-/// Steps at which a walk is looked at: those asked for, up to 512 evenly spread ones (and no more than
-/// a quarter of all), and a geometric sequence of ratio 1.1 for what happens early.
+/// Steps at which a walk is looked at: those asked for, up to 512 evenly spread ones (and no more
+/// than a quarter of all), and a geometric sequence of ratio 1.1 for what happens early.
 std::vector<std::uint64_t> watched_steps(const WalkRequest& request);
 
-/// Splits runs saved at `watched_steps(request)`: `rows` keeps the steps asked for, `step_rows` all.
+/// Splits runs saved at `watched_steps(request)`: `rows` keeps the steps asked for, `step_rows`
+/// all.
 void keep_asked_rows(std::vector<Trajectory<double>>& runs, const WalkRequest& request);
 
 /// Adds the regimes of walks to their events, from `step_rows` or else `rows`. Runs that ended

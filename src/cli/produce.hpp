@@ -20,7 +20,8 @@ Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRe
                            bool spread_to_blow_up, const Trajectory<T>* earlier,
                            const Report& report);
 
-/// Regimes of the model among the events of a flow or closed form, as popgrad/watch.hpp looks for them.
+/// Regimes of the model among the events of a flow or closed form, as popgrad/watch.hpp looks for
+/// them.
 template <class T>
 void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Model& model,
                           const RungInfo& info, const SolveRequest<T>& request,

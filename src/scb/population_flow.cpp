@@ -16,8 +16,8 @@
 namespace popgrad::scb {
 namespace {
 
-// Positions off the support of q^k that A(0) does not set to their commonest value join the support,
-// with probability 0: the others stay equal, and one number stands for them.
+// Positions off the support of q^k that A(0) does not set to their commonest value join the
+// support, with probability 0: the others stay equal, and one number stands for them.
 template <class T>
 Training<T> with_uneven_positions(Training<T> training) {
   if constexpr (Ordered<T>) {

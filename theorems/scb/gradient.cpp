@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "theorems/scb/enumeration.hpp"
+#include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/sampled_directions.hpp"
 #include "theorems/scb/statements.hpp"
@@ -108,7 +109,7 @@ void judge_samples(const Training<double>& training, const Setting& setting, Exa
 void examine(const Setting& setting, Examination& it) {
   Training<double> training;
   if (setting.instance != nullptr) {
-    training = scb::training<double>(*setting.instance, setting.seed);
+    training = given_training(setting);
   } else {
     training = from_scratch(setting.count(tokens), setting.count(positions),
                             setting.count(support_knob), setting.seed);

@@ -9,6 +9,7 @@
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/schedule.hpp"
 #include "theorems/scb/examples.hpp"
+#include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
 
 namespace popgrad::theorems::scb {
@@ -78,7 +79,7 @@ struct Pair {
 inline Pair drawn_pair(const Setting& setting) {
   Pair pair;
   if (setting.instance != nullptr) {
-    pair.training = popgrad::scb::training<double>(*setting.instance, setting.seed);
+    pair.training = given_training(setting);
   } else {
     pair.training.bigrams = popgrad::scb::random_bigrams(3, setting.count(length),
                                                          setting.count(support_knob), setting.seed);

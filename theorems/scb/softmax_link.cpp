@@ -19,6 +19,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/softmax_movement.hpp"
 #include "theorems/scb/statements.hpp"
@@ -81,7 +82,7 @@ double lead(const Bigrams<double>& b) {
 
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training = setting.instance != nullptr
-                                        ? scb::training<double>(*setting.instance, setting.seed)
+                                        ? given_training(setting)
                                         : from_scratch(setting.count(tokens), setting.count(length),
                                                        setting.count(support_knob), setting.seed);
   const double far = setting.value(far_from_start);

@@ -21,6 +21,7 @@
 
 #include "popgrad/scb/geometry.hpp"
 #include "theorems/scb/examples.hpp"
+#include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/one_step.hpp"
 #include "theorems/scb/statements.hpp"
@@ -48,7 +49,7 @@ constexpr Knob level_knob =
 
 Training<double> drawn_training(const Setting& setting) {
   if (setting.instance != nullptr) {
-    return popgrad::scb::training<double>(*setting.instance, setting.seed);
+    return given_training(setting);
   }
   Training<double> training = from_scratch(setting.count(vocabulary), setting.count(shortest),
                                            setting.count(support_knob), setting.seed);

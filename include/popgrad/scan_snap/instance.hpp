@@ -48,8 +48,8 @@ template <class T>
 SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, const std::vector<Index>& query,
                                        Index tokens);
 
-/// Where training begins unless Y and Z are given. Only a zero start keeps the columns of Y equal that never are a next
-/// token, so only it can share them.
+/// Where training begins unless Y and Z are given. Only a zero start keeps the columns of Y equal
+/// that never are a next token, so only it can share them.
 enum class Start {
   zero,     ///< Y = Z = 0
   uniform,  ///< Y and Z uniform in +-1/sqrt(M), as the authors' code draws them

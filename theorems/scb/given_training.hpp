@@ -1,0 +1,20 @@
+#pragma once
+/// The user's instance, for statements whose attention begins at 1/T or at states of their own.
+
+#include "popgrad/error.hpp"
+#include "popgrad/scb/instance.hpp"
+#include "popgrad/statement.hpp"
+
+namespace popgrad::theorems::scb {
+
+/// Throws InputError if the instance gives A, which the statement would not look at.
+inline popgrad::scb::Training<double> given_training(const Setting& setting) {
+  if (setting.instance->has("A")) {
+    reject("scb", "A", "of the instance file",
+           "is not looked at by this statement, which does not depend on the start of attention or "
+           "has one of its own; leave it out");
+  }
+  return popgrad::scb::training<double>(*setting.instance, setting.seed);
+}
+
+}  // namespace popgrad::theorems::scb
