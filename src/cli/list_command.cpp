@@ -52,7 +52,9 @@ void list_models(Theories theories) {
           rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
           rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
     }
-    fmt::print("\n  regimes, events of every rung that has the observable\n");
+    if (!model->regimes().empty()) {
+      fmt::print("\n  regimes, events of every rung that has the observable\n");
+    }
     for (const Regime& regime : model->regimes()) {
       fmt::print("    {:<20} of {}: {}\n", regime.name, regime.column, describe(regime.kind));
     }
