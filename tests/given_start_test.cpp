@@ -12,6 +12,7 @@
 #include "popgrad/model.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
 
 using namespace popgrad;

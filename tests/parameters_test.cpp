@@ -16,6 +16,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/model.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/theories.hpp"
 
 using namespace popgrad;
 using Json = nlohmann::json;

@@ -5,6 +5,8 @@
 #include <functional>
 #include <set>
 
+#include "popgrad/theories.hpp"
+
 namespace popgrad::laws {
 namespace {
 

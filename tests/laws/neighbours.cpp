@@ -6,6 +6,7 @@
 
 #include "laws/cases.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
 
 namespace popgrad::laws {

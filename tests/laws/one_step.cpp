@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "popgrad/theories.hpp"
+
 #include "laws/gradient.hpp"
 #include "laws/scb_law.hpp"
 #include "laws/topic_law.hpp"

@@ -4,6 +4,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "popgrad/theories.hpp"
+
 #include "laws/cases.hpp"
 
 namespace popgrad::laws {

@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "popgrad/theories.hpp"
+
 #include "laws/cases.hpp"
 #include "laws/scb_law.hpp"
 

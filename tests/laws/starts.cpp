@@ -12,6 +12,7 @@
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scb/instance.hpp"
 #include "popgrad/scb/noise.hpp"
+#include "popgrad/theories.hpp"
 
 namespace popgrad::laws {
 namespace {
