@@ -100,6 +100,7 @@ Point integrated(Point x, const Field& f, double end, int steps) {
 
 struct Bigram {
   Dense kernel, law, values, attention;  // P, q (T x N), V, A (T x N)
+  Column mu;                             // P mu = mu
 
   [[nodiscard]] Json instance() const {
     return {{"P", rows_of(kernel)},
@@ -109,10 +110,17 @@ struct Bigram {
   }
 };
 
+Column stationary(const Dense& kernel) {
+  Column mu = Column::Constant(kernel.cols(), 1.0 / static_cast<double>(kernel.cols()));
+  for (int i = 0; i < 4000; ++i) mu = kernel * mu;
+  return mu / mu.sum();
+}
+
 // Three tokens, six positions; A is uneven off the support of q, and its columns sum to 1.
 Bigram bigram() {
   Bigram b;
   b.kernel = drawn_law(3, 3, 1);
+  b.mu = stationary(b.kernel);
   b.law = Dense::Zero(6, 3);
   b.law.col(0) << 0, 0.25, 0, 0.75, 0, 0;
   b.law.col(1) << 1, 0, 0, 0, 0, 0;
@@ -122,16 +130,10 @@ Bigram bigram() {
   return b;
 }
 
-Column stationary(const Dense& kernel) {
-  Column mu = Column::Constant(kernel.cols(), 1.0 / static_cast<double>(kernel.cols()));
-  for (int i = 0; i < 4000; ++i) mu = kernel * mu;
-  return mu / mu.sum();
-}
-
 // Both directions, V above A: the expected gradients of 1/2 |e_y - V X a|^2, preconditioned by
 // D^{-1} and 1/mu_k, projected onto 1'V = 1', V mu = mu, sum a^k = 1.
 Dense bigram_field(const Bigram& b, const Dense& state) {
-  const Column mu = stationary(b.kernel);
+  const Column& mu = b.mu;
   const Index n = 3;
   const Index length = 6;
   const Dense v = state.topRows(n);
@@ -377,7 +379,7 @@ TEST_CASE("start: the numbers of the reduced rung come from V and A, or by name"
   Bigram b = bigram();
   const double share = 1.0 / 6;
   b.attention = Dense::Constant(6, 3, share) + 0.3 * (b.law - Dense::Constant(6, 3, share));
-  const Column mu = stationary(b.kernel);
+  const Column& mu = b.mu;
   const Dense ground = mu * Column::Ones(3).transpose();
   b.values = ground + 0.4 * (b.kernel - ground);
   const State from_matrices =
