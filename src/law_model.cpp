@@ -13,13 +13,11 @@ LawModel::LawModel(LawDescription description, std::vector<LawParameter> paramet
     : description_(std::move(description)), parameters_(std::move(parameters)) {}
 
 std::vector<RungInfo> LawModel::rungs() const {
-  const AnyRung<double> made = rung("flow", Parameters(name()), 1);
   RungInfo flow;
   flow.name = "flow";
   flow.kind = RungKind::flow;
   flow.summary = description_.law;
   flow.cost = description_.cost;
-  flow.columns = fmt::format("{}", fmt::join(made.columns, " "));
   flow.default_end = fmt::format("{:g}", description_.end);
   RungInfo descent = flow;
   descent.name = "gd";

@@ -25,7 +25,7 @@ ErrorPart ErrorPart::between_points(double gap) { return {"between points", gap}
 
 ErrorPart ErrorPart::enclosure(double half_width) { return {"enclosure", half_width}; }
 
-Quantity::Quantity(double value, std::vector<ErrorPart> parts) : value_(value) {
+Quantity::Quantity(double value, const std::vector<ErrorPart>& parts) : value_(value) {
   for (const ErrorPart& part : parts) add(part);
 }
 

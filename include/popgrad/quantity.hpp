@@ -43,7 +43,7 @@ class Quantity {
   Quantity() = default;
   /// Known exactly, as far as a double says.
   Quantity(double value) : value_(value) {}
-  Quantity(double value, std::vector<ErrorPart> parts);
+  Quantity(double value, const std::vector<ErrorPart>& parts);
   [[nodiscard]] double value() const { return value_; }
   [[nodiscard]] const std::vector<ErrorPart>& parts() const { return parts_; }
   /// The sum of all parts.

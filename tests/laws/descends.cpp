@@ -166,7 +166,8 @@ Vector<double> topic_two_stage(const Case& made, const AnyRung<double>& rung, co
   }
   for (Index i = 0; i < at.x.size(); ++i) {
     const bool value = rung.state_names[static_cast<std::size_t>(i)][2] == 'V';
-    used[i] = value == first ? -used[i] : 0.0;
+    const bool moves = value == first && trains(made, value ? 'V' : 'K');
+    used[i] = moves ? -used[i] : 0.0;
   }
   return used;
 }
@@ -271,6 +272,7 @@ const std::map<std::string, std::string>& no_descent() {
   static const std::map<std::string, std::string> all{
       {"joma stationary", "expected gradients are frozen: not the gradient of a function of v, z"},
       {"joma reduced", "the same, with z eliminated; has no loss"},
+      {"joma attended", "the same, with the field at a o v; has no loss"},
       {"scan-snap quasi-static", "the decoder ignores that features move (Assumption 1c)"},
       {"scan-snap reduced", "the decoder is one number h(t); has no gradient of its own"},
   };

@@ -111,6 +111,7 @@ void add_invariant(const std::string& attention, const State& now, const State& 
 
 double activated(const std::string& phi, double h) {
   if (phi == "relu") return std::max(h, 0.0);
+  if (phi == "tanh") return std::tanh(h);
   if (phi == "gelu") return h * 0.5 * std::erfc(-h / std::sqrt(2.0));
   return h;
 }
@@ -175,12 +176,13 @@ Columns joma_columns(const Case& made, const AnyRung<double>& rung, const Point&
   const std::string& name = made.rung.name;
   Columns columns;
   columns["stable_rank"] = stable_rank_of(now.v);
-  if (name == "reduced" || name == "closed-form") {
+  if (name == "reduced" || name == "attended" || name == "closed-form") {
     const joma::ReducedInstance<double> drawn = joma::reduced_instance<double>(p, made.seed);
-    const bool standard = !p.has("mu") && !p.has("delta");
-    const double given = p.has("temperature") ? 2 * p.number<double>("temperature", "1") *
-                                                    p.number<double>("temperature", "1")
-                                              : p.number<double>("tau", standard ? "3" : "2");
+    const bool standard = !p.has("mu") && !p.has("delta") && !p.has("X");
+    const double given =
+        p.has("temperature") || p.has("X")
+            ? 2 * p.number<double>("temperature", "1") * p.number<double>("temperature", "1")
+            : p.number<double>("tau", standard ? "3" : "2");
     std::vector<double> weights;
     for (size_t l = 0; l < now.v.size(); ++l) {
       double squares = 0;
@@ -195,14 +197,15 @@ Columns joma_columns(const Case& made, const AnyRung<double>& rung, const Point&
       weights.push_back(std::exp(logit));
     }
     columns["attention_entropy"] = entropy_of(weights);
-    if (!p.has("delta")) {
+    if (!p.has("delta") && !p.has("X")) {
       double largest = 0;
       for (size_t l = 0; l < now.v.size(); ++l) {
         for (size_t k = 0; k < now.v[l].size(); ++k) {
           const double mu =
               p.has("mu") ? p.matrix<double>("mu")(static_cast<Index>(k), static_cast<Index>(l))
                           : drawn.target(static_cast<Index>(l), 0);
-          largest = std::max(largest, std::fabs(1 - now.v[l][k] / mu));
+          const double reached = (name == "attended" ? weights[l] : 1.0) * now.v[l][k];
+          largest = std::max(largest, std::fabs(1 - reached / mu));
         }
       }
       columns["largest_delta"] = largest;

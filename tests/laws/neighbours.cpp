@@ -103,7 +103,7 @@ TEST_CASE("laws: joma stationary and reduced agree for exp attention from z = su
     const Index d = stationary.dimension - reduced.dimension;
     // The rung reduced reports z/T = sum v^2/tau with tau = 2 T^2.
     const double tau =
-        made.parameters.has("temperature")
+        made.parameters.has("temperature") || made.parameters.has("X")
             ? 2 * std::pow(made.parameters.number<double>("temperature", "1"), 2)
             : made.parameters.number<double>(
                   "tau", made.parameters.has("mu") || made.parameters.has("delta") ? "2" : "3");

@@ -50,11 +50,15 @@ std::vector<Option> joma() {
         {{"delta", rows({{"0.4", "0.9", "-0.7"}, {"0.3", "-0.6", "0.8"}})}}}},
       {"attention", {{}, {{"attention", "softmax"}}, {{"attention", "linear"}}}},
       {"scale of logits", {{}, {{"temperature", "0.7"}}, {{"tau", "1.3"}}}},
-      {"phi", {{}, {{"phi", "relu"}}, {{"phi", "gelu"}}}},
+      {"phi", {{}, {{"phi", "relu"}}, {{"phi", "gelu"}}, {{"phi", "tanh"}}}},
       {"residual", {{}, {{"residual", "false"}}}},
       {"normalise", {{}, {{"normalise", "true"}}}},
       {"class law", {{}, {{"class_law", numbers({"0.5", "0.2", "0.3"})}}}},
       {"weights", {{}, {{"units", "2"}}, {{"scale", "0.6"}}, {{"W0", weights}}}},
+      {"output layer",
+       {{},
+        {{"decoder",
+          rows({{"0.4", "-0.3", "0.6"}, {"0.2", "0.5", "-0.7"}, {"-0.5", "0.1", "0.8"}})}}}},
       {"length", {{}, {{"length", "3"}}}},
       {"embeddings", {{}, {{"embedding-dimension", "6"}}}},
       {"logits", {{}, {{"z0", numbers({"0.4", "-0.5", "0.6", "0.35"})}}, {{"z0", "0.4"}}}},
@@ -169,6 +173,20 @@ std::vector<Option> topic_without_keys(std::vector<Option> options) {
   return options;
 }
 
+// The closed form has one hidden unit.
+void of_one_unit(std::vector<Option>& options) {
+  for (Option& option : options) {
+    if (option.name == "law or target") option.levels[1]["units"] = "1";
+    if (option.name == "weights") {
+      option.levels = {
+          {}, {{"scale", "0.6"}}, {{"W0", rows({{"0.3"}, {"-0.4"}, {"0.1"}, {"0.7"}, {"0.2"}})}}};
+    }
+    if (option.name == "output layer") {
+      option.levels = {{}, {{"decoder", rows({{"0.4"}, {"0.2"}, {"-0.5"}})}}};
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Option> options_of(const std::string& model, const std::string& rung) {
@@ -177,6 +195,7 @@ std::vector<Option> options_of(const std::string& model, const std::string& rung
     // Four tokens are enough where the law can be given.
     const bool training = rung == "sgd" || rung == "gd" || rung == "flow";
     if (training) std::swap(options.front().levels[0], options.front().levels[1]);
+    if (rung == "closed-form") of_one_unit(options);
     return options;
   }
   if (model == "scan-snap") {
@@ -194,13 +213,17 @@ std::vector<Option> options_of(const std::string& model, const std::string& rung
 }
 
 std::map<std::string, std::string> parameters_left_out(const std::string& model) {
+  const char* const given = "a start; laws take states of their own";
   if (model == "scan-snap") {
     const char* const why = "read from a text; tests/scan_snap/corpus_test.cpp covers it";
-    return {{"corpus", why}, {"window", why}, {"min-count", why}, {"classes", why}};
+    return {{"corpus", why}, {"window", why}, {"min-count", why}, {"classes", why},
+            {"Y", given},    {"Z", given},    {"state", given}};
   }
+  if (model == "scb") return {{"V", given}, {"A", given}, {"state", given}};
   if (model == "topic") {
-    const char* const given = "laws take states of their own; starts.cpp reads them back";
-    return {{"corpus", "read from a file of documents; tests/topic/rungs_test.cpp covers it"},
+    return {{"W_E", given},
+            {"state", given},
+            {"corpus", "read from a file of documents; tests/topic/rungs_test.cpp covers it"},
             {"W_K", given},
             {"W_Q", given},
             {"W_V", given}};
@@ -213,6 +236,8 @@ namespace {
 /// Parameters that a rung reads only to refuse every value but one.
 const std::map<std::string, std::string>& refused() {
   static const std::map<std::string, std::string> all{
+      {"joma attended attention", "is exact for exp attention alone"},
+      {"joma attended z0", "z follows from v for exp attention"},
       {"scan-snap closed-form preset", "growth alone has one common token, and is its default"},
       {"scan-snap closed-form n_last", "belongs to syn-medium"},
       {"scan-snap reduced class_law", "classes are one number h(t/K)"},

@@ -21,7 +21,8 @@ using theorems::joma::AttendedUnit;
 constexpr double output_weight = 0.5;
 constexpr double start = 0.05;
 
-void add_entropy(CsvText& csv, AnyRung<double> rung, double unit_of_time, std::string_view figure) {
+void add_entropy(CsvText& csv, const AnyRung<double>& rung, double unit_of_time,
+                 std::string_view figure) {
   SolveRequest<double> request;
   constexpr double first = 1e-4;
   constexpr double last = 20;
