@@ -91,6 +91,8 @@ Examples scan_snap_examples(const std::string& folder) {
     return path;
   };
   // Pairs (last, next) x y and x z, whose contexts share the token c.
+  // Equally likely pairs, each with a next token of its own, for the rung reduced.
+  const Json once{{"corpus", text("once.txt", "a b c d e f g h\n")}};
   const Json corpus{{"corpus", text("text.txt", "c a x y c b x z c a x y c b x z\n")}};
   const std::string other = text("other.txt", "d a x y d b x z d a a x y d b x z\n");
   const Json small = one_common;
@@ -105,7 +107,7 @@ Examples scan_snap_examples(const std::string& folder) {
       {"watch", {{small, "0:0"}}},
       {"track-growth", {{small, false}, {small, true}}},
       {"corpus", {{Json::object(), other}}},
-      {"window", {{corpus, 2}, {with(corpus, {{"window", 2}}), 3}}},
+      {"window", {{corpus, 2}, {with(corpus, {{"window", 2}}), 3}, {once, 2}}},
       {"min-count", {{corpus, 2}, {corpus, 3}}},
       {"classes", {{corpus, 2}, {corpus, 1}}},
       {"P", {{small, {{0.4, 0.6, 0, 0}, {0.4, 0, 0.6, 0}}}}},

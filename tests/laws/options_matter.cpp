@@ -7,6 +7,7 @@
 
 #include "laws/cases.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/joma/instance.hpp"
 
 namespace popgrad::laws {
 namespace {
@@ -88,6 +89,11 @@ std::string idle(const Case& made, const std::string& name) {
   }
   if (made.is("joma", "closed-form") && p.text("attention", "") == "linear" && !p.has("z0")) {
     return "v = z = 0 is an equilibrium of linear attention";
+  }
+  if (made.is("joma", "closed-form") && p.has("X")) {
+    if (name == "units" && p.has("W0")) return "W0 has as many columns";
+    const joma::ReducedInstance<double> made_of = joma::reduced_instance<double>(p, made.seed);
+    if (made_of.target.isZero(0)) return "the one unit is off in every class, and stays";
   }
   if (at == "topic optimum value" && p.text("value", "") == "block") return "is its default";
   if (at == "joma stationary W0" && !p.has("X")) return "v0 is the start beside mu and delta";

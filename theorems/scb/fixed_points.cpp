@@ -11,8 +11,8 @@
 // Hypotheses H1 from scratch; H2 T large
 // Check      the field at both points, determinant and trace there, on symbols; alpha_V and its
 //            creep on the flow once it has settled, extrapolated from T, 10 T
-// Controls   a balanced point with the power 0.275; a slow rate K_P/(T K_Q); a saddle at -1/(T K_Q);
-//            a determinant -K_P K_Q there; the creep of (1, 1) at the balanced point
+// Controls   a balanced point with the power 0.275; a slow rate K_P/(T K_Q); a saddle at
+//            -1/(T K_Q); a determinant -K_P K_Q there; the creep of (1, 1) at the balanced point
 // Uses       rung reduced
 
 #include <cmath>

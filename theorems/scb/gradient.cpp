@@ -3,7 +3,7 @@
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3.1
 // Statement  the expected gradients of V and a^k, preconditioned by D^{-1} and 1/mu_k, with and
 //            without projection, and the expected loss, are what the population rungs integrate:
-//              -dL/dV     = sum_k mu_k [(q^k.a^k) P C + S_k P mu mu' - |a^k|^2 V C - S_k^2 V mu mu']
+//              -dL/dV = sum_k mu_k [(q^k.a^k) P C + S_k P mu mu' - |a^k|^2 V C - S_k^2 V mu mu']
 //              -dL/da^k_t = mu_k [q^k_t <V,P> - a^k_t <V,V> + mu'V'P mu - S_k mu'V'V mu]
 // Hypotheses H1 mu > 0 sums to 1; H2 the columns of P and q sum to 1
 // Check      all sequences of N = T = 2 enumerated, mu, P, q, A, V generic; the field of the rung

@@ -1,11 +1,11 @@
 // Theorem    scb.lumping
 // Status     derived here
 // Source     noise model of Ren, Wang, Lee, arXiv 2410.23438, Section 5
-// Statement  support values, mean m and centred norm r of the rest follow the law of the dense noisy
+// Statement  support values, mean m and centred norm r of the rest follow the law of dense noisy
 //            descent without its T coordinates: whatever the rest is like, one dense step of size
 //            eta depends on it by m and r alone,
 //              support  a_t <- a_t + eta (field) + s (z_t - zbar)
-//              rest     m   <- (1 - sum of the support)/n,  r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2);
+//              rest     m <- (1 - sum of the support)/n, r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2);
 //            so do the numbers, sums and squares of what is above and below zero in the l1 stage
 // Hypotheses H1 q^k vanishes off its support; H2 Gaussian noise, projected: its mean over positions
 //            is taken off before the l1 stage

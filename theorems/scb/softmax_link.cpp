@@ -8,8 +8,8 @@
 //              alpha_A (softmax)/alpha_A (linear) = 1 + kappa T alpha_A + ...
 //              kappa = sum_k mu_k sum_t (q^k_t - 1/T)^3 / (K_Q - 1/T)
 // Hypotheses H1 near the start; H2 projected
-// Check      both facts on the fields of the rungs, N = 2, T = 3, generic; ratio of alpha_A of the two
-//            flows as T alpha_A goes to 0, and its slope
+// Check      both facts on the fields of the rungs, N = 2, T = 3, generic; ratio of alpha_A of
+//            the two flows as T alpha_A goes to 0, and its slope
 // Controls   J in place of J^2; eta T (T - 1) in place of eta T^2; eta T^1.9 in place of it; 4/3
 //            kappa, as for alpha_A that grows like an exponential
 // Uses       rungs sgd, flow

@@ -107,11 +107,13 @@ RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<doubl
       while (left(run, save) > share) ++save;
       return save;
     };
-    const std::size_t near = first_within(1e-3);
+    constexpr double close = 1e-3;
+    constexpr double less_close = 1e-2;
+    const std::size_t near = first_within(close);
     RestrictedEnd found;
     found.rate = run.at(near, rate);
     found.rate.add(
-        ErrorPart::next_order(rate(run.state(first_within(1e-2))) - rate(run.state(near))));
+        ErrorPart::next_order(rate(run.state(first_within(less_close))) - rate(run.state(near))));
     const Solved ends(rung, {end / 2, 3 * end / 4, end}, tolerance);
     found.sum = settling(ends, sum);
     found.loss = settling(ends, [&](const Vector<double>& x) {
