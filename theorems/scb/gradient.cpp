@@ -80,7 +80,7 @@ void derive(Examination& it) {
         .mistakes = {{"no-query-weight", with(Slip::no_query_weight)}},
         .detail = "32 weighted samples, generic mu, P, q, A, V"};
     // Its term is the same for all positions, so that the projection removes it.
-    if (!project) enumeration.mistakes.push_back({"no-mean-value", with(Slip::no_mean_value)});
+    if (!project) enumeration.mistakes.emplace_back("no-mean-value", with(Slip::no_mean_value));
     it.judge(enumeration);
     it.judge(Identity{.what = fmt::format("field of the rung flow minus that of sgd{}", kind),
                       .holds = [=] { return vanishes(lumped_field_minus_dense(project)); }});

@@ -33,7 +33,7 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr int all_steps = 4000;
+constexpr std::uint64_t all_steps = 4000;
 constexpr double l1_step = 0.002;
 constexpr std::uint32_t rounds = 8;  // of runs, until the share is known to differ from 1/2
 constexpr std::array step_sizes{0.04, 0.02, 0.01, 0.005};

@@ -88,7 +88,7 @@ double judge_bias(const Setting& setting, Examination& it) {
   const auto instead = [&](std::string control, bool of_variance, double eta) {
     return Mistake{.control = std::move(control), .predicts = [=](const auto&) {
                      const Vector<double> other = shift_of(documents, of_variance, eta);
-                     return std::vector<Quantity>{other.dot(shift) / shift.squaredNorm()};
+                     return std::vector{Quantity(other.dot(shift) / shift.squaredNorm())};
                    }};
   };
   it.judge(Comparison{
