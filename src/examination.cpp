@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -38,14 +39,18 @@ const T& at_place(const std::vector<T>& values, std::size_t place) {
   return values.size() == 1 ? values.front() : values.at(place);
 }
 
-// "solver 1e-12 + next order 3e-4".
-std::string text_of_parts(const Quantity& deviation) {
-  std::string text;
-  for (const ErrorPart& part : deviation.parts()) {
+// "next order 3e-4 + solver 1e-12", the largest first.
+void tell_parts(const Quantity& deviation, Evidence& item) {
+  std::vector<ErrorPart> parts = deviation.parts();
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const ErrorPart& a, const ErrorPart& b) { return a.size() > b.size(); });
+  for (const ErrorPart& part : parts) {
     if (part.size() == 0) continue;
-    text += fmt::format("{}{} {:.2g}", text.empty() ? "" : " + ", part.name(), part.size());
+    if (item.largest_part.empty()) item.largest_part = part.name();
+    item.reason +=
+        fmt::format("{}{} {:.2g}", item.reason.empty() ? "" : " + ", part.name(), part.size());
   }
-  return text.empty() ? "known exactly" : text;
+  if (item.reason.empty()) item.reason = "known exactly";
 }
 
 // A verdict on one place: its distance to the prediction and the bound of that.
@@ -112,7 +117,7 @@ Evidence worst_place(const Comparison& c, const std::vector<Quantity>& measured,
   item.allowed = worst.allowed;
   item.scale = worst.scale;
   item.inequality = c.relation != Relation::equal;
-  item.reason = text_of_parts(deviation);
+  tell_parts(deviation, item);
   item.detail = fmt::format("{:.8g} {} {:.8g}", measured[at].value(),
                             c.relation == Relation::equal     ? "against"
                             : c.relation == Relation::at_most ? "at most"
@@ -208,6 +213,16 @@ Evidence bounded(EvidenceKind kind, std::string what, double measured, double al
   if (!std::isnan(measured)) {
     item.verdict = measured <= allowed ? Verdict::holds : Verdict::violated;
   }
+  return item;
+}
+
+Evidence at_least(EvidenceKind kind, std::string what, double found, double needed,
+                  std::string reason, std::string detail) {
+  std::string both = fmt::format("{:.8g} at least {:.8g}", found, needed);
+  if (!detail.empty()) both += "; " + detail;
+  Evidence item = bounded(kind, std::move(what), needed - found, 0, std::move(reason), both);
+  item.inequality = true;
+  item.scale = std::fmax(std::fabs(found), std::fabs(needed));
   return item;
 }
 

@@ -1,6 +1,5 @@
 #include "popgrad/scalar/expression.hpp"
 
-#include <sstream>
 #include <stdexcept>
 
 #include "number_text.hpp"
@@ -69,12 +68,6 @@ double to_double(const Expression& x) {
     throw std::invalid_argument("expression '" + to_text(x) + "' still has symbols in it");
   }
   return GiNaC::ex_to<GiNaC::numeric>(value).to_double();
-}
-
-std::string to_text(const Expression& x) {
-  std::ostringstream out;
-  out << x;
-  return out.str();
 }
 
 template <>

@@ -31,6 +31,13 @@ void tell_knobs(const Statement& statement, const Setting& setting, Examination&
   found.parameters["knobs"] = knobs;
 }
 
+// The check itself, with all that a reader needs to judge and to repeat it.
+void examine_into(const Statement& statement, const Setting& setting, Examination& found) {
+  statement.examine(setting, found);
+  tell_knobs(statement, setting, found);
+  complete_hypotheses(statement, found);
+}
+
 }  // namespace
 
 DeclaredHypothesis::DeclaredHypothesis(const char* own_text, Basis own_basis, std::string own_why)
@@ -68,9 +75,7 @@ std::uint32_t Setting::draws(std::uint32_t usual) const {
 Examination examine(const Statement& statement, const Setting& setting, std::string_view control) {
   Examination found;
   found.with_controls = setting.with_controls || !control.empty();
-  statement.examine(setting, found);
-  tell_knobs(statement, setting, found);
-  complete_hypotheses(statement, found);
+  examine_into(statement, setting, found);
   if (control.empty()) return found;
   const auto against = [&](const Examination& in) {
     return std::find_if(in.controls.begin(), in.controls.end(),
@@ -115,9 +120,7 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
   try {
     finding.examination = derived != nullptr ? *derived : derive(statement);
     finding.examination.with_controls = setting.with_controls;
-    statement.examine(setting, finding.examination);
-    tell_knobs(statement, setting, finding.examination);
-    complete_hypotheses(statement, finding.examination);
+    examine_into(statement, setting, finding.examination);
     for (const Control& control : statement.controls) {
       Examination against;
       against.parameters = finding.examination.parameters;

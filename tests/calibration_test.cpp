@@ -15,7 +15,8 @@ using namespace popgrad;
 namespace {
 
 const Statement& statement_of(std::string_view id) {
-  for (const Statement& s : statements()) {
+  for (const Statement* each : statements(theories())) {
+    const Statement& s = *each;
     if (s.id == id) return s;
   }
   throw std::invalid_argument("no such statement");

@@ -3,7 +3,10 @@
 
 Exact fractions, standard library only. The loss is made anew from the parameters and W_V; on every leaf
 (L - level) N_0^2 N_1^2 must have Bernstein coefficients > 0 for level = upper ("above"), or >= 0 for
-level = lower ("near"). Exit status 0: accepted; 1: rejected; 2: not a certificate.
+level = lower ("near"). Every other field is checked as well, or refused: the box of minimisers is that of
+the near leaves, W_V is what `value` names, top-level numbers are those of the certificate, points lie
+on the surface. Only `command`, a remark, is taken as it is. Exit status 0: accepted, and what was
+accepted is printed; 1: rejected; 2: not a certificate.
 """
 import json
 import sys
@@ -88,6 +91,67 @@ def landscape(par, given):
     return constant, parts
 
 
+def named_value(par, name):
+    """W_V of a name, from its closed form; None for the name of a file."""
+    T, v = par["T"], par["v"]
+    pm, pc, pr = F(par["p_m"]), F(par["p_c"]), F(par["p_r"])
+    a, b, p0 = 1 - (1 - pc) * pm, pm * pr / (T * v), pm * (1 - pc - pr)
+    s = a / v + T * b
+
+    def member(u, spread):
+        same = (1 / a + u - spread) / v
+        return {"w0": -(b / a + u * s) / p0, "diagonal": same + spread, "same": same, "other": u / v}
+    block = member(-(s * b / p0 ** 2 + F(1, v)) / (s ** 2 / p0 ** 2 + F(T, v)) / a, F(0))
+    diagonal = member(F(0), 1 / a)
+    if name == "block" or name == "diagonal":
+        return block if name == "block" else diagonal
+    if name.startswith("mixture:"):
+        theta = F(name[len("mixture:"):])
+        return {k: (1 - theta) * block[k] + theta * diagonal[k] for k in block}
+    return None
+
+
+FIELDS = {"": {"parameters", "value", "command", "minimum", "certificate", "points"},
+          "parameters": {"T", "tau", "v", "p_m", "p_c", "p_r"}, "minimum": {"alpha", "beta", "value"},
+          "certificate": {"lower", "upper", "alpha", "beta", "box", "on_line", "minimisers", "boxes", "evidence",
+                          "leaves", "W_V"}}
+
+
+def outside(data):
+    """What is wrong beside the certificate's own inequalities, or None."""
+    for place, known in FIELDS.items():
+        part = data[place] if place else data
+        strange = sorted(set(part) - known)
+        if strange or set(part) < known:
+            return f"unknown field {strange[0]!r}" if strange else f"no field {min(known - set(part))!r}"
+    c, given = data["certificate"], data["certificate"]["W_V"]
+    named = named_value(data["parameters"], data["value"])
+    if isinstance(given, dict) != (named is not None) or named and named != {k: F(x) for k, x in given.items()}:
+        return "W_V is not the one that `value` names"
+    if c["evidence"] != "exact" or c["boxes"] != 2 * len(c["leaves"]) - 1:
+        return "evidence or number of boxes is not that of these leaves"
+    for name, exact in (("alpha", "alpha"), ("beta", "beta"), ("value", "upper")):
+        if abs(F(data["minimum"][name]) - F(c[exact])) > abs(F(c[exact])) / 10 ** 15:
+            return f"minimum: {name} is not {exact} of the certificate"
+    return None
+
+
+def off_the_surface(points, constant, parts):
+    """A point whose value is not the loss there, or None. Fractions exactly, decimals to 1e-9."""
+    floats = [[{key: float(a) for key, a in f.items()} for f in part] for part in parts]
+    for point in points:
+        if set(point) != {"alpha", "beta", "value"}:
+            return point
+        exact = isinstance(point["value"], str)
+        alpha, beta, value = ((F if exact else float)(point[k]) for k in ("alpha", "beta", "value"))
+        at = lambda f: sum(a * alpha ** i * beta ** j for (i, j), a in f.items())
+        loss = (constant if exact else float(constant)) + sum(
+            at(Q) / at(N) ** 2 - at(P) / at(N) for Q, P, N in (parts if exact else floats))
+        if loss != value if exact else not abs(loss - value) <= 1e-9 * abs(value):
+            return point
+    return None
+
+
 def bernstein(f, box, degree=4):
     def one(c, low, high):  # by substitution
         shifted = [sum(c[i] * comb(i, k) * low ** (i - k) for i in range(k, degree + 1)) * (high - low) ** k
@@ -98,6 +162,9 @@ def bernstein(f, box, degree=4):
 
 
 def check(data):
+    wrong = outside(data)
+    if wrong:
+        return wrong
     c = data["certificate"]
     lower, upper, alpha, beta = (F(c[k]) for k in ("lower", "upper", "alpha", "beta"))
     box = [[F(x) for x in c["box"][k]] for k in ("alpha", "beta")]
@@ -109,6 +176,9 @@ def check(data):
         return "lower, upper or the point are out of order"
     if min(box[0][0], box[1][0]) < 0 or any(a < 0 for _, _, N in parts for a in N.values()):
         return "the box reaches weights below 0"
+    wrong = off_the_surface(data["points"], constant, parts)
+    if wrong:
+        return f"the loss is another at the point {wrong}"
     if c["on_line"]:
         w, line = data["parameters"]["v"] - 1, lambda f: {(i, 0): f.get((i, 0), F(0)) for i in range(3)}
         if any(a != line(f)[i + j, 0] * comb(i + j, j) * w ** j
@@ -126,7 +196,7 @@ def check(data):
     # Halvings: leaves tile the box if none is part of another and their shares add up to 1.
     if any(b.startswith(a) for a, b in zip(paths, paths[1:])) or sum(F(1, 2 ** len(p)) for p in paths) != 1:
         return "the leaves do not tile the box"
-    halvings = {}
+    halvings, near = {}, []
     for path, kind in c["leaves"]:
         part = [list(side) for side in box]
         for depth, letter in enumerate(path):
@@ -137,14 +207,35 @@ def check(data):
         c4 = bernstein(levels[kind], part)
         if min(c4) < 0 or (kind == "above" and min(c4) == 0):
             return f"leaf {path or '(whole)'} is not {kind}"
+        if kind == "near":
+            near.append(part)
+    hull = [[min(p[k][0] for p in near), max(p[k][1] for p in near)] for k in (0, 1)]
+    if hull != [[F(x) for x in c["minimisers"][k]] for k in ("alpha", "beta")]:
+        return "the box of minimisers is not that of the near leaves"
     return None
+
+
+def accepted(data):
+    par, c = data["parameters"], data["certificate"]
+    text = lambda side: f"[{float(F(side[0])):.6g}, {float(F(side[1])):.6g}]"
+    lines = ["accepted", "law          " + ", ".join(f"{k} = {par[k]}" for k in ("T", "tau", "v", "p_m", "p_c", "p_r")),
+             f"W_V          {data['value']}",
+             f"box          alpha in {text(c['box']['alpha'])}, beta in {text(c['box']['beta'])}",
+             f"minimum      of the box in [{float(F(c['lower'])):.12g}, {float(F(c['upper'])):.12g}], "
+             f"the upper end taken at ({float(F(c['alpha'])):.9g}, {float(F(c['beta'])):.9g})"]
+    where = f"alpha in {text(c['minimisers']['alpha'])}, beta in {text(c['minimisers']['beta'])}"
+    if c["on_line"]:
+        where = f"on alpha + {par['v'] - 1} beta in {text(c['minimisers']['alpha'])}"
+    return "\n".join([*lines, "minimisers   " + where])
 
 
 if __name__ == "__main__":
     try:
-        reason = check(json.load(open(sys.argv[1])))
+        data = json.load(open(sys.argv[1]))
+        reason = check(data)
+        verdict = f"rejected: {reason}" if reason else accepted(data)
     except (OSError, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError) as error:
         print(f"not a certificate: {error!r}")
         sys.exit(2)
-    print(f"rejected: {reason}" if reason else "accepted")
+    print(verdict)
     sys.exit(1 if reason else 0)

@@ -59,7 +59,7 @@ TEST_CASE("a law gives a flow and descent, and SGD where its field can be drawn"
   CHECK(plain->ladder().size() == 1);
   CHECK(random->ladder().size() == 2);
   const RungInfo flow = find_rung(*plain, "flow");
-  CHECK(flow.columns.empty());  // nothing to say besides what the law names
+  CHECK(flow.column_note.empty());  // nothing to say besides what the law names
   CHECK(flow.default_end == "2");
   CHECK(find_rung(*plain, "gd").default_end == "4");  // steps of 0.5 to t = 2
   CHECK_FALSE(random->rung("gd", parameters({}), 1).sample_rhs);

@@ -297,7 +297,8 @@ std::string temporary_folder() {
 
 TEST_CASE("parameters: each changes the rungs that the table says, and no other", "[parameters]") {
   const std::string folder = temporary_folder();
-  for (const auto& model : models()) {
+  for (const Theory& theory : theories()) {
+    const auto& model = theory.model;
     const Examples examples = examples_of(model->name(), folder);
     const std::vector<ParameterInfo> table = model->parameters();
     for (const std::string& drift : drifts(*model, table, examples)) {
@@ -331,7 +332,8 @@ TEST_CASE("parameters: a table that drifts is noticed, in both directions", "[pa
 
 TEST_CASE("parameters: the default that the table tells is the one taken", "[parameters]") {
   const std::string folder = temporary_folder();
-  for (const auto& model : models()) {
+  for (const Theory& theory : theories()) {
+    const auto& model = theory.model;
     const Examples examples = examples_of(model->name(), folder);
     for (const ParameterInfo& parameter : model->parameters()) {
       const bool plain = parameter.kind == "number" || parameter.kind == "count" ||

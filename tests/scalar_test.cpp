@@ -58,6 +58,41 @@ TEST_CASE("symbols leave conditions undecided", "[scalar]") {
   CHECK(vanishes(slope - 2 * GiNaC::exp(-x * x) / GiNaC::sqrt(GiNaC::Pi)) == Truth::yes);
 }
 
+TEST_CASE("expressions are printed in one order in four notations", "[scalar]") {
+  const GiNaC::symbol v("v_0", "v_{0}"), mu("mu", "\\mu"), tau("tau", "\\tau"), x("x");
+  const Expression rate = -(v - mu) * GiNaC::exp(GiNaC::pow(v, 2) / tau);
+  CHECK(to_text(rate) == "exp(v_0^2/tau)*(mu - v_0)");
+  CHECK(to_text(rate, Notation::python) == "exp(v_0**2/tau)*(mu - v_0)");
+  CHECK(to_text(rate, Notation::cpp) == "exp(pow(v_0, 2.0)/tau)*(mu - v_0)");
+  CHECK(to_text(rate, Notation::latex) ==
+        "\\exp\\left(\\frac{{v_{0}}^{2}}{\\tau}\\right) \\left(\\mu - v_{0}\\right)");
+  CHECK(to_text(Expression(1) / 2, Notation::cpp) == "1.0/2.0");
+  CHECK(to_text(-x / GiNaC::sqrt(x + mu)) == "-x/sqrt(mu + x)");
+  CHECK(to_text(GiNaC::pow(x, -tau) - 3) == "x^(-tau) - 3");
+  CHECK(to_text(GiNaC::pow(x - mu, Expression(2) / 3)) == "(x - mu)^(2/3)");
+  CHECK(to_text(GiNaC::step(x) * GiNaC::Pi, Notation::cpp) == "(x > 0 ? 1.0 : 0.0)*pi");
+
+  CHECK(to_text(v / GiNaC::pow(x - mu, 3)) == "-v_0/(mu - x)^3");
+  CHECK(to_text(v * GiNaC::pow(x - mu, 2)) == "(mu - x)^2*v_0");
+
+  // GiNaC reads it back as the same expression, however deep.
+  const std::vector<Expression> cases{
+      rate,
+      2 * v / 3 - mu * GiNaC::pow(x, -2) / 5,
+      (v - 1) / (2 * tau * (x - mu)),
+      -(x + v) * (x - v) / (1 - GiNaC::exp(-x)) - Expression(7) / 4,
+      GiNaC::pow(1 + GiNaC::pow(2 + x, -3), Expression(-3) / 2) * (v - GiNaC::tanh(mu - x)),
+      GiNaC::sqrt(2 * GiNaC::Pi) / (3 * GiNaC::sqrt(x)) - 2 * GiNaC::pow(-x, Expression(1) / 3),
+  };
+  GiNaC::symtab names;
+  for (const GiNaC::symbol& symbol : {v, mu, tau, x}) names[symbol.get_name()] = symbol;
+  GiNaC::parser read(names);
+  for (const Expression& each : cases) {
+    CAPTURE(to_text(each));
+    CHECK((read(to_text(each)) - each).expand().is_zero());
+  }
+}
+
 TEMPLATE_TEST_CASE("dual numbers carry the derivative", "[scalar]", double, Real) {
   const DigitsScope scope(40);
   const Dual<TestType> x(TestType(3) / TestType(4), TestType(1));

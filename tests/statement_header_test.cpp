@@ -218,8 +218,9 @@ TEST_CASE("every statement has one file, whose header says what is registered", 
     CHECK(header.faults.empty());
     by_id[header.text("Theorem")].push_back(&header);
   }
-  CHECK(headers.size() == statements().size());
-  for (const Statement& s : statements()) {
+  CHECK(headers.size() == statements(theories()).size());
+  for (const Statement* each : statements(theories())) {
+    const Statement& s = *each;
     CAPTURE(s.id);
     REQUIRE(by_id[s.id].size() == 1);
     const Header& header = *by_id[s.id].front();

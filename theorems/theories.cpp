@@ -1,5 +1,7 @@
 #include "popgrad/theories.hpp"
 
+#include <vector>
+
 namespace popgrad {
 
 Theories theories() {
@@ -9,29 +11,6 @@ Theories theories() {
       scb::theory(),
       topic::theory(),
   };
-  return all;
-}
-
-const std::vector<std::shared_ptr<const Model>>& models() {
-  static const auto all = [] {
-    std::vector<std::shared_ptr<const Model>> list;
-    for (const Theory& theory : theories()) list.push_back(theory.model);
-    return list;
-  }();
-  return all;
-}
-
-const std::vector<Statement>& statements() {
-  static const auto all = [] {
-    std::vector<Statement> list;
-    for (const Statement* statement : statements(theories())) list.push_back(*statement);
-    return list;
-  }();
-  return all;
-}
-
-const std::vector<Erratum>& errata() {
-  static const std::vector<Erratum> all = errata(theories());
   return all;
 }
 

@@ -47,9 +47,10 @@ struct Evidence {
   /// How far the measurement lies from what was predicted: its absolute value for an equality,
   /// signed (positive: on the wrong side) for an inequality.
   double measured = 0;
-  double allowed = 0;  ///< measured <= allowed is what holds asks for
-  std::string reason;  ///< what `allowed` is the sum of
-  std::string detail;  ///< the counterexample, intervals, sample sizes
+  double allowed = 0;        ///< measured <= allowed is what holds asks for
+  std::string reason;        ///< what `allowed` is the sum of, the largest part first
+  std::string largest_part;  ///< its name: "solver"; empty where nothing is allowed
+  std::string detail;        ///< the counterexample, intervals, sample sizes
   /// For inequalities and for the frontier, which asks for misses of a share of it.
   double scale = 0;
   bool inequality = false;
@@ -58,6 +59,9 @@ struct Evidence {
 /// holds iff measured <= allowed; NaN is inconclusive.
 Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,
                  std::string reason, std::string detail = {});
+/// holds iff found >= needed; told as the distance needed - found, with both in the detail.
+Evidence at_least(EvidenceKind kind, std::string what, double found, double needed,
+                  std::string reason, std::string detail = {});
 /// An identity: holds iff `truth` is yes, violated iff no, inconclusive iff undecided.
 Evidence identity(EvidenceKind kind, std::string what, Truth truth, std::string detail = {});
 /// How far inside its bound an item is: of an equality in units of the bound, of an inequality in

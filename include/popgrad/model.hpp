@@ -23,9 +23,9 @@ enum class RungKind { flow, descent, random, closed_form };
 struct RungInfo {
   std::string name;
   RungKind kind = RungKind::flow;
-  std::string summary;  ///< one line: the law of motion and what it assumes
-  std::string cost;     ///< per step, and memory
-  std::string columns;  ///< said beside the rung's own columns, which `list` asks it for; or empty
+  std::string summary;      ///< one line: the law of motion and what it assumes
+  std::string cost;         ///< per step, and memory
+  std::string column_note;  ///< said beside the names of its columns in `list`; or empty
   std::string default_end;  ///< `--t1` (flows) or `--steps` (descent, random) when not given
   std::string default_step = "0.1";  ///< `--eta` of descent and random rungs when not given
   long default_batch = 32;           ///< `--batch` of random rungs when not given

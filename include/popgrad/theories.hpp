@@ -1,9 +1,7 @@
 #pragma once
 /// The theories of popgrad itself.
 
-#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "popgrad/theory.hpp"
 
@@ -29,11 +27,7 @@ Theory theory();
 /// All of them, in the order of `popgrad list`.
 Theories theories();
 
-/// Views of that list.
-const std::vector<std::shared_ptr<const Model>>& models();
-const std::vector<Statement>& statements();
-const std::vector<Erratum>& errata();
-/// Throws InputError with the nearest name.
+/// The model of one of them. Throws InputError with the nearest name.
 const Model& find_model(std::string_view name);
 
 }  // namespace popgrad

@@ -3,10 +3,42 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
+#include <string>
 
 namespace popgrad::cli {
+namespace {
+
+// `10000` for `1e4`; what is no whole number is told as such. strtoull takes -1 for the largest
+// number, and what is too large as well.
+template <class Whole>
+CLI::Option* whole_number(CLI::Option* option) {
+  const auto spelled_out = [](std::string& text) -> std::string {
+    Whole value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end) return {};
+    double number = 0;
+    const auto [last, failure] = std::from_chars(text.data(), end, number);
+    // Beyond 2^53 a double does not tell neighbouring integers apart.
+    constexpr double most = 9007199254740992.0;
+    const bool fits =
+        number >= std::max(-most, static_cast<double>(std::numeric_limits<Whole>::lowest())) &&
+        number <= std::min(most, static_cast<double>(std::numeric_limits<Whole>::max()));
+    if (failure == std::errc() && last == end && fits && std::trunc(number) == number) {
+      text = std::to_string(static_cast<Whole>(number));
+      return {};
+    }
+    return fmt::format("{} must be a whole number from {} to {}, such as 100 or 1e4", text,
+                       std::numeric_limits<Whole>::lowest(), std::numeric_limits<Whole>::max());
+  };
+  return option->transform(CLI::Validator(spelled_out, ""));
+}
+
+}  // namespace
 
 Option Option::required() { return Option(option_->required()); }
 
@@ -71,26 +103,17 @@ Option Command::add_option(const std::string& names, std::vector<std::string>& t
 }
 
 Option Command::add_option(const std::string& names, int& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return Option(whole_number<int>(app_->add_option(names, target, help)));
 }
 
 Option Command::add_option(const std::string& names, std::uint64_t& target,
                            const std::string& help) {
-  // strtoull takes -1 for the largest number, and what is too large as well.
-  const auto is_whole = [](const std::string& text) -> std::string {
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return {};
-    return fmt::format("{} must be a whole number from 0 to {}", text,
-                       std::numeric_limits<std::uint64_t>::max());
-  };
-  return Option(app_->add_option(names, target, help)->check(is_whole));
+  return Option(whole_number<std::uint64_t>(app_->add_option(names, target, help)));
 }
 
 Option Command::add_option(const std::string& names, std::optional<std::int64_t>& target,
                            const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return Option(whole_number<std::int64_t>(app_->add_option(names, target, help)));
 }
 
 Option Command::add_option(const std::string& names, double& target, const std::string& help) {

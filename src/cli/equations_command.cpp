@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
@@ -10,27 +9,20 @@
 namespace popgrad::cli {
 namespace {
 
-std::string printed(const Expression& e, const std::string& format) {
-  std::ostringstream out;
-  if (format == "latex") {
-    out << GiNaC::latex << e;
-  } else if (format == "cpp") {
-    e.print(GiNaC::print_csrc_double(out));
-  } else if (format == "python") {
-    e.print(GiNaC::print_python(out));
-  } else {
-    out << e;
-  }
-  return out.str();
-}
-
 // One line an equation, so that a diff against a paper's source is possible.
 std::string equation(const std::string& name, const Expression& x, const Expression& rate,
-                     const std::string& format) {
-  const std::string right = printed(rate, format);
-  if (format == "latex") return fmt::format("\\dot{{{}}} &= {} \\\\", printed(x, format), right);
-  if (format == "cpp") return fmt::format("const double d{} = {};", name, right);
-  if (format == "python") return fmt::format("d{} = {}", name, right);
+                     Notation notation) {
+  const std::string right = to_text(rate, notation);
+  switch (notation) {
+    case Notation::latex:
+      return fmt::format("\\dot{{{}}} &= {} \\\\", to_text(x, notation), right);
+    case Notation::cpp:
+      return fmt::format("const double d{} = {};", name, right);
+    case Notation::python:
+      return fmt::format("d{} = {}", name, right);
+    case Notation::text:
+      break;
+  }
   return fmt::format("{}' = {}", name, right);
 }
 
@@ -48,23 +40,25 @@ Action add_equations(CommandLine& app, const Invocation& call) {
   return [=]() -> int {
     common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *common);
-    const std::vector<std::string> allowed{"latex", "cpp", "python", "text"};
-    if (std::find(allowed.begin(), allowed.end(), *format) == allowed.end()) {
+    const std::vector<std::string> allowed{"text", "latex", "cpp", "python"};
+    const auto chosen = std::find(allowed.begin(), allowed.end(), *format);
+    if (chosen == allowed.end()) {
       reject("popgrad equations", "--format", *format,
              "must be latex, cpp, python or text" + suggestion(*format, allowed));
     }
+    const auto notation = static_cast<Notation>(chosen - allowed.begin());
     const Model& model = find_model(common->theories, common->model);
     const RungInfo info = find_rung(model, *rung_name);
     const Parameters parameters = gather_parameters(*common, model, info.name);
     const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
     Vector<Expression> rate(rung.dimension);
     rung.rhs(rung.initial, rate, Expression(0));
-    if (*format == "latex") fmt::print("\\begin{{align}}\n");
+    if (notation == Notation::latex) fmt::print("\\begin{{align}}\n");
     for (Index i = 0; i < rung.dimension; ++i) {
       fmt::print("{}\n", equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i],
-                                  rate[i], *format));
+                                  rate[i], notation));
     }
-    if (*format == "latex") fmt::print("\\end{{align}}\n");
+    if (notation == Notation::latex) fmt::print("\\end{{align}}\n");
     return success;
   };
 }

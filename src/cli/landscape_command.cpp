@@ -203,6 +203,8 @@ void print_minimum(const Made& made, const Certificate& c) {
   };
   fmt::print("minimum      {:.12g}, certified within [{:.12g}, {:.12g}]\n", to_double(c.upper),
              to_double(c.lower), to_double(c.upper));
+  fmt::print("of the box   alpha in {}, beta in {} (--alpha, --beta)\n",
+             range(c.box.alpha_low, c.box.alpha_high), range(c.box.beta_low, c.box.beta_high));
   if (c.on_line) {
     fmt::print("minimisers   the line alpha + {} beta = g, g in {}\n", made.law.words - 1,
                range(c.minimisers.alpha_low, c.minimisers.alpha_high));

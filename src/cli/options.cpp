@@ -317,7 +317,8 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   request.steps = static_cast<std::uint64_t>(steps);
   if (!options.save_at.empty()) {
     for (const std::string& text : options.save_at) {
-      const auto step = static_cast<std::uint64_t>(text == "0" ? 0 : step_of("--save-at", text));
+      const bool start = text.find_first_not_of("0.") == std::string::npos;
+      const auto step = static_cast<std::uint64_t>(start ? 0 : step_of("--save-at", text));
       if (step > request.steps ||
           (!request.save_steps.empty() && request.save_steps.back() >= step)) {
         reject("popgrad", "--save-at", text, "must ascend and stay within the steps taken");

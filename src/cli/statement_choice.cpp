@@ -1,5 +1,6 @@
 #include "cli/statement_choice.hpp"
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <set>
@@ -25,6 +26,10 @@ std::vector<const Statement*> matching_statements(Theories theories, const std::
       if (::fnmatch(pattern.c_str(), ids[i].c_str(), 0) != 0) continue;
       chosen.insert(i);
       any = true;
+    }
+    if (!any && has_model(theories, pattern)) {
+      reject(command, "statement", pattern,
+             fmt::format("is a model; quote '{}.*' for all of its statements", pattern));
     }
     if (!any) {
       reject(command, "statement", pattern,

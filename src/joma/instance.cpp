@@ -119,8 +119,8 @@ void refuse_of_law(const Parameters& p) {
 
 // A list a unit (units x tokens) as (tokens x units).
 template <class T>
-Matrix<T> by_unit(const Parameters& p, std::string_view name) {
-  return p.matrix<T>(name).transpose();
+Matrix<T> by_unit(const Parameters& p, const ListParameter& parameter) {
+  return p.matrix<T>(parameter.name).transpose();
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
   }
   const Index tokens = instance.tokens();
   const Index classes = instance.classes();
-  if (p.has("class_law")) {
+  if (given(p, parameter::class_law)) {
     Matrix<T> law = p.vector<T>("class_law");
     if (law.rows() != classes) {
       reject("joma", "class_law", std::to_string(law.rows()) + " numbers",
@@ -183,7 +183,7 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
 
   const Index rows = tokens + (instance.features.residual ? 1 : 0);
   Index units = classes;
-  if (p.has("W0")) {
+  if (given(p, parameter::W0)) {
     const Matrix<T> given = p.matrix<T>("W0");
     if (given.rows() < rows) {
       reject("joma", "W0", shape(given.rows(), given.cols()),
@@ -197,7 +197,7 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
     const auto deviation = read<double>(p, parameter::scale);
     instance.weights = from_double<T>(normal_matrix(rows, units, deviation, seed, weight_stream));
   }
-  if (p.has("z0")) {
+  if (given(p, parameter::z0)) {
     instance.logits = p.vector<T>("z0");
     if (instance.logits.size() != tokens) {
       reject("joma", "z0", std::to_string(instance.logits.size()) + " numbers",
@@ -208,7 +208,7 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
   }
   // Linear phi: hidden units are the class logits. Otherwise a fixed random output
   // layer reads them.
-  if (p.has("decoder")) {
+  if (given(p, parameter::decoder)) {
     instance.decoder = given_block<T>(p, parameter::decoder, classes, units);
   } else if (instance.phi != Activation::linear || units != classes) {
     const double deviation = 1.0 / std::sqrt(static_cast<double>(units));
@@ -261,13 +261,13 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
       instance.target(l, 0) = from_text<T>(mu[l]);
     }
   } else {
-    instance.target = by_unit<T>(p, has_mu ? "mu" : "delta");
+    instance.target = by_unit<T>(p, has_mu ? parameter::mu : parameter::delta);
   }
   const Index d = instance.tokens();
   const Index units = instance.units();
   instance.start = Matrix<T>::Constant(d, units, standard ? from_text<T>("0.05") : T(0));
-  if (p.has("v0")) {
-    const Matrix<T> given = by_unit<T>(p, "v0");
+  if (given(p, parameter::v0)) {
+    const Matrix<T> given = by_unit<T>(p, parameter::v0);
     if (given.rows() == 1 && given.cols() == 1) {
       instance.start.setConstant(given(0, 0));
     } else if (given.rows() == d && given.cols() == units) {
@@ -279,7 +279,7 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
   }
   instance.tau = tau_of<T>(p, standard ? "without mu and delta" : "");
   instance.logits = Vector<T>::Constant(d, T(0));
-  if (p.has("z0")) {
+  if (given(p, parameter::z0)) {
     const Vector<T> given = p.vector<T>("z0");
     if (given.size() == 1) {
       instance.logits.setConstant(given[0]);

@@ -27,7 +27,7 @@ AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t s
   }
   ReducedInstance<T> instance = reduced_instance<T>(p, seed);
   if (name == "stationary") return forget_type(StationaryFlow<T>(std::move(instance)));
-  if (instance.attention != Attention::linear && p.has("z0")) {
+  if (instance.attention != Attention::linear && given(p, parameter::z0)) {
     reject("joma " + std::string(name), "z0", "given",
            "is read by linear attention alone: here z = sum v^2/(2T) follows from v; leave it out, "
            "or take the rung 'stationary'");

@@ -23,13 +23,23 @@ std::string evidence_kinds(const Examination& examination) {
   return text;
 }
 
+// How far inside its bound the comparison nearest to failing is: of an equality, the share of the
+// bound that is left; of an inequality, the share of the numbers compared. The bound's largest part
+// tells what to refine.
 std::string margin(const Examination& examination) {
   const Evidence* tightest = examination.tightest();
   if (tightest == nullptr) return "identity";
-  return fmt::format("{:.2g} of {:.2g}", tightest->measured, tightest->allowed);
+  const double percent = 100 * relative_margin(*tightest);
+  if (std::isnan(percent)) return "-";
+  const std::string share = std::fabs(percent) < 0.95 ? fmt::format("{:.1g} %", percent)
+                                                      : fmt::format("{:.0f} %", percent);
+  return tightest->largest_part.empty() ? share
+                                        : fmt::format("{} ({})", share, tightest->largest_part);
 }
 
+// A check that failed has judged none.
 std::string controls(const Finding& finding) {
+  if (finding.controls.empty()) return "-";
   std::size_t refuted = 0;
   for (const auto& [control, examination] : finding.controls) {
     if (examination.verdict() == Verdict::violated) ++refuted;
@@ -61,7 +71,10 @@ Json evidence_json(const Evidence& item) {
           {"verdict", name_of(item.verdict)},
           {"measured", json_number(item.measured)},
           {"allowed", json_number(item.allowed)},
+          {"margin",
+           std::isnan(relative_margin(item)) ? Json(nullptr) : json_number(relative_margin(item))},
           {"reason", item.reason},
+          {"largest_part", item.largest_part},
           {"detail", item.detail}};
 }
 

@@ -110,11 +110,11 @@ SequenceClasses<T> given_classes(const Parameters& p) {
     make_sum_one<T>(law.row(n), "P", fmt::format("row {}", n));
   }
   const std::vector<Index> query =
-      p.has("psi") ? token_list(p, "psi", law.rows(), tokens)
-                   : std::vector<Index>(static_cast<std::size_t>(law.rows()), 0);
+      given(p, parameter::psi) ? token_list(p, "psi", law.rows(), tokens)
+                               : std::vector<Index>(static_cast<std::size_t>(law.rows()), 0);
   SequenceClasses<T> classes = classes_from_matrix<T>(law, query, tokens);
-  if (p.has("next")) classes.next = token_list(p, "next", law.rows(), tokens);
-  if (p.has("class_law")) {
+  if (given(p, parameter::next)) classes.next = token_list(p, "next", law.rows(), tokens);
+  if (given(p, parameter::class_law)) {
     classes.weight = p.vector<T>("class_law");
     if (classes.weight.size() != law.rows()) {
       reject("scan-snap", "class_law", fmt::format("{} numbers", classes.weight.size()),

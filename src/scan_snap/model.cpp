@@ -18,7 +18,7 @@ namespace popgrad::scan_snap {
 namespace {
 
 /// Beside those of the default instance, which has classes N.
-constexpr const char* more_columns = "N are classes; f_N_L chi_N_L with --watch";
+constexpr const char* column_note = "N are classes; f_N_L chi_N_L with --watch";
 
 /// Matrices of the instance; what is left for `state` are h, S and B.
 constexpr std::array<StartKey, 2> start_keys{{{"y_", "Y"}, {"z_", "Z"}}};
@@ -58,17 +58,17 @@ class ScanSnap final : public Model {
     return {
         {"sgd", RungKind::random, "SGD on sampled sequences of T tokens",
          "O(B (T + u C)) a step, u <= T - 1 different tokens a sequence, C columns of Y",
-         more_columns, "100", "1", 128},
+         column_note, "100", "1", 128},
         {"gd", RungKind::descent, "the same on the expected gradient of long sequences",
-         "O(nnz(P) C) a step", more_columns, "1000", "1"},
+         "O(nnz(P) C) a step", column_note, "1000", "1"},
         {"flow", RungKind::flow, "population flow of decoder Y and attention logits Z",
-         "O(nnz(P) C) an evaluation, C <= K + 1 from a zero start", more_columns, "1000"},
+         "O(nnz(P) C) an evaluation, C <= K + 1 from a zero start", column_note, "1000"},
         {"quasi-static", RungKind::flow, "Y = F S: the decoder sees frozen features",
-         "O(K^2 C + overlaps) an evaluation", more_columns, "1000"},
+         "O(K^2 C + overlaps) an evaluation", column_note, "1000"},
         {"fast-decoder", RungKind::flow, "overlap of features undone in Y' (Lemma 3)",
-         "O(nnz(P) C + K^3) an evaluation", more_columns, "1000"},
+         "O(nnz(P) C + K^3) an evaluation", column_note, "1000"},
         {"reduced", RungKind::flow, "Z alone, the decoder summed up by h(t) (Eqn 10)",
-         "O(K^3 + overlaps) an evaluation", more_columns, "1000"},
+         "O(K^3 + overlaps) an evaluation", column_note, "1000"},
         {"closed-form", RungKind::closed_form,
          "one common token, leading order in K f^2 (Theorem 4, corrected); default preset growth",
          "O(1) a time", "", "700"},

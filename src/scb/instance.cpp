@@ -77,7 +77,7 @@ Bigrams<T> given_bigrams(const Parameters& p) {
     make_sum_one<T>(b.transition.col(k), "P", fmt::format("column {}", k));
   }
   b.stationary = stationary_law(b.transition);
-  if (p.has("mu")) {
+  if (given(p, parameter::mu)) {
     Vector<T> given = p.vector<T>("mu");
     if (given.size() != n) {
       reject(where, "mu", fmt::format("{} numbers", given.size()),
@@ -97,7 +97,8 @@ Bigrams<T> given_bigrams(const Parameters& p) {
              "must lead to a stationary law with all entries > 0; join the classes of the chain");
     }
   }
-  if (!p.has("q")) reject(where, "q", "", "is missing; give N rows of T probabilities beside P");
+  if (!given(p, parameter::q))
+    reject(where, "q", "", "is missing; give N rows of T probabilities beside P");
   Matrix<T> q = p.matrix<T>("q");
   if (q.rows() != n) {
     reject(where, "q", fmt::format("{} rows", q.rows()),

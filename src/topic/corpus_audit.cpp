@@ -35,8 +35,8 @@ Mean mean_of(const std::vector<double>& values) {
 }
 
 Evidence above_zero(std::string what, const Mean& mean, const std::string& over) {
-  return bounded(
-      EvidenceKind::statistical, std::move(what), -(mean.value - mean.half_width), 0,
+  return at_least(
+      EvidenceKind::statistical, std::move(what), mean.value - mean.half_width, 0,
       "lower end of the 95 % interval above 0",
       fmt::format("{:.4g} +- {:.2g} over {} {}", mean.value, mean.half_width, mean.count, over));
 }

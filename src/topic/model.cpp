@@ -180,7 +180,7 @@ class Topic final : public Model {
                                                  std::uint64_t seed,
                                                  const AnyRung<double>& /*rung_made*/,
                                                  const Trajectory<double>& run) const override {
-    if (name != "sgd" || !p.has("corpus")) return std::nullopt;
+    if (name != "sgd" || !given(p, parameter::corpus)) return std::nullopt;
     return audit_corpus(training(p, seed), run.last_state);
   }
 

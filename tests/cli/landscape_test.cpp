@@ -26,27 +26,48 @@ TEST_CASE("landscape: certificates that an independent checker accepts, and reje
   for (const char* value : {"block", "diagonal", "mixture:1/3"}) {
     CAPTURE(value);
     const Answer made = popgrad(std::string("landscape topic --T 5 --tau 2 --v 3 --value ") +
-                                value + " -o " + file);
+                                value + " --at 1/2,3 --at 2,2 -o " + file);
     REQUIRE(made.status == 0);
     CHECK_THAT(made.out, Catch::Contains("certified within"));
     const Answer accepted = check_certificate(file);
     CHECK(accepted.status == 0);
-    CHECK(accepted.out == "accepted\n");
-    // A minimum that is too low, a box left out, another law: all rejected.
-    for (const char* wrong : {"lower", "leaf", "law", "point"}) {
-      CAPTURE(wrong);
-      Json data = Json::parse(content(file));
-      Json& c = data["certificate"];
-      if (std::string(wrong) == "lower") c["lower"] = c["upper"];
-      if (std::string(wrong) == "leaf") c["leaves"].erase(0);
-      if (std::string(wrong) == "law") data["parameters"]["p_c"] = "1/9";
-      if (std::string(wrong) == "point") c["alpha"] = "1";
+    CHECK_THAT(accepted.out, Catch::StartsWith("accepted\n"));
+    CHECK_THAT(accepted.out, Catch::Contains("p_c = 1/10") && Catch::Contains(value));
+    const Json untouched = Json::parse(content(file));
+    const auto rejected_with = [&](const char* pointer, const Json& wrong) {
+      CAPTURE(pointer);
+      Json data = untouched;
+      data[Json::json_pointer(pointer)] = wrong;
       const Answer rejected = check_certificate(folder.file("wrong.json", data.dump()));
       CHECK(rejected.status == 1);
       CHECK_THAT(rejected.out, Catch::Contains("rejected: "));
-    }
+    };
+    Json fewer = untouched["certificate"]["leaves"];
+    fewer.erase(0);
+    rejected_with("/certificate/leaves", fewer);
+    rejected_with("/certificate/leaves/0/1", "near");
+    rejected_with("/certificate/lower", untouched["certificate"]["upper"]);
+    rejected_with("/certificate/upper", "1/2");
+    rejected_with("/certificate/alpha", "1");
+    rejected_with("/certificate/beta", "1/7");
+    rejected_with("/certificate/box/alpha/1", "9000");
+    rejected_with("/certificate/minimisers/alpha/0", "0");
+    rejected_with("/certificate/W_V/w0", "0");
+    rejected_with("/certificate/on_line", !untouched["certificate"]["on_line"].get<bool>());
+    rejected_with("/certificate/boxes", 1);
+    rejected_with("/certificate/evidence", "certified");
+    rejected_with("/certificate/remark", "");
+    rejected_with("/parameters/p_c", "1/9");
+    rejected_with("/minimum/value", 0.5);
+    rejected_with("/minimum/alpha", 0.5);
+    rejected_with("/value", std::string(value) == "block" ? "diagonal" : "block");
+    rejected_with("/points/0/value", "1/2");
+    rejected_with("/points/1/value", 0.5);
+    rejected_with("/remark", "");
   }
-  CHECK(check_certificate(folder.file("none.json", "{}")).status == 2);
+  // Fields are missing; no text at all is not a certificate.
+  CHECK(check_certificate(folder.file("none.json", "{}")).status != 0);
+  CHECK(check_certificate(folder.file("empty.json", "")).status == 2);
 }
 
 TEST_CASE("landscape: points, grids and matrices from files", "[cli]") {
@@ -69,7 +90,7 @@ TEST_CASE("landscape: points, grids and matrices from files", "[cli]") {
   const std::string out = folder.file("out.json");
   CHECK(popgrad("landscape topic --T 2 --tau 1 --v 2 --value " + matrix + " --at 1,2 -o " + out)
             .status == 0);
-  CHECK(check_certificate(out).out == "accepted\n");
+  CHECK_THAT(check_certificate(out).out, Catch::StartsWith("accepted\n"));
   const Answer slice = popgrad(
       "landscape topic --T 3 --tau 1 --v 2 --d_a 3 --around flow --t1 50 --slice 2 --points 5 -o "
       "-");

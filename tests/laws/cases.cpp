@@ -173,7 +173,8 @@ bool accepted(const Case& made) {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> list;
-    for (const auto& model : models()) {
+    for (const Theory& theory : theories()) {
+      const auto& model = theory.model;
       for (const RungInfo& rung : model->rungs()) {
         std::vector<Case> more = pairwise(*model, rung, options_of(model->name(), rung.name));
         list.insert(list.end(), more.begin(), more.end());

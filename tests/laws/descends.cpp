@@ -282,7 +282,8 @@ const std::map<std::string, std::string>& no_descent() {
 }  // namespace
 
 TEST_CASE("laws: every rung with a field descends its loss, or says why not", "[law]") {
-  for (const auto& model : models()) {
+  for (const Theory& theory : theories()) {
+    const auto& model = theory.model;
     for (const RungInfo& rung : model->rungs()) {
       if (rung.kind == RungKind::closed_form) continue;
       const std::string name = model->name() + " " + rung.name;

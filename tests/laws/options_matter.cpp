@@ -97,9 +97,6 @@ std::string idle(const Case& made, const std::string& name) {
   }
   if (at == "topic optimum value" && p.text("value", "") == "block") return "is its default";
   if (at == "joma stationary W0" && !p.has("X")) return "v0 is the start beside mu and delta";
-  if ((at == "joma stationary v0" || at == "joma stationary tau") && p.has("X")) {
-    return "W0 and temperature are the start and the scale beside X";
-  }
   return {};
 }
 

@@ -76,9 +76,9 @@ Erratum fates_on_flow() {
                   loses ? fmt::format("; negative from t = {} on", g.first_loss) : std::string());
             };
             const auto shows = [&](const char* what, const LeastGain& gain, bool gains) {
+              const auto sign = gains ? at_least : bounded;
               it.evidence.push_back(
-                  bounded(EvidenceKind::numerical, std::string(what) + (gains ? ", negated" : ""),
-                          gains ? -gain.share : gain.share, 0, "a strict sign", at(gain)));
+                  sign(EvidenceKind::numerical, what, gain.share, 0, "a strict sign", at(gain)));
             };
             shows("reduced, ratio 10: least z'/max|z'| of a distinct token",
                   least_gain(ReducedFlow<double>(instance)), true);

@@ -33,7 +33,13 @@ struct ScalarAbilities<Expression> {
 
 /// Value of an expression without free symbols. Throws std::invalid_argument if some are left.
 double to_double(const Expression& x);
-std::string to_text(const Expression& x);
+
+enum class Notation { text, latex, cpp, python };
+
+/// The expression in a notation, the same bytes in every run: terms and factors are sorted by their
+/// text, since GiNaC's own order follows addresses of the process. `cpp` and `python` can be
+/// evaluated given double or float variables and exp, sqrt, erf, pow, pi and so on by these names.
+std::string to_text(const Expression& x, Notation notation = Notation::text);
 template <>
 Expression from_text<Expression>(std::string_view text);
 template <>
