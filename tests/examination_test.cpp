@@ -104,7 +104,7 @@ TEST_CASE("a certain difference inside the next order is told", "[examination]")
                  .predicted = {1}});
   CHECK(it.verdict() == Verdict::holds);
   CHECK(it.evidence.front().detail.find("differs for certain") != std::string::npos);
-  CHECK(it.evidence.front().reason == "enclosure 0.01 + next order 0.05");
+  CHECK(it.evidence.front().reason == "next order 0.05 + enclosure 0.01");
 }
 
 TEST_CASE("a hypothesis is met, broken or undecided by its margin", "[examination]") {

@@ -249,8 +249,8 @@ TEST_CASE("cli: recorded runs in three formats give the same deviation", "[cli]"
 }
 
 TEST_CASE("cli: numbers may be written as people write them", "[cli]") {
-  const std::string plain = popgrad("run joma sgd --steps 20 --save-at 0,2 -o -").out;
-  CHECK(popgrad("run joma sgd --steps 2e1 --save-at 0.0,2.0 -o -").out == plain);
+  const std::string plain = popgrad("run joma sgd --steps 20 --save-at 0,2 -q -o -").out;
+  CHECK(popgrad("run joma sgd --steps 2e1 --save-at 0.0,2.0 -q -o -").out == plain);
 }
 
 TEST_CASE("cli: equations print what is integrated", "[cli]") {
