@@ -16,7 +16,7 @@ namespace {
 
 using namespace popgrad::topic;
 
-constexpr double most_alpha = 48;
+constexpr double most_alpha = 54;
 constexpr double most_beta = 6;
 
 // Mean weights of the same word and of others of its topic over those of other topics.
@@ -60,7 +60,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     const Certificate c = certify_minimum(
         exact, made, {0, static_cast<int>(most_alpha), 0, static_cast<int>(most_beta)},
         Rational(1) / 1'000'000'000);
-    const std::vector<double> alphas = equally_spaced(0.0, most_alpha, 193);
+    const std::vector<double> alphas = equally_spaced(0.0, most_alpha, 217);
     const std::vector<double> betas = equally_spaced(0.0, most_beta, 81);
     const std::vector<double> values = on_grid(made.cast<double>(), alphas, betas, request.jobs);
     for (std::size_t i = 0; i < betas.size(); ++i) {
