@@ -18,7 +18,13 @@
 
 namespace popgrad {
 
-enum class RungKind { flow, descent, random, closed_form };
+enum class RungKind {
+  flow,
+  descent,
+  random,
+  closed_form,
+  moments,  ///< of a random rung: takes its steps, draws nothing
+};
 
 struct RungInfo {
   std::string name;

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/options.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/theory.hpp"
@@ -19,18 +20,19 @@ constexpr std::uint64_t default_seed = 1;
 
 std::string defaults_of_steps(const RungInfo& rung) {
   std::string text;
-  if (rung.kind == RungKind::random || rung.kind == RungKind::descent) {
+  if (walks(rung)) {
     text += " --eta " + rung.default_step;
   }
-  if (rung.kind == RungKind::random) text += fmt::format(" --batch {}", rung.default_batch);
+  if (samples(rung)) text += fmt::format(" --batch {}", rung.default_batch);
   return text;
 }
 
 // `entropy_0` and `entropy_1` as `entropy_N`, once: class by class names would fill pages.
 std::string columns_of(const Model& model, const RungInfo& rung) {
   std::vector<std::string> shown;
-  for (const std::string& name :
-       model.rung(rung.name, Parameters(model.name()), default_seed).columns) {
+  // Moments are not for states as large as the defaults of some models.
+  const std::string own = rung.kind == RungKind::moments ? "sgd" : rung.name;
+  for (const std::string& name : model.rung(own, Parameters(model.name()), default_seed).columns) {
     const std::size_t mark = name.rfind('_');
     const bool indexed = mark != std::string::npos && mark + 1 < name.size() &&
                          name.find_first_not_of("0123456789", mark + 1) == std::string::npos;
@@ -46,11 +48,9 @@ void list_models(Theories theories) {
     const auto& model = theory.model;
     fmt::print("model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
     for (const RungInfo& rung : model->rungs()) {
-      fmt::print(
-          "    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n", rung.name,
-          rung.summary, "", rung.cost,
-          rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
-          rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
+      fmt::print("    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n",
+                 rung.name, rung.summary, "", rung.cost, walks(rung) ? "--steps" : "--t1",
+                 rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
     }
     if (!model->regimes().empty()) {
       fmt::print("\n  regimes, events of every rung that has the observable\n");

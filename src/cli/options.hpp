@@ -48,9 +48,14 @@ inline Parameters gather_parameters(const CommonOptions& options, const Model& m
   return gather_parameters(options, model, std::vector<std::string>{rung});
 }
 
-/// Takes steps: SGD and descent.
+/// Takes steps: SGD, its moments and descent.
 inline bool walks(const RungInfo& info) {
-  return info.kind == RungKind::random || info.kind == RungKind::descent;
+  return info.kind == RungKind::random || info.kind == RungKind::descent ||
+         info.kind == RungKind::moments;
+}
+/// Has a batch.
+inline bool samples(const RungInfo& info) {
+  return info.kind == RungKind::random || info.kind == RungKind::moments;
 }
 
 /// Times asked for. Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
