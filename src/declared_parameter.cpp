@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -16,6 +17,14 @@ std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> found;
   for (std::string word; in >> word;) found.push_back(word);
   return found;
+}
+
+// The moments of sgd are of all that it reads.
+std::vector<std::string> rungs_of(std::string_view text) {
+  std::vector<std::string> names = words(text);
+  const auto sgd = std::find(names.begin(), names.end(), "sgd");
+  if (sgd != names.end()) names.insert(sgd + 1, "moments");
+  return names;
 }
 
 template <class Declared>
@@ -122,7 +131,7 @@ ParameterInfo info_of(const NumberParameter& parameter) {
                                       : std::string(parameter.otherwise),
           std::string(parameter.meaning) + (rule.empty() ? "" : ", " + rule),
           {},
-          words(parameter.rungs),
+          rungs_of(parameter.rungs),
           true};
 }
 
@@ -135,7 +144,7 @@ ParameterInfo info_of(const CountParameter& parameter) {
                                       : std::string(parameter.otherwise),
           std::string(parameter.meaning) + rule,
           {},
-          words(parameter.rungs),
+          rungs_of(parameter.rungs),
           true};
 }
 
@@ -146,7 +155,7 @@ ParameterInfo info_of(const SwitchParameter& parameter) {
                                       : std::string(parameter.otherwise),
           std::string(parameter.meaning),
           {},
-          words(parameter.rungs),
+          rungs_of(parameter.rungs),
           true};
 }
 
@@ -156,7 +165,7 @@ ParameterInfo info_of(const ChoiceParameter& parameter) {
           told(parameter, first_or(parameter)),
           std::string(parameter.meaning),
           words(parameter.choices),
-          words(parameter.rungs),
+          rungs_of(parameter.rungs),
           true};
 }
 
@@ -166,7 +175,7 @@ ParameterInfo info_of(const TextParameter& parameter) {
           std::string(parameter.otherwise),
           std::string(parameter.meaning),
           {},
-          words(parameter.rungs),
+          rungs_of(parameter.rungs),
           true};
 }
 
@@ -176,7 +185,7 @@ ParameterInfo info_of(const ListParameter& parameter) {
           std::string(parameter.otherwise),
           std::string(parameter.meaning),
           {},
-          words(parameter.rungs),
+          rungs_of(parameter.rungs),
           parameter.flag};
 }
 

@@ -20,6 +20,14 @@ PrincipalAxes principal_axes(const Matrix<double>& symmetric) {
   return {solver.eigenvalues(), solver.eigenvectors()};
 }
 
+Matrix<double> square_root(const Matrix<double>& covariance) {
+  const Eigen::LDLT<Matrix<double>> parts(covariance);
+  Matrix<double> root = parts.matrixL();
+  root = (parts.transpositionsP().transpose() * root).eval();
+  // Rounding leaves a semidefinite matrix with tiny negative pivots.
+  return root * parts.vectorD().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+}
+
 template <class T>
 Matrix<T> solve_symmetric(const Matrix<T>& a, const Matrix<T>& b) {
   return a.ldlt().solve(b);

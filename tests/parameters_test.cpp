@@ -229,11 +229,12 @@ Behaviour behaviour(const Model& model, const RungInfo& info, const Json& instan
   Vector<double> x = rung.initial;
   Vector<double> slope(x.size());
   for (const double t : {0.0, 10.0, 1e6}) {
+    if (!rung.rhs) break;
     rung.rhs(x, slope, t);
     write(text, slope);
   }
   // The last steps of the algorithm in three parts rest.
-  const Index batch = info.kind == RungKind::random ? 3 : 0;
+  const Index batch = info.kind == RungKind::random || info.kind == RungKind::moments ? 3 : 0;
   for (std::uint64_t step = 0; step < 4; ++step) {
     Stream stream(1, 0, step);
     if (rung.sample_step) {
@@ -276,6 +277,8 @@ std::vector<std::string> drifts(const Model& model, const std::vector<ParameterI
       continue;
     }
     for (const RungInfo& rung : model.rungs()) {
+      // Reads what sgd reads, and refuses what it cannot follow.
+      if (rung.kind == RungKind::moments) continue;
       const bool declared = parameter.rungs.empty() ||
                             std::find(parameter.rungs.begin(), parameter.rungs.end(), rung.name) !=
                                 parameter.rungs.end();

@@ -112,23 +112,33 @@ enum class Transport { by_jacobian, none };
 
 // Variance at the end, summed over the state, to first order in 1/B: the deviation of the draws of
 // every step, carried to the end by the Jacobians of the steps after it,
-//   (eta^2/B) sum_k |(I + eta J_{K-1}) ... (I + eta J_{k+1}) xi_k|^2.
+//   (eta^2/B) sum_k E|(I + eta J_{K-1}) ... (I + eta J_{k+1}) xi_k|^2,
+// from the covariance of xi_k where it is known, else from draws.
 Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& rung, double step_size,
                             Transport transport, const Setting& setting) {
   const std::vector<Vector<double>> path = path_of(rung, training.steps, step_size);
   const Index n = rung.dimension;
   Matrix<double> carried = Matrix<double>::Identity(n, n);
   Matrix<double> jacobian;
+  Matrix<double> images;
+  double sum = 0;
   Vector<double> squares = Vector<double>::Zero(training.variance_draws);
   for (std::uint64_t step = training.steps; step-- > 0;) {
-    const Matrix<double> draws =
-        sampled_deviations(rung, path[step], training.variance_draws, setting.seed, step);
-    squares += (carried * draws).colwise().squaredNorm().transpose();
+    if (rung.draw_covariance) {
+      rung.draw_covariance(path[step], carried.transpose(), images);
+      sum += carried.cwiseProduct(images.transpose()).sum();
+    } else {
+      const Matrix<double> draws =
+          sampled_deviations(rung, path[step], training.variance_draws, setting.seed, step);
+      squares += (carried * draws).colwise().squaredNorm().transpose();
+    }
     if (transport == Transport::none) continue;
     rung.jacobian(path[step], jacobian, 0.0);
     carried += step_size * carried * jacobian;
   }
-  squares *= step_size * step_size / static_cast<double>(training.batch);
+  const double noise = step_size * step_size / static_cast<double>(training.batch);
+  if (rung.draw_covariance) return noise * sum;
+  squares *= noise;
   return sample_moments(squares, setting.false_alarm).mean.front();
 }
 
@@ -137,6 +147,11 @@ std::vector<Quantity> predicted_means(const OdeLimit& training, const AnyRung<do
                                       Index batch, double step_size, const Setting& setting) {
   std::uint64_t step = 0;
   const DrawCovariance covariance = [&](const Vector<double>& x) -> Matrix<double> {
+    if (rung.draw_covariance) {
+      Matrix<double> known;
+      rung.draw_covariance(x, Matrix<double>::Identity(x.size(), x.size()), known);
+      return known;
+    }
     const Matrix<double> draws =
         sampled_deviations(rung, x, training.variance_draws, setting.seed, step++);
     return draws * draws.transpose() / static_cast<double>(training.variance_draws);

@@ -17,6 +17,9 @@ struct PrincipalAxes {
 };
 PrincipalAxes principal_axes(const Matrix<double>& symmetric);
 
+/// L with L L' = a covariance (n x n), columns of 0 where it has no rank. Cost n^3/3.
+Matrix<double> square_root(const Matrix<double>& covariance);
+
 /// A^{-1} B for a symmetric A (n x n), definite or nearly, by LDL'. Cost n^3. For double, Real and
 /// Dual<double>.
 template <class T>

@@ -18,7 +18,13 @@
 
 namespace popgrad {
 
-enum class RungKind { flow, descent, random, closed_form };
+enum class RungKind {
+  flow,
+  descent,
+  random,
+  closed_form,
+  moments,  ///< of a random rung: takes its steps, draws nothing
+};
 
 struct RungInfo {
   std::string name;
@@ -30,6 +36,16 @@ struct RungInfo {
   std::string default_step = "0.1";  ///< `--eta` of descent and random rungs when not given
   long default_batch = 32;           ///< `--batch` of random rungs when not given
 };
+
+/// Takes steps: SGD, its moments and descent.
+inline bool walks(const RungInfo& info) {
+  return info.kind == RungKind::random || info.kind == RungKind::descent ||
+         info.kind == RungKind::moments;
+}
+/// Has a batch.
+inline bool samples(const RungInfo& info) {
+  return info.kind == RungKind::random || info.kind == RungKind::moments;
+}
 
 /// Two neighbouring rungs, and the assumption that leads from the one to the other.
 struct LadderStep {

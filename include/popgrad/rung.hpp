@@ -59,6 +59,12 @@ struct AnyRung {
   std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
   /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
   std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
+  /// Expectation of `sample_rhs`, where it is not `rhs`: finite sequences bias a field that is not
+  /// linear in them. Empty where it is.
+  std::function<void(const Vector<T>&, Vector<T>&)> draw_mean;
+  /// Covariance of one draw of `sample_rhs` (batch 1) at a state, applied to the columns of a matrix
+  /// (n x m). A batch of B divides it by B. Empty if it is not known without drawing.
+  std::function<void(const Vector<T>&, const Matrix<T>&, Matrix<T>&)> draw_covariance;
   /// One step of a size in place, for rungs whose law is not that of an added field: state, step
   /// size, stream, batch (0: the expectation). Empty for the others; plain steps only.
   std::function<void(Vector<T>&, double, Stream&, Index)> sample_step;
@@ -73,6 +79,14 @@ struct AnyRung {
   /// An independent copy for another thread; plain copies share their scratch space.
   std::function<AnyRung<T>()> clone;
 };
+
+/// Leaves the expectation alone: the rung no longer draws.
+template <class T>
+void stop_drawing(AnyRung<T>& rung) {
+  rung.sample_rhs = nullptr;
+  rung.draw_mean = nullptr;
+  rung.draw_covariance = nullptr;
+}
 
 /// Forgets the type of a flow. `Flow::cast<U>()`, where present, gives the same rung over another
 /// scalar; dual numbers over it make the Jacobian.
@@ -113,6 +127,17 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   if constexpr (Walk<F>) {
     any.sample_rhs = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
       shared->sample_rhs(x, dx, stream, batch);
+    };
+  }
+  if constexpr (requires(const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); }) {
+    any.draw_mean = [shared](const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); };
+  }
+  if constexpr (requires(const Vector<T>& x, Matrix<T>& images) {
+                  shared->draw_covariance(x, images, images);
+                }) {
+    any.draw_covariance = [shared](const Vector<T>& x, const Matrix<T>& vectors,
+                                   Matrix<T>& images) {
+      shared->draw_covariance(x, vectors, images);
     };
   }
   if constexpr (requires(Vector<T> & x, Stream & stream) {

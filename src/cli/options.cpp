@@ -62,7 +62,8 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')");
   command.add_option("--config", o->config, "TOML file with the same keys as these options");
   command.add_option("--seed", o->seed, "fixes every random draw (default 1)");
-  command.add_option("--t1", o->end, "end time, units of learning rate * steps, > 0");
+  command.add_option("--t1", o->end,
+                     "end time, units of learning rate * steps, > 0 (moments: or inf)");
   command.add_option("--steps", o->steps, "steps of gd and sgd, >= 1");
   command.add_option(
       "--eta", o->step_size,
@@ -190,7 +191,11 @@ void check_meaning(const Command& command, const RungInfo& rung) {
     for (const char* name : {"--steps", "--eta", "--optimiser", "--momentum"})
       refuse(name, "its clock is continuous; use --t1");
   }
-  if (rung.kind != RungKind::random) {
+  if (rung.kind == RungKind::moments) {
+    for (const char* name : {"--runs", "--optimiser"}) {
+      refuse(name, "it predicts all runs of sgd with plain steps at once");
+    }
+  } else if (rung.kind != RungKind::random) {
     for (const char* name : {"--runs", "--batch"}) refuse(name, "nothing in it is random");
   }
   if (rung.kind == RungKind::closed_form) {
@@ -330,7 +335,7 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
         evenly_spread_steps(request.steps, static_cast<std::size_t>(options.save.value_or(101)));
   }
   request.batch =
-      rung.kind == RungKind::random
+      samples(rung)
           ? static_cast<Index>(whole("--batch", options.batch, rung.default_batch, 100'000'000))
           : 0;
   request.runs = static_cast<std::uint32_t>(whole("--runs", options.runs, 1, 10'000'000));

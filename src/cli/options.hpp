@@ -48,11 +48,6 @@ inline Parameters gather_parameters(const CommonOptions& options, const Model& m
   return gather_parameters(options, model, std::vector<std::string>{rung});
 }
 
-/// Takes steps: SGD and descent.
-inline bool walks(const RungInfo& info) {
-  return info.kind == RungKind::random || info.kind == RungKind::descent;
-}
-
 /// Times asked for. Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
 template <class T>
 SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung);

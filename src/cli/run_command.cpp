@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
@@ -11,6 +12,7 @@
 #include "cli/progress.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/moments_rung.hpp"
 #include "report/regime_table.hpp"
 #include "report/verdict_table.hpp"
 
@@ -60,7 +62,11 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
     }
     if (run.outcome.ending == Ending::reached_end) continue;
     std::string why = describe(run.outcome.ending);
-    if (run.outcome.ending == Ending::diverged) why += ": " + run.outcome.notes.back();
+    if (run.outcome.ending == Ending::diverged) {
+      // Of a prediction the note says all: no training diverged.
+      const std::string& note = run.outcome.notes.back();
+      why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
+    }
     fmt::print(stderr, "popgrad: {}stopped at t = {:.17g}: {}\n", which, run.outcome.t_reached,
                why);
   }
@@ -106,6 +112,34 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
   return run;
 }
 
+// `--t1 inf`: one row, where the fluctuations no longer change.
+Trajectory<double> stationary_run(const CommonOptions& options, const Model& model,
+                                  const RungInfo& info, const Parameters& parameters) {
+  CommonOptions own = options;
+  own.end.clear();
+  const WalkRequest request = walk_request(own, info);
+  const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
+  const Vector<double> state = stationary_moments(model.rung("sgd", parameters, options.seed),
+                                                  model.name(), request.step_size, request.batch);
+  constexpr double forever = std::numeric_limits<double>::infinity();
+  Trajectory<double> run;
+  run.columns = rung.columns;
+  run.outcome.t_reached = forever;
+  run.last_state = state;
+  const std::string ends = rung.divergence(state, request.step_size, request.batch);
+  if (!ends.empty()) {
+    run.outcome.ending = Ending::diverged;
+    run.outcome.notes.push_back(ends);
+    return run;
+  }
+  std::vector<double> row(rung.columns.size());
+  rung.observe(state, forever, row);
+  run.t = {forever};
+  run.rows = {row};
+  if (options.states) run.states = {state};
+  return run;
+}
+
 template <class T>
 int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
                const Parameters& parameters, const Invocation& call, const std::string& resume) {
@@ -129,14 +163,20 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       reject(model.name() + " " + info.name, "--states", "given",
              "does not go with a state whose length changes; leave it out, or take a dense rung");
     }
-    if (info.kind == RungKind::random || info.kind == RungKind::descent) {
+    if (info.kind == RungKind::moments && options.end == "inf") {
+      record.runs = {stationary_run(options, model, info, parameters)};
+      return finish(record, options, call);
+    }
+    if (walks(info)) {
       const WalkRequest request = walk_request(options, info);
       record.ensemble = request.runs > 1;
       // States are kept for the rows asked for alone, and what goes on is as it was begun.
-      record.runs = options.no_events || options.states || !earlier.runs.empty()
+      // What is told of a mean are its columns: regimes are of single runs.
+      const bool watched = !options.no_events && info.kind != RungKind::moments;
+      record.runs = !watched || options.states || !earlier.runs.empty()
                         ? produce_walks(rung, request, earlier.runs, report)
                         : produce_watched_walks(rung, request, report);
-      if (!options.no_events) find_regimes_of_walks(record.runs, model, info);
+      if (watched) find_regimes_of_walks(record.runs, model, info);
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }

@@ -143,7 +143,7 @@ std::string row_of(const SweepOptions& o, const CommonOptions& cell, const Model
     columns.push_back(static_cast<std::size_t>(found - rung.columns.begin()));
   }
   std::vector<Trajectory<double>> runs;
-  if (info.kind == RungKind::random || info.kind == RungKind::descent) {
+  if (walks(info)) {
     WalkRequest request = walk_request(cell, info);
     request.save_steps = {request.steps};
     runs = produce_walks(rung, request, {}, report);

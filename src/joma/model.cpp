@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include "joma/enumerations.hpp"
+#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/joma/closed_form.hpp"
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stationary_flow.hpp"
+#include "popgrad/moments_rung.hpp"
 
 namespace popgrad::joma {
 namespace {
@@ -21,8 +23,16 @@ void require_exp(Attention attention) {
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t seed) {
   if (name == "sgd" || name == "gd" || name == "flow") {
-    AnyRung<T> rung = forget_type(PopulationFlow<T>(class_instance<T>(p, seed)));
-    if (name != "sgd") rung.sample_rhs = nullptr;
+    const ClassInstance<T> instance = class_instance<T>(p, seed);
+    AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
+    if (name != "sgd") stop_drawing(rung);
+    if constexpr (std::is_same_v<T, double>) {
+      DrawLaw draws{{}, instance.length};
+      for (Index c = 0; c < instance.classes(); ++c) {
+        draws.classes.push_back({instance.class_law[c], instance.token_law.col(c)});
+      }
+      if (!draws_are_known(draws)) forget_law_of_draws(rung);
+    }
     return rung;
   }
   ReducedInstance<T> instance = reduced_instance<T>(p, seed);
@@ -85,9 +95,15 @@ class Joma final : public Model {
   }
 
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    const RungInfo sgd{"sgd",
+                       RungKind::random,
+                       "SGD of hidden weights and attention on sampled classes",
+                       "O(C M_C K) a step (law) or O(B (length + M_C K)) (sampled tokens)",
+                       "",
+                       "2000"};
     return {
-        {"sgd", RungKind::random, "SGD of hidden weights and attention on sampled classes",
-         "O(C M_C K) a step (law) or O(B (length + M_C K)) (sampled tokens)", "", "2000"},
+        sgd,
+        moments_info(sgd),
         {"gd", RungKind::descent, "the same on the full batch", "O(C M_C K) a step", "", "2000"},
         {"flow", RungKind::flow,
          "population flow of weights and attention, no stationarity assumed",
@@ -132,12 +148,13 @@ class Joma final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
+    if (name == "moments") return moments_rung(make_rung<double>("sgd", p, seed), "joma");
     return make_rung<double>(name, p, seed);
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
                                              std::uint64_t seed) const override {
-    if (name == "sgd" || name == "gd") {
+    if (name == "sgd" || name == "gd" || name == "moments") {
       reject("joma " + std::string(name), "--digits", std::to_string(digits()),
              "is for flows and closed forms; training steps run in double");
     }
@@ -146,6 +163,7 @@ class Joma final : public Model {
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
                                                   const Parameters& p) const override {
+    if (name == "moments") reject("joma", "rung", name, moments_have_no_equations);
     if (name == "closed-form") {
       reject("joma", "rung", "closed-form",
              "has no right-hand side; its formulas are in 'popgrad list', take reduced instead");

@@ -42,8 +42,10 @@ PopulationFlow<T>::PopulationFlow(ClassInstance<T> instance) : instance_(std::mo
       kernel_.emplace(instance_.token_law, instance_.temperature);
     }
     cumulative_classes_ = cumulative(instance_.class_law);
+    draws_.length = instance_.length;
     for (Index c = 0; c < instance_.classes(); ++c) {
       cumulative_tokens_.push_back(cumulative(instance_.token_law.col(c)));
+      draws_.classes.push_back({instance_.class_law[c], instance_.token_law.col(c)});
     }
   }
 }
@@ -185,6 +187,37 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
     Index operator[](Index s) const { return of(s); }
   };
   field(columns, Labels{label_of}, Vector<T>::Constant(batch, share), x, dx);
+}
+
+template <Transcendental T>
+DrawField PopulationFlow<T>::field_of_sample(
+    const Vector<double>& x) const requires std::same_as<T, double> {
+  return [this, &x](Index c, const Vector<double>& frequencies, Vector<double>& direction) {
+    struct OneClass {
+      Index label;
+      Index operator[](Index /*sample*/) const { return label; }
+    };
+    field(Matrix<double>(frequencies), OneClass{c}, Vector<double>(Vector<double>::Ones(1)), x,
+          direction);
+  };
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::draw_mean(const Vector<double>& x,
+                                  Vector<double>& dx) const requires std::same_as<T, double> {
+  if (instance_.length == 0) {
+    rhs(x, dx, 0.0);
+  } else {
+    dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::draw_covariance(
+    const Vector<double>& x, const Matrix<double>& vectors,
+    Matrix<double>& images) const requires std::same_as<T, double> {
+  const Matrix<double> factor = draw_factor(draws_, dimension(), field_of_sample(x));
+  images = factor * (factor.transpose() * vectors);
 }
 
 template <Transcendental T>

@@ -15,15 +15,15 @@ constexpr std::uint64_t default_seed = 1;
 
 std::string defaults_of_steps(const RungInfo& rung) {
   std::string text;
-  if (rung.kind == RungKind::random || rung.kind == RungKind::descent) {
-    text += " --eta " + rung.default_step;
-  }
-  if (rung.kind == RungKind::random) text += fmt::format(" --batch {}", rung.default_batch);
+  if (walks(rung)) text += " --eta " + rung.default_step;
+  if (samples(rung)) text += fmt::format(" --batch {}", rung.default_batch);
   return text;
 }
 
 std::vector<std::string> all_columns(const Model& model, const RungInfo& rung) {
-  return model.rung(rung.name, Parameters(model.name()), default_seed).columns;
+  // Moments are not for states as large as the defaults of some models.
+  const std::string own = rung.kind == RungKind::moments ? "sgd" : rung.name;
+  return model.rung(own, Parameters(model.name()), default_seed).columns;
 }
 
 // `entropy_0` and `entropy_1` as `entropy_N`, once: class by class names would fill pages.
@@ -47,11 +47,10 @@ std::string models_text(Theories theories) {
     const auto& model = theory.model;
     fmt::format_to(out, "model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
     for (const RungInfo& rung : model->rungs()) {
-      fmt::format_to(
-          out, "    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n",
-          rung.name, rung.summary, "", rung.cost,
-          rung.kind == RungKind::random || rung.kind == RungKind::descent ? "--steps" : "--t1",
-          rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
+      fmt::format_to(out,
+                     "    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n",
+                     rung.name, rung.summary, "", rung.cost, walks(rung) ? "--steps" : "--t1",
+                     rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
     }
     if (!model->regimes().empty()) {
       fmt::format_to(out, "\n  regimes, events of every rung that has the observable\n");
@@ -113,22 +112,23 @@ const char* kind_of(RungKind kind) {
     case RungKind::random:
       return "random";
     case RungKind::closed_form:
+      return "closed-form";
+    case RungKind::moments:
       break;
   }
-  return "closed-form";
+  return "moments";
 }
 
 Json rungs_json(const Model& model) {
   Json list = Json::array();
   for (const RungInfo& rung : model.rungs()) {
-    const bool walks = rung.kind == RungKind::random || rung.kind == RungKind::descent;
     Json own{{"name", rung.name},
              {"kind", kind_of(rung.kind)},
              {"summary", rung.summary},
              {"cost", rung.cost},
              {"columns", all_columns(model, rung)},
              {"default_end", rung.default_end}};
-    own["default_eta"] = walks ? Json(rung.default_step) : Json(nullptr);
+    own["default_eta"] = walks(rung) ? Json(rung.default_step) : Json(nullptr);
     own["default_batch"] = rung.kind == RungKind::random ? Json(rung.default_batch) : Json(nullptr);
     list.push_back(std::move(own));
   }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
+#include "popgrad/moments_rung.hpp"
 #include "popgrad/scan_snap/audit.hpp"
 #include "popgrad/scan_snap/closed_form.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
@@ -29,11 +31,21 @@ AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance)
   if (name == "reduced") return forget_type(ReducedFlow<T>(instance));
   if (name == "fast-decoder") {
     AnyRung<T> rung = forget_type(PopulationFlow<T>(instance, DecoderRule::fast));
-    rung.sample_rhs = nullptr;
+    stop_drawing(rung);
     return rung;
   }
   AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
-  if (name != "sgd") rung.sample_rhs = nullptr;
+  if (name != "sgd") stop_drawing(rung);
+  if constexpr (std::is_same_v<T, double>) {
+    const SequenceClasses<T>& classes = instance.classes;
+    DrawLaw draws{{}, instance.length - 1};
+    for (Index n = 0; n < classes.classes(); ++n) {
+      const Index begin = classes.first[static_cast<std::size_t>(n)];
+      const Index end = classes.first[static_cast<std::size_t>(n + 1)];
+      draws.classes.push_back({classes.weight[n], classes.law.segment(begin, end - begin)});
+    }
+    if (!draws_are_known(draws)) forget_law_of_draws(rung);
+  }
   return rung;
 }
 
@@ -55,10 +67,18 @@ class ScanSnap final : public Model {
   }
 
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    const RungInfo sgd{
+        "sgd",
+        RungKind::random,
+        "SGD on sampled sequences of T tokens",
+        "O(B (T + u C)) a step, u <= T - 1 different tokens a sequence, C columns of Y",
+        column_note,
+        "100",
+        "1",
+        128};
     return {
-        {"sgd", RungKind::random, "SGD on sampled sequences of T tokens",
-         "O(B (T + u C)) a step, u <= T - 1 different tokens a sequence, C columns of Y",
-         column_note, "100", "1", 128},
+        sgd,
+        moments_info(sgd),
         {"gd", RungKind::descent, "the same on the expected gradient of long sequences",
          "O(nnz(P) C) a step", column_note, "1000", "1"},
         {"flow", RungKind::flow, "population flow of decoder Y and attention logits Z",
@@ -98,6 +118,7 @@ class ScanSnap final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
+    if (name == "moments") return moments_rung(rung("sgd", p, seed), "scan-snap");
     const TrainingInstance<double> instance = instance_of<double>(name, p, seed);
     return with_state(
         name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance), name, p);
@@ -105,7 +126,7 @@ class ScanSnap final : public Model {
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
                                              std::uint64_t seed) const override {
-    if (name == "sgd" || name == "gd") {
+    if (name == "sgd" || name == "gd" || name == "moments") {
       reject("scan-snap " + std::string(name), "--digits", std::to_string(digits()),
              "is for flows and closed forms; training steps run in double");
     }
@@ -116,6 +137,7 @@ class ScanSnap final : public Model {
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
                                                   const Parameters& /*p*/) const override {
+    if (name == "moments") reject("scan-snap", "rung", name, moments_have_no_equations);
     if (name == "closed-form") {
       reject("scan-snap", "rung", "closed-form",
              "has no right-hand side; its formulas are in scan_snap/decoder.hpp, take reduced");
@@ -150,7 +172,7 @@ class ScanSnap final : public Model {
   [[nodiscard]] std::optional<Examination> audit(std::string_view name, const Parameters& p,
                                                  std::uint64_t seed, const AnyRung<double>& rung,
                                                  const Trajectory<double>& run) const override {
-    if (name == "closed-form" || run.rows.empty()) return std::nullopt;
+    if (name == "closed-form" || name == "moments" || run.rows.empty()) return std::nullopt;
     const TrainingInstance<double> instance = instance_of<double>(name, p, seed);
     const auto is_logit = [](const std::string& state) { return state.starts_with("z_"); };
     const auto begin = std::find_if(rung.state_names.begin(), rung.state_names.end(), is_logit);

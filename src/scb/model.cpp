@@ -7,6 +7,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
+#include "popgrad/moments_rung.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
@@ -138,9 +139,17 @@ class Scb final : public Model {
   }
 
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    const RungInfo sgd{"sgd",
+                       RungKind::random,
+                       "SGD on sampled sequences, dense attention",
+                       "O(B (T + N^2)) a step, memory O(N T)",
+                       "",
+                       "20000",
+                       "0.01",
+                       64};
     return {
-        {"sgd", RungKind::random, "SGD on sampled sequences, dense attention",
-         "O(B (T + N^2)) a step, memory O(N T)", "", "20000", "0.01", 64},
+        sgd,
+        moments_info(sgd),
         {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
          "N T normals and O(N T + N^2) a step", "", "20000", "0.01", 64},
         {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
@@ -185,6 +194,7 @@ class Scb final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
+    if (name == "moments") return moments_rung(this->rung("sgd", p, seed), "scb");
     AnyRung<double> rung = rung_from_matrices(name, p, seed);
     set_state(rung, p, fmt::format("scb {}", name), start_keys);
     return rung;
@@ -192,7 +202,8 @@ class Scb final : public Model {
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
                                              std::uint64_t seed) const override {
-    if (name == "sgd" || name == "gd" || name == "noisy" || name == "noisy-lumped") {
+    if (name == "sgd" || name == "moments" || name == "gd" || name == "noisy" ||
+        name == "noisy-lumped") {
       reject("scb " + std::string(name), "--digits", std::to_string(digits()),
              "is for flows and closed forms; training steps run in double");
     }
@@ -203,6 +214,7 @@ class Scb final : public Model {
 
   [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
                                                   const Parameters& p) const override {
+    if (name == "moments") reject("scb", "rung", name, moments_have_no_equations);
     if (name == "closed-form" || name == "hyperbola") {
       reject("scb", "rung", name, "has no right-hand side; take reduced instead");
     }

@@ -52,6 +52,34 @@ void NoisyDescent::sample_rhs(const Vector<double>& x, Vector<double>& dx, Strea
   }
 }
 
+void NoisyDescent::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                   Matrix<double>& images) const {
+  const Bigrams<double>& b = expected_.training().bigrams;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  const Eigen::Map<const Matrix<double>> a(x.data() + n * n, b.context, n);
+  const double size = a.colwise().squaredNorm() * b.stationary;
+  const NoiseScale scale =
+      noise_scale(levels_.shape, 1, size, covariance_product(v, v, b.stationary), transition_size_,
+                  context_size_);
+  images = vectors;
+  for (Index column = 0; column < images.cols(); ++column) {
+    // (I - 11'/N) D (I - 1 mu')(I - mu 1') of V.
+    Eigen::Map<Matrix<double>> values(images.col(column).data(), n, n);
+    values.rowwise() -= values.colwise().mean().eval();
+    values -= values.rowwise().sum().eval() * b.stationary.transpose();
+    values.colwise() -= Vector<double>(values * b.stationary);
+    values *= std::pow(scale.value * levels_.value, 2);
+    for (Index k = 0; k < n; ++k) {
+      auto own = images.col(column).segment(n * n + k * b.context, b.context);
+      const double mean = own.mean();
+      const double level =
+          scale.attention * expected_.training().attention_rate * levels_.attention[k];
+      own = level * level * (own.array() - mean).matrix();
+    }
+  }
+}
+
 Vector<double> NoisyDescent::marks(const Vector<double>& x) const {
   const Bigrams<double>& b = expected_.training().bigrams;
   const Index n = b.tokens();

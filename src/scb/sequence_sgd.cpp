@@ -14,6 +14,7 @@
 #include "scb/column_kernels.hpp"
 #include "scb/divergence.hpp"
 #include "scb/observables.hpp"
+#include "scb/sequence_covariance.hpp"
 
 namespace popgrad::scb {
 
@@ -222,6 +223,32 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
     finish_values(dx);
   } else {
     throw std::logic_error("scb: samples are drawn in double only");
+  }
+}
+
+template <class T>
+void SequenceSgd<T>::draw_covariance(
+    const Vector<double>& x, const Matrix<double>& vectors,
+    Matrix<double>& images) const requires std::same_as<T, double> {
+  const Bigrams<double>& b = training_.bigrams;
+  const Index n = b.tokens();
+  attend(x);
+  const SequenceCovariance raw(b, x.head(n * n).reshaped(n, n), attention_,
+                               training_.attention_rate);
+  images.resize(vectors.rows(), vectors.cols());
+  Vector<double> vector;
+  for (Index column = 0; column < vectors.cols(); ++column) {
+    vector = vectors.col(column);
+    // Transposes of what `finish` does: D -> (I - 11'/N) D (I - mu 1') of V; of a^k symmetric.
+    if (training_.project) {
+      Eigen::Map<Matrix<double>> values(vector.data(), n, n);
+      values.rowwise() -= values.colwise().mean().eval();
+      values -= values.rowwise().sum().eval() * b.stationary.transpose();
+    }
+    for (Index k = 0; k < n; ++k) finish_attention(k, vector);
+    Vector<double> image = raw(vector);
+    finish(image);
+    images.col(column) = image;
   }
 }
 

@@ -6,6 +6,39 @@
 
 namespace popgrad::topic {
 
+DocumentLaw document_law(const Training& training) {
+  const TopicLaw<double>& law = training.law;
+  DocumentLaw made;
+  made.draws.length = training.document;
+  const auto all = subsets(law.topics, law.active);
+  const double word_share = 1 / static_cast<double>(law.active * law.words);
+  const double random_share = law.random / static_cast<double>(law.topics * law.words);
+  for (const std::vector<Index>& subset : all) {
+    std::vector<Position> positions;
+    std::vector<double> chances;
+    const auto add = [&](Position position, double chance) {
+      if (!(chance > 0)) return;
+      positions.push_back(position);
+      chances.push_back(word_share * chance);
+    };
+    for (const Index topic : subset) {
+      for (Index word = 1 + topic * law.words; word <= (topic + 1) * law.words; ++word) {
+        add({word, -1}, 1 - law.masked);
+        add({word, word}, law.masked * (law.correct + random_share));
+        add({0, word}, law.masked * law.hidden());
+        for (Index shown = 1; shown < law.vocabulary(); ++shown) {
+          if (shown != word) add({shown, word}, law.masked * random_share);
+        }
+      }
+    }
+    made.draws.classes.push_back(
+        {1 / static_cast<double>(all.size()),
+         Eigen::Map<const Vector<double>>(chances.data(), std::ssize(chances))});
+    made.positions.push_back(std::move(positions));
+  }
+  return made;
+}
+
 DocumentLoss::DocumentLoss(const Training& training)
     : training_(training), counts_(static_cast<std::size_t>(training.law.vocabulary()), 0.0) {}
 
@@ -41,24 +74,47 @@ void DocumentLoss::draw(Stream& stream) {
                                    stream.index(static_cast<std::uint32_t>(law.topics * law.words)))
                          : 0;
       }
-      selected_.emplace_back(masked_[i], words_[i]);
+      selected_.push_back({masked_[i], words_[i]});
     }
     if (counts_[static_cast<std::size_t>(masked_[i])]++ == 0) present_.push_back(masked_[i]);
   }
-  std::sort(selected_.begin(), selected_.end());
+  length_ = static_cast<double>(words_.size());
+  std::sort(selected_.begin(), selected_.end(), [](const Selected& a, const Selected& b) {
+    return std::pair(a.shown, a.word) < std::pair(b.shown, b.word);
+  });
+}
+
+void DocumentLoss::take(std::span<const Position> positions, const Vector<double>& frequencies) {
+  selected_.clear();
+  for (const Index token : present_) counts_[static_cast<std::size_t>(token)] = 0;
+  present_.clear();
+  length_ = 1;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const double frequency = frequencies[static_cast<Index>(i)];
+    if (frequency == 0) continue;
+    const auto& [shown, word] = positions[i];
+    if (counts_[static_cast<std::size_t>(shown)] == 0) present_.push_back(shown);
+    counts_[static_cast<std::size_t>(shown)] += frequency;
+    if (word >= 0) selected_.push_back({shown, word, frequency});
+  }
+  std::sort(selected_.begin(), selected_.end(), [](const Selected& a, const Selected& b) {
+    return std::pair(a.shown, a.word) < std::pair(b.shown, b.word);
+  });
 }
 
 double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<double>& dvalue,
                                   Matrix<double>& dlogits) {
-  const auto length = static_cast<double>(words_.size());
-  const double share = weight / (training_.law.masked * length);
+  const double share = weight / (training_.law.masked * length_);
   const auto keys = static_cast<Index>(present_.size());
   Vector<double> pull(keys), out, slope;
   double loss = 0;
   for (std::size_t begin = 0; begin < selected_.size();) {
-    const Index query = selected_[begin].first;
+    const Index query = selected_[begin].shown;
     std::size_t end = begin;
-    while (end < selected_.size() && selected_[end].first == query) ++end;
+    double mass = 0;
+    for (; end < selected_.size() && selected_[end].shown == query; ++end) {
+      mass += selected_[end].count;
+    }
     double top = -HUGE_VAL;
     for (const Index j : present_) top = std::max(top, now.logits(j, query));
     double z = 0;
@@ -70,13 +126,12 @@ double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<do
       out += pull[k] * now.value.col(j);
     }
     out /= z;
-    const auto mass = static_cast<double>(end - begin);
     if (training_.loss == LossKind::squared) {
       slope = 2 * mass * out;
       loss += share * mass * (out.squaredNorm() + 1);
       for (std::size_t i = begin; i < end; ++i) {
-        slope[selected_[i].second] -= 2;
-        loss -= 2 * share * out[selected_[i].second];
+        slope[selected_[i].word] -= 2 * selected_[i].count;
+        loss -= 2 * share * selected_[i].count * out[selected_[i].word];
       }
     } else {
       const double highest = out.maxCoeff();
@@ -85,8 +140,8 @@ double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<do
       slope *= mass / sum;
       loss += share * mass * (highest + std::log(sum));
       for (std::size_t i = begin; i < end; ++i) {
-        slope[selected_[i].second] -= 1;
-        loss -= share * out[selected_[i].second];
+        slope[selected_[i].word] -= selected_[i].count;
+        loss -= share * selected_[i].count * out[selected_[i].word];
       }
     }
     slope *= share;
@@ -104,13 +159,12 @@ double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<do
 
 Vector<double> DocumentLoss::frequencies() const {
   return Eigen::Map<const Vector<double>>(counts_.data(), static_cast<Index>(counts_.size())) /
-         static_cast<double>(words_.size());
+         length_;
 }
 
 void DocumentLoss::add_attention(const Effective& now, std::array<double, 3>& sums,
                                  std::array<double, 3>& counts) const {
   const TopicLaw<double>& law = training_.law;
-  const auto length = static_cast<double>(words_.size());
   for (const Index query : present_) {
     if (query == 0) continue;
     double z = 0;
@@ -122,7 +176,7 @@ void DocumentLoss::add_attention(const Effective& now, std::array<double, 3>& su
       if (j == 0) continue;
       const std::size_t kind = j == query ? 0 : law.topic_of(j) == law.topic_of(query) ? 1 : 2;
       const double pairs = queries * counts_[static_cast<std::size_t>(j)];
-      sums[kind] += pairs * length * std::exp(now.logits(j, query)) / z;
+      sums[kind] += pairs * length_ * std::exp(now.logits(j, query)) / z;
       counts[kind] += pairs;
     }
   }

@@ -5,8 +5,10 @@
 #include <array>
 #include <cmath>
 
+#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
+#include "popgrad/moments_rung.hpp"
 #include "popgrad/topic/block_flow.hpp"
 #include "popgrad/topic/corpus_audit.hpp"
 #include "popgrad/topic/optimum.hpp"
@@ -135,9 +137,17 @@ class Topic final : public Model {
   }
 
   [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    const RungInfo sgd{"sgd",
+                       RungKind::random,
+                       "SGD on documents of N tokens",
+                       "O(Tv) a pair of words in a document and O(d_a (Tv)^2) a step",
+                       "",
+                       "20000",
+                       "1",
+                       32};
     return {
-        {"sgd", RungKind::random, "SGD on documents of N tokens",
-         "O(Tv) a pair of words in a document and O(d_a (Tv)^2) a step", "", "20000", "1", 32},
+        sgd,
+        moments_info(sgd),
         {"gd", RungKind::descent, "the same on the expected gradient", "that of flow", "", "20000",
          "1"},
         {"flow", RungKind::flow, "population flow of W_K, W_Q, W_V (and W_E)",
@@ -173,6 +183,7 @@ class Topic final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
+    if (name == "moments") return moments_rung(rung("sgd", p, seed), "topic");
     return with_state(rung_from_matrices(name, p, seed), name, p);
   }
 
@@ -247,7 +258,13 @@ class Topic final : public Model {
       const double time = read_or(p, parameter::switch_time, standard);
       return forget_type(TwoStageFlow(made, time));
     }
-    return forget_type(PopulationFlow(made));
+    AnyRung<double> rung = forget_type(PopulationFlow(made));
+    // Long documents need no list of their positions to know.
+    const bool known = made.document >= shortest_expansion;
+    if (!made.corpus.empty() || (!known && !draws_are_known(document_law(made).draws))) {
+      forget_law_of_draws(rung);
+    }
+    return rung;
   }
 };
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
-#include "popgrad/topic/documents.hpp"
+#include "popgrad/topic/document_bias.hpp"
 
 namespace popgrad::topic {
 namespace {
@@ -125,6 +125,44 @@ void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Str
     documents.add_gradient(now, 1 / static_cast<double>(batch), dvalue, dlogits);
   }
   descend(x, dvalue, dlogits, Moving::all, dx);
+}
+
+const DocumentLaw& PopulationFlow::documents() const {
+  if (!documents_) documents_ = document_law(training_);
+  return *documents_;
+}
+
+DrawField PopulationFlow::field_of_document(const Vector<double>& x) const {
+  return [this, x, now = effective(layout_, x), document = DocumentLoss(training_)](
+             Index cls, const Vector<double>& frequencies, Vector<double>& direction) mutable {
+    const Index size = layout_.vocabulary;
+    Matrix<double> dvalue = Matrix<double>::Zero(size, size);
+    Matrix<double> dlogits = Matrix<double>::Zero(size, size);
+    document.take(documents().positions[static_cast<std::size_t>(cls)], frequencies);
+    document.add_gradient(now, 1, dvalue, dlogits);
+    descend(x, dvalue, dlogits, Moving::all, direction);
+  };
+}
+
+void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
+  const DrawLaw& draws = documents().draws;
+  if (training_.loss != LossKind::squared || is_enumerated(draws)) {
+    dx = popgrad::draw_mean(draws, dimension(), field_of_document(x));
+    return;
+  }
+  const Effective now = effective(layout_, x);
+  Matrix<double> dvalue;
+  Matrix<double> dlogits;
+  expectation_(now.value, now.logits, &dvalue, &dlogits);
+  add_document_bias(training_.law, now, true, 1 / static_cast<double>(training_.document), dvalue,
+                    dlogits);
+  descend(x, dvalue, dlogits, Moving::all, dx);
+}
+
+void PopulationFlow::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                     Matrix<double>& images) const {
+  const Matrix<double> factor = draw_factor(documents().draws, dimension(), field_of_document(x));
+  images = factor * (factor.transpose() * vectors);
 }
 
 std::string PopulationFlow::divergence(const Vector<double>& x, double step, Index batch) const {

@@ -27,6 +27,12 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"run joma reduced --temperature nan", "nan is not a finite number"},
       {"run joma reduced --steps 5", "has no meaning"},
       {"run joma gd --runs 3", "has no meaning"},
+      {"run scb moments", "15009 numbers"},
+      {"run scb moments --T 10 --runs 3", "has no meaning"},
+      {"run scb moments --T 10 --optimiser adam", "has no meaning"},
+      {"run scb moments --T 10 --algorithm three-part", "law of one draw is not known"},
+      {"run scb moments --T 10 --t1 inf --eta 3", "not stable under steps of --eta 3"},
+      {"equations scb moments", "no right-hand side"},
       {"run joma sgd --steps 10 --t1 1", "exclude each other"},
       {"run jomma reduced", "did you mean 'joma'"},
       {"run joma reducd", "did you mean 'reduced'"},
@@ -66,6 +72,34 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
     CHECK(answer.out.find(expected) != std::string::npos);
     CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
   }
+}
+
+TEST_CASE("cli: moments lie beside an ensemble", "[cli]") {
+  const Folder folder;
+  const std::string instance =
+      folder.file("i.json", "{\"N\": 3, \"T\": 6, \"Q\": 2, \"start\": \"transfer\"}");
+  const std::string predicted = folder.file("m.json");
+  const Answer answer = popgrad("run scb moments --instance " + instance +
+                                " --eta 0.05 --batch 32 --t1 4 --save 5 -o " + predicted);
+  CAPTURE(answer.out);
+  CHECK(answer.status == 0);
+  const Json record = Json::parse(content(predicted));
+  const std::vector<std::string> columns = record["columns"];
+  const auto position = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) -
+                                    columns.begin());
+  };
+  REQUIRE(position("loss_sd") < columns.size());
+  REQUIRE(position("second_order") == columns.size() - 1);
+  CHECK(record["rows"].size() == 5);
+  CHECK(record["rows"][0][position("loss_sd")] == 0.0);
+  CHECK(record["rows"][4][position("dist_P_sd")] > 0.001);
+  // From a saddle with much noise.
+  const Answer stops =
+      popgrad("run scb moments --T 10 --eta 0.1 --batch 1 --t1 100 -o " + folder.file("s.csv"));
+  CAPTURE(stops.out);
+  CHECK(stops.status == 4);
+  CHECK(stops.out.find("the prediction ends here") != std::string::npos);
 }
 
 TEST_CASE("cli: a verdict on the user's own instance names the hypothesis that it breaks",

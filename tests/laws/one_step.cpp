@@ -1,7 +1,8 @@
 /// Law: one step of a random rung has the law that it says, by running through every sample.
 ///
 /// What a sample moves is derived from the loss or from the definition; draws must all be among the
-/// samples, as often as their probabilities say, and batches must average them.
+/// samples, as often as their probabilities say, and batches must average them; the mean and the
+/// covariance that a rung knows of one draw are those of the samples.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -55,10 +56,23 @@ void check_draws(const Case& made, const AnyRung<double>& rung, const Vector<dou
     mean += sample.probability * sample.direction;
   }
   REQUIRE(total == Approx(1.0).margin(1e-9));
-  Vector<double> variance = Vector<double>::Zero(x.size());
+  Matrix<double> covariance = Matrix<double>::Zero(x.size(), x.size());
   for (const Sample& sample : samples) {
-    variance += sample.probability * (sample.direction - mean).cwiseAbs2();
+    const Vector<double> off = sample.direction - mean;
+    covariance += sample.probability * off * off.transpose();
   }
+  const Vector<double> variance = covariance.diagonal();
+  REQUIRE(rung.draw_covariance);
+  Matrix<double> known;
+  rung.draw_covariance(x, Matrix<double>::Identity(x.size(), x.size()), known);
+  CHECK((known - covariance).norm() <= 20 * width * (1 + covariance.norm()));
+  Vector<double> expected_draw(x.size());
+  if (rung.draw_mean) {
+    rung.draw_mean(x, expected_draw);
+  } else {
+    rung.rhs(x, expected_draw, 0.0);
+  }
+  CHECK((expected_draw - mean).norm() <= 20 * width * (1 + mean.norm()));
   constexpr std::uint64_t draws = 6000;
   std::vector<double> counts(samples.size(), 0.0);
   Vector<double> draw(x.size());
@@ -497,6 +511,12 @@ TEST_CASE("laws: one step of the Gaussian scb rungs, mean and covariance", "[law
         norms.push_back(m + 1);
       }
       begin += count + (lumped ? 2 : 0);
+    }
+    if (rung.draw_covariance) {
+      Matrix<double> known;
+      rung.draw_covariance(at.x, Matrix<double>::Identity(at.x.size(), at.x.size()), known);
+      INFO(made.text());
+      CHECK((eta * eta / batch * known - covariance).norm() <= 1e-12 * (1 + covariance.norm()));
     }
     const auto check = [&](bool by_step) {
       INFO(made.text() << (by_step ? " by steps" : " by its field"));

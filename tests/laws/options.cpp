@@ -262,6 +262,7 @@ TEST_CASE("laws: every parameter of every rung is off its default in some case",
     const auto& model = theory.model;
     const auto left_out = parameters_left_out(model->name());
     for (const RungInfo& rung : model->rungs()) {
+      if (rung.kind == RungKind::moments) continue;
       std::set<std::string> given;
       std::size_t count = 0;
       for (const Case& made : cases()) {

@@ -53,7 +53,6 @@ void examine(const Setting& setting, Examination& it) {
       static_cast<std::uint64_t>(std::llround(setting.value(horizon_knob) / training.step_size));
   training.batch = 8 * setting.count(batch_eighth);
   training.runs = 16000;
-  training.variance_draws = 8192;
   const Index values = setting.count(vocabulary) * setting.count(vocabulary);
   training.components = {0, values - 1, values};  // two values and the attention to one position
   training.repetition = setting.value(repetition);

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/draw_law.hpp"
 #include "popgrad/event.hpp"
 #include "popgrad/joma/instance.hpp"
 #include "popgrad/joma/softmax_kernel.hpp"
@@ -42,6 +43,12 @@ class PopulationFlow final {
   /// `length` sampled tokens. Cost O(C M_C K) for laws, O(batch (length + M_C K))
   /// for sampled tokens.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Expectation and covariance of `sample_rhs`, see popgrad/draw_law.hpp: exact for laws, and for
+  /// sampled tokens as far as counts can be run through. Cost O(M_C K) a class and count.
+  void draw_mean(const Vector<double>& x,
+                 Vector<double>& dx) const requires std::same_as<T, double>;
+  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                       Matrix<double>& images) const requires std::same_as<T, double>;
   /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
   /// normalised_correlation, stable_rank, loss.
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
@@ -75,12 +82,15 @@ class PopulationFlow final {
   void field(const Columns& columns, const Labels& label, const Vector<T>& weight,
              const Vector<T>& x, Vector<T>& dx) const;
   void field_of_laws(const Vector<T>& weight, const Vector<T>& x, Vector<T>& dx) const;
+  [[nodiscard]] DrawField field_of_sample(
+      const Vector<double>& x) const requires std::same_as<T, double>;
   template <class Columns, class Labels>
   void back_propagate(const Columns& columns, const Labels& label, const Vector<T>& x) const;
 
   ClassInstance<T> instance_;
   Vector<T> mean_law_;  ///< E[x]
   Vector<T> invariant_at_start_;
+  DrawLaw draws_;  ///< of classes and sampled tokens
   std::vector<double> cumulative_classes_;
   std::vector<std::vector<double>> cumulative_tokens_;
   // Scratch of one evaluation; a rung is copied for every thread.

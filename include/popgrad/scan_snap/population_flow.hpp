@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/draw_law.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scan_snap/layout.hpp"
@@ -51,6 +52,12 @@ class PopulationFlow final {
   /// The mean over `batch` sampled sequences of length T. Cost a sequence: T draws and 3 u C
   /// multiply-adds, u <= T - 1 the different tokens drawn.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Expectation and covariance of `sample_rhs`, see popgrad/draw_law.hpp. Cost: 3 u C multiply-adds
+  /// a class and count; of long sequences 2 nnz(P) + K times 3 u C.
+  void draw_mean(const Vector<double>& x,
+                 Vector<double>& dx) const requires std::same_as<T, double>;
+  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                       Matrix<double>& images) const requires std::same_as<T, double>;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
   /// Mean cross entropy of the next token, nats.
@@ -64,6 +71,12 @@ class PopulationFlow final {
 
  private:
   void evaluate(const Vector<T>& x) const;
+  /// Adds `share` times the direction of the sequence of class n whose tokens and counts are in the
+  /// scratch space below.
+  void add_drawn(const Vector<double>& x, Index n, double share,
+                 Vector<double>& dx) const requires std::same_as<T, double>;
+  [[nodiscard]] DrawField field_of_sample(
+      const Vector<double>& x) const requires std::same_as<T, double>;
   /// xi_n (K) at the state of the last evaluation.
   [[nodiscard]] Vector<T> xi_of_last() const;
 
@@ -74,6 +87,7 @@ class PopulationFlow final {
   Vector<T> multiplicity_;
   std::vector<double> cumulative_classes_;
   std::vector<AliasTable> token_laws_;  ///< of each class, by entry
+  DrawLaw draws_;                       ///< of classes and their tokens, by entry
   // Scratch of one evaluation; a rung is copied for every thread.
   mutable Vector<T> f_, products_;
   mutable RowMatrix<T> logits_, residual_, pull_;  ///< (K x C)

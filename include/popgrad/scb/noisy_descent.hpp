@@ -31,6 +31,9 @@ class NoisyDescent final {
   }
   /// The same law as sample_step, plainly: field, then noise; draws of its own.
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
+  /// Covariance of the noise of one sample. Cost O(N T + N^2) a column.
+  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                       Matrix<double>& images) const;
   /// One step of size eta in place. Batch 0: no noise. Numbers behind the state are left alone.
   void sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const;
   /// Why a walk here has diverged; empty if it has not.

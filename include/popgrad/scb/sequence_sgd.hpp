@@ -11,6 +11,7 @@
 /// State: V by columns (N x N), then A (or w) by columns (T x N). Cost of a sample O(T + N^2),
 /// memory O(N T + N^2), no one-hot matrix. Source: arXiv 2410.23438, Section 2.
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ class SequenceSgd final {
   /// The mean over `batch` samples. Samples, then tokens, are shared by the threads where runs are
   /// not; the result does not depend on them.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Covariance of `sample_rhs`, whose expectation is `rhs`: by structure, without T x T numbers.
+  /// Cost O(N^6 Q + N T), and O(N^4 + N T) a column.
+  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                       Matrix<double>& images) const requires std::same_as<T, double>;
   /// Why a walk here has diverged; empty if it has not.
   [[nodiscard]] std::string divergence(const Vector<T>& x, double step, Index batch) const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;

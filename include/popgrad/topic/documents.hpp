@@ -1,10 +1,27 @@
 #pragma once
 /// One sampled document: its masked tokens, what was selected, and the gradient of its loss.
 
+#include <span>
+
+#include "popgrad/draw_law.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/topic/training.hpp"
 
 namespace popgrad::topic {
+
+/// What may become of a position of a document: the token after masking, and the word before if the
+/// position is selected, or -1.
+struct Position {
+  Index shown = 0, word = -1;
+};
+
+/// The law of documents of N tokens: a class each subset of the topics, whose tokens are positions.
+struct DocumentLaw {
+  DrawLaw draws;
+  std::vector<std::vector<Position>> positions;  ///< by class
+};
+/// Cost and memory C(T, tau) tau v (T v + 2). Not for a corpus.
+DocumentLaw document_law(const Training& training);
 
 class DocumentLoss {
  public:
@@ -12,6 +29,8 @@ class DocumentLoss {
 
   /// Draws a document and its masks.
   void draw(Stream& stream);
+  /// Takes a document as the frequencies of its positions.
+  void take(std::span<const Position> positions, const Vector<double>& frequencies);
   /// Adds weight times the gradient of the loss over its selected positions, over p_m N, which is
   /// their expected number: its mean is the loss per selected position. Returns that loss.
   double add_gradient(const Effective& now, double weight, Matrix<double>& dvalue,
@@ -29,9 +48,14 @@ class DocumentLoss {
  private:
   const Training& training_;
   std::vector<Index> words_, masked_;
-  std::vector<std::pair<Index, Index>> selected_;  ///< token after masking, word before
-  std::vector<double> counts_;                     ///< of masked tokens, Tv + 1
-  std::vector<Index> present_;                     ///< tokens with counts > 0
+  struct Selected {
+    Index shown = 0, word = 0;
+    double count = 1;
+  };
+  std::vector<Selected> selected_;  ///< by shown, then word
+  std::vector<double> counts_;      ///< of masked tokens, Tv + 1
+  std::vector<Index> present_;      ///< tokens with counts
+  double length_ = 0;               ///< sum of counts
 };
 
 }  // namespace popgrad::topic

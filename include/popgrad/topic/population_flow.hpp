@@ -5,11 +5,13 @@
 /// documents of N tokens and their masks. two-stage: W_V alone under uniform attention until a
 /// time, then W_K and W_Q alone. State: as in Layout. Source: arXiv 2303.04245, Sections 3 and 4.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "popgrad/random.hpp"
+#include "popgrad/topic/documents.hpp"
 #include "popgrad/topic/subset_expectation.hpp"
 
 namespace popgrad::topic {
@@ -29,6 +31,12 @@ class PopulationFlow final {
   /// The mean over `batch` documents. Cost of a document O(N' N'' Tv), N' distinct words, N''
   /// selected positions.
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
+  /// Expectation and covariance of `sample_rhs`: exact for documents short enough for
+  /// popgrad/draw_law.hpp. For longer ones the squared loss has its bias to order 1/N by
+  /// add_document_bias. Not for a corpus.
+  void draw_mean(const Vector<double>& x, Vector<double>& dx) const;
+  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                       Matrix<double>& images) const;
   /// Why a walk here has diverged; empty if it has not.
   [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
@@ -44,9 +52,13 @@ class PopulationFlow final {
   void descend(const Vector<double>& x, const Matrix<double>& dvalue, const Matrix<double>& dlogits,
                Moving moving, Vector<double>& dx) const;
 
+  [[nodiscard]] const DocumentLaw& documents() const;
+  [[nodiscard]] DrawField field_of_document(const Vector<double>& x) const;
+
   Training training_;
   Layout layout_;
   SubsetExpectation expectation_;
+  mutable std::optional<DocumentLaw> documents_;  ///< made when first asked for
 };
 
 class TwoStageFlow final {

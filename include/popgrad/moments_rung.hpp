@@ -1,0 +1,47 @@
+#pragma once
+/// Rung moments: mean and standard deviation of the observables of SGD, without an ensemble.
+///
+/// With f the expected direction of a sample, J its Jacobian, Sigma(x) the covariance of one sample
+/// and B the batch, the mean m and the covariance C = U U' of the state go as
+///   m <- m + eta E f
+///   C <- (I + eta J) C (I + eta J)' + (eta^2/B) E Sigma
+/// with E f and J U from f at m +- sqrt(3) times the columns of U, exact where f is cubic along each,
+/// and E Sigma from Sigma at m +- U r, with other random signs r at every step.
+/// What this neglects is of relative order eta/B; as a measure of it a second prediction is carried
+/// along, of first order about descent alone:
+///   x <- x + eta f(x)
+///   s <- s + eta (J(x) s + 1/2 sum_ij C_ij d^2 f/dx_i dx_j)
+/// with the covariance that Sigma(x) makes about x,
+/// and the column `second_order` is the larger of |m - x - s|/sqrt(tr C) and of the change of tr C
+/// from the one to the other; of an observable, second derivatives count in the variance of the
+/// second prediction, and not of the first. Above 1/2 the prediction ends; where an observable X
+/// differs by as much of its own standard deviation, X_sd is not a number. Jumps of an observable
+/// (accuracy) are seen only where they lie among the nodes.
+/// State: m, U, x, s, U of the second prediction: 2 n + 2 n^2 + n numbers for a state of n.
+/// Cost of a step: 4 n evaluations, two of Sigma, O(n^3). Derived here.
+
+#include <string>
+
+#include "popgrad/model.hpp"
+#include "popgrad/rung.hpp"
+
+namespace popgrad {
+
+/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors.
+/// Throws InputError if the law is not known, or the state has more than 512 numbers.
+AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where);
+
+/// Its state as time goes to infinity: about the point where the mean direction vanishes, with C and
+/// s from their fixed-point equations. Cost O(n^3) a step on the way there. Throws InputError if there
+/// is no such point on the way of the flow, or steps of size eta are not stable there.
+Vector<double> stationary_moments(const AnyRung<double>& sgd, const std::string& where, double eta,
+                                  Index batch);
+
+/// Why `equations` has none of it.
+inline constexpr const char* moments_have_no_equations =
+    "has no right-hand side of its own; take the rung 'flow'";
+
+/// What to say of it beside the rung `sgd`.
+RungInfo moments_info(const RungInfo& sgd);
+
+}  // namespace popgrad

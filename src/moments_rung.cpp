@@ -1,0 +1,68 @@
+#include "popgrad/moments_rung.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "moment_steps.hpp"
+#include "popgrad/error.hpp"
+
+namespace popgrad {
+namespace {
+
+constexpr Index largest = 512;
+
+}  // namespace
+
+AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where) {
+  if (!sgd.draw_covariance) {
+    throw InputError(
+        fmt::format("{} moments: the law of one draw is not known for these parameters (a corpus, "
+                    "an algorithm in parts, or sequences too long to run through their counts and "
+                    "shorter than 1024); take an ensemble: the rung sgd with --runs 200",
+                    where));
+  }
+  if (sgd.dimension > largest) {
+    throw InputError(fmt::format(
+        "{} moments: the state has {} numbers, and its covariance is followed for {} at "
+        "most; give a smaller instance, or take an ensemble: the rung sgd with --runs "
+        "200",
+        where, sgd.dimension, largest));
+  }
+  const auto steps = std::make_shared<MomentSteps>(sgd);
+  AnyRung<double> rung;
+  rung.dimension = steps->dimension();
+  rung.initial = steps->initial();
+  rung.columns = steps->columns();
+  rung.state_names = steps->state_names();
+  rung.observe = [steps](const Vector<double>& x, const double& t, std::span<double> row) {
+    steps->observe(x, t, row);
+  };
+  rung.sample_step = [steps](Vector<double>& x, double eta, Stream& /*stream*/, Index batch) {
+    steps->step(x, eta, batch);
+  };
+  rung.divergence = [steps](const Vector<double>& x, double eta, Index batch) {
+    return steps->divergence(x, eta, batch);
+  };
+  rung.clone = [sgd, where] {
+    AnyRung<double> own = sgd.clone();
+    own.initial = sgd.initial;
+    return moments_rung(own, where);
+  };
+  return rung;
+}
+
+RungInfo moments_info(const RungInfo& sgd) {
+  RungInfo info = sgd;
+  info.name = "moments";
+  info.kind = RungKind::moments;
+  info.summary = "mean and standard deviation over runs of sgd, predicted: no ensemble";
+  info.cost = fmt::format(
+      "4 n evaluations of the mean direction and O(n^3) a step, n <= {} numbers of the "
+      "state; memory O(n^2)",
+      largest);
+  info.columns = "X_sd, its standard deviation over runs, for each; second_order";
+  return info;
+}
+
+}  // namespace popgrad

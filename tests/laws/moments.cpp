@@ -1,0 +1,158 @@
+/// Laws of the moments of SGD: what a rung knows of one draw is the law of its draws, and means and
+/// deviations over runs are those predicted, to the order claimed.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "laws/cases.hpp"
+#include "popgrad/moments_rung.hpp"
+#include "popgrad/theories.hpp"
+#include "popgrad/walk.hpp"
+
+namespace popgrad::laws {
+namespace {
+
+/// Deviations that a true law exceeds once in some 10^8 comparisons.
+constexpr double six = 6;
+
+Vector<double> mean_of_draw(const AnyRung<double>& rung, const Vector<double>& x) {
+  Vector<double> mean(x.size());
+  if (rung.draw_mean) {
+    rung.draw_mean(x, mean);
+  } else {
+    rung.rhs(x, mean, 0.0);
+  }
+  return mean;
+}
+
+}  // namespace
+
+TEST_CASE("laws: the mean and covariance known of a draw are those of draws", "[law]") {
+  std::map<std::string, std::size_t> compared;
+  for (const Case& made : cases()) {
+    if (made.rung.kind != RungKind::random) continue;
+    const AnyRung<double> rung = made.make();
+    if (!rung.draw_covariance || rung.dimension > 300) continue;
+    // A third of the cases: pairs of options meet in the laws of one step.
+    if (compared[made.model->name() + " " + made.rung.name]++ % 3 != 0) continue;
+    const Point at = points(made, rung)[1];
+    const Index n = at.x.size();
+    // Along four directions, so that draws need no table.
+    Stream names(17, 0, 0);
+    Matrix<double> directions(n, 4);
+    for (double& value : directions.reshaped()) value = names.normal();
+    Matrix<double> images;
+    rung.draw_covariance(at.x, directions, images);
+    const Matrix<double> known = directions.transpose() * images;
+    const Vector<double> mean = directions.transpose() * mean_of_draw(rung, at.x);
+    constexpr int draws = 4000;
+    Matrix<double> seen(draws, 4);
+    Vector<double> draw(n);
+    for (int i = 0; i < draws; ++i) {
+      Stream stream(made.seed, 21, static_cast<std::uint64_t>(i));
+      rung.sample_rhs(at.x, draw, stream, 1);
+      seen.row(i) = directions.transpose() * draw - mean;
+    }
+    INFO(made.text());
+    for (Index k = 0; k < 4; ++k) {
+      const double variance = seen.col(k).squaredNorm() / draws;
+      const double fourth = seen.col(k).array().square().square().sum() / draws;
+      const double error = std::sqrt(std::max(0.0, fourth - variance * variance) / draws);
+      CHECK(std::fabs(variance - known(k, k)) <= six * error + 1e-12);
+      CHECK(std::fabs(seen.col(k).mean()) <= six * std::sqrt(variance / draws) + 1e-9);
+    }
+  }
+  for (const char* name : {"joma sgd", "scan-snap sgd", "scb sgd", "scb noisy"}) {
+    INFO(name);
+    CHECK(compared[name] > 3);
+  }
+}
+
+namespace {
+
+struct Training {
+  const char* model;
+  Record parameters;
+  double eta;
+  std::uint64_t steps;
+  Index batch;
+};
+
+Value rows(const std::vector<std::vector<double>>& values) {
+  Value::List list;
+  for (const std::vector<double>& row : values) {
+    Value::List own;
+    for (const double value : row) own.emplace_back(to_text(value));
+    list.emplace_back(std::move(own));
+  }
+  return Value(std::move(list));
+}
+
+}  // namespace
+
+TEST_CASE("laws: moments are those of many runs", "[law]") {
+  const Record joma{{"X", rows({{0.5, 0.1, 0.2}, {0.2, 0.6, 0.1}, {0.3, 0, 0.3}, {0, 0.3, 0.4}})},
+                    {"scale", "0.3"},
+                    {"length", "3"}};
+  const Record scan_snap{
+      {"P", rows({{0.5, 0.2, 0.3, 0, 0}, {0.25, 0.45, 0, 0.3, 0}, {0.3, 0.1, 0, 0.2, 0.4}})},
+      {"start", "uniform"},
+      {"T", "4"}};
+  const Record scb{{"N", "3"}, {"T", "6"}, {"Q", "2"}, {"start", "transfer"}};
+  const Record topic{{"T", "2"},   {"tau", "1"}, {"v", "2"},
+                     {"d_a", "2"}, {"N", "2"},   {"sigma", "0.3"}};
+  constexpr std::uint32_t count = 3000;
+  for (const Training& training :
+       {Training{"joma", joma, 0.05, 100, 32}, Training{"scan-snap", scan_snap, 0.05, 100, 16},
+        Training{"scb", scb, 0.05, 80, 32}, Training{"topic", topic, 0.2, 100, 64}}) {
+    const Model& model = find_model(training.model);
+    const Parameters parameters(training.model, training.parameters);
+    WalkRequest request;
+    request.step_size = training.eta;
+    request.steps = training.steps;
+    request.save_steps = evenly_spread_steps(training.steps, 6);
+    request.batch = training.batch;
+    request.seed = 5;
+    const AnyRung<double> moments = model.rung("moments", parameters, 3);
+    const Trajectory<double> predicted = walk(moments, moments.initial, request).front();
+    INFO(training.model);
+    REQUIRE(predicted.outcome.ending == Ending::reached_end);
+    request.runs = count;
+    const AnyRung<double> sgd = model.rung("sgd", parameters, 3);
+    const std::vector<Trajectory<double>> runs = walk(sgd, sgd.initial, request);
+    const std::size_t columns = sgd.columns.size();
+    std::size_t judged = 0;
+    for (std::size_t save = 1; save < predicted.rows.size(); ++save) {
+      const double neglected = predicted.rows[save][2 * columns];
+      CHECK(neglected < 0.2);
+      for (std::size_t c = 0; c < columns; ++c) {
+        double mean = 0, square = 0, fourth = 0;
+        for (const Trajectory<double>& run : runs) mean += run.rows[save][c] / count;
+        for (const Trajectory<double>& run : runs) {
+          const double gap = run.rows[save][c] - mean;
+          square += gap * gap / count;
+          fourth += gap * gap * gap * gap / count;
+        }
+        const double deviation = predicted.rows[save][columns + c];
+        if (std::isnan(deviation)) continue;
+        const std::string& name = sgd.columns[c];
+        // A jump, and functions with kinks or an extremum where training starts.
+        if (name == "accuracy") continue;
+        const bool rough =
+            name.starts_with("invariant_residual") || name == "normalised_correlation";
+        const double neglected_of_column = rough ? 1.0 : neglected + 0.02;
+        INFO(name << " at t = " << predicted.t[save]);
+        ++judged;
+        const double seen = std::sqrt(square);
+        CHECK(std::fabs(mean - predicted.rows[save][c]) <=
+              (six / std::sqrt(count) + neglected_of_column) * seen + 1e-9);
+        const double error = std::sqrt(std::max(0.0, fourth - square * square) / count);
+        CHECK(std::fabs(square - deviation * deviation) <=
+              six * error + neglected_of_column * square + 1e-12);
+      }
+    }
+    CHECK(judged >= 2 * columns);
+  }
+}
+
+}  // namespace popgrad::laws

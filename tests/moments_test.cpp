@@ -1,0 +1,171 @@
+/// The rung moments on problems whose law can be computed without it.
+
+#include "popgrad/moments_rung.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popgrad/error.hpp"
+#include "popgrad/walk.hpp"
+#include "problems/any_flow.hpp"
+
+using namespace popgrad;
+
+namespace {
+
+// x' = field(x) with noise of constant variance; observables x and x^2.
+template <class Field>
+AnyRung<double> one_number(double start, double variance, const Field& field) {
+  AnyRung<double> rung = problems::any_flow<double>(
+      Vector<double>{{start}}, [field](const auto& x, auto& dx) { dx[0] = field(x[0]); },
+      [](const auto&, auto&) {});
+  rung.columns = {"x", "square"};
+  rung.state_names = {"x"};
+  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+    row[0] = x[0];
+    row[1] = x[0] * x[0];
+  };
+  rung.sample_rhs = [field, variance](const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                                      Index batch) {
+    dx[0] = field(x[0]) + std::sqrt(variance / static_cast<double>(batch)) * stream.normal();
+  };
+  rung.draw_covariance = [variance](const Vector<double>&, const Matrix<double>& vectors,
+                                    Matrix<double>& images) { images = variance * vectors; };
+  rung.clone = [=] { return one_number(start, variance, field); };
+  return rung;
+}
+
+Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint64_t steps,
+                             Index batch) {
+  WalkRequest request;
+  request.step_size = eta;
+  request.steps = steps;
+  request.save_steps = evenly_spread_steps(steps, 11);
+  request.batch = batch;
+  request.jobs = 1;
+  const AnyRung<double> moments = moments_rung(rung, "toy");
+  return walk(moments, moments.initial, request).front();
+}
+
+// Mean and variance of x after steps whose noise is one of two values, over all sequences.
+std::pair<double, double> over_all_signs(double start, double noise, double eta, int steps,
+                                         const std::function<double(double)>& field) {
+  double sum = 0, square = 0;
+  const auto paths = std::size_t{1} << static_cast<unsigned>(steps);
+  for (std::size_t path = 0; path < paths; ++path) {
+    double x = start;
+    for (int step = 0; step < steps; ++step) {
+      const double sign = ((path >> static_cast<unsigned>(step)) & 1U) != 0 ? 1.0 : -1.0;
+      x += eta * (field(x) + sign * noise);
+    }
+    sum += x;
+    square += x * x;
+  }
+  const double mean = sum / static_cast<double>(paths);
+  return {mean, square / static_cast<double>(paths) - mean * mean};
+}
+
+}  // namespace
+
+TEST_CASE("moments rung: exact for a linear field", "[moments]") {
+  const auto rung = one_number(1.0, 4.0, [](double x) { return -x; });
+  const Trajectory<double> found = predicted(rung, 0.1, 50, 2);
+  REQUIRE(found.outcome.ending == Ending::reached_end);
+  CHECK(found.columns ==
+        std::vector<std::string>{"x", "square", "x_sd", "square_sd", "second_order"});
+  const double q = 0.81;
+  const std::vector<double>& row = found.rows.back();
+  CHECK(row[0] == Approx(std::pow(0.9, 50)).epsilon(1e-9));
+  const double variance = 0.1 * 0.1 * 2.0 * (1 - std::pow(q, 50)) / (1 - q);
+  CHECK(row[2] == Approx(std::sqrt(variance)).epsilon(1e-9));
+  CHECK(row[1] == Approx(row[0] * row[0] + variance).epsilon(1e-9));
+  CHECK(row[4] < 1e-6);
+  // x^2 at its minimum has no linear part: its deviation is not one of first order.
+  CHECK(std::isnan(row[3]));
+  CHECK(found.rows.front()[2] == 0);
+}
+
+TEST_CASE("moments rung: neglects the orders that it says", "[moments]") {
+  const std::function<double(double)> field = [](double x) { return -x - 0.8 * x * x; };
+  constexpr double eta = 0.1;
+  constexpr int steps = 14;
+  std::vector<double> of_mean, of_variance, ratio;
+  for (const Index batch : {8, 16, 32, 64}) {
+    const auto [mean, variance] =
+        over_all_signs(0.5, 1 / std::sqrt(static_cast<double>(batch)), eta, steps, field);
+    const Trajectory<double> found = predicted(one_number(0.5, 1.0, field), eta, steps, batch);
+    REQUIRE(found.outcome.ending == Ending::reached_end);
+    of_mean.push_back(std::fabs(found.rows.back()[0] - mean));
+    of_variance.push_back(std::fabs(std::pow(found.rows.back()[2], 2) / variance - 1));
+    ratio.push_back(found.rows.back()[4]);
+  }
+  for (std::size_t i = 0; i + 1 < of_mean.size(); ++i) {
+    CHECK(std::log2(of_mean[i] / of_mean[i + 1]) == Approx(2.0).margin(0.2));
+    CHECK(std::log2(of_variance[i] / of_variance[i + 1]) == Approx(1.0).margin(0.2));
+    // What is told of the error is of the order of the error.
+    CHECK(std::log2(ratio[i] / ratio[i + 1]) == Approx(1.0).margin(0.2));
+    CHECK(of_variance[i] < 3 * ratio[i]);
+  }
+}
+
+TEST_CASE("moments rung: ends at a saddle, by its own word", "[moments]") {
+  // The mean stays at 0 by symmetry, so that the variance alone can tell.
+  const auto rung = one_number(0.0, 1.0, [](double x) { return x - x * x * x; });
+  constexpr double eta = 0.02;
+  constexpr Index batch = 100;
+  const Trajectory<double> found = predicted(rung, eta, 1000, batch);
+  REQUIRE(found.outcome.ending == Ending::diverged);
+  CHECK_THAT(found.outcome.notes.back(), Catch::Contains("the prediction ends here"));
+  CHECK(found.outcome.t_reached > 2);
+  CHECK(found.outcome.t_reached < 6);
+  // The ensemble beside it: still right at the last row, and the runs part soon after.
+  WalkRequest request;
+  request.step_size = eta;
+  request.steps = 1000;
+  const auto last = static_cast<std::uint64_t>(std::lround(found.t.back() / eta));
+  request.save_steps = {last, 1000};
+  request.batch = batch;
+  request.runs = 4000;
+  request.seed = 3;
+  double at_last = 0, at_end = 0;
+  for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
+    at_last += run.rows[0][1] / 4000;
+    at_end += run.rows[1][1] / 4000;
+  }
+  CHECK(std::sqrt(at_last) == Approx(found.rows.back()[2]).epsilon(0.1));
+  CHECK(at_end == Approx(1.0).margin(0.1));
+}
+
+TEST_CASE("moments rung: the law at rest solves its equations", "[moments]") {
+  // x' = 1 - x^2 rests at 1; there C = M C M' + eta^2 V/B with M = 1 - 2 eta, and s = -C/(2 M').
+  const auto rung = one_number(0.2, 3.0, [](double x) { return 1 - x * x; });
+  constexpr double eta = 0.1;
+  constexpr Index batch = 50;
+  const AnyRung<double> moments = moments_rung(rung, "toy");
+  const Vector<double> state = stationary_moments(rung, "toy", eta, batch);
+  std::vector<double> row(moments.columns.size());
+  moments.observe(state, 0.0, row);
+  const double variance = eta * eta * 3.0 / batch / (1 - 0.8 * 0.8);
+  // Relative errors of order C.
+  CHECK(row[0] == Approx(1 - variance / 2).epsilon(variance * variance));
+  CHECK(row[2] == Approx(std::sqrt(variance)).epsilon(2 * variance));
+  // Where the steps themselves end.
+  const Trajectory<double> steps = predicted(rung, eta, 400, batch);
+  CHECK(row[0] == Approx(steps.rows.back()[0]).epsilon(2 * variance * variance));
+  CHECK(row[2] == Approx(steps.rows.back()[2]).epsilon(2 * variance));
+  CHECK_THROWS_WITH(stationary_moments(one_number(0.0, 1.0, [](double x) { return x - x * x * x; }),
+                                       "toy", eta, batch),
+                    Catch::Contains("is not stable under steps of --eta 0.1"));
+  CHECK_THROWS_WITH(
+      stationary_moments(one_number(0.0, 1.0, [](double) { return 1.0; }), "toy", eta, batch),
+      Catch::Contains("does not come to rest"));
+}
+
+TEST_CASE("moments rung: refuses what it does not know", "[moments]") {
+  AnyRung<double> rung = one_number(0.0, 1.0, [](double x) { return -x; });
+  rung.draw_covariance = nullptr;
+  CHECK_THROWS_WITH(moments_rung(rung, "toy"), Catch::Contains("law of one draw is not known"));
+  rung = one_number(0.0, 1.0, [](double x) { return -x; });
+  rung.dimension = 513;
+  CHECK_THROWS_WITH(moments_rung(rung, "toy"), Catch::Contains("513 numbers"));
+}
