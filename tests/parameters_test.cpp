@@ -40,6 +40,9 @@ const Json law{{"X", {{0.5, 0.05}, {0.1, 0.55}, {0.1, 0.1}, {0.3, 0.3}}}};
 const Json target{{"mu", {1, 2, 3}}, {"v0", 0.1}};
 const Json growing{{"delta", {0.5, 1, 1.5}}, {"v0", 0.1}};
 
+const Json network{{"d", 4}, {"latents", {4, 3}}, {"children", {2, 2}}};
+const Json tree{{"d", 4}, {"hierarchy", "tree"}};
+
 Json with(Json base, const Json& more) {
   base.update(more);
   return base;
@@ -135,7 +138,7 @@ Examples joma_examples() {
       {"attention", {{law, "linear"}, {target, "softmax"}}},
       {"temperature", {{law, 2}, {target, 2}}},
       {"tau", {{target, 3}}},
-      {"phi", {{law, "relu"}, {one, "relu"}}},
+      {"phi", {{law, "relu"}, {one, "relu"}, {network, "tanh"}}},
       {"residual", {{law, false}, {one, false}}},
       {"normalise", {{law, true}, {one, true}}},
       {"law", {{Json::object(), "uniform"}}},
@@ -153,6 +156,21 @@ Examples joma_examples() {
       {"mu", {{target, {1, 2, 4}}}},
       {"delta", {{growing, {0.5, 1, 2}}}},
       {"v0", {{target, 0.2}}},
+      {"layers", {{network, 1}}},
+      {"d", {{network, 5}}},
+      {"width", {{network, 3}}},
+      {"layer-norm", {{network, true}}},
+      {"train-attention", {{network, false}}},
+      {"hierarchy", {{{{"d", 4}}, "tree"}}},
+      {"M", {{network, 9}}},
+      {"L", {{network, 9}}},
+      {"latents", {{network, {5, 4}}}},
+      {"children", {{network, {2, 3}}}},
+      {"depth", {{tree, 2}}},
+      {"rho", {{tree, 0.5}}},
+      {"polarity", {{tree, {0.5, -0.5}}}},
+      {"inputs", {{{{"d", 4}}, {{0, 1, 2}, {1, 2, 1}}}}},
+      {"state", {{network, {{"b_O", {0.1, 0.2, 0.3}}}}}},
   };
 }
 

@@ -36,8 +36,9 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
   steps.runs.reset();
   steps.batch.reset();
   RungInfo descent = random;
+  const std::set<std::string> own = rungs_of_training(model, random.name);
   for (const RungInfo& info : model.rungs()) {
-    if (info.kind == RungKind::descent) descent = info;
+    if (info.kind == RungKind::descent && (own.empty() || own.contains(info.name))) descent = info;
   }
   const auto plain = produce(steps, model, flow, parameters, times, 1.0, report).front();
   const auto sharper = produce(steps, model, flow, parameters, times, 1e-2, report).front();

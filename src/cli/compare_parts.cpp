@@ -9,6 +9,21 @@
 
 namespace popgrad::cli {
 
+std::set<std::string> rungs_of_training(const Model& model, const std::string& rung) {
+  std::set<std::string> names;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const LadderStep& step : model.ladder()) {
+      const bool own = step.finer == rung || step.coarser == rung || names.contains(step.finer) ||
+                       names.contains(step.coarser);
+      if (step.special || !own) continue;
+      grows = names.insert(step.finer).second || grows;
+      grows = names.insert(step.coarser).second || grows;
+    }
+  }
+  return names;
+}
+
 std::vector<Trajectory<double>> produce(const CommonOptions& options, const Model& model,
                                         const RungInfo& info, const Parameters& parameters,
                                         const std::vector<double>& times, double tolerance_factor,

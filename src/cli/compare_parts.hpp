@@ -2,6 +2,7 @@
 /// What the two kinds of `compare` share.
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct CompareOptions {
   bool no_ladder = false;
   bool fresh_starts = false;
 };
+
+/// Rungs of instances that can be trained, of the ladder that `rung` stands on: those of no special
+/// form that a step leads to from it, one way or the other. Empty where it has no such step.
+std::set<std::string> rungs_of_training(const Model& model, const std::string& rung);
 
 /// A rung's runs: of a flow one, at `times` if there are any, with tolerances times the factor.
 /// With regimes among their events unless the options say not to look for them.

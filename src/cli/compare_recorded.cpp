@@ -72,17 +72,6 @@ void print_deviations(const std::vector<RecordedRun>& recorded,
   }
 }
 
-// Rungs of instances that can be trained: those of no special form.
-std::set<std::string> rungs_of_training(const Model& model) {
-  std::set<std::string> names;
-  for (const LadderStep& step : model.ladder()) {
-    if (step.special) continue;
-    names.insert(step.finer);
-    names.insert(step.coarser);
-  }
-  return names;
-}
-
 // ---- the clock is known ---------------------------------------------------------------------
 
 /// Everything that one judgement needs.
@@ -194,7 +183,7 @@ void print_regimes(const Judging& j, const RungInfo& sampled,
 // Which rung of the ladder explains the runs best.
 void print_ladder(const Judging& j, const RungInfo& sampled,
                   const std::vector<Trajectory<double>>& ensemble) {
-  const std::set<std::string> known = rungs_of_training(j.model);
+  const std::set<std::string> known = rungs_of_training(j.model, sampled.name);
   struct Entry {
     std::string name;
     double size = 0;
@@ -295,8 +284,9 @@ void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<doub
 
 RungInfo sampled_rung(const Model& model, const RungInfo& rung) {
   if (rung.kind == RungKind::random) return rung;
+  const std::set<std::string> own = rungs_of_training(model, rung.name);
   for (const RungInfo& info : model.rungs()) {
-    if (info.kind == RungKind::random) return info;
+    if (info.kind == RungKind::random && (own.empty() || own.contains(info.name))) return info;
   }
   return rung;
 }
@@ -368,7 +358,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
     bar.update(done);
     return interrupted();
   };
-  const bool trained = rungs_of_training(model).contains(info.name);
+  const bool trained = !rungs_of_training(model, info.name).empty();
   if (options.clock.empty() || !trained) {
     check_meaning(command, info);
     const Parameters parameters = gather_parameters(common, model, info.name);

@@ -7,14 +7,14 @@
 
 namespace popgrad::joma {
 
-inline Attention attention_of(const Parameters& p) {
-  const std::string name = read(p, parameter::attention);
+inline Attention attention_of(const Parameters& p, std::string_view when = {}) {
+  const std::string name = read(p, parameter::attention, when);
   if (name == "exp") return Attention::exp;
   return name == "softmax" ? Attention::softmax : Attention::linear;
 }
 
-inline Activation phi_of(const Parameters& p) {
-  const std::string name = read(p, parameter::phi);
+inline Activation phi_of(const Parameters& p, std::string_view when = {}) {
+  const std::string name = read(p, parameter::phi, when);
   if (name == "linear") return Activation::linear;
   if (name == "tanh") return Activation::tanh;
   return name == "relu" ? Activation::relu : Activation::gelu;

@@ -296,7 +296,9 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
   return parameter_table(attention, temperature, tau, phi, residual, normalise, law, units, scale,
-                         length, embedding_dimension, X, class_law, W0, decoder, z0, mu, delta, v0);
+                         length, embedding_dimension, X, class_law, W0, decoder, z0, mu, delta, v0,
+                         layers, d, width, layer_norm, train_attention, hierarchy, M, L, latents,
+                         children, depth, rho, polarity, inputs, state);
 }
 
 template ClassInstance<double> class_instance<double>(const Parameters&, std::uint64_t);

@@ -5,7 +5,9 @@
 #include "joma/enumerations.hpp"
 #include "known_draws.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/given_start.hpp"
 #include "popgrad/joma/closed_form.hpp"
+#include "popgrad/joma/multilayer_flow.hpp"
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stationary_flow.hpp"
@@ -65,6 +67,18 @@ AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t s
   return closed_form_rung<T>(instance);
 }
 
+bool has_several_layers(std::string_view name) { return name.starts_with("multilayer"); }
+
+AnyRung<double> make_multilayer(std::string_view name, const Parameters& p, std::uint64_t seed) {
+  AnyRung<double> rung = forget_type(MultilayerFlow<double>(multilayer_instance(p, seed)));
+  if (name != "multilayer-sgd") rung.sample_rhs = nullptr;
+  // A Jacobian takes n evaluations in dual numbers and n^2 numbers.
+  constexpr Index largest_jacobian = 500;
+  if (rung.dimension > largest_jacobian) rung.jacobian = nullptr;
+  set_state(rung, p, fmt::format("joma {}", name), {});
+  return rung;
+}
+
 // ---- symbols -----------------------------------------------------------------------------------
 
 GiNaC::ex indexed(const std::string& name, const std::string& latex, Index l, Index k = -1) {
@@ -118,6 +132,13 @@ class Joma final : public Model {
         {"closed-form", RungKind::closed_form,
          "one hidden unit: erf, sinh or quadrature token by token", "O(M_C) a time",
          "without largest_delta for linear phi", "100"},
+        {"multilayer-sgd", RungKind::random, "SGD of 1 to 3 layers on sequences of tokens",
+         "O(S (d^2 + d width)) a layer and step, S the columns of the sequences drawn", "", "500"},
+        {"multilayer-gd", RungKind::descent, "the same on the full batch",
+         "O(S (d^2 + d width)) a layer and step, S the columns of all sequences", "", "500"},
+        {"multilayer-flow", RungKind::flow,
+         "population flow of 1 to 3 layers, nothing of the theory assumed", "that of multilayer-gd",
+         "", "20"},
     };
   }
 
@@ -126,6 +147,10 @@ class Joma final : public Model {
     const Record law{{"X", {{"0.5", "0.05"}, {"0.1", "0.55"}, {"0.1", "0.1"}, {"0.3", "0.3"}}}};
     const Record one_unit{{"delta", {"0.5", "1", "1.5"}}};
     const Record near_target{{"mu", {"1", "1.5", "2"}}};
+    const Record layers{{"d", "8"},
+                        {"latents", Value::List{"6", "4"}},
+                        {"children", Value::List{"2", "2"}},
+                        {"phi", "gelu"}};
     return {
         {"sgd", "gd", "the full batch in place of a sampled one", "40", law},
         {"gd", "flow", "steps of length 0", "40", law},
@@ -135,6 +160,9 @@ class Joma final : public Model {
         {"attended", "reduced", "Eqn 10: attention does not scale the argument of phi'", "2",
          near_target, true},
         {"reduced", "closed-form", "one hidden unit: solved token by token", "0.7", one_unit, true},
+        {"multilayer-sgd", "multilayer-gd", "the full batch in place of a sampled one", "5",
+         layers},
+        {"multilayer-gd", "multilayer-flow", "steps of length 0", "5", layers},
     };
   }
 
@@ -149,6 +177,7 @@ class Joma final : public Model {
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
     if (name == "moments") return moments_rung(make_rung<double>("sgd", p, seed), "joma");
+    if (has_several_layers(name)) return make_multilayer(name, p, seed);
     return make_rung<double>(name, p, seed);
   }
 
@@ -158,6 +187,7 @@ class Joma final : public Model {
       reject("joma " + std::string(name), "--digits", std::to_string(digits()),
              "is for flows and closed forms; training steps run in double");
     }
+    if (has_several_layers(name)) return Model::rung_in_digits(name, p, seed);
     return make_rung<Real>(name, p, seed);
   }
 
@@ -167,6 +197,9 @@ class Joma final : public Model {
     if (name == "closed-form") {
       reject("joma", "rung", "closed-form",
              "has no right-hand side; its formulas are in 'popgrad list', take reduced instead");
+    }
+    if (has_several_layers(name)) {
+      reject("joma", "rung", name, "has no form over symbols; take flow, of one layer");
     }
     if (name == "reduced" || name == "attended" || name == "stationary") {
       return symbolic_reduced(name, p);

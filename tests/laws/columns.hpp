@@ -33,6 +33,7 @@ double entropy_of(const std::vector<double>& weights);
 
 // One a model; each in the file of its name.
 Columns joma_columns(const Case& made, const AnyRung<double>& rung, const Point& at);
+Columns multilayer_columns(const Case& made, const AnyRung<double>& rung, const Point& at);
 Columns scan_snap_columns(const Case& made, const AnyRung<double>& rung, const Point& at);
 Columns scb_columns(const Case& made, const AnyRung<double>& rung, const Point& at);
 Columns topic_columns(const Case& made, const AnyRung<double>& rung, const Point& at);

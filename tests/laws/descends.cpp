@@ -41,6 +41,12 @@ Vector<double> joma_training(const Case& made, const AnyRung<double>& rung, cons
   return expected;
 }
 
+// All parameters move with their own gradient.
+Vector<double> multilayer_training(const Case& /*made*/, const AnyRung<double>& /*rung*/,
+                                   const Point& /*at*/, const Vector<double>& gradient) {
+  return -gradient;
+}
+
 Vector<double> scan_snap_training(const Case& made, const AnyRung<double>& rung,
                                   const Point& /*at*/, const Vector<double>& gradient) {
   const Parameters& p = made.parameters;
@@ -248,6 +254,9 @@ const std::map<std::string, Direction>& directions() {
       {"joma sgd", joma_training},
       {"joma gd", joma_training},
       {"joma flow", joma_training},
+      {"joma multilayer-sgd", multilayer_training},
+      {"joma multilayer-gd", multilayer_training},
+      {"joma multilayer-flow", multilayer_training},
       {"scan-snap sgd", scan_snap_training},
       {"scan-snap gd", scan_snap_training},
       {"scan-snap flow", scan_snap_training},
@@ -300,8 +309,10 @@ TEST_CASE("laws: fields are minus the gradient of the reported loss", "[law]") {
     if (direction == directions().end()) continue;
     const AnyRung<double> rung = made.make();
     for (const Point& at : points(made, rung)) {
-      // Only scan-snap's metric is diagonal, so that some components are enough.
-      const Index most = made.model->name() == "scan-snap" ? 80 : 1000;
+      // Where the metric is diagonal some components are enough.
+      const bool diagonal =
+          made.model->name() == "scan-snap" || made.rung.name.starts_with("multilayer");
+      const Index most = diagonal ? 80 : 1000;
       // Between the kinks of many units there is little room.
       const double step = made.parameters.text("phi", "linear") == "relu" ? 1e-6 : 1e-3;
       const Gradient gradient = loss_gradient(rung, at, most, step);

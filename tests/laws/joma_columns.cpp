@@ -169,6 +169,7 @@ double sample_loss(const Parameters& p, const joma::ClassInstance<double>& drawn
 }  // namespace
 
 Columns joma_columns(const Case& made, const AnyRung<double>& rung, const Point& at) {
+  if (made.rung.name.starts_with("multilayer")) return multilayer_columns(made, rung, at);
   const Parameters& p = made.parameters;
   const std::string attention = p.text("attention", "exp");
   const State now = read(rung, at.x);

@@ -13,6 +13,7 @@
 #include "laws/gradient.hpp"
 #include "laws/scb_law.hpp"
 #include "laws/topic_law.hpp"
+#include "popgrad/joma/multilayer_flow.hpp"
 
 namespace popgrad::laws {
 namespace {
@@ -217,6 +218,40 @@ TEST_CASE("laws: one step of joma sgd, over every class and token", "[law]") {
       rung.rhs(at.x, field, 0.0);
       CHECK((field - mean).norm() <= 1e-10 * (1 + field.norm()));
     }
+    check_draws(made, rung, at.x, std::move(samples), 1e-9);
+    ++compared;
+  }
+  CHECK(compared >= 8);
+}
+
+TEST_CASE("laws: one step of joma multilayer-sgd, over every sequence and class", "[law]") {
+  std::size_t compared = 0;
+  for (const Case& made : cases()) {
+    if (!made.is("joma", "multilayer-sgd")) continue;
+    const AnyRung<double> rung = made.make();
+    const Point at = points(made, rung)[1];
+    const joma::MultilayerInstance<double> drawn =
+        joma::multilayer_instance(made.parameters, made.seed);
+    std::vector<Sample> samples;
+    Vector<double> mean = Vector<double>::Zero(at.x.size());
+    for (Index i = 0; i < drawn.data.sequences(); ++i) {
+      for (Index c = 0; c < drawn.data.classes(); ++c) {
+        const double chance = drawn.data.probability[i] * drawn.data.target(c, i);
+        if (chance == 0) continue;
+        // The field of data that always show this sequence with this class.
+        joma::MultilayerInstance<double> one = drawn;
+        one.data.probability = Vector<double>::Unit(drawn.data.sequences(), i);
+        one.data.target.col(i) = Vector<double>::Unit(drawn.data.classes(), c);
+        Sample sample{Vector<double>(at.x.size()), chance};
+        joma::MultilayerFlow<double>(one).rhs(at.x, sample.direction, 0.0);
+        mean += chance * sample.direction;
+        samples.push_back(std::move(sample));
+      }
+    }
+    Vector<double> field(at.x.size());
+    rung.rhs(at.x, field, 0.0);
+    INFO(made.text());
+    CHECK((field - mean).norm() <= 1e-10 * (1 + field.norm()));
     check_draws(made, rung, at.x, std::move(samples), 1e-9);
     ++compared;
   }

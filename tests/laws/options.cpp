@@ -66,6 +66,28 @@ std::vector<Option> joma() {
   };
 }
 
+std::vector<Option> multilayer() {
+  const Record sets{{"M", "5"},
+                    {"L", "6"},
+                    {"latents", numbers({"4", "4", "3"})},
+                    {"children", numbers({"2", "2", "2"})}};
+  const Record tree{{"hierarchy", "tree"},
+                    {"depth", "2"},
+                    {"rho", "0.6"},
+                    {"polarity", numbers({"0.5", "-0.3", "0.7"})}};
+  const Value inputs = rows({{"0", "0", "1", "2"}, {"0", "3", "1", "4"}, {"2", "2", "3", "1"}});
+  return {
+      {"hierarchy", {sets, tree, {{"inputs", inputs}}, {{"inputs", inputs}, {"M", "7"}}}},
+      {"layers", {{{"layers", "1"}}, {}, {{"layers", "3"}}}},
+      {"dimension", {{{"d", "3"}}, {{"d", "4"}}}},
+      {"width", {{{"width", "2"}}, {}}},
+      {"attention", {{}, {{"attention", "exp"}}, {{"attention", "linear"}}}},
+      {"phi", {{{"phi", "gelu"}}, {{"phi", "relu"}}, {{"phi", "linear"}}, {{"phi", "tanh"}}}},
+      {"norm", {{}, {{"layer-norm", "true"}}}},
+      {"frozen", {{}, {{"train-attention", "false"}}}},
+  };
+}
+
 std::vector<Option> scan_snap() {
   const Value law = rows({{"0.5", "0.2", "0.3", "0", "0"},
                           {"0.25", "0.45", "0", "0.3", "0"},
@@ -190,6 +212,7 @@ void of_one_unit(std::vector<Option>& options) {
 }  // namespace
 
 std::vector<Option> options_of(const std::string& model, const std::string& rung) {
+  if (model == "joma" && rung.starts_with("multilayer")) return multilayer();
   if (model == "joma") {
     std::vector<Option> options = joma();
     // Four tokens are enough where the law can be given.
@@ -214,6 +237,7 @@ std::vector<Option> options_of(const std::string& model, const std::string& rung
 
 std::map<std::string, std::string> parameters_left_out(const std::string& model) {
   const char* const given = "a start; laws take states of their own";
+  if (model == "joma") return {{"state", given}};
   if (model == "scan-snap") {
     const char* const why = "read from a text; tests/scan_snap/corpus_test.cpp covers it";
     return {{"corpus", why}, {"window", why}, {"min-count", why}, {"classes", why},

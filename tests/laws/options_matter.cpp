@@ -96,6 +96,9 @@ std::string idle(const Case& made, const std::string& name) {
     if (made_of.target.isZero(0)) return "the one unit is off in every class, and stays";
   }
   if (at == "topic optimum value" && p.text("value", "") == "block") return "is its default";
+  if (name == "attention" && p.text("train-attention", "") == "false") {
+    return "uniform attention is the same whatever makes weights of logits";
+  }
   if (at == "joma stationary W0" && !p.has("X")) return "v0 is the start beside mu and delta";
   return {};
 }

@@ -19,6 +19,7 @@ Statement clock_change();
 Statement attended_target();
 Statement ode_limit();
 Statement measured_bounce();
+Statement latent_labels();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum summed_condition();

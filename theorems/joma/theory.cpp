@@ -25,6 +25,7 @@ Theory theory() {
                   here::attended_target(),
                   here::ode_limit(),
                   here::measured_bounce(),
+                  here::latent_labels(),
               },
           .errata =
               {

@@ -12,6 +12,7 @@ const std::vector<FigureMaker>& joma_figures() {
       measured_figure(),
       eqn10_figure(),
       bounce_figure(),
+      latents_figure(),
   };
   return all;
 }

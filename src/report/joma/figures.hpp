@@ -15,6 +15,7 @@ FigureMaker audits_figure();
 FigureMaker measured_figure();
 FigureMaker eqn10_figure();
 FigureMaker bounce_figure();
+FigureMaker latents_figure();
 
 /// In the order of `popgrad list`.
 const std::vector<FigureMaker>& joma_figures();

@@ -1,0 +1,44 @@
+# -scores.csv, a block a data set (20, 60 sequences) and reading (trained, untrained, latents of the
+# wrong sequences on both, permuted labels): classes, layer, level, reading, free, its half width,
+# matched, its half width. -entropy.csv, a block a layer: step, layer, mean, least, largest.
+height = 5.6
+place(layer, level) = 3*layer + level + 0.5
+do for [kind in 'svg png pdf'] {
+  eval terminal(kind, height)
+  eval labels
+  set output name.'.'.kind
+  set multiplot layout 3,1 margins 0.13,0.97,0.075,0.965 spacing 0,0.105
+  set ylabel 'mean best |corr|' offset 0.4+right,0
+  set xrange [-0.2:8.2]
+  set xtics ("0, 0" 0.5, "0, 1" 1.5, "1, 0" 3.5, "1, 1" 4.5, "2, 0" 6.5, "2, 1" 7.5)
+  set ytics 0.1
+  do for [set_of_data = 0:1] {
+    set title (set_of_data == 0 ? '(a) 20 sequences, latents 10, 20' : '(b) 60 sequences, latents 20, 30')
+    set xlabel 'layer, level of the latents'
+    set yrange [*:*]
+    set key bottom right reverse Left samplen 0.5
+    if (set_of_data == 1) { unset key }
+    first = 5*set_of_data
+    plot name.'-scores.csv' index first using (place($2,$3)-0.24):5:6 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb blue title 'trained', \
+         '' index first+4 using (place($2,$3)-0.12):5:6 with yerrorbars pointtype 6 pointsize 0.6 linecolor rgb sky title 'trained on permuted labels', \
+         '' index first+1 using (place($2,$3)):5:6 with yerrorbars pointtype 5 pointsize 0.6 linecolor rgb orange title 'untrained', \
+         '' index first+2 using (place($2,$3)+0.12):5:6 with yerrorbars pointtype 9 pointsize 0.6 linecolor rgb red title 'trained, permuted latents', \
+         '' index first+3 using (place($2,$3)+0.24):5:6 with yerrorbars pointtype 8 pointsize 0.6 linecolor rgb pink title 'untrained, permuted latents'
+  }
+  set title '(c) attention entropy at the last position, 20 sequences'
+  set xlabel 'step'
+  set ylabel 'entropy (nats)'
+  set xrange [1:*]
+  set logscale x
+  set xtics autofreq
+  set format x '10^{%T}'
+  set ytics autofreq
+  set yrange [*:*]
+  set key bottom left reverse Left samplen 2
+  plot for [h = 0:2] name.'-entropy.csv' index h using 1:4:5 with filledcurves linetype h+1 fillstyle transparent solid 0.15 notitle, \
+       for [h = 0:2] '' index h using 1:3 with lines linetype h+1 title sprintf('layer %d', h)
+  unset logscale x
+  set format x '%g'
+  unset multiplot
+  unset output
+}
