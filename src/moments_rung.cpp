@@ -61,7 +61,7 @@ RungInfo moments_info(const RungInfo& sgd) {
       "4 n evaluations of the mean direction and O(n^3) a step, n <= {} numbers of the "
       "state; memory O(n^2)",
       largest);
-  info.columns = "X_sd, its standard deviation over runs, for each; second_order";
+  info.column_note = "X_sd, its standard deviation over runs, for each; second_order";
   return info;
 }
 

@@ -1,4 +1,4 @@
-/// The columns of joma, from theory/joma.md: b(x, z), f = U_C b + u_q, cross entropy, invariants.
+/// The columns of joma from their definitions: b(x, z), f = U_C b + u_q, cross entropy, invariants.
 
 #include <Eigen/SVD>
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The columns of joma with several layers, from theory/joma_multilayer.md: every position of every
+/// The columns of joma with several layers, from their definitions: every position of every
 /// sequence on its own, padding included.
 
 #include <algorithm>

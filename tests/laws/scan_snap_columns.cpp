@@ -1,4 +1,4 @@
-/// The columns of scan-snap, from theory/scan_snap.md, on whole M x M tables.
+/// The columns of scan-snap from their definitions, on whole M x M tables.
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>

@@ -1,4 +1,4 @@
-/// The columns of scb, from theory/scb.md, on whole V and A; the loss by running through every
+/// The columns of scb from their definitions, on whole V and A; the loss by running through every
 /// sequence, query, source and label.
 
 #include <cmath>
