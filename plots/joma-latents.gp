@@ -1,13 +1,14 @@
 # -scores.csv, a block a data set (20, 60 sequences) and reading (trained, untrained, latents of the
 # wrong sequences on both, permuted labels): classes, layer, level, reading, free, its half width,
 # matched, its half width. -entropy.csv, a block a layer: step, layer, mean, least, largest.
-height = 5.6
+# -order.csv, blocks of attention trained and frozen: layer, level, step, half width.
+height = 7.2
 place(layer, level) = 3*layer + level + 0.5
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
   set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.13,0.97,0.075,0.965 spacing 0,0.105
+  set multiplot layout 4,1 margins 0.13,0.97,0.058,0.973 spacing 0,0.08
   set ylabel 'mean best |corr|' offset 0.4+right,0
   set xrange [-0.2:8.2]
   set xtics ("0, 0" 0.5, "0, 1" 1.5, "1, 0" 3.5, "1, 1" 4.5, "2, 0" 6.5, "2, 1" 7.5)
@@ -15,9 +16,8 @@ do for [kind in 'svg png pdf'] {
   do for [set_of_data = 0:1] {
     set title (set_of_data == 0 ? '(a) 20 sequences, latents 10, 20' : '(b) 60 sequences, latents 20, 30')
     set xlabel 'layer, level of the latents'
-    set yrange [*:*]
-    set key bottom right reverse Left samplen 0.5
-    if (set_of_data == 1) { unset key }
+    if (set_of_data == 0) { set yrange [0.1:0.8]; set key bottom center reverse Left samplen 0.5 width -2 maxrows 3 }
+    if (set_of_data == 1) { set yrange [0.2:0.6]; unset key }
     first = 5*set_of_data
     plot name.'-scores.csv' index first using (place($2,$3)-0.24):5:6 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb blue title 'trained', \
          '' index first+4 using (place($2,$3)-0.12):5:6 with yerrorbars pointtype 6 pointsize 0.6 linecolor rgb sky title 'trained on permuted labels', \
@@ -25,7 +25,7 @@ do for [kind in 'svg png pdf'] {
          '' index first+2 using (place($2,$3)+0.12):5:6 with yerrorbars pointtype 9 pointsize 0.6 linecolor rgb red title 'trained, permuted latents', \
          '' index first+3 using (place($2,$3)+0.24):5:6 with yerrorbars pointtype 8 pointsize 0.6 linecolor rgb pink title 'untrained, permuted latents'
   }
-  set title '(c) attention entropy at the last position, 20 sequences'
+  set title '(c) attention entropy at the last position, 60 sequences'
   set xlabel 'step'
   set ylabel 'entropy (nats)'
   set xrange [1:*]
@@ -39,6 +39,15 @@ do for [kind in 'svg png pdf'] {
        for [h = 0:2] '' index h using 1:3 with lines linetype h+1 title sprintf('layer %d', h)
   unset logscale x
   set format x '%g'
+  set title '(d) step at which scores are halfway, 60 sequences'
+  set xlabel 'layer, level of the latents'
+  set ylabel 'step'
+  set xrange [-0.2:8.2]
+  set xtics ("0, 0" 0.5, "0, 1" 1.5, "1, 0" 3.5, "1, 1" 4.5, "2, 0" 6.5, "2, 1" 7.5)
+  set yrange [0:350]
+  set key top right reverse Left samplen 0.5
+  plot name.'-order.csv' index 0 using (place($1,$2)-0.1):3:4 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb blue title 'attention trained', \
+       '' index 1 using (place($1,$2)+0.1):3:4 with yerrorbars pointtype 6 pointsize 0.6 linecolor rgb red title 'attention uniform'
   unset multiplot
   unset output
 }

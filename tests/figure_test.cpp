@@ -69,8 +69,8 @@ namespace {
 // Thousands of trainings: a minute each, and longer.
 bool takes_minutes(const std::string& name) {
   static const std::set<std::string> long_ones{
-      "joma-bounce",    "scan-snap-entropy", "scb-critical", "scb-context-size",
-      "scb-vocabulary", "scb-grid",          "scb-samples"};
+      "joma-latents",     "joma-bounce",    "scan-snap-entropy", "scb-critical",
+      "scb-context-size", "scb-vocabulary", "scb-grid",          "scb-samples"};
   if (long_ones.contains(name)) return true;
 #ifdef POPGRAD_SANITIZED
   // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.

@@ -24,9 +24,6 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr Knob shared = whole_knob("shared", "sequences that have the class of another", 0, 4, 0)
-                            .breaking("one sequence a class");
-
 constexpr double step_size = 0.01;
 constexpr std::uint64_t steps = 50;  // at which hidden units are compared, twice
 constexpr double moved = 1e-12;      // share of the start, above the roundings of all steps
@@ -37,14 +34,6 @@ Index class_of(const SequenceData& data, Index sequence) {
   Index label = 0;
   data.target.col(sequence).maxCoeff(&label);
   return label;
-}
-
-// The last sequences get the classes of the first.
-void share_classes(SequenceData& data, Index count) {
-  const Index classes = data.classes() - count;
-  Matrix<double> target = data.target.topRows(classes);
-  for (Index i = classes; i < data.sequences(); ++i) target(i - classes, i) = 1;
-  data.target = target;
 }
 
 // The start with the rows of the output layer where their classes have gone.
@@ -97,8 +86,7 @@ std::vector<Quantity> differences(const MultilayerFlow<double>& flow,
 
 void examine(const Setting& setting, Examination& it) {
   MultilayerInstance<double> instance = drawn_latent_network(setting);
-  share_classes(instance.data, setting.count(shared));
-  instance.shape.classes = instance.data.classes();
+  share_classes(instance, setting.count(shared_classes));
   instance.start = network_start(instance.shape, setting.seed);
   it.parameters = told_latent_network(setting);
   const Index spare = instance.data.sequences() - instance.data.classes();
@@ -124,8 +112,6 @@ void examine(const Setting& setting, Examination& it) {
 }  // namespace
 
 Statement latent_labels() {
-  std::vector<Knob> knobs = knobs_of_latent_networks();
-  knobs.push_back(shared);
   return {.id = "joma.latent-labels",
           .claim = "permuted labels leave the hidden units of the authors' data as they are",
           .paper = "arXiv 2310.00535, Table 1",
@@ -136,7 +122,7 @@ Statement latent_labels() {
           .reaches = {EvidenceKind::numerical},
           .controls = {{"rows-kept", "rows of W_O and b_O left as they were"},
                        {"biases-kept", "b_O left as it was"}},
-          .knobs = knobs,
+          .knobs = knobs_of_latent_networks(),
           .examine = examine};
 }
 

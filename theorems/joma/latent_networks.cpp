@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <array>
+#include <cmath>
 #include <stdexcept>
 
 #include "popgrad/joma/latent_correlation.hpp"
@@ -16,27 +18,42 @@ namespace {
 
 constexpr Knob layer_count = whole_knob("layers", "layers of attention and MLP", 1, 3, 2);
 constexpr Knob dimension = whole_knob("d", "dimension of the embeddings", 8, 24, 16);
-constexpr Knob class_count = whole_knob("classes", "classes, one sequence each", 8, 24, 12);
-constexpr Knob latent_count = whole_knob("latents", "latents above the tokens", 6, 20, 10);
+constexpr Knob class_count = whole_knob("classes", "sequences", 12, 24, 16);
+constexpr Knob latent_count = whole_knob("latents", "latents above the tokens", 8, 20, 10);
 constexpr Knob set_size = whole_knob("children", "size of the sets", 2, 3, 2);
 constexpr Knob activation = whole_knob("phi", "0 linear, 1 ReLU, 2 GELU, 3 tanh", 0, 3, 1);
 
 constexpr int permutations = 20;  // of the sequences, for scores by chance
+
+// Latents that do not vary have no correlations.
+double mean_of_numbers(const Matrix<double>& table) {
+  double sum = 0;
+  double count = 0;
+  for (const double value : table.reshaped()) {
+    if (std::isnan(value)) continue;
+    sum += value;
+    count += 1;
+  }
+  return count > 0 ? sum / count : 0.0;
+}
 
 Scores scores_at(const MultilayerFlow<double>& flow, const Vector<double>& x,
                  const std::vector<Index>& order) {
   const SequenceData& data = flow.instance().data;
   const Index layers = flow.instance().shape.layers;
   const auto levels = std::ssize(data.latent_means);
-  Scores scores{Vector<double>(layers * levels), Vector<double>(layers * levels)};
+  const Index entries = layers * levels;
+  Scores scores{Vector<double>(entries), Vector<double>(entries), Vector<double>(entries)};
   for (Index h = 0; h < layers; ++h) {
     const Matrix<double> units = flow.hidden(x, h);
     for (Index l = 0; l < levels; ++l) {
       const Matrix<double>& means = data.latent_means[static_cast<std::size_t>(l)];
-      const LatentScore score =
-          latent_score(latent_correlations(units, means(Eigen::all, order), data.probability));
+      const Matrix<double> table =
+          latent_correlations(units, means(Eigen::all, order), data.probability);
+      const LatentScore score = latent_score(table);
       scores.free[h * levels + l] = score.free;
       scores.matched[h * levels + l] = score.matched;
+      scores.single[h * levels + l] = mean_of_numbers(table);
     }
   }
   return scores;
@@ -47,9 +64,11 @@ Scores mean_of(const std::vector<Scores>& all) {
   for (std::size_t i = 1; i < all.size(); ++i) {
     mean.free += all[i].free;
     mean.matched += all[i].matched;
+    mean.single += all[i].single;
   }
   mean.free /= static_cast<double>(all.size());
   mean.matched /= static_cast<double>(all.size());
+  mean.single /= static_cast<double>(all.size());
   return mean;
 }
 
@@ -62,8 +81,7 @@ NetworkScores scores_from(const LatentTraining& training, std::uint64_t seed) {
   for (Index i = 0; i < count; ++i) own[static_cast<std::size_t>(i)] = i;
 
   MultilayerInstance<double> relabelled = instance;
-  relabelled.data.target =
-      instance.data.target(cyclic_order(instance.data.classes(), stream), Eigen::all);
+  relabelled.data.target = instance.data.target(Eigen::all, cyclic_order(count, stream));
   const MultilayerFlow<double> flow(instance);
   const MultilayerFlow<double> other(relabelled);
   const Vector<double> end = trained_network(flow, start, training);
@@ -90,7 +108,7 @@ NetworkScores scores_from(const LatentTraining& training, std::uint64_t seed) {
 }  // namespace
 
 std::vector<Knob> knobs_of_latent_networks() {
-  return {layer_count, dimension, class_count, latent_count, set_size, activation};
+  return {layer_count, dimension, class_count, latent_count, set_size, activation, shared_classes};
 }
 
 Record told_latent_network(const Setting& setting) {
@@ -101,6 +119,7 @@ Record told_latent_network(const Setting& setting) {
           {"phi", names.at(static_cast<std::size_t>(setting.count(activation)))},
           {"latents", Value::List{text(latent_count), text(class_count)}},
           {"children", Value::List{text(set_size), text(set_size)}},
+          {"shared", text(shared_classes)},
           {"seed", std::to_string(setting.seed)}};
 }
 
@@ -108,9 +127,18 @@ MultilayerInstance<double> drawn_latent_network(const Setting& setting) {
   Parameters p("joma");
   const Record told = told_latent_network(setting);
   for (const auto& [name, value] : told.entries()) {
-    if (name != "seed") p.set(name, value);
+    if (name != "seed" && name != "shared") p.set(name, value);
   }
   return multilayer_instance(p, setting.seed);
+}
+
+void share_classes(MultilayerInstance<double>& instance, Index count) {
+  SequenceData& data = instance.data;
+  const Index classes = data.classes() - count;
+  Matrix<double> target = data.target.topRows(classes);
+  for (Index i = classes; i < data.sequences(); ++i) target(i - classes, i) = 1;
+  data.target = target;
+  instance.shape.classes = classes;
 }
 
 std::vector<Index> cyclic_order(Index classes, Stream& stream) {

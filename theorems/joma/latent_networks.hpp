@@ -11,9 +11,16 @@
 
 namespace popgrad::theorems::joma {
 
-/// Layers, d, classes, latents, size of the sets, phi; and the network that they and the seed make.
+/// Breaks the hypothesis that statements on latents share.
+inline constexpr Knob shared_classes =
+    whole_knob("shared", "sequences that have the class of another", 0, 4, 0)
+        .breaking("one sequence a class");
+/// Layers, d, classes, latents, size of the sets, phi, shared classes; and the network that they and
+/// the seed make, without its shared classes.
 std::vector<Knob> knobs_of_latent_networks();
 popgrad::joma::MultilayerInstance<double> drawn_latent_network(const Setting& setting);
+/// Leaves so many classes fewer: the last sequences get the classes of the first.
+void share_classes(popgrad::joma::MultilayerInstance<double>& instance, Index count);
 /// The parameters of the rung `multilayer-gd` that give it.
 Record told_latent_network(const Setting& setting);
 
@@ -41,6 +48,7 @@ inline constexpr std::size_t readings = 5;
 /// Scores of every layer and level (layer 0: level 0, 1, ...; layer 1: ...).
 struct Scores {
   Vector<double> free, matched;
+  Vector<double> single;  ///< |corr| of one unit and one latent, mean over all pairs
 };
 struct NetworkScores {
   std::array<Scores, readings> of;  ///< by Reading

@@ -20,6 +20,7 @@ Statement attended_target();
 Statement ode_limit();
 Statement measured_bounce();
 Statement latent_labels();
+Statement latent_scores();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum summed_condition();

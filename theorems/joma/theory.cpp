@@ -26,6 +26,7 @@ Theory theory() {
                   here::ode_limit(),
                   here::measured_bounce(),
                   here::latent_labels(),
+                  here::latent_scores(),
               },
           .errata =
               {
