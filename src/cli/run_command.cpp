@@ -43,6 +43,22 @@ std::string time_with_uncertainty(const Event<T>& event) {
   return with_uncertainty(to_double(event.t), event.uncertainty);
 }
 
+// From when on the moments of an observable are no longer told.
+template <class T>
+void tell_ends_of_moments(const Trajectory<T>& run) {
+  for (std::size_t c = 0; c < run.columns.size(); ++c) {
+    if (!run.columns[c].ends_with("_sd")) continue;
+    for (std::size_t k = 0; k < run.rows.size(); ++k) {
+      if (run.rows[k][c] == run.rows[k][c]) continue;
+      fmt::print(stderr,
+                 "popgrad: {} is left out from t = {} on where first and second order differ by "
+                 "half of it: take an ensemble there\n",
+                 run.columns[c], to_text(run.t[k]));
+      break;
+    }
+  }
+}
+
 template <class T>
 void tell(const RunRecord<T>& record, const CommonOptions& options) {
   if (options.quiet) return;
@@ -75,6 +91,7 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       fmt::print(stderr, "{}", regime_table({{record.rung, regime_times(record.runs)}}));
     }
   }
+  if (record.rung == "moments") tell_ends_of_moments(record.runs.front());
   if (record.audit) fmt::print(stderr, "{}", audit_table(*record.audit));
   fmt::print(stderr, "popgrad: made by: {}\n", record.command);
 }
