@@ -158,8 +158,8 @@ class MomentSteps {
     for (Index k = 0; k < columns_; ++k) {
       const double deviation = std::sqrt(second.variance[k]);
       const double other = std::sqrt(first.variance[k]);
-      // Rounding of what does not vary.
-      const double rounding = 1e-9 * (std::fabs(second.mean[k]) + 1e-3);
+      // Of what is conserved: a square root of a covariance knows half the digits.
+      const double rounding = 1e-7 * (std::fabs(second.mean[k]) + 1e-3);
       const double allowed = tolerated_second_order * std::min(deviation, other) + rounding;
       const bool agree = std::fabs(second.mean[k] - first.mean[k]) <= allowed &&
                          std::fabs(deviation - other) <= allowed &&
