@@ -129,7 +129,9 @@ class MomentSteps {
     const double first = first_factor(state).squaredNorm();
     if (!(variance > 0) || !(first > 0)) return 0;
     const double moved = (mean(state) - path(state) - shift(state)).norm() / std::sqrt(variance);
-    return std::max(moved, std::fabs(variance - first) / std::min(variance, first));
+    // Third moments, which neither order carries, change the variance by so much.
+    const double skewed = shift(state).squaredNorm() / first;
+    return std::max({moved, skewed, std::fabs(variance - first) / std::min(variance, first)});
   }
 
   [[nodiscard]] std::string divergence(const Vector<double>& state, double eta, Index batch) const {
@@ -156,11 +158,12 @@ class MomentSteps {
     for (Index k = 0; k < columns_; ++k) {
       const double deviation = std::sqrt(second.variance[k]);
       const double other = std::sqrt(first.variance[k]);
-      // Rounding of what does not vary.
-      const double rounding = 1e-9 * (std::fabs(second.mean[k]) + 1e-3);
+      // Of what is conserved: a square root of a covariance knows half the digits.
+      const double rounding = 1e-7 * (std::fabs(second.mean[k]) + 1e-3);
       const double allowed = tolerated_second_order * std::min(deviation, other) + rounding;
       const bool agree = std::fabs(second.mean[k] - first.mean[k]) <= allowed &&
-                         std::fabs(deviation - other) <= allowed;
+                         std::fabs(deviation - other) <= allowed &&
+                         std::fabs(first.mean[k] - first.center[k]) <= allowed;
       row[static_cast<std::size_t>(k)] = second.mean[k];
       row[static_cast<std::size_t>(columns_ + k)] =
           agree ? deviation : std::numeric_limits<double>::quiet_NaN();
@@ -248,7 +251,7 @@ class MomentSteps {
   }
 
   struct Readings {
-    Vector<double> mean, variance;
+    Vector<double> center, mean, variance;
   };
 
   [[nodiscard]] Vector<double> observed(const Vector<double>& x, double t) const {
@@ -261,7 +264,7 @@ class MomentSteps {
   [[nodiscard]] Readings read(const Vector<double>& x, const Factor& columns, Nodes nodes,
                               double t) const {
     const Vector<double> center = observed(x, t);
-    Readings found{center, Vector<double>::Zero(columns_)};
+    Readings found{center, center, Vector<double>::Zero(columns_)};
     for (Index k = 0; k < n_; ++k) {
       const Vector<double> column = columns.col(k);
       const double norm = column.norm();

@@ -11,14 +11,15 @@
 /// along, of first order about descent alone:
 ///   x <- x + eta f(x)
 ///   s <- s + eta (J(x) s + 1/2 sum_ij C_ij d^2 f/dx_i dx_j)
-/// with the covariance that Sigma(x) makes about x,
-/// and the column `second_order` is the larger of |m - x - s|/sqrt(tr C) and of the change of tr C
-/// from the one to the other; of an observable, second derivatives count in the variance of the
-/// second prediction, and not of the first. Above 1/2 the prediction ends; where an observable X
-/// differs by as much of its own standard deviation, X_sd is not a number. Jumps of an observable
-/// (accuracy) are seen only where they lie among the nodes.
+/// with the covariance that Sigma(x) makes about x, and the column `second_order` is the largest of
+/// |m - x - s|/sqrt(tr C), the change of tr C from the one to the other, and |s|^2/tr C, the order of
+/// what third moments do. Above 1/2 the prediction ends.
+/// Where an observable X differs between the two, or its mean is shifted by s and C, by as much of its
+/// own standard deviation, X_sd is not a number; its second derivatives count in the variance of the
+/// prediction, and not of the other. Jumps of an observable (accuracy) are seen only where they lie
+/// among the nodes.
 /// State: m, U, x, s, U of the second prediction: 2 n + 2 n^2 + n numbers for a state of n.
-/// Cost of a step: 4 n evaluations, two of Sigma, O(n^3). Derived here.
+/// Cost of a step: 4 n evaluations, three of Sigma, O(n^3). Derived here.
 
 #include <string>
 

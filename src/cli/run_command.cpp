@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
@@ -43,6 +46,27 @@ std::string time_with_uncertainty(const Event<T>& event) {
   return with_uncertainty(to_double(event.t), event.uncertainty);
 }
 
+// From when on the moments of an observable are no longer told, one line a time.
+template <class T>
+void tell_ends_of_moments(const Trajectory<T>& run) {
+  std::map<std::size_t, std::vector<std::string>> ends;
+  for (std::size_t c = 0; c < run.columns.size(); ++c) {
+    if (!run.columns[c].ends_with("_sd")) continue;
+    for (std::size_t k = 0; k < run.rows.size(); ++k) {
+      if (run.rows[k][c] == run.rows[k][c]) continue;
+      ends[k].push_back(run.columns[c]);
+      break;
+    }
+  }
+  for (const auto& [k, columns] : ends) {
+    fmt::print(
+        stderr,
+        "popgrad: first and second order differ by half a standard deviation from t = {} on, "
+        "left out: {}; take an ensemble there\n",
+        to_text(run.t[k]), fmt::join(columns, " "));
+  }
+}
+
 template <class T>
 void tell(const RunRecord<T>& record, const CommonOptions& options) {
   if (options.quiet) return;
@@ -75,6 +99,7 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       fmt::print(stderr, "{}", regime_table({{record.rung, regime_times(record.runs)}}));
     }
   }
+  if (record.rung == "moments") tell_ends_of_moments(record.runs.front());
   if (record.audit) fmt::print(stderr, "{}", audit_table(*record.audit));
   fmt::print(stderr, "popgrad: made by: {}\n", record.command);
 }

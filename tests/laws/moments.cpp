@@ -101,9 +101,9 @@ TEST_CASE("laws: moments are those of many runs", "[law]") {
   const Record scb{{"N", "3"}, {"T", "6"}, {"Q", "2"}, {"start", "transfer"}};
   const Record topic{{"T", "2"},   {"tau", "1"}, {"v", "2"},
                      {"d_a", "2"}, {"N", "2"},   {"sigma", "0.3"}};
-  constexpr std::uint32_t count = 3000;
+  constexpr std::uint32_t count = 1500;
   for (const Training& training :
-       {Training{"joma", joma, 0.05, 100, 32}, Training{"scan-snap", scan_snap, 0.05, 100, 16},
+       {Training{"joma", joma, 0.05, 100, 16}, Training{"scan-snap", scan_snap, 0.05, 100, 16},
         Training{"scb", scb, 0.05, 80, 32}, Training{"topic", topic, 0.2, 100, 64}}) {
     const Model& model = find_model(training.model);
     const Parameters parameters(training.model, training.parameters);
