@@ -16,14 +16,14 @@ do for [kind in 'svg png pdf'] {
   do for [set_of_data = 0:1] {
     set title (set_of_data == 0 ? '(a) 20 sequences, latents 10, 20' : '(b) 60 sequences, latents 20, 30')
     set xlabel 'layer, level of the latents'
-    if (set_of_data == 0) { set yrange [0.1:0.8]; set key bottom center reverse Left samplen 0.5 width -2 maxrows 3 }
+    if (set_of_data == 0) { set yrange [0.1:0.8]; set key bottom left reverse Left samplen 0.5 maxrows 3 width -3 }
     if (set_of_data == 1) { set yrange [0.2:0.6]; unset key }
     first = 5*set_of_data
     plot name.'-scores.csv' index first using (place($2,$3)-0.24):5:6 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb blue title 'trained', \
-         '' index first+4 using (place($2,$3)-0.12):5:6 with yerrorbars pointtype 6 pointsize 0.6 linecolor rgb sky title 'trained on permuted labels', \
+         '' index first+4 using (place($2,$3)-0.12):5:6 with yerrorbars pointtype 6 pointsize 0.6 linecolor rgb sky title 'permuted labels', \
          '' index first+1 using (place($2,$3)):5:6 with yerrorbars pointtype 5 pointsize 0.6 linecolor rgb orange title 'untrained', \
-         '' index first+2 using (place($2,$3)+0.12):5:6 with yerrorbars pointtype 9 pointsize 0.6 linecolor rgb red title 'trained, permuted latents', \
-         '' index first+3 using (place($2,$3)+0.24):5:6 with yerrorbars pointtype 8 pointsize 0.6 linecolor rgb pink title 'untrained, permuted latents'
+         '' index first+2 using (place($2,$3)+0.12):5:6 with yerrorbars pointtype 9 pointsize 0.6 linecolor rgb red title 'wrong latents', \
+         '' index first+3 using (place($2,$3)+0.24):5:6 with yerrorbars pointtype 8 pointsize 0.6 linecolor rgb pink title 'untrained, wrong latents'
   }
   set title '(c) attention entropy at the last position, 60 sequences'
   set xlabel 'step'

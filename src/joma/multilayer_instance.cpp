@@ -67,6 +67,11 @@ SequenceData inputs_of(const Parameters& p) {
   refuse_all(p, "is of a hierarchy; leave it out beside inputs", hierarchy, L, latents, children,
              depth, rho, polarity);
   const Matrix<double> rows = p.matrix<double>("inputs");
+  constexpr double most = 99'999;
+  if (rows.maxCoeff() > most) {
+    reject("joma", "inputs", fmt::format("{:g}", rows.maxCoeff()),
+           "is too large a token; number the tokens 1, 2, ... up to 99999");
+  }
   const auto largest = static_cast<Index>(rows.maxCoeff());
   const Index tokens = given(p, M) ? read(p, M) : std::max<Index>(largest + 1, 2);
   return given_sequences(rows, tokens);

@@ -356,3 +356,34 @@ TEST_CASE("cli: the rung attended", "[cli]") {
   CHECK(softmax.status == 2);
   CHECK(softmax.out.find("must be exp") != std::string::npos);
 }
+
+TEST_CASE("cli: rungs with several layers", "[cli]") {
+  const Folder folder;
+  const std::string small = " --d 4 --latents 4,3 --children 2,2 --phi gelu ";
+  const Answer run = popgrad("run joma multilayer-sgd --steps 10 --batch 2 --runs 2 -o -" + small);
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, Catch::Contains("run,t,loss,accuracy,attention_entropy_0"));
+  CHECK_THAT(run.out, Catch::Contains("correlation_1_0,matched_1_0"));
+  // A rung is compared with those of its own ladder: full batches of several layers too.
+  const Answer compared =
+      popgrad("compare joma multilayer-sgd multilayer-flow --t1 1 --runs 3" + small);
+  CHECK(compared.status == 0);
+  CHECK_THAT(compared.out, Catch::Contains("error budget"));
+  CHECK_THAT(compared.out, Catch::Contains("attention_entropy_1"));
+  const std::string inputs =
+      folder.file("inputs.json", R"({"inputs": [[0, 1, 2], [3, 1, 2]], "d": 3, "layers": 1})");
+  CHECK(popgrad("run joma multilayer-gd --steps 5 --instance " + inputs + " -o -").status == 0);
+  CHECK(popgrad("run joma multilayer-gd --hierarchy tree --depth 2 --steps 5 -o -").status == 0);
+  for (const auto& [words, says] :
+       {std::pair<std::string, std::string>{"run joma multilayer-flow --digits 30", "in double"},
+        {"equations joma multilayer-flow", "no form over symbols"},
+        {"run joma multilayer-gd --temperature 2", "not read by this rung"},
+        {"run joma flow --layers 2", "not read by this rung"},
+        {"run joma multilayer-gd --layers 4", "must be a whole number from 1 to 3"},
+        {"run joma multilayer-gd --L 3", "--L 3 is shorter"}}) {
+    const Answer refused = popgrad(words);
+    CAPTURE(words, refused.out);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.out, Catch::Contains(says));
+  }
+}

@@ -221,6 +221,7 @@ TEST_CASE("multilayer: what the data cannot be is said", "[joma]") {
   refused({{"inputs", {{0, 1}, {2, 0}}}}, "padding behind a token");
   refused({{"inputs", {{0, 1.5}}}}, "must be a token");
   refused({{"inputs", {{0, 5}}}, {"M", 4}}, "must be a token");
+  refused({{"inputs", {{0, 1e9}}}}, "too large a token");
   refused({{"inputs", {{0, 5}}}, {"L", 4}}, "leave it out beside inputs");
   refused({{"hierarchy", "tree"}, {"M", 9}}, "is of sets");
   refused({{"rho", 0.5}}, "give --hierarchy tree");

@@ -5,10 +5,10 @@
 //            12 to 24 sequences: networks trained on permuted labels reach what those on the true
 //            ones do, and more than half of it is reached on the latents of the wrong sequences
 // Hypotheses H1 one sequence a class; H2 rows of the output layer drawn alike
-// Check      32 networks an instance, untrained, trained on true and on permuted labels, each scored
-//            on its own latents and on those of 20 cyclic orders of the sequences; intervals over
+// Check      32 networks an instance, untrained, trained on true and on permuted labels, scored on
+//            their own latents and on those of 20 cyclic orders of the sequences; intervals over
 //            networks, which are paired
-// Controls   chance in place of the score on permuted labels; chance of one unit in place of the best
+// Controls   chance for the score on permuted labels; chance of one unit for that of the best
 // Uses       rung multilayer-gd
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ using namespace popgrad::joma;
 
 constexpr double step_size = 0.05;
 constexpr std::uint64_t steps = 150;
-constexpr std::uint32_t networks = 32;
+constexpr std::uint32_t usual_networks = 32;
 
 using Number = std::function<Vector<double>(const NetworkScores&)>;
 
@@ -64,9 +64,10 @@ std::vector<NetworkScores> examined_networks(const Setting& setting, Examination
   const SequenceData& data = training.instance.data;
   it.require("one sequence a class", -static_cast<double>(data.sequences() - data.classes()),
              fmt::format("{} sequences, {} classes", data.sequences(), data.classes()));
-  std::vector<NetworkScores> all = network_scores(training, setting.seed, networks, setting.jobs);
+  std::vector<NetworkScores> all =
+      network_scores(training, setting.seed, setting.draws(usual_networks), setting.jobs);
   double loss = 0;
-  for (const NetworkScores& network : all) loss += network.loss / networks;
+  for (const NetworkScores& network : all) loss += network.loss / static_cast<double>(all.size());
   it.report("mean loss at the end", loss,
             fmt::format("{:.3g} nats by chance", std::log(static_cast<double>(data.classes()))));
   return all;

@@ -21,6 +21,7 @@ Statement ode_limit();
 Statement measured_bounce();
 Statement latent_labels();
 Statement latent_scores();
+Statement frozen_layers();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum summed_condition();

@@ -27,6 +27,7 @@ Theory theory() {
                   here::measured_bounce(),
                   here::latent_labels(),
                   here::latent_scores(),
+                  here::frozen_layers(),
               },
           .errata =
               {

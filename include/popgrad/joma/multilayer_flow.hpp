@@ -6,7 +6,8 @@
 /// Shapes  state: the parameters, in the order and under the names of the blocks of the network.
 /// Units   t = learning rate * steps.
 /// Cost    O(S (d^2 + d width)) a layer and evaluation, S the columns of all N sequences (at most N
-///         (L + 1), equal padding being one); a minibatch pays for the sequences that it has drawn.
+///         (L + 1), equal padding being one), and O(S (d + width)) memory a layer; a minibatch pays
+///         for the sequences that it has drawn.
 /// Source  arXiv 2310.00535, Section 5 and Table 1, as in the authors' decoder_only_hier.py;
 ///         optimiser, weight decay and momentum are the caller's.
 

@@ -5,7 +5,7 @@
 ///   u_t = N(x_t + sum_{s<=t} b_st W_V x_s)          l_st = (W_K x_s).(W_Q x_t)/sqrt d
 ///   x_t <- N(u_t + W_2 phi(W_1 u_t + b_1) + b_2)
 ///   logits = W_O x_last + b_O
-/// Attention over the t positions up to its own, none trained where `train_attention` is false (l = 0):
+/// Attention over the t positions up to its own; b_st = 1/t where `train_attention` is false:
 ///   softmax  b_st = e^{l_st} / sum_{s'<=t} e^{l_s't}
 ///   exp      b_st = e^{l_st} / t
 ///   linear   b_st = l_st / t

@@ -1,0 +1,141 @@
+// Theorem    joma.frozen-layers
+// Status     derived here, against an assumption of the source
+// Source     Tian et al., JoMA, arXiv 2310.00535, Assumption 1, in networks of several layers
+// Statement  with E[g phi' u] of every layer frozen at the start, its input u included (more than
+//            Assumption 1 freezes), W_1(0) + t W_1'(0) misses the change of W_1 by more than half
+//            of it, in every layer, by the time that the loss has halved
+// Hypotheses H1 the loss halves before t = 20
+// Check      descent with steps of 0.01, and of 0.02 for its error: the miss over the size of the
+//            change, of W_1 at that time; told: for what share of it the miss is below a tenth
+// Controls   the miss at a hundredth of the time; the gradient averaged over the way, no prediction
+// Uses       rung multilayer-gd
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "theorems/joma/latent_networks.hpp"
+#include "theorems/joma/statements.hpp"
+
+namespace popgrad::theorems::joma {
+namespace {
+
+using namespace popgrad::joma;
+
+constexpr double step_size = 0.01;
+constexpr double latest = 20;
+constexpr double small_miss = 0.1;
+constexpr double early = 0.01;  // share of the time
+
+// Misses of the frozen gradient on the way to half of the loss.
+struct Way {
+  double time = 0;  // at which the loss has halved; `latest` if it has not
+  bool halved = false;
+  std::vector<double> t;             // after every step
+  std::vector<Vector<double>> miss;  // of every layer
+  Vector<double> averaged;           // with the mean gradient over the way
+};
+
+double miss_of(const Vector<double>& predicted, const Vector<double>& change) {
+  return (predicted - change).norm() / change.norm();
+}
+
+Way way_of(const MultilayerFlow<double>& flow, double eta) {
+  std::vector<NetworkBlock> hidden;
+  for (const NetworkBlock& block : flow.network().blocks()) {
+    if (block.name.starts_with("W_1")) hidden.push_back(block);
+  }
+  const Vector<double> start = flow.initial();
+  Vector<double> x = start;
+  Vector<double> slope(x.size());
+  Vector<double> first(x.size());
+  Vector<double> sum = Vector<double>::Zero(x.size());
+  flow.rhs(start, first, 0.0);
+  const double half = flow.loss(start) / 2;
+  Way way;
+  while (way.time < latest && !way.halved) {
+    flow.rhs(x, slope, 0.0);
+    x += eta * slope;
+    sum += slope;
+    way.time = eta * static_cast<double>(way.t.size() + 1);
+    way.t.push_back(way.time);
+    Vector<double> miss(std::ssize(hidden));
+    way.averaged = miss;
+    for (Index h = 0; h < miss.size(); ++h) {
+      const NetworkBlock& block = hidden[static_cast<std::size_t>(h)];
+      const auto own = [&](const Vector<double>& all) -> Vector<double> {
+        return all.segment(block.offset, block.rows * block.cols);
+      };
+      miss[h] = miss_of(way.time * own(first), own(x) - own(start));
+      way.averaged[h] = miss_of(eta * own(sum), own(x) - own(start));
+    }
+    way.miss.push_back(miss);
+    way.halved = flow.loss(x) <= half;
+  }
+  return way;
+}
+
+// Half less the miss at a share of the time, with what twice the step changes as its error.
+std::vector<Quantity> short_of_half(const Way& fine, const Way& coarse, double share) {
+  const auto at = [share](const Way& way) -> const Vector<double>& {
+    const auto last = static_cast<double>(way.t.size());
+    return way.miss[static_cast<std::size_t>(std::ceil(share * last)) - 1];
+  };
+  std::vector<Quantity> found;
+  for (Index h = 0; h < at(fine).size(); ++h) {
+    found.emplace_back(0.5 - at(fine)[h],
+                       std::vector{ErrorPart::next_order(at(coarse)[h] - at(fine)[h])});
+  }
+  return found;
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const MultilayerFlow<double> flow(drawn_latent_network(setting));
+  it.parameters = told_latent_network(setting);
+  const Way fine = way_of(flow, step_size);
+  it.require("the loss halves before t = 20", fine.halved ? Truth::yes : Truth::no,
+             fmt::format("t = {:.3g}", fine.time));
+  if (!fine.halved) return;
+  const Way coarse = way_of(flow, 2 * step_size);
+  it.judge(
+      Comparison{.what = "half, less the miss of the frozen gradient as the loss has halved",
+                 .measured = short_of_half(fine, coarse, 1),
+                 .relation = Relation::below,
+                 .predicted = {0.0},
+                 .scale = {1.0},
+                 .mistakes = {measures("early", [&] { return short_of_half(fine, coarse, early); }),
+                              measures("averaged", [&] {
+                                std::vector<Quantity> found;
+                                for (const double miss : fine.averaged)
+                                  found.emplace_back(0.5 - miss);
+                                return found;
+                              })}});
+  for (Index h = 0; h < fine.averaged.size(); ++h) {
+    std::size_t k = 0;
+    while (k + 1 < fine.t.size() && fine.miss[k][h] < small_miss) ++k;
+    it.report(fmt::format("share of the time with a miss below a tenth, layer {}", h),
+              fine.t[k] / fine.time,
+              fmt::format("t = {:.3g} of {:.3g}; miss at the end {:.3g}", fine.t[k], fine.time,
+                          fine.miss.back()[h]));
+  }
+}
+
+}  // namespace
+
+Statement frozen_layers() {
+  std::vector<Knob> knobs = knobs_of_latent_networks();
+  knobs.pop_back();  // shared classes are allowed here
+  return {
+      .id = "joma.frozen-layers",
+      .claim = "gradients of a layer frozen at the start do not predict it until the loss halves",
+      .paper = "arXiv 2310.00535, Assumption 1",
+      .status = "derived here, against an assumption of the source",
+      .hypotheses = {"the loss halves before t = 20"},
+      .reaches = {EvidenceKind::numerical},
+      .controls = {{"early", "the miss at a hundredth of the time"},
+                   {"averaged", "the gradient averaged over the way"}},
+      .knobs = knobs,
+      .examine = examine};
+}
+
+}  // namespace popgrad::theorems::joma
