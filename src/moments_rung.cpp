@@ -19,7 +19,7 @@ AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& wher
     throw InputError(
         fmt::format("{} moments: the law of one draw is not known for these parameters (a corpus, "
                     "an algorithm in parts, or sequences too long to run through their counts and "
-                    "shorter than 1024); take an ensemble: the rung sgd with --runs 200",
+                    "shorter than 1000); take an ensemble: the rung sgd with --runs 200",
                     where));
   }
   if (sgd.dimension > largest) {

@@ -53,7 +53,7 @@ void tell_ends_of_moments(const Trajectory<T>& run) {
   for (std::size_t c = 0; c < run.columns.size(); ++c) {
     if (!run.columns[c].ends_with("_sd")) continue;
     for (std::size_t k = 0; k < run.rows.size(); ++k) {
-      if (run.rows[k][c] == run.rows[k][c]) continue;
+      if (!std::isnan(to_double(run.rows[k][c]))) continue;
       ends[k].push_back(run.columns[c]);
       break;
     }
