@@ -159,6 +159,26 @@ Matrix<T> MultilayerFlow<T>::hidden(const Vector<T>& x, Index layer) const {
 }
 
 template <Transcendental T>
+void MultilayerFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vectors,
+                                        Matrix<T>& images) const {
+  const SequenceData& data = instance_.data;
+  Vector<T> direction(x.size());
+  Vector<T> mean = Vector<T>::Constant(x.size(), T(0));
+  Matrix<T> sum = Matrix<T>::Constant(vectors.rows(), vectors.cols(), T(0));
+  for (Index i = 0; i < data.sequences(); ++i) {
+    const SequenceBatch alone = sequence_batch(data, {i});
+    for (Index c = 0; c < data.classes(); ++c) {
+      const T chance(weight_(c, i));
+      if (weight_(c, i) == 0) continue;
+      field(x, alone, Vector<double>::Unit(data.classes(), c), direction);
+      mean += chance * direction;
+      sum += direction * (chance * (direction.transpose() * vectors));
+    }
+  }
+  images = sum - mean * (mean.transpose() * vectors);
+}
+
+template <Transcendental T>
 void MultilayerFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   const SequenceData& data = instance_.data;
   const Matrix<T>& logits = network_.forward(x, all_);

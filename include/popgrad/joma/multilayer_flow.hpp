@@ -46,6 +46,9 @@ class MultilayerFlow final {
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` >= 1 draws of a sequence and its class; equal draws are counted.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
+  /// Covariance of one draw applied to the columns of a matrix, over every sequence and class.
+  /// Cost: a gradient each; memory O(dimension m) for m columns.
+  void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
   /// loss (nats), accuracy (probability that the largest logit is the class), then for every layer h
   /// attention_entropy_h (nats, at the last position, mean over sequences), then for every layer h
   /// and level l of latents correlation_h_l and matched_h_l (popgrad/joma/latent_correlation.hpp,
