@@ -218,9 +218,10 @@ Evidence bounded(EvidenceKind kind, std::string what, double measured, double al
 
 Evidence at_least(EvidenceKind kind, std::string what, double found, double needed,
                   std::string reason, std::string detail) {
-  std::string both = fmt::format("{:.8g} at least {:.8g}", found, needed);
-  if (!detail.empty()) both += "; " + detail;
-  Evidence item = bounded(kind, std::move(what), needed - found, 0, std::move(reason), both);
+  detail.insert(0,
+                fmt::format("{:.8g} at least {:.8g}{}", found, needed, detail.empty() ? "" : "; "));
+  Evidence item =
+      bounded(kind, std::move(what), needed - found, 0, std::move(reason), std::move(detail));
   item.inequality = true;
   item.scale = std::fmax(std::fabs(found), std::fabs(needed));
   return item;

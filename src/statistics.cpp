@@ -18,6 +18,14 @@ double two_sided_normal_bound(double false_alarm, int looks) {
   return -normal_quantile(false_alarm / (2.0 * looks));
 }
 
+Share wilson_interval(double successes, double trials, double level) {
+  const double square = std::pow(normal_quantile(1 - level / 2), 2);
+  const double center = (successes + square / 2) / (trials + square);
+  const double half = std::sqrt(square * (successes * (trials - successes) / trials + square / 4)) /
+                      (trials + square);
+  return {successes / trials, std::max(0.0, center - half), std::min(1.0, center + half)};
+}
+
 Equivalence equivalence(double deviation, double half_width, double resolution) {
   const double size = std::fabs(deviation);
   if (size + half_width <= resolution) return Equivalence::within;

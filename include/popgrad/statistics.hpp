@@ -19,6 +19,15 @@ double two_sided_student_bound(double degrees_of_freedom, double false_alarm, do
 /// x with P[chi^2_n <= x] = p.
 double chi_square_quantile(double degrees_of_freedom, double p);
 
+/// A share and what it may be.
+struct Share {
+  double value = 0, low = 0, high = 1;
+};
+/// Wilson's interval for the probability of `successes` of `trials` >= 1 independent trials, two-sided
+/// of the given level: 0.05 for 95 %. It lies in [0, 1] and is not empty at 0 or all successes.
+/// Source: Wilson, J. Am. Stat. Assoc. 22 (1927) 209.
+Share wilson_interval(double successes, double trials, double level);
+
 /// Is a deviation shown to be within a resolution, beyond it, or neither?
 enum class Equivalence { within, beyond, undecided };
 /// From an interval deviation +- half_width: within if it lies in [-resolution, resolution], beyond

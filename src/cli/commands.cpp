@@ -11,6 +11,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "popgrad/error.hpp"
+#include "report/versions.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -57,7 +58,7 @@ int run(const Invocation& call) {
   std::signal(SIGPIPE, SIG_DFL);
   watch_for_interrupts();
   CommandLine app{"popgrad checks theorems about how transformers train", "popgrad"};
-  app.set_version_flag("--version", "popgrad " POPGRAD_VERSION);
+  app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.column_width(34);
   app.footer(

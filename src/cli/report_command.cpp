@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/version.hpp>
 #include <filesystem>
 
 #include "cli/exit_status.hpp"
@@ -15,6 +14,7 @@
 #include "popgrad/error.hpp"
 #include "report/figure.hpp"
 #include "report/html_report.hpp"
+#include "report/versions.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -65,16 +65,6 @@ std::vector<std::string> chosen_figures(Theories theories, Theories shown, const
     }
   }
   return o.figures;
-}
-
-std::vector<std::pair<std::string, std::string>> versions() {
-  return {{"popgrad", POPGRAD_VERSION},
-          {"Compiler", __VERSION__},
-          {"Boost", BOOST_LIB_VERSION},
-          {"Eigen",
-           fmt::format("{}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION)},
-          {"GiNaC", fmt::format("{}.{}.{}", GINACLIB_MAJOR_VERSION, GINACLIB_MINOR_VERSION,
-                                GINACLIB_MICRO_VERSION)}};
 }
 
 int execute(const ReportOptions& o, const Invocation& call) {

@@ -123,6 +123,26 @@ int finish(const RunRecord<T>& record, const CommonOptions& options, const Invoc
   return worst == Ending::reached_end || worst == Ending::blew_up ? success : numerical_failure;
 }
 
+Record settings_of(const WalkRequest& request, const std::string& optimiser) {
+  Record settings{{"eta", request.step_size}, {"steps", request.steps}};
+  if (request.batch > 0) settings["batch"] = request.batch;
+  settings["runs"] = request.runs;
+  settings["optimiser"] = optimiser;
+  if (request.optimiser.rule == Optimiser::Rule::momentum) {
+    settings["momentum"] = request.optimiser.momentum;
+  }
+  return settings;
+}
+
+template <class T>
+Record settings_of(const SolveRequest<T>& request, int digits) {
+  return {{"t1", to_double(request.end)},
+          {"method", name_of(request.method)},
+          {"rtol", to_double(request.relative_tolerance)},
+          {"atol", to_double(request.absolute_tolerance)},
+          {"digits", digits}};
+}
+
 template <class T>
 Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
                                const RungInfo& info, const AnyRung<T>& rung,
@@ -189,12 +209,17 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
              "does not go with a state whose length changes; leave it out, or take a dense rung");
     }
     if (info.kind == RungKind::moments && options.end == "inf") {
+      CommonOptions one_step = options;
+      one_step.end.clear();
+      record.settings = settings_of(walk_request(one_step, info), options.optimiser);
+      record.settings["steps"] = "inf";
       record.runs = {stationary_run(options, model, info, parameters)};
       return finish(record, options, call);
     }
     if (walks(info)) {
       const WalkRequest request = walk_request(options, info);
       record.ensemble = request.runs > 1;
+      record.settings = settings_of(request, options.optimiser);
       // States are kept for the rows asked for alone, and what goes on is as it was begun.
       // What is told of a mean are its columns: regimes are of single runs.
       const bool watched = !options.no_events && info.kind != RungKind::moments;
@@ -207,6 +232,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       }
       return finish(record, options, call);
     }
+    record.settings = settings_of(solve_request<double>(options, info), options.digits);
     record.runs = {flow_with_events<double>(options, model, info, rung, earlier, report)};
     if (parameters.has("corpus")) {
       record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
@@ -214,6 +240,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
     record.state_names = rung.state_names;
+    record.settings = settings_of(solve_request<Real>(options, info), options.digits);
     record.runs = {flow_with_events<Real>(options, model, info, rung, earlier, report)};
   }
   return finish(record, options, call);

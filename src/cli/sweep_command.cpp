@@ -11,12 +11,14 @@
 #include "cli/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/statistics.hpp"
 
 namespace popgrad::cli {
 namespace {
 
 constexpr const char* where = "popgrad sweep";
 constexpr std::size_t most_cells = 1'000'000;
+constexpr double uncovered = 0.05;  // of the intervals of success
 
 struct Axis {
   std::string name;
@@ -175,8 +177,10 @@ std::string row_of(const SweepOptions& o, const CommonOptions& cell, const Model
   }
   std::string text = fmt::format("{},{}", runs.size(), ended);
   if (!conditions.empty()) {
-    text +=
-        fmt::format(",{:.17g}", static_cast<double>(successes) / static_cast<double>(runs.size()));
+    const Share share = wilson_interval(static_cast<double>(successes),
+                                        static_cast<double>(runs.size()), uncovered);
+    text += fmt::format(",{:.17g}", share.value);
+    if (runs.size() > 1) text += fmt::format(",{:.17g},{:.17g}", share.low, share.high);
   }
   const auto n = static_cast<double>(ended);
   for (std::size_t c = 0; c < mean.size(); ++c) {
@@ -272,10 +276,10 @@ int execute(const SweepOptions& o, const Invocation& call) {
     if (text.empty()) {
       for (const Axis& axis : axes) text += axis.name + ",";
       text += "runs,ended";
-      if (!conditions.empty()) text += ",success";
       const AnyRung<double> rung =
           model.rung(info.name, gather_parameters(own, model, info.name), own.seed);
       const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
+      if (!conditions.empty()) text += ensemble ? ",success,success_low,success_high" : ",success";
       for (const std::string& column : rung.columns) {
         text += "," + column;
         if (ensemble) text += "," + column + "_deviation";
@@ -311,7 +315,8 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
       .allow_extra_args(false);
   command
       ->add_option("--success", o->success,
-                   "COLUMN<=VALUE or COLUMN>=VALUE at the end of a run (repeatable)")
+                   "COLUMN<=VALUE or COLUMN>=VALUE at the end of a run: adds the share of runs "
+                   "that meet it, of an ensemble with its 95 % interval (Wilson) (repeatable)")
       .allow_extra_args(false);
   command->footer("A sweep that was interrupted goes on when the same command is given again.");
   return [command, o, call]() -> int {

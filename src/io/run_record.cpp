@@ -106,6 +106,7 @@ std::string to_json_text(const RunRecord<T>& record) {
   document["rung"] = record.rung;
   const Json parameters = to_json(record.parameters);
   document["parameters"] = std::is_same_v<T, double> ? with_plain_numbers(parameters) : parameters;
+  document["settings"] = to_json(record.settings);
   document["seed"] = record.seed;
   document["version"] = POPGRAD_VERSION;
   document["command"] = record.command;

@@ -17,6 +17,8 @@ struct RunRecord {
   std::string model;
   std::string rung;
   Record parameters;
+  /// How it was run: eta, steps, batch, runs, optimiser; or t1, method, rtol, atol, digits.
+  Record settings;
   std::string command;  ///< the one command line that makes it again
   std::uint64_t seed = 1;
   bool ensemble = false;  ///< adds the column `run`

@@ -190,34 +190,43 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
 }
 
 template <Transcendental T>
-DrawField PopulationFlow<T>::field_of_sample(
-    const Vector<double>& x) const requires std::same_as<T, double> {
-  return [this, &x](Index c, const Vector<double>& frequencies, Vector<double>& direction) {
-    struct OneClass {
-      Index label;
-      Index operator[](Index /*sample*/) const { return label; }
+DrawField PopulationFlow<T>::field_of_sample(const Vector<T>& x) const {
+  if constexpr (std::is_same_v<T, double>) {
+    return [this, &x](Index c, const Vector<double>& frequencies, Vector<double>& direction) {
+      struct OneClass {
+        Index label;
+        Index operator[](Index /*sample*/) const { return label; }
+      };
+      field(Matrix<double>(frequencies), OneClass{c}, Vector<double>(Vector<double>::Ones(1)), x,
+            direction);
     };
-    field(Matrix<double>(frequencies), OneClass{c}, Vector<double>(Vector<double>::Ones(1)), x,
-          direction);
-  };
-}
-
-template <Transcendental T>
-void PopulationFlow<T>::draw_mean(const Vector<double>& x,
-                                  Vector<double>& dx) const requires std::same_as<T, double> {
-  if (instance_.length == 0) {
-    rhs(x, dx, 0.0);
   } else {
-    dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+    throw std::logic_error("joma: draws are known in double only");
   }
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::draw_covariance(
-    const Vector<double>& x, const Matrix<double>& vectors,
-    Matrix<double>& images) const requires std::same_as<T, double> {
-  const Matrix<double> factor = draw_factor(draws_, dimension(), field_of_sample(x));
-  images = factor * (factor.transpose() * vectors);
+void PopulationFlow<T>::draw_mean(const Vector<T>& x, Vector<T>& dx) const {
+  if constexpr (std::is_same_v<T, double>) {
+    if (instance_.length == 0) {
+      rhs(x, dx, 0.0);
+    } else {
+      dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+    }
+  } else {
+    throw std::logic_error("joma: draws are known in double only");
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vectors,
+                                        Matrix<T>& images) const {
+  if constexpr (std::is_same_v<T, double>) {
+    const Matrix<double> factor = draw_factor(draws_, dimension(), field_of_sample(x));
+    images = factor * (factor.transpose() * vectors);
+  } else {
+    throw std::logic_error("joma: draws are known in double only");
+  }
 }
 
 template <Transcendental T>

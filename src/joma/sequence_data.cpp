@@ -152,7 +152,7 @@ SequenceData latent_sets(const LatentSets& shape, std::uint64_t seed) {
   data.probability = Vector<double>::Constant(classes, 1 / static_cast<double>(classes));
   data.target = Matrix<double>::Identity(classes, classes);
   for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
-    data.latent_means.push_back(Matrix<double>::Zero(shape.latents[l], classes));
+    data.latent_means.emplace_back(Matrix<double>::Zero(shape.latents[l], classes));
   }
   for (Index c = 0; c < classes; ++c) {
     std::set<Index> active{c};

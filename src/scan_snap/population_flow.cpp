@@ -187,36 +187,39 @@ Vector<T> PopulationFlow<T>::xi_of_last() const {
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::add_drawn(const Vector<double>& x, Index n, double share,
-                                  Vector<double>& dx) const requires std::same_as<T, double> {
-  const Index columns = layout_.columns();
-  const Index table = layout_.rows() * columns;
-  const double* const z = x.data() + table;
-  double shift = -std::numeric_limits<double>::infinity();
-  for (const Index pair : drawn_pair_) shift = std::max(shift, z[pair]);
-  double square = 0;
-  for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
-    drawn_f_[i] *= std::exp(z[drawn_pair_[i]] - shift);
-    square += drawn_f_[i] * drawn_f_[i];
-  }
-  const double norm = std::sqrt(square);
-  for (double& f : drawn_f_) f /= norm;
-  const auto drawn = static_cast<Index>(drawn_f_.size());
-  double* const logits = logits_.data();
-  double* const residual = residual_.data();
-  weighted_rows(drawn_row_.data(), drawn_f_.data(), drawn, x.data(), columns, logits);
-  respond_fast(static_cast<const double*>(logits), multiplicity_,
-               layout_.class_column[static_cast<std::size_t>(n)], residual);
-  drawn_products_.resize(drawn_f_.size());
-  for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
-    drawn_products_[i] = instance_.decoder_rate * share * drawn_f_[i];
-  }
-  add_to_rows(drawn_row_.data(), drawn_products_.data(), drawn, residual, columns, dx.data());
-  residual[columns - 1] *= multiplicity_[columns - 1];
-  row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
-  pull_back(static_cast<const double*>(drawn_f_.data()), drawn, drawn_products_.data());
-  for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
-    dx[table + drawn_pair_[i]] += instance_.attention_rate * share * drawn_products_[i];
+void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index n, double share, Vector<T>& dx) const {
+  if constexpr (std::is_same_v<T, double>) {
+    const Index columns = layout_.columns();
+    const Index table = layout_.rows() * columns;
+    const double* const z = x.data() + table;
+    double shift = -std::numeric_limits<double>::infinity();
+    for (const Index pair : drawn_pair_) shift = std::max(shift, z[pair]);
+    double square = 0;
+    for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
+      drawn_f_[i] *= std::exp(z[drawn_pair_[i]] - shift);
+      square += drawn_f_[i] * drawn_f_[i];
+    }
+    const double norm = std::sqrt(square);
+    for (double& f : drawn_f_) f /= norm;
+    const auto drawn = static_cast<Index>(drawn_f_.size());
+    double* const logits = logits_.data();
+    double* const residual = residual_.data();
+    weighted_rows(drawn_row_.data(), drawn_f_.data(), drawn, x.data(), columns, logits);
+    respond_fast(static_cast<const double*>(logits), multiplicity_,
+                 layout_.class_column[static_cast<std::size_t>(n)], residual);
+    drawn_products_.resize(drawn_f_.size());
+    for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
+      drawn_products_[i] = instance_.decoder_rate * share * drawn_f_[i];
+    }
+    add_to_rows(drawn_row_.data(), drawn_products_.data(), drawn, residual, columns, dx.data());
+    residual[columns - 1] *= multiplicity_[columns - 1];
+    row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
+    pull_back(static_cast<const double*>(drawn_f_.data()), drawn, drawn_products_.data());
+    for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
+      dx[table + drawn_pair_[i]] += instance_.attention_rate * share * drawn_products_[i];
+    }
+  } else {
+    throw std::logic_error("scan-snap: draws are known in double only");
   }
 }
 
@@ -255,41 +258,50 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
 }
 
 template <Transcendental T>
-DrawField PopulationFlow<T>::field_of_sample(
-    const Vector<double>& x) const requires std::same_as<T, double> {
-  return [this, &x](Index n, const Vector<double>& frequencies, Vector<double>& direction) {
-    drawn_row_.clear();
-    drawn_pair_.clear();
-    drawn_f_.clear();
-    const Index begin = instance_.classes.first[static_cast<std::size_t>(n)];
-    for (Index i = 0; i < frequencies.size(); ++i) {
-      if (frequencies[i] == 0) continue;
-      const auto e = static_cast<std::size_t>(begin + i);
-      drawn_row_.push_back(layout_.entry_row[e]);
-      drawn_pair_.push_back(layout_.entry_pair[e]);
-      drawn_f_.push_back(frequencies[i]);
-    }
-    direction.setZero();
-    add_drawn(x, n, 1.0, direction);
-  };
-}
-
-template <Transcendental T>
-void PopulationFlow<T>::draw_mean(const Vector<double>& x,
-                                  Vector<double>& dx) const requires std::same_as<T, double> {
-  dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
-  if (instance_.track_growth) {
-    evaluate(x);
-    dx.tail(instance_.classes.classes()) = growth_rates(instance_, xi_of_last());
+DrawField PopulationFlow<T>::field_of_sample(const Vector<T>& x) const {
+  if constexpr (std::is_same_v<T, double>) {
+    return [this, &x](Index n, const Vector<double>& frequencies, Vector<double>& direction) {
+      drawn_row_.clear();
+      drawn_pair_.clear();
+      drawn_f_.clear();
+      const Index begin = instance_.classes.first[static_cast<std::size_t>(n)];
+      for (Index i = 0; i < frequencies.size(); ++i) {
+        if (frequencies[i] == 0) continue;
+        const auto e = static_cast<std::size_t>(begin + i);
+        drawn_row_.push_back(layout_.entry_row[e]);
+        drawn_pair_.push_back(layout_.entry_pair[e]);
+        drawn_f_.push_back(frequencies[i]);
+      }
+      direction.setZero();
+      add_drawn(x, n, 1.0, direction);
+    };
+  } else {
+    throw std::logic_error("scan-snap: draws are known in double only");
   }
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::draw_covariance(
-    const Vector<double>& x, const Matrix<double>& vectors,
-    Matrix<double>& images) const requires std::same_as<T, double> {
-  const Matrix<double> factor = draw_factor(draws_, dimension(), field_of_sample(x));
-  images = factor * (factor.transpose() * vectors);
+void PopulationFlow<T>::draw_mean(const Vector<T>& x, Vector<T>& dx) const {
+  if constexpr (std::is_same_v<T, double>) {
+    dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+    if (instance_.track_growth) {
+      evaluate(x);
+      dx.tail(instance_.classes.classes()) = growth_rates(instance_, xi_of_last());
+    }
+  } else {
+    throw std::logic_error("scan-snap: draws are known in double only");
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vectors,
+                                        Matrix<T>& images) const {
+  if constexpr (std::is_same_v<T, double>) {
+    const Matrix<double> factor = draw_factor(draws_, dimension(), field_of_sample(x));
+    images = factor * (factor.transpose() * vectors);
+  } else {
+    throw std::logic_error("scan-snap: draws are known in double only");
+  }
 }
 
 template <Transcendental T>

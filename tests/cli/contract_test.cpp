@@ -282,6 +282,36 @@ TEST_CASE("cli: recorded runs in three formats give the same deviation", "[cli]"
   CHECK(answer.out.find("line 3, column 2") != std::string::npos);
 }
 
+TEST_CASE("cli: the JSON of a run has what it was run with as fields", "[cli]") {
+  const Folder folder;
+  const std::string out = folder.file("out.json");
+  REQUIRE(
+      popgrad("run joma sgd --steps 30 --eta 0.05 --batch 8 --optimiser momentum --momentum 0.8 "
+              "-q -o " +
+              out)
+          .status == 0);
+  const Json walk = Json::parse(content(out)).at("settings");
+  CHECK(walk == Json{{"eta", 0.05},
+                     {"steps", 30},
+                     {"batch", 8},
+                     {"runs", 1},
+                     {"optimiser", "momentum"},
+                     {"momentum", 0.8}});
+  REQUIRE(popgrad("run joma reduced --t1 2 --rtol 1e-8 -q -o " + out).status == 0);
+  const Json solve = Json::parse(content(out)).at("settings");
+  CHECK(solve.at("t1") == 2.0);
+  CHECK(solve.at("rtol") == 1e-8);
+  CHECK(solve.at("atol") == 1e-10);
+  CHECK(solve.at("digits") == 16);
+}
+
+TEST_CASE("cli: the version tells what a verdict was made with", "[cli]") {
+  const Answer answer = popgrad("--version");
+  CHECK(answer.status == 0);
+  CHECK_THAT(answer.out, Catch::StartsWith("popgrad ") && Catch::Contains("\nEigen 3.") &&
+                             Catch::Contains("\nMPFR "));
+}
+
 TEST_CASE("cli: numbers may be written as people write them", "[cli]") {
   const std::string plain = popgrad("run joma sgd --steps 20 --save-at 0,2 -q -o -").out;
   CHECK(popgrad("run joma sgd --steps 2e1 --save-at 0.0,2.0 -q -o -").out == plain);

@@ -151,4 +151,9 @@ TEST_CASE("sweep: a grid, success rates, and going on where it was stopped", "[c
       popgrad("sweep scb sgd --T 20 --over eta=0.01,0.02 --batch 4 --steps 20 --runs 3 --quiet");
   CHECK(runs.status == 0);
   CHECK_THAT(runs.out, Catch::StartsWith("eta,runs,ended,alpha_V,alpha_V_deviation,"));
+  // Three of three: between 0.44 and 1 by Wilson's interval.
+  const Answer shares = popgrad(
+      "sweep scb sgd --T 20 --over eta=0.01 --batch 4 --steps 20 --runs 3 --success 'loss<=9' -q");
+  CHECK_THAT(shares.out, Catch::StartsWith("eta,runs,ended,success,success_low,success_high,") &&
+                             Catch::Contains("0.01,3,3,1,0.43850"));
 }

@@ -161,10 +161,10 @@ def digest(tree):
 
 
 def failed_tests(tree, filters):
-    """Names of failed tests, or why there are none to name."""
+    """The test that fails first, or why there is none to name; the others of its group are not run."""
     report = tree / "build" / "mutate-report.xml"
     report.unlink(missing_ok=True)
-    status, out = run(["build/popgrad_tests", filters, "--reporter", "junit", "--out", str(report)], tree)
+    status, out = run(["build/popgrad_tests", filters, "--abort", "--reporter", "junit", "--out", str(report)], tree)
     if status is None:
         return [f"longer than {LIMIT} s"]
     if status == 0:

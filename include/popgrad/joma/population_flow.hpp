@@ -45,10 +45,8 @@ class PopulationFlow final {
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`, see popgrad/draw_law.hpp: exact for laws, and for
   /// sampled tokens as far as counts can be run through. Cost O(M_C K) a class and count.
-  void draw_mean(const Vector<double>& x,
-                 Vector<double>& dx) const requires std::same_as<T, double>;
-  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
-                       Matrix<double>& images) const requires std::same_as<T, double>;
+  void draw_mean(const Vector<T>& x, Vector<T>& dx) const;
+  void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
   /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
   /// normalised_correlation, stable_rank, loss.
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
@@ -82,8 +80,7 @@ class PopulationFlow final {
   void field(const Columns& columns, const Labels& label, const Vector<T>& weight,
              const Vector<T>& x, Vector<T>& dx) const;
   void field_of_laws(const Vector<T>& weight, const Vector<T>& x, Vector<T>& dx) const;
-  [[nodiscard]] DrawField field_of_sample(
-      const Vector<double>& x) const requires std::same_as<T, double>;
+  [[nodiscard]] DrawField field_of_sample(const Vector<T>& x) const;
   template <class Columns, class Labels>
   void back_propagate(const Columns& columns, const Labels& label, const Vector<T>& x) const;
 

@@ -54,10 +54,8 @@ class PopulationFlow final {
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`, see popgrad/draw_law.hpp. Cost: 3 u C multiply-adds
   /// a class and count; of long sequences 2 nnz(P) + K times 3 u C.
-  void draw_mean(const Vector<double>& x,
-                 Vector<double>& dx) const requires std::same_as<T, double>;
-  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
-                       Matrix<double>& images) const requires std::same_as<T, double>;
+  void draw_mean(const Vector<T>& x, Vector<T>& dx) const;
+  void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
   /// Mean cross entropy of the next token, nats.
@@ -73,10 +71,8 @@ class PopulationFlow final {
   void evaluate(const Vector<T>& x) const;
   /// Adds `share` times the direction of the sequence of class n whose tokens and counts are in the
   /// scratch space below.
-  void add_drawn(const Vector<double>& x, Index n, double share,
-                 Vector<double>& dx) const requires std::same_as<T, double>;
-  [[nodiscard]] DrawField field_of_sample(
-      const Vector<double>& x) const requires std::same_as<T, double>;
+  void add_drawn(const Vector<T>& x, Index n, double share, Vector<T>& dx) const;
+  [[nodiscard]] DrawField field_of_sample(const Vector<T>& x) const;
   /// xi_n (K) at the state of the last evaluation.
   [[nodiscard]] Vector<T> xi_of_last() const;
 

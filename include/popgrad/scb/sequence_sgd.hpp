@@ -40,8 +40,7 @@ class SequenceSgd final {
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
   /// Covariance of `sample_rhs`, whose expectation is `rhs`: by structure, without T x T numbers.
   /// Cost O(N^6 Q + N T), and O(N^4 + N T) a column.
-  void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
-                       Matrix<double>& images) const requires std::same_as<T, double>;
+  void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
   /// Why a walk here has diverged; empty if it has not.
   [[nodiscard]] std::string divergence(const Vector<T>& x, double step, Index batch) const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;

@@ -21,7 +21,6 @@ namespace {
 using namespace popgrad::joma;
 using theorems::joma::LatentTraining;
 using theorems::joma::NetworkScores;
-using theorems::joma::Reading;
 
 // The shape of Table 1: three layers with LayerNorm, two levels below the classes; d = 1024 there.
 constexpr const char* small = "10,20,20";  // latents of both levels, classes
@@ -62,11 +61,12 @@ std::string scores(const FigureRequest& request) {
         table.row(i).tail(entries) = all[i].of[r].matched.transpose();
       }
       for (Index e = 0; e < entries; ++e) {
+        const Index layer = e / levels;
         const Matrix<double> own = table(Eigen::all, std::vector<Index>{e, entries + e});
         // Two means and two variances share what may fail.
         const SampleMoments moments = sample_moments(own, 4 * level_of_intervals);
         csv.number(static_cast<double>(t.instance.data.classes()))
-            .number(static_cast<double>(e / levels))
+            .number(static_cast<double>(layer))
             .number(static_cast<double>(e % levels))
             .number(static_cast<double>(r));
         for (const Quantity& mean : moments.mean) csv.number(mean.value()).number(mean.error());
@@ -139,13 +139,14 @@ double time_halfway(const Trajectory<double>& run, std::size_t column) {
 void add_order(CsvText& csv, const std::vector<Trajectory<double>>& runs, std::size_t layers,
                std::size_t levels, double eta) {
   for (std::size_t e = 0; e < layers * levels; ++e) {
+    const std::size_t layer = e / levels;
     Matrix<double> times(networks, 1);
     for (std::uint32_t i = 0; i < networks; ++i) {
       times(i, 0) = time_halfway(runs[i], 2 + layers + 2 * e) / eta;
     }
     // A mean and a variance share what may fail.
     const Quantity mean = sample_moments(times, 2 * level_of_intervals).mean.front();
-    csv.number(static_cast<double>(e / levels))
+    csv.number(static_cast<double>(layer))
         .number(static_cast<double>(e % levels))
         .number(mean.value())
         .number(mean.error())
