@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <stdexcept>
 
 #include "popgrad/compare.hpp"
@@ -15,10 +16,11 @@ struct Yardstick {
   std::vector<double> centre, deviation;
   double floor = 0;     // what the precision of the recorded numbers hides
   double sampling = 0;  // variance of the centre, in units of that of a run
-  double own_largest = 0;
+  double typical = 0;   // deviation, over rows: of what jumps so rarely that no run here did
+  std::vector<double> own_largest;  // of each run of the ensemble
 
   [[nodiscard]] double unit(std::size_t k, double averaged) const {
-    const double s = deviation[k];
+    const double s = k > 0 && deviation[k] <= floor ? typical : deviation[k];
     return std::sqrt(s * s * (1 / averaged + sampling) + floor * floor);
   }
 };
@@ -29,24 +31,45 @@ double size_of(const std::vector<double>& values) {
   return size;
 }
 
-// Largest deviation of a run of the ensemble from the others, in its own units.
-double largest_of_own(const std::vector<std::vector<double>>& curves, const Band& all,
-                      double floor) {
+// Largest deviation of each run of the ensemble from the others, in its own units.
+std::vector<double> largest_of_own(const std::vector<std::vector<double>>& curves, const Band& all,
+                                   double floor, double typical) {
   const auto n = static_cast<double>(curves.size());
-  double largest = 0;
+  std::vector<double> largest_of_runs;
   for (const std::vector<double>& run : curves) {
+    double largest = 0;
     for (std::size_t k = 0; k < all.mean.size(); ++k) {
       // Mean and variance of the others, from those of all.
       const double gap = run[k] - all.mean[k];
       const double mean = all.mean[k] - gap / (n - 1);
       const double squares =
           (n - 1) * all.deviation[k] * all.deviation[k] - gap * gap * n / (n - 1);
-      const double variance = std::max(0.0, squares) / (n - 2);
+      double variance = std::max(0.0, squares) / (n - 2);
+      if (k > 0 && variance <= floor * floor) variance = typical * typical;
       const double unit = std::sqrt(variance * (1 + 1 / (n - 1)) + floor * floor);
       if (unit > 0) largest = std::max(largest, std::fabs(run[k] - mean) / unit);
     }
+    largest_of_runs.push_back(largest);
   }
-  return largest;
+  return largest_of_runs;
+}
+
+// What the largest deviation of a run exceeds with the given chance, if its logarithm is of Gumbel's
+// law with the mean and the variance that it has over the ensemble: then the deviation has a tail
+// like a power, which few runs cannot be trusted to have shown.
+double bound_on_largest(const std::vector<double>& largest, double chance) {
+  double sum = 0, squares = 0, count = 0;
+  for (const double x : largest) {
+    if (!(x > 0)) continue;
+    sum += std::log(x);
+    squares += std::log(x) * std::log(x);
+    ++count;
+  }
+  if (count < 3) return 0;
+  const double mean = sum / count;
+  const double variance = std::max(0.0, (squares - count * mean * mean) / (count - 1));
+  const double scale = std::sqrt(6 * variance) / std::numbers::pi;
+  return std::exp(mean - std::numbers::egamma * scale - scale * std::log(-std::log1p(-chance)));
 }
 
 Yardstick yardstick(const std::string& column, const std::vector<Trajectory<double>>& ensemble,
@@ -59,7 +82,15 @@ Yardstick yardstick(const std::string& column, const std::vector<Trajectory<doub
   made.sampling = centre != nullptr ? 0 : 1 / static_cast<double>(ensemble.size());
   std::vector<std::vector<double>> curves;
   for (const Trajectory<double>& run : ensemble) curves.push_back(curve(run, column));
-  made.own_largest = largest_of_own(curves, all, made.floor);
+  double squares = 0, rows = 0;
+  for (const double s : all.deviation) {
+    if (s > made.floor) {
+      squares += s * s;
+      ++rows;
+    }
+  }
+  made.typical = rows > 0 ? std::sqrt(squares / rows) : 0;
+  made.own_largest = largest_of_own(curves, all, made.floor, made.typical);
   return made;
 }
 
@@ -86,10 +117,14 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
   if (recorded.empty()) throw std::invalid_argument("cross_check: there is no recorded run");
   CrossCheck result;
   std::vector<Yardstick> yardsticks;
+  std::vector<double> own_largest(ensemble.size(), 0.0);
   for (const std::string& column : recorded.front().columns) {
     yardsticks.push_back(yardstick(column, ensemble, centre, request.resolution));
-    result.own_largest = std::max(result.own_largest, yardsticks.back().own_largest);
+    for (std::size_t r = 0; r < ensemble.size(); ++r) {
+      own_largest[r] = std::max(own_largest[r], yardsticks.back().own_largest[r]);
+    }
   }
+  result.own_largest = *std::max_element(own_largest.begin(), own_largest.end());
   for (const RecordedRun& run : recorded) {
     for (const auto& values : run.values) {
       result.looks += static_cast<double>(
@@ -98,7 +133,9 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
   }
   result.student_bound = two_sided_student_bound(static_cast<double>(ensemble.size() - 1),
                                                  request.false_alarm, std::max(1.0, result.looks));
-  result.bound = std::max(result.student_bound, result.own_largest);
+  result.tail_bound =
+      bound_on_largest(own_largest, request.false_alarm / static_cast<double>(recorded.size()));
+  result.bound = std::max(result.student_bound, result.tail_bound);
   double squares = 0;
   for (const RecordedRun& run : recorded) {
     RunCheck check;

@@ -80,27 +80,9 @@ bool is_enumerated(const DrawLaw& law) {
   return counts <= most_counts;
 }
 
-Vector<double> draw_mean(const DrawLaw& law, Index dimension, const DrawField& field) {
-  Vector<double> mean = Vector<double>::Zero(dimension);
-  Vector<double> direction(dimension);
-  const bool enumerated = is_enumerated(law);
-  for (Index c = 0; c < std::ssize(law.classes); ++c) {
-    const DrawClass& one = law.classes[static_cast<std::size_t>(c)];
-    if (law.length == 0) {
-      field(c, one.tokens, direction);
-      mean += one.probability * direction;
-    } else if (enumerated) {
-      visit_counts(one.tokens, law.length, [&](const Vector<double>& x, double chance) {
-        field(c, x, direction);
-        mean += one.probability * chance * direction;
-      });
-    } else {
-      mean += one.probability * second_order(law, c, dimension, field, false).mean;
-    }
-  }
-  return mean;
-}
+namespace {
 
+// W (n x m) with W W' = Cov[g].
 Matrix<double> draw_factor(const DrawLaw& law, Index dimension, const DrawField& field) {
   // Directions whose mean is taken off at the end, and columns that are deviations already.
   std::vector<Vector<double>> directions, deviations;
@@ -138,6 +120,35 @@ Matrix<double> draw_factor(const DrawLaw& law, Index dimension, const DrawField&
   }
   for (const Vector<double>& column : deviations) factor.col(at++) = column;
   return factor;
+}
+
+}  // namespace
+
+Vector<double> draw_mean(const DrawLaw& law, Index dimension, const DrawField& field) {
+  Vector<double> mean = Vector<double>::Zero(dimension);
+  Vector<double> direction(dimension);
+  const bool enumerated = is_enumerated(law);
+  for (Index c = 0; c < std::ssize(law.classes); ++c) {
+    const DrawClass& one = law.classes[static_cast<std::size_t>(c)];
+    if (law.length == 0) {
+      field(c, one.tokens, direction);
+      mean += one.probability * direction;
+    } else if (enumerated) {
+      visit_counts(one.tokens, law.length, [&](const Vector<double>& x, double chance) {
+        field(c, x, direction);
+        mean += one.probability * chance * direction;
+      });
+    } else {
+      mean += one.probability * second_order(law, c, dimension, field, false).mean;
+    }
+  }
+  return mean;
+}
+
+Matrix<double> draw_covariance(const DrawLaw& law, const DrawField& field,
+                               const Matrix<double>& vectors) {
+  const Matrix<double> factor = draw_factor(law, vectors.rows(), field);
+  return factor * (factor.transpose() * vectors);
 }
 
 }  // namespace popgrad

@@ -2,7 +2,6 @@
 /// Whether the law of one draw is known well enough to be offered.
 
 #include "popgrad/draw_law.hpp"
-#include "popgrad/rung.hpp"
 
 namespace popgrad {
 
@@ -13,13 +12,6 @@ inline constexpr Index shortest_expansion = 1000;
 
 inline bool draws_are_known(const DrawLaw& law) {
   return law.length >= shortest_expansion || is_enumerated(law);
-}
-
-/// Takes back what a rung says of one draw.
-template <class T>
-void forget_law_of_draws(AnyRung<T>& rung) {
-  rung.draw_mean = nullptr;
-  rung.draw_covariance = nullptr;
 }
 
 }  // namespace popgrad

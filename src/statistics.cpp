@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
@@ -16,6 +17,14 @@ double normal_quantile(double p) { return quantile(boost::math::normal(), p); }
 
 double two_sided_normal_bound(double false_alarm, int looks) {
   return -normal_quantile(false_alarm / (2.0 * looks));
+}
+
+double fisher_probability(double numerator_freedom, double denominator_freedom, double x) {
+  return cdf(boost::math::fisher_f(numerator_freedom, denominator_freedom), x);
+}
+
+double fisher_quantile(double numerator_freedom, double denominator_freedom, double p) {
+  return quantile(boost::math::fisher_f(numerator_freedom, denominator_freedom), p);
 }
 
 Share wilson_interval(double successes, double trials, double level) {

@@ -8,14 +8,18 @@
 
 namespace popgrad {
 
-const Model& find_model(Theories theories, std::string_view name) {
+const Theory& find_theory(Theories theories, std::string_view name) {
   std::vector<std::string> names;
   for (const Theory& theory : theories) {
-    if (theory.model->name() == name) return *theory.model;
+    if (theory.model->name() == name) return theory;
     names.push_back(theory.model->name());
   }
   reject("popgrad", "model", name,
          "is not known" + suggestion(name, names) + "; see 'popgrad list'");
+}
+
+const Model& find_model(Theories theories, std::string_view name) {
+  return *find_theory(theories, name).model;
 }
 
 bool has_model(Theories theories, std::string_view name) {

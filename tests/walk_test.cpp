@@ -90,6 +90,15 @@ TEST_CASE("walk: results do not depend on the number of threads", "[walk]") {
   CHECK_FALSE(one[0].rows == one[1].rows);
 }
 
+TEST_CASE("walk: what is not said of momentum and Adam is what their authors recommend", "[walk]") {
+  // Kingma and Ba, Algorithm 1: beta_1, beta_2, epsilon.
+  const Optimiser unsaid;
+  CHECK(unsaid.first_moment_decay == 0.9);
+  CHECK(unsaid.second_moment_decay == 0.999);
+  CHECK(unsaid.damping == 1e-8);
+  CHECK(unsaid.momentum == 0.9);
+}
+
 TEST_CASE("walk: going on from a step repeats the uninterrupted run", "[walk]") {
   WalkRequest request = small_walk();
   request.runs = 1;

@@ -5,8 +5,9 @@
 /// At every time and for every observable, with an ensemble of R runs of our own SGD (mean m,
 /// deviation s), a run of the same law has (x - m) / (s sqrt(1 + 1/R)) of Student's t, R - 1
 /// degrees of freedom, if x is normal. The bound holds for all times, observables and runs at once
-/// (Bonferroni); and it is never less than what a run of the ensemble reaches against the others,
-/// so that tails which are not normal do not count against a recorded run.
+/// (Bonferroni); and it is never less than what the largest deviation of a run exceeds with the same
+/// probability where its logarithm is of Gumbel's law, with the mean and variance that it has over the
+/// ensemble: tails which are not normal do not count against a recorded run.
 
 #include <optional>
 #include <string>
@@ -49,8 +50,9 @@ struct RunCheck {
 
 struct CrossCheck {
   double student_bound = 0;  ///< for all looks at once
+  double tail_bound = 0;     ///< from the largest deviations of the ensemble's runs
   double own_largest = 0;    ///< of a run of the ensemble against the others
-  double bound = 0;          ///< the larger of the two: the half width of the band
+  double bound = 0;          ///< the larger of the two bounds: the half width of the band
   double looks = 0;          ///< times x observables x runs
   std::vector<RunCheck> runs;
   double root_mean_square = 0;  ///< over all: how well the rung explains the runs; 1 is perfect

@@ -35,8 +35,9 @@ using DrawField = std::function<void(Index, const Vector<double>&, Vector<double
 /// E[g], (n). Cost: an evaluation a class and count, or 2 m + 1 for a class of m tokens.
 [[nodiscard]] Vector<double> draw_mean(const DrawLaw& law, Index dimension, const DrawField& field);
 
-/// W (n x m) with W W' = Cov[g]. Cost as above.
-[[nodiscard]] Matrix<double> draw_factor(const DrawLaw& law, Index dimension,
-                                         const DrawField& field);
+/// Cov[g] times the columns of `vectors` (n x m). Cost as above, and two products with a factor of
+/// the covariance, which has a column a class and count, or a class and token.
+[[nodiscard]] Matrix<double> draw_covariance(const DrawLaw& law, const DrawField& field,
+                                             const Matrix<double>& vectors);
 
 }  // namespace popgrad

@@ -60,10 +60,11 @@ struct AnyRung {
   /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
   std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
   /// Expectation of `sample_rhs`, where it is not `rhs`: finite sequences bias a field that is not
-  /// linear in them. Empty where it is.
+  /// linear in them. Empty where it is, and for any scalar but double.
   std::function<void(const Vector<T>&, Vector<T>&)> draw_mean;
   /// Covariance of one draw of `sample_rhs` (batch 1) at a state, applied to the columns of a matrix
-  /// (n x m). A batch of B divides it by B. Empty if it is not known without drawing.
+  /// (n x m). A batch of B divides it by B. Empty if it is not known without drawing, and for
+  /// any scalar but double.
   std::function<void(const Vector<T>&, const Matrix<T>&, Matrix<T>&)> draw_covariance;
   /// One step of a size in place, for rungs whose law is not that of an added field: state, step
   /// size, stream, batch (0: the expectation). Empty for the others; plain steps only.
@@ -80,12 +81,18 @@ struct AnyRung {
   std::function<AnyRung<T>()> clone;
 };
 
+/// Takes back what the rung says of the law of one draw.
+template <class T>
+void forget_law_of_draws(AnyRung<T>& rung) {
+  rung.draw_mean = nullptr;
+  rung.draw_covariance = nullptr;
+}
+
 /// Leaves the expectation alone: the rung no longer draws.
 template <class T>
 void stop_drawing(AnyRung<T>& rung) {
   rung.sample_rhs = nullptr;
-  rung.draw_mean = nullptr;
-  rung.draw_covariance = nullptr;
+  forget_law_of_draws(rung);
 }
 
 /// Forgets the type of a flow. `Flow::cast<U>()`, where present, gives the same rung over another
@@ -129,10 +136,11 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
       shared->sample_rhs(x, dx, stream, batch);
     };
   }
-  if constexpr (requires(const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); }) {
+  if constexpr (std::same_as<T, double> &&
+                requires(const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); }) {
     any.draw_mean = [shared](const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); };
   }
-  if constexpr (requires(const Vector<T>& x, Matrix<T>& images) {
+  if constexpr (std::same_as<T, double> && requires(const Vector<T>& x, Matrix<T>& images) {
                   shared->draw_covariance(x, images, images);
                 }) {
     any.draw_covariance = [shared](const Vector<T>& x, const Matrix<T>& vectors,

@@ -32,6 +32,18 @@ Vector<T> softmax(const Vector<T>& x) {
   return weights / total;
 }
 
+/// ln sum_i exp(x_i) of a column of any matrix; for ordered scalars without overflow.
+template <class Column>
+typename Column::Scalar log_sum_exp(const Column& x) {
+  using std::exp, std::log;
+  using T = typename Column::Scalar;
+  T shift(0);
+  if constexpr (Ordered<T>) shift = x.maxCoeff();
+  T total(0);
+  for (Index i = 0; i < x.size(); ++i) total = total + exp(T(x[i] - shift));
+  return shift + log(total);
+}
+
 /// -sum_i p_i ln p_i of p = softmax(x), natural logarithm, without forming ln of a small p_i:
 ///   H = ln sum_j e^{x_j - m} - sum_i p_i (x_i - m).
 template <Transcendental T>

@@ -19,7 +19,11 @@ double two_sided_student_bound(double degrees_of_freedom, double false_alarm, do
 /// x with P[chi^2_n <= x] = p.
 double chi_square_quantile(double degrees_of_freedom, double p);
 
-/// A share and what it may be.
+/// P[F <= x] of Fisher's F with these degrees of freedom, and the x where it is p.
+double fisher_probability(double numerator_freedom, double denominator_freedom, double x);
+double fisher_quantile(double numerator_freedom, double denominator_freedom, double p);
+
+/// A share, or a ratio, and what it may be.
 struct Share {
   double value = 0, low = 0, high = 1;
 };

@@ -25,7 +25,8 @@ struct Theory {
 /// In the order of `popgrad list`.
 using Theories = std::span<const Theory>;
 
-/// Throws InputError with the nearest name.
+/// By the name of the model. Throws InputError with the nearest name.
+const Theory& find_theory(Theories theories, std::string_view name);
 const Model& find_model(Theories theories, std::string_view name);
 bool has_model(Theories theories, std::string_view name);
 

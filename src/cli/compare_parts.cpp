@@ -80,12 +80,18 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
                                            const RungInfo& info, const Parameters& parameters,
                                            const std::vector<double>& times, const Report& report,
                                            bool fresh_starts) {
-  if (!walks(info)) {
-    CommonOptions own = options;
-    own.steps.reset();
-    own.end = fmt::format("{:.17g}", times.back());
-    return produce(own, model, info, parameters, times, 1.0, report);
+  if (walks(info)) {
+    return walks_at(options, model, info, parameters, walk_request_at(options, info, times), report,
+                    fresh_starts);
   }
+  CommonOptions own = options;
+  own.steps.reset();
+  own.end = fmt::format("{:.17g}", times.back());
+  return produce(own, model, info, parameters, times, 1.0, report);
+}
+
+WalkRequest walk_request_at(const CommonOptions& options, const RungInfo& info,
+                            const std::vector<double>& times) {
   CommonOptions own = options;
   own.end.clear();
   own.steps = 1;
@@ -105,6 +111,13 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
   }
   request.steps = request.save_steps.back();
   if (info.kind != RungKind::random) request.runs = 1;
+  return request;
+}
+
+std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Model& model,
+                                         const RungInfo& info, const Parameters& parameters,
+                                         WalkRequest request, const Report& report,
+                                         bool fresh_starts) {
   if (!fresh_starts) {
     const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
     if (options.no_events) return produce_walks(rung, request, {}, report);
@@ -113,11 +126,13 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
     return runs;
   }
   std::vector<Trajectory<double>> runs;
+  const std::uint32_t first = request.first_run;
   const std::uint32_t count = request.runs;
   request.runs = 1;
   for (std::uint32_t run = 0; run < count; ++run) {
-    request.first_run = run;
-    const AnyRung<double> rung = model.rung(info.name, parameters, options.seed + run);
+    request.first_run = first + run;
+    const AnyRung<double> rung =
+        model.rung(info.name, parameters, options.seed + request.first_run);
     runs.push_back(produce_walks(rung, request, {}, [&](double part) {
                      return report((run + part) / count);
                    }).front());

@@ -14,7 +14,7 @@ namespace popgrad::cli {
 struct CompareOptions {
   std::shared_ptr<CommonOptions> common;
   std::string first, second, clock, plot;
-  std::vector<std::string> with, map, group;
+  std::vector<std::string> with, map, group, suspects;
   double level = 1e-3;
   double resolution = 1e-6;
   bool no_ladder = false;
@@ -37,6 +37,13 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
                                            const RungInfo& info, const Parameters& parameters,
                                            const std::vector<double>& times, const Report& report,
                                            bool fresh_starts = false);
+/// The two halves of it for a walk: the steps at which these times are, and its runs.
+WalkRequest walk_request_at(const CommonOptions& options, const RungInfo& info,
+                            const std::vector<double>& times);
+std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Model& model,
+                                         const RungInfo& info, const Parameters& parameters,
+                                         WalkRequest request, const Report& report,
+                                         bool fresh_starts);
 
 /// Exit status of runs, told on standard error where one did not reach its end.
 int status_of(const std::vector<Trajectory<double>>& runs);

@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
+#include "cli/whole_runs.hpp"
 #include "io/recorded_run.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/compare.hpp"
@@ -84,12 +85,28 @@ struct Judging {
   std::vector<double> times;
   CrossCheckRequest request;
   const Report& report;
+  const WholeRuns* whole = nullptr;  ///< tests of runs as wholes; null until they are prepared
 };
 
-CrossCheck judge(const Judging& j, const RungInfo& info, const RungInfo& sampled,
-                 const std::vector<Trajectory<double>>& ensemble,
-                 std::vector<Trajectory<double>>* kept = nullptr) {
-  if (info.name == sampled.name) return cross_check(j.recorded, ensemble, nullptr, j.request);
+struct Judgement {
+  CrossCheck rows;
+  WholeRunTests whole;  ///< none if no number that fluctuates was logged
+  [[nodiscard]] bool consistent() const {
+    return rows.consistent() && (whole.chance == 0 || whole.consistent());
+  }
+};
+
+Judgement judged(const Judging& j, const std::vector<Trajectory<double>>& ensemble,
+                 const Trajectory<double>* centre) {
+  Judgement made{cross_check(j.recorded, ensemble, centre, j.request), {}};
+  if (j.whole->numbers() > 0) made.whole = j.whole->tests(ensemble, centre);
+  return made;
+}
+
+Judgement judge(const Judging& j, const RungInfo& info, const RungInfo& sampled,
+                const std::vector<Trajectory<double>>& ensemble,
+                std::vector<Trajectory<double>>* kept = nullptr) {
+  if (info.name == sampled.name) return judged(j, ensemble, nullptr);
   const Parameters p = gather_parameters(j.common, j.model, {info.name, sampled.name});
   const CommonOptions common = kept != nullptr ? j.common : without_events(j.common);
   std::vector<Trajectory<double>> runs =
@@ -101,9 +118,8 @@ CrossCheck judge(const Judging& j, const RungInfo& info, const RungInfo& sampled
       throw InputError(fmt::format("has no {}", column));
     }
   }
-  CrossCheck made = info.kind == RungKind::random
-                        ? cross_check(j.recorded, runs, nullptr, j.request)
-                        : cross_check(j.recorded, ensemble, &runs.front(), j.request);
+  Judgement made =
+      info.kind == RungKind::random ? judged(j, runs, nullptr) : judged(j, ensemble, &runs.front());
   if (kept != nullptr) *kept = std::move(runs);
   return made;
 }
@@ -121,9 +137,44 @@ void print_check(const CrossCheck& check, const std::vector<RecordedRun>& record
   }
 }
 
-void print_verdict(const Judging& j, const CrossCheck& check) {
-  if (check.consistent()) {
+// A learning rate that is a tenth off would pass.
+bool is_blind(const WholeRunTests& whole, double runs) {
+  const auto rate = std::find_if(whole.faults.begin(), whole.faults.end(), [](const auto& fault) {
+    return fault.suspect.kind == Suspect::Kind::learning_rate;
+  });
+  return rate == whole.faults.end() ||
+         !(whole.visible(*rate, runs, runs) <= 0.1 * rate->suspect.assumed);
+}
+
+int exit_status(const Judging& j, const Judgement& made) {
+  if (!made.consistent()) return violation;
+  return is_blind(made.whole, j.whole->recorded_runs()) ? undecided : success;
+}
+
+void print_verdict(const Judging& j, const Judgement& made) {
+  if (made.consistent()) {
+    if (exit_status(j, made) == undecided) {
+      fmt::print(
+          "verdict: inconclusive: nothing departs, but a learning rate that is a tenth off would "
+          "not be found either; log more rows on the way, more observables or more runs\n");
+      return;
+    }
     fmt::print("verdict: consistent with {} {}\n", j.model.name(), j.rung.name);
+    return;
+  }
+  const CrossCheck& check = made.rows;
+  if (check.consistent()) {
+    std::string what = "the scatter between runs";
+    double largest = 0;
+    const auto take = [&](const std::string& name, const ScoreTest& test) {
+      if (!made.whole.departs(test) || !(std::fabs(test.statistic()) > largest)) return;
+      largest = std::fabs(test.statistic());
+      what = fmt::format("{} (t = {:.3g})", name, test.statistic());
+    };
+    for (const auto& level : made.whole.levels) take(level.what, level.test);
+    for (const auto& fault : made.whole.faults) take(fault.suspect.name, fault.test);
+    fmt::print("verdict: NOT consistent: no single row departs, but the runs as wholes do: {}\n",
+               what);
     return;
   }
   const ColumnCheck* first = nullptr;
@@ -195,9 +246,9 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
     if (!known.contains(info.name)) continue;
     Entry entry{info.name, INFINITY, false, {}};
     try {
-      const CrossCheck check = judge(j, info, sampled, ensemble);
-      entry.size = check.root_mean_square;
-      entry.consistent = check.consistent();
+      const Judgement made = judge(j, info, sampled, ensemble);
+      entry.size = made.rows.root_mean_square;
+      entry.consistent = made.consistent();
     } catch (const std::exception& error) {
       entry.why = error.what();
     }
@@ -210,7 +261,7 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
   for (const Entry& entry : entries) {
     if (entry.why.empty()) {
       fmt::print("  {:<14} {:>9.3g}  {}\n", entry.name, entry.size,
-                 entry.consistent ? "consistent" : "leaves the band");
+                 entry.consistent ? "consistent" : "departs");
     } else {
       fmt::print("  {:<14} {:>9}  {}\n", entry.name, "-", entry.why);
     }
@@ -302,9 +353,15 @@ int judge_runs(Judging& j, const Invocation& call) {
   if (const int status = status_of(ensemble); status != success) return status;
   // From the rows that the recorded runs have, so that both are seen alike.
   find_regimes_of_walks(ensemble, j.model, sampled);
+  const WholeRuns whole(
+      {j.common, j.model, sampled, sampled_parameters, j.times, j.options.suspects,
+       j.options.level / 2, j.options.resolution, j.options.fresh_starts},
+      j.recorded, j.report);
+  j.whole = &whole;
   if (j.recorded.size() > 1) j.recorded.push_back(mean_of(j.recorded));
   std::vector<Trajectory<double>> centre;
-  const CrossCheck check = judge(j, j.rung, sampled, ensemble, &centre);
+  const Judgement made = judge(j, j.rung, sampled, ensemble, &centre);
+  const CrossCheck& check = made.rows;
   const WalkRequest steps = walk_request(j.common, sampled);
   const bool to_stdout = j.common.output == "-";
   if (!to_stdout) {
@@ -315,10 +372,17 @@ int judge_runs(Judging& j, const Invocation& call) {
         j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
         j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(), j.times.back(),
         ensemble.size(), sampled.name, steps.step_size, steps.batch, j.common.seed, check.bound,
-        j.request.false_alarm, check.looks, fmt::format("Student's t: {:.3g}", check.student_bound),
+        j.request.false_alarm, check.looks,
+        fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", check.student_bound,
+                    check.tail_bound),
         check.own_largest);
     print_check(check, j.recorded);
-    print_verdict(j, check);
+    if (made.whole.chance > 0) {
+      print_whole_runs(made.whole, whole.recorded_runs(), static_cast<double>(steps.batch));
+      if (j.rung.name == sampled.name) print_fits(whole.fits(made.whole, j.report));
+      fmt::print("\n");
+    }
+    print_verdict(j, made);
     print_regimes(j, sampled, ensemble, centre);
     if (!j.options.no_ladder) print_ladder(j, sampled, ensemble);
   }
@@ -336,7 +400,7 @@ int judge_runs(Judging& j, const Invocation& call) {
     record.runs = {std::move(table)};
     write_record(record, j.common.output);
   }
-  return check.consistent() ? success : violation;
+  return exit_status(j, made);
 }
 
 }  // namespace
@@ -393,7 +457,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
             common,
             std::move(recorded),
             std::move(times),
-            {options.level, options.resolution},
+            {options.level / 2, options.resolution},  // half for rows, half for whole runs
             report};
   return judge_runs(j, call);
 }

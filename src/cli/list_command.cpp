@@ -12,13 +12,6 @@
 namespace popgrad::cli {
 namespace {
 
-Theories of_model(Theories theories, const std::string& name) {
-  const Model* const model = &find_model(theories, name);
-  const auto own = std::find_if(theories.begin(), theories.end(),
-                                [&](const Theory& theory) { return theory.model.get() == model; });
-  return theories.subspan(static_cast<std::size_t>(own - theories.begin()), 1);
-}
-
 void write(const std::string& path, const std::string& text) {
   if (path == "-") {
     std::fputs(text.c_str(), stdout);
@@ -51,7 +44,7 @@ Action add_list(CommandLine& app, const Invocation& call) {
   command->add_option("--json", *json, "write it as JSON (- is standard output)");
   return [model, only_errata, json, theories = call.theories]() -> int {
     if (!json->empty() && *json != "-") check_writable(*json);
-    const Theories chosen = model->empty() ? theories : of_model(theories, *model);
+    const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
     if (*only_errata) return list_errata(chosen, *json);
     if (*json != "-") std::fputs(catalogue_text(chosen).c_str(), stdout);
     if (!json->empty()) write(*json, catalogue_json(chosen));

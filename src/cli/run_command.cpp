@@ -159,10 +159,8 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
 
 // `--t1 inf`: one row, where the fluctuations no longer change.
 Trajectory<double> stationary_run(const CommonOptions& options, const Model& model,
-                                  const RungInfo& info, const Parameters& parameters) {
-  CommonOptions own = options;
-  own.end.clear();
-  const WalkRequest request = walk_request(own, info);
+                                  const RungInfo& info, const Parameters& parameters,
+                                  const WalkRequest& request) {
   const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
   const Vector<double> state = stationary_moments(model.rung("sgd", parameters, options.seed),
                                                   model.name(), request.step_size, request.batch);
@@ -211,9 +209,10 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     if (info.kind == RungKind::moments && options.end == "inf") {
       CommonOptions one_step = options;
       one_step.end.clear();
-      record.settings = settings_of(walk_request(one_step, info), options.optimiser);
+      const WalkRequest request = walk_request(one_step, info);
+      record.settings = settings_of(request, options.optimiser);
       record.settings["steps"] = "inf";
-      record.runs = {stationary_run(options, model, info, parameters)};
+      record.runs = {stationary_run(options, model, info, parameters, request)};
       return finish(record, options, call);
     }
     if (walks(info)) {

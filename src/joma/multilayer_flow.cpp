@@ -8,6 +8,7 @@
 
 #include "popgrad/joma/latent_correlation.hpp"
 #include "popgrad/scalar/dual.hpp"
+#include "popgrad/softmax.hpp"
 
 namespace popgrad::joma {
 namespace {
@@ -28,20 +29,6 @@ std::vector<Index> every_sequence(const SequenceData& data) {
 template <class T>
 Matrix<double> as_double(const Matrix<T>& m) {
   return m.unaryExpr([](const T& entry) { return to_double(entry); });
-}
-
-// ln sum_c exp(logits_c), and the largest logit as its shift.
-template <class T, class Column>
-T log_sum(const Column& logits, Index& best) {
-  using std::exp, std::log;
-  best = 0;
-  for (Index c = 1; c < logits.size(); ++c) {
-    if (logits[best] < logits[c]) best = c;
-  }
-  const T shift = logits[best];
-  T total(0);
-  for (Index c = 0; c < logits.size(); ++c) total = total + exp(T(logits[c] - shift));
-  return shift + log(total);
 }
 
 }  // namespace
@@ -96,8 +83,7 @@ void MultilayerFlow<T>::field(const Vector<T>& x, const SequenceBatch& batch,
   const Matrix<T>& logits = network_.forward(x, batch);
   pull_.resize(logits.rows(), logits.cols());
   for (Index i = 0; i < logits.cols(); ++i) {
-    Index best = 0;
-    const T whole = log_sum<T>(logits.col(i), best);
+    const T whole = log_sum_exp(logits.col(i));
     const T share(weight.col(i).sum());
     for (Index c = 0; c < logits.rows(); ++c) {
       pull_(c, i) = T(weight(c, i)) - share * exp(T(logits(c, i) - whole));
@@ -138,8 +124,7 @@ template <Transcendental T>
 T MultilayerFlow<T>::loss_of(const Matrix<T>& logits) const {
   T sum(0);
   for (Index i = 0; i < logits.cols(); ++i) {
-    Index best = 0;
-    const T whole = log_sum<T>(logits.col(i), best);
+    const T whole = log_sum_exp(logits.col(i));
     for (Index c = 0; c < logits.rows(); ++c) {
       if (weight_(c, i) > 0) sum = sum + T(weight_(c, i)) * (whole - logits(c, i));
     }
@@ -187,7 +172,7 @@ void MultilayerFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
   double right = 0;
   for (Index i = 0; i < logits.cols(); ++i) {
     Index best = 0;
-    log_sum<T>(logits.col(i), best);
+    logits.col(i).maxCoeff(&best);
     right += weight_(best, i);
   }
   row[at++] = T(right);

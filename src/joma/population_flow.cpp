@@ -6,6 +6,7 @@
 #include "popgrad/joma/invariant.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "popgrad/softmax.hpp"
 
 namespace popgrad::joma {
 namespace {
@@ -189,57 +190,39 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   field(columns, Labels{label_of}, Vector<T>::Constant(batch, share), x, dx);
 }
 
-template <Transcendental T>
-DrawField PopulationFlow<T>::field_of_sample(const Vector<T>& x) const {
-  if constexpr (std::is_same_v<T, double>) {
-    return [this, &x](Index c, const Vector<double>& frequencies, Vector<double>& direction) {
-      struct OneClass {
-        Index label;
-        Index operator[](Index /*sample*/) const { return label; }
-      };
-      field(Matrix<double>(frequencies), OneClass{c}, Vector<double>(Vector<double>::Ones(1)), x,
-            direction);
+template <>
+DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const {
+  return [this, &x](Index c, const Vector<double>& frequencies, Vector<double>& direction) {
+    struct OneClass {
+      Index label;
+      Index operator[](Index /*sample*/) const { return label; }
     };
+    field(Matrix<double>(frequencies), OneClass{c}, Vector<double>(Vector<double>::Ones(1)), x,
+          direction);
+  };
+}
+
+template <>
+void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
+  if (instance_.length == 0) {
+    rhs(x, dx, 0.0);
   } else {
-    throw std::logic_error("joma: draws are known in double only");
+    dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
   }
 }
 
-template <Transcendental T>
-void PopulationFlow<T>::draw_mean(const Vector<T>& x, Vector<T>& dx) const {
-  if constexpr (std::is_same_v<T, double>) {
-    if (instance_.length == 0) {
-      rhs(x, dx, 0.0);
-    } else {
-      dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
-    }
-  } else {
-    throw std::logic_error("joma: draws are known in double only");
-  }
-}
-
-template <Transcendental T>
-void PopulationFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vectors,
-                                        Matrix<T>& images) const {
-  if constexpr (std::is_same_v<T, double>) {
-    const Matrix<double> factor = draw_factor(draws_, dimension(), field_of_sample(x));
-    images = factor * (factor.transpose() * vectors);
-  } else {
-    throw std::logic_error("joma: draws are known in double only");
-  }
+template <>
+void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                             Matrix<double>& images) const {
+  images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
 }
 
 template <Transcendental T>
 T PopulationFlow<T>::loss(const Vector<T>& x) const {
-  using std::exp, std::log;
   back_propagate(instance_.token_law, OwnClass{}, x);
   T sum(0);
   for (Index s = 0; s < logits_.cols(); ++s) {
-    T shift(0);
-    if constexpr (Ordered<T>) shift = logits_.col(s).maxCoeff();
-    T total(0);
-    for (Index c = 0; c < logits_.rows(); ++c) total = total + exp(T(logits_(c, s) - shift));
-    sum = sum + instance_.class_law[s] * (log(total) + shift - logits_(s, s));
+    sum = sum + instance_.class_law[s] * (log_sum_exp(logits_.col(s)) - logits_(s, s));
   }
   return sum;
 }

@@ -66,13 +66,13 @@ Json hypothesis_json(const Hypothesis& h) {
 }
 
 Json evidence_json(const Evidence& item) {
+  const double margin = relative_margin(item);
   return {{"kind", name_of(item.kind)},
           {"what", item.what},
           {"verdict", name_of(item.verdict)},
           {"measured", json_number(item.measured)},
           {"allowed", json_number(item.allowed)},
-          {"margin",
-           std::isnan(relative_margin(item)) ? Json(nullptr) : json_number(relative_margin(item))},
+          {"margin", std::isnan(margin) ? Json(nullptr) : json_number(margin)},
           {"reason", item.reason},
           {"largest_part", item.largest_part},
           {"detail", item.detail}};

@@ -257,51 +257,38 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   }
 }
 
-template <Transcendental T>
-DrawField PopulationFlow<T>::field_of_sample(const Vector<T>& x) const {
-  if constexpr (std::is_same_v<T, double>) {
-    return [this, &x](Index n, const Vector<double>& frequencies, Vector<double>& direction) {
-      drawn_row_.clear();
-      drawn_pair_.clear();
-      drawn_f_.clear();
-      const Index begin = instance_.classes.first[static_cast<std::size_t>(n)];
-      for (Index i = 0; i < frequencies.size(); ++i) {
-        if (frequencies[i] == 0) continue;
-        const auto e = static_cast<std::size_t>(begin + i);
-        drawn_row_.push_back(layout_.entry_row[e]);
-        drawn_pair_.push_back(layout_.entry_pair[e]);
-        drawn_f_.push_back(frequencies[i]);
-      }
-      direction.setZero();
-      add_drawn(x, n, 1.0, direction);
-    };
-  } else {
-    throw std::logic_error("scan-snap: draws are known in double only");
-  }
-}
-
-template <Transcendental T>
-void PopulationFlow<T>::draw_mean(const Vector<T>& x, Vector<T>& dx) const {
-  if constexpr (std::is_same_v<T, double>) {
-    dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
-    if (instance_.track_growth) {
-      evaluate(x);
-      dx.tail(instance_.classes.classes()) = growth_rates(instance_, xi_of_last());
+template <>
+DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const {
+  return [this, &x](Index n, const Vector<double>& frequencies, Vector<double>& direction) {
+    drawn_row_.clear();
+    drawn_pair_.clear();
+    drawn_f_.clear();
+    const Index begin = instance_.classes.first[static_cast<std::size_t>(n)];
+    for (Index i = 0; i < frequencies.size(); ++i) {
+      if (frequencies[i] == 0) continue;
+      const auto e = static_cast<std::size_t>(begin + i);
+      drawn_row_.push_back(layout_.entry_row[e]);
+      drawn_pair_.push_back(layout_.entry_pair[e]);
+      drawn_f_.push_back(frequencies[i]);
     }
-  } else {
-    throw std::logic_error("scan-snap: draws are known in double only");
+    direction.setZero();
+    add_drawn(x, n, 1.0, direction);
+  };
+}
+
+template <>
+void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
+  dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+  if (instance_.track_growth) {
+    evaluate(x);
+    dx.tail(instance_.classes.classes()) = growth_rates(instance_, xi_of_last());
   }
 }
 
-template <Transcendental T>
-void PopulationFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vectors,
-                                        Matrix<T>& images) const {
-  if constexpr (std::is_same_v<T, double>) {
-    const Matrix<double> factor = draw_factor(draws_, dimension(), field_of_sample(x));
-    images = factor * (factor.transpose() * vectors);
-  } else {
-    throw std::logic_error("scan-snap: draws are known in double only");
-  }
+template <>
+void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                             Matrix<double>& images) const {
+  images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
 }
 
 template <Transcendental T>

@@ -226,32 +226,28 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
   }
 }
 
-template <class T>
-void SequenceSgd<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vectors,
-                                     Matrix<T>& images) const {
-  if constexpr (std::is_same_v<T, double>) {
-    const Bigrams<double>& b = training_.bigrams;
-    const Index n = b.tokens();
-    attend(x);
-    const SequenceCovariance raw(b, x.head(n * n).reshaped(n, n), attention_,
-                                 training_.attention_rate);
-    images.resize(vectors.rows(), vectors.cols());
-    Vector<double> vector;
-    for (Index column = 0; column < vectors.cols(); ++column) {
-      vector = vectors.col(column);
-      // Transposes of what `finish` does: D -> (I - 11'/N) D (I - mu 1') of V; of a^k symmetric.
-      if (training_.project) {
-        Eigen::Map<Matrix<double>> values(vector.data(), n, n);
-        values.rowwise() -= values.colwise().mean().eval();
-        values -= values.rowwise().sum().eval() * b.stationary.transpose();
-      }
-      for (Index k = 0; k < n; ++k) finish_attention(k, vector);
-      Vector<double> image = raw(vector);
-      finish(image);
-      images.col(column) = image;
+template <>
+void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                          Matrix<double>& images) const {
+  const Bigrams<double>& b = training_.bigrams;
+  const Index n = b.tokens();
+  attend(x);
+  const SequenceCovariance raw(b, x.head(n * n).reshaped(n, n), attention_,
+                               training_.attention_rate);
+  images.resize(vectors.rows(), vectors.cols());
+  Vector<double> vector;
+  for (Index column = 0; column < vectors.cols(); ++column) {
+    vector = vectors.col(column);
+    // Transposes of what `finish` does: D -> (I - 11'/N) D (I - mu 1') of V; of a^k symmetric.
+    if (training_.project) {
+      Eigen::Map<Matrix<double>> values(vector.data(), n, n);
+      values.rowwise() -= values.colwise().mean().eval();
+      values -= values.rowwise().sum().eval() * b.stationary.transpose();
     }
-  } else {
-    throw std::logic_error("scb: draws are known in double only");
+    for (Index k = 0; k < n; ++k) finish_attention(k, vector);
+    Vector<double> image = raw(vector);
+    finish(image);
+    images.col(column) = image;
   }
 }
 

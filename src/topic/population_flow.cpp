@@ -161,8 +161,7 @@ void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) cons
 
 void PopulationFlow::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                      Matrix<double>& images) const {
-  const Matrix<double> factor = draw_factor(documents().draws, dimension(), field_of_document(x));
-  images = factor * (factor.transpose() * vectors);
+  images = popgrad::draw_covariance(documents().draws, field_of_document(x), vectors);
 }
 
 std::string PopulationFlow::divergence(const Vector<double>& x, double step, Index batch) const {

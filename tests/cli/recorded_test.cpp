@@ -1,6 +1,7 @@
 /// Runs that PyTorch recorded (tests/recorded) against the models, on the real binary.
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "cli/shell.hpp"
 
@@ -30,6 +31,13 @@ Answer judge(const Recorded& r, const std::string& variant, const std::string& m
                  more);
 }
 
+// "  learning rate 0.125 +- 0.001 in place of 0.1: ..."
+double fitted(const std::string& out, const std::string& setting) {
+  const std::string begin = "\n  " + setting + " ";
+  const std::size_t at = out.find(begin);
+  return at == std::string::npos ? NAN : std::stod(out.substr(at + begin.size()));
+}
+
 }  // namespace
 
 TEST_CASE("recorded runs of the same law are consistent, others are not", "[cli][recorded]") {
@@ -45,6 +53,10 @@ TEST_CASE("recorded runs of the same law are consistent, others are not", "[cli]
       CHECK(other.status == 1);
       CHECK_THAT(other.out, Catch::Contains("NOT consistent: first departs at t = "));
     }
+    // What is wrong is named, with its size: 1.25 times the rate that was said.
+    const Answer rate = judge(r, "-other-rate");
+    CHECK(fitted(rate.out, "learning rate") == Approx(1.25 * std::stod(r.rate)).epsilon(0.03));
+    CHECK_THAT(rate.out, Catch::Contains("in place of " + std::string(r.rate) + ": explains them"));
   }
 }
 
@@ -78,4 +90,48 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   refused(with + "--clock 'lr*step' --map entropy=attn_ent", "is not an observable");
   refused(with + "--clock '0.0733*step'", "has no step at the recorded time");
   refused("--with " + folder.file("none.csv") + " --clock 'lr*step'", "none.csv");
+}
+
+TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what is asked for",
+          "[cli][recorded]") {
+  const Folder folder;
+  const std::string instance = std::string(" --instance ") + POPGRAD_SOURCE_DIR "/tests/recorded/";
+  const std::string setting = "--eta 0.02 --batch 16 -q" + instance + "scb.json ";
+  const auto recorded = [&](const std::string& name, const std::string& how) {
+    const std::string file = folder.file(name);
+    REQUIRE(popgrad("run scb sgd -q --no-events --runs 3 --save 51 --steps 2000 --seed 77 -o " +
+                    file + instance + "scb.json " + how)
+                .status == 0);
+    return file;
+  };
+  const std::string with = "compare scb sgd --no-ladder --no-events --group run " + setting;
+  const std::string honest = recorded("honest.csv", "--eta 0.02 --batch 16");
+  // Few runs of a small batch: a tenth of the learning rate is not seen, and that is said.
+  const Answer blind = popgrad(with + "--clock 1 --with " + honest);
+  CHECK(blind.status == 3);
+  CHECK_THAT(blind.out, Catch::Contains("verdict: inconclusive: nothing departs, but a learning"));
+  // A larger ensemble sharpens.
+  const Answer seeing = popgrad(with + "--runs 300 --clock 1 --with " + honest);
+  CHECK(seeing.status == 0);
+  // A learning rate 15 % larger, and momentum that nobody spoke of.
+  const Answer rate = popgrad(with + "--runs 300 --clock 0.8695652174 --with " +
+                              recorded("rate.csv", "--eta 0.023 --batch 16"));
+  CHECK(rate.status == 1);
+  CHECK(fitted(rate.out, "learning rate") == Approx(0.023).epsilon(0.05));
+  const Answer momentum = popgrad(
+      with + "--runs 300 --suspect momentum --clock 1 --with " +
+      recorded("momentum.csv", "--eta 0.02 --batch 16 --optimiser momentum --momentum 0.2"));
+  CHECK(momentum.status == 1);
+  CHECK(fitted(momentum.out, "momentum") == Approx(0.2).margin(0.06));
+  // The batch, from the scatter alone: a ninth.
+  const Answer batch =
+      popgrad("compare scb sgd --no-ladder --no-events --group run --eta 0.02 --batch 144 -q" +
+              instance + "scb.json --clock 1 --with " + honest);
+  CHECK(batch.status == 1);
+
+  const Answer every = popgrad(with + "--suspect all --clock 1 --with " + honest);
+  CHECK_THAT(every.out, Catch::Contains("\neta_A "));
+  const Answer unknown = popgrad(with + "--suspect eta_B --clock 1 --with " + honest);
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.out, Catch::Contains("--suspect eta_B is not a number of scb sgd"));
 }

@@ -73,7 +73,7 @@ void check_draws(const Case& made, const AnyRung<double>& rung, const Vector<dou
   } else {
     rung.rhs(x, expected_draw, 0.0);
   }
-  CHECK((expected_draw - mean).norm() <= 20 * width * (1 + mean.norm()));
+  CHECK((expected_draw - mean).norm() <= width * (1 + mean.norm()));
   constexpr std::uint64_t draws = 6000;
   std::vector<double> counts(samples.size(), 0.0);
   Vector<double> draw(x.size());
@@ -191,7 +191,6 @@ TEST_CASE("laws: one step of joma sgd, over every class and token", "[law]") {
     const Vector<double> weight = class_law_of(p, law.cols());
     const Index length = p.count("length", 0, 0, 10);
     std::vector<Sample> samples;
-    Vector<double> mean = Vector<double>::Zero(at.x.size());
     for (Index c = 0; c < law.cols(); ++c) {
       // The field of a law that always gives this x and this class.
       const auto add = [&](const Vector<double>& x, double probability) {
@@ -203,7 +202,6 @@ TEST_CASE("laws: one step of joma sgd, over every class and token", "[law]") {
         one.parameters.set("class_law", unit(law.cols(), c));
         Sample sample{Vector<double>(at.x.size()), probability * weight[c]};
         one.make().rhs(at.x, sample.direction, 0.0);
-        mean += sample.probability * sample.direction;
         samples.push_back(std::move(sample));
       };
       if (length == 0) {
@@ -213,11 +211,6 @@ TEST_CASE("laws: one step of joma sgd, over every class and token", "[law]") {
       }
     }
     INFO(made.text());
-    if (length == 0) {
-      Vector<double> field(at.x.size());
-      rung.rhs(at.x, field, 0.0);
-      CHECK((field - mean).norm() <= 1e-10 * (1 + field.norm()));
-    }
     check_draws(made, rung, at.x, std::move(samples), 1e-9);
     ++compared;
   }
@@ -233,7 +226,6 @@ TEST_CASE("laws: one step of joma multilayer-sgd, over every sequence and class"
     const joma::MultilayerInstance<double> drawn =
         joma::multilayer_instance(made.parameters, made.seed);
     std::vector<Sample> samples;
-    Vector<double> mean = Vector<double>::Zero(at.x.size());
     for (Index i = 0; i < drawn.data.sequences(); ++i) {
       for (Index c = 0; c < drawn.data.classes(); ++c) {
         const double chance = drawn.data.probability[i] * drawn.data.target(c, i);
@@ -244,14 +236,10 @@ TEST_CASE("laws: one step of joma multilayer-sgd, over every sequence and class"
         one.data.target.col(i) = Vector<double>::Unit(drawn.data.classes(), c);
         Sample sample{Vector<double>(at.x.size()), chance};
         joma::MultilayerFlow<double>(one).rhs(at.x, sample.direction, 0.0);
-        mean += chance * sample.direction;
         samples.push_back(std::move(sample));
       }
     }
-    Vector<double> field(at.x.size());
-    rung.rhs(at.x, field, 0.0);
     INFO(made.text());
-    CHECK((field - mean).norm() <= 1e-10 * (1 + field.norm()));
     check_draws(made, rung, at.x, std::move(samples), 1e-9);
     ++compared;
   }
@@ -327,7 +315,6 @@ TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[l
     const Matrix<double> cols =
         Matrix<double>::Identity(n, n) - b.mu * Vector<double>::Ones(n).transpose();
     std::vector<Sample> samples;
-    Vector<double> mean = Vector<double>::Zero(at.x.size());
     for_each_sample(b, [&](const std::vector<Index>& x, Index query, Index label, double chance) {
       if (chance == 0) return;
       Vector<double> seen = Vector<double>::Zero(n);
@@ -353,13 +340,9 @@ TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[l
       Sample sample{Vector<double>::Zero(at.x.size()), chance};
       sample.direction.head(n * n) = dv.reshaped();
       sample.direction.segment(n * n + query * positions, positions) = da;
-      mean += chance * sample.direction;
       samples.push_back(std::move(sample));
     });
-    Vector<double> field(at.x.size());
-    rung.rhs(at.x, field, 0.0);
     INFO(made.text());
-    CHECK((field - mean).norm() <= 1e-10 * (1 + field.norm()));
     check_draws(made, rung, at.x, std::move(samples), 1e-9);
     ++compared;
   }

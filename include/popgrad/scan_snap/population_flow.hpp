@@ -93,4 +93,13 @@ class PopulationFlow final {
   mutable std::vector<double> drawn_f_, drawn_products_;
 };
 
+// What is known of one draw is known in double.
+template <>
+DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const;
+template <>
+void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const;
+template <>
+void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                             Matrix<double>& images) const;
+
 }  // namespace popgrad::scan_snap

@@ -74,4 +74,9 @@ class SequenceSgd final {
   mutable Matrix<T> histograms_, residuals_, pulls_;  ///< (N x batch)
 };
 
+// The covariance of a draw is known in double.
+template <>
+void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                          Matrix<double>& images) const;
+
 }  // namespace popgrad::scb

@@ -1,0 +1,104 @@
+#pragma once
+/// Recorded runs as wholes against an ensemble: weighted sums over all rows.
+///
+/// A fault moves the mean of a run a little at many rows, which a bound at single rows does not see.
+/// With y all that was logged of a run (every observable at every time, in units of its deviation) and
+/// d the shift that a fault of unit size makes, the sum
+///   z = w'y,   w = S^-1 d / (d' S^-1 d),   S = (1 - lambda) C + lambda I
+/// moves by 1 for a unit of the fault, and has the least variance of all such sums where S is the
+/// correlation of y (the score of a normal law; Rao, Proc. Camb. Phil. Soc. 44 (1948) 50). C and d
+/// come from runs of other draws than those of the ensemble, so that w is fixed before these are looked
+/// at; then
+///   (mean z of R recorded runs - mean z of M own runs) / (s sqrt(1/R + 1/M))
+/// is of Student's t with M - 1 degrees of freedom where z is normal; where it is not, bounds are widened
+/// by what the ensemble's own runs do, drawn by R against the others. lambda keeps what few runs know
+/// badly of C from being weighted most, and falls with their number (Ledoit and Wolf, J. Multivariate
+/// Anal. 88 (2004) 365); with any weights the level is kept.
+
+#include <string>
+#include <vector>
+
+#include "popgrad/cross_check.hpp"
+#include "popgrad/statistics.hpp"
+#include "popgrad/trajectory.hpp"
+#include "popgrad/vector.hpp"
+
+namespace popgrad {
+
+/// Runs as vectors of the numbers that every recorded run has and that fluctuate, each in units of its
+/// standard deviation over `spread`. Of an observable that is positive and less skewed so, its
+/// logarithm; numbers with rare jumps (kurtosis above 10) are left out. Rows of trajectories are those
+/// of the recorded runs.
+class LoggedNumbers {
+ public:
+  LoggedNumbers(const std::vector<RecordedRun>& recorded,
+                const std::vector<Trajectory<double>>& spread, double resolution);
+
+  [[nodiscard]] Index size() const { return static_cast<Index>(numbers_.size()); }
+  /// (size x runs); means of several recorded runs are left out.
+  [[nodiscard]] Matrix<double> of(const std::vector<RecordedRun>& runs) const;
+  [[nodiscard]] Matrix<double> of(const std::vector<Trajectory<double>>& runs) const;
+  /// The numbers of one observable in part `part` of `parts` equal parts of its rows: 1 there, else 0.
+  [[nodiscard]] Vector<double> level_of(std::size_t column, std::size_t part,
+                                        std::size_t parts) const;
+
+ private:
+  struct Number {
+    std::size_t column, row;
+    double deviation;
+  };
+  struct Column {
+    std::string name;
+    bool logarithm;
+  };
+  [[nodiscard]] double scaled(const Number& number, double x) const;
+
+  std::vector<Column> columns_;
+  std::vector<Number> numbers_;
+};
+
+/// S of the file's comment, from runs about their own mean.
+class RunCorrelation {
+ public:
+  /// `runs`: (numbers x runs), at least 3 runs. Cost O(numbers runs^2).
+  explicit RunCorrelation(const Matrix<double>& runs);
+  /// w for a shift d, not zero. Cost O(numbers runs).
+  [[nodiscard]] Vector<double> weights(const Vector<double>& shift) const;
+
+ private:
+  double shrinkage_ = 0;   // lambda
+  Matrix<double> factor_;  // (1 - lambda) C = factor factor'
+  Matrix<double> inner_;   // (lambda I + factor' factor)^-1
+};
+
+/// How far recorded runs lie from the ensemble, in units of a fault.
+struct ScoreTest {
+  double size = 0;            ///< of the fault that alone would explain the distance
+  double standard_error = 0;  ///< of that size
+  double degrees_of_freedom = 0;
+  /// |t| of R runs of the ensemble against the others: exceeded in a tenth and in a hundredth of draws.
+  double own_tenth = 0, own_hundredth = 0;
+  [[nodiscard]] double statistic() const { return size / standard_error; }
+  /// What |t| exceeds with this probability: Student's bound, or more where the ensemble's own
+  /// quantiles, continued by an exponential tail, say so.
+  [[nodiscard]] double bound(double chance) const;
+};
+
+/// Cost O(numbers runs) and 2000 draws of R runs. `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's.
+ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
+                     const Matrix<double>& ensemble, const Vector<double>* centre);
+
+/// Variance of recorded runs against that of the ensemble, over all numbers: the ratio is 1 and of
+/// Fisher's F, with degrees of freedom such that the mean square of a run varies as it does over the
+/// ensemble (Satterthwaite, Biometrics 2 (1946) 110). Of one recorded run: about the ensemble's mean.
+struct ScatterTest {
+  double ratio = 1;
+  double recorded_freedom = 0, own_freedom = 0;
+  /// Probability, under the same law, of a ratio as far from 1 on either side.
+  [[nodiscard]] double chance() const;
+  /// Of the ratio of variances that the runs are of, two-sided.
+  [[nodiscard]] Share interval(double level) const;
+};
+ScatterTest scatter_test(const Matrix<double>& recorded, const Matrix<double>& ensemble);
+
+}  // namespace popgrad

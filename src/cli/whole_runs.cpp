@@ -1,0 +1,310 @@
+#include "cli/whole_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/error.hpp"
+#include "popgrad/scalar.hpp"
+#include "popgrad/statistics.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+constexpr std::uint32_t other_draws =
+    1'000'000;  // the first of the runs that are not the ensemble's
+constexpr std::uint32_t runs_of_a_shift = 16;
+constexpr std::size_t parts = 3;  // of the rows of an observable
+constexpr double relative_change = 0.05;
+constexpr int most_steps = 5;  // of a fit
+
+constexpr const char* part_names[parts] = {"first third", "middle third", "last third"};
+
+double change_of(const Suspect& suspect) {
+  return suspect.assumed == 0 ? relative_change : relative_change * std::fabs(suspect.assumed);
+}
+
+bool is_zero(const Vector<double>& shift) {
+  // Rounding of equal runs, in units of their deviation.
+  return !(shift.lpNorm<Eigen::Infinity>() > 1e-9);
+}
+
+Suspect momentum_of(const WalkRequest& steps) {
+  const bool given = steps.optimiser.rule == Optimiser::Rule::momentum;
+  return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0};
+}
+
+std::string with_error(double value, double error) {
+  if (!(error > 0) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
+  // Two digits of the error, and the value to the same place.
+  const int digits = std::clamp(static_cast<int>(std::ceil(1 - std::log10(error))), 0, 12);
+  return fmt::format("{:.{}f} +- {:.{}f}", value, digits, error, digits);
+}
+
+}  // namespace
+
+const WholeRunTests::Level& WholeRunTests::largest_level() const {
+  const auto share = [&](const Level& level) {
+    return std::fabs(level.test.statistic()) / level.test.bound(chance);
+  };
+  return *std::max_element(levels.begin(), levels.end(),
+                           [&](const Level& a, const Level& b) { return share(a) < share(b); });
+}
+
+bool WholeRunTests::departs(const ScoreTest& test) const {
+  return !(std::fabs(test.statistic()) <= test.bound(chance));
+}
+
+bool WholeRunTests::consistent() const {
+  return !scatter_departs() && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+    return departs(fault.test);
+  }) && std::none_of(levels.begin(), levels.end(), [&](const Level& level) {
+    return departs(level.test);
+  });
+}
+
+double WholeRunTests::visible(const Fault& fault, double now, double runs) const {
+  const double n = fault.test.degrees_of_freedom + 1;
+  const double error =
+      fault.test.standard_error * std::sqrt((1 / runs + 1 / n) / (1 / now + 1 / n));
+  return (fault.test.bound(chance) + normal_quantile(0.95)) * error;
+}
+
+WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
+                     const Report& report)
+    : request_(std::move(request)) {
+  const std::vector<Suspect> all = suspects();
+  const auto runs = static_cast<std::uint32_t>(request_.common.runs.value_or(64));
+  spread_ = simulate(all.front(), all.front().assumed, std::max(runs_of_a_shift, runs / 2),
+                     other_draws, report);
+  require_ends(spread_);
+  logged_ = std::make_unique<LoggedNumbers>(recorded, spread_, request_.resolution);
+  if (numbers() == 0) return;
+  recorded_ = logged_->of(recorded);
+  correlation_ = std::make_unique<RunCorrelation>(logged_->of(spread_));
+  for (const Suspect& suspect : all) {
+    try {
+      const Vector<double> shift = shift_by(suspect, report);
+      if (!is_zero(shift)) known_.push_back({suspect, correlation_->weights(shift)});
+    } catch (const InputError&) {
+      // Among all numbers of the model some belong to other options than are in use.
+      if (!every_number()) throw;
+    }
+  }
+  for (std::size_t c = 0; c < recorded.front().columns.size(); ++c) {
+    for (std::size_t part = 0; part < parts; ++part) {
+      const Vector<double> level = logged_->level_of(c, part, parts);
+      if (level.isZero()) continue;
+      levels_.push_back(
+          {recorded.front().columns[c] + ", " + part_names[part], correlation_->weights(level)});
+    }
+  }
+}
+
+bool WholeRuns::every_number() const {
+  return request_.suspects == std::vector<std::string>{"all"};
+}
+
+std::vector<Suspect> WholeRuns::suspects() const {
+  const WalkRequest steps = walk_request_at(request_.common, request_.sampled, request_.times);
+  std::vector<Suspect> all{{Suspect::Kind::learning_rate, "learning rate", steps.step_size}};
+  const bool every = every_number();
+  for (const std::string& name : request_.suspects) {
+    if (name == "momentum") all.push_back(momentum_of(steps));
+  }
+  std::vector<std::string> names{"momentum", "all"};
+  for (const ParameterInfo& info : request_.model.parameters()) {
+    const bool read = info.rungs.empty() || std::find(info.rungs.begin(), info.rungs.end(),
+                                                      request_.sampled.name) != info.rungs.end();
+    if (info.kind != "number" || !read) continue;
+    names.push_back(info.name);
+    const bool wanted = every || std::find(request_.suspects.begin(), request_.suspects.end(),
+                                           info.name) != request_.suspects.end();
+    if (!wanted) continue;
+    double value = 0;
+    try {
+      value = request_.parameters.number<double>(info.name, info.default_value);
+    } catch (const InputError&) {
+      if (every) continue;  // no number here, such as a default that depends on others
+      throw;
+    }
+    if (every && value == 0) continue;
+    all.push_back({Suspect::Kind::parameter, info.name, value});
+  }
+  for (const std::string& name : request_.suspects) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      reject("popgrad compare", "--suspect", name,
+             fmt::format("is not a number of {} {}{}; give {}", request_.model.name(),
+                         request_.sampled.name, suggestion(name, names), fmt::join(names, ", ")));
+    }
+  }
+  return all;
+}
+
+std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, double value,
+                                                    std::uint32_t runs, std::uint32_t first_run,
+                                                    const Report& report) const {
+  // The steps are those of the recorded rows, whatever the learning rate.
+  WalkRequest steps = walk_request_at(request_.common, request_.sampled, request_.times);
+  steps.runs = runs;
+  steps.first_run = first_run;
+  Parameters parameters = request_.parameters;
+  switch (suspect.kind) {
+    case Suspect::Kind::learning_rate:
+      steps.step_size = value;
+      break;
+    case Suspect::Kind::momentum:
+      steps.optimiser.rule = value == 0 ? Optimiser::Rule::plain : Optimiser::Rule::momentum;
+      steps.optimiser.momentum = value;
+      break;
+    case Suspect::Kind::parameter:
+      parameters.set(suspect.name, to_text(value));
+      break;
+  }
+  return walks_at(without_events(request_.common), request_.model, request_.sampled, parameters,
+                  steps, report, request_.fresh_starts);
+}
+
+Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
+  const double change = change_of(suspect);
+  const std::vector<Trajectory<double>> changed =
+      simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
+  require_ends(changed);
+  const Vector<double> after = logged_->of(changed).rowwise().mean();
+  const Vector<double> before = logged_->of(spread_).leftCols(runs_of_a_shift).rowwise().mean();
+  return (after - before) / change;
+}
+
+WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
+                               const Trajectory<double>* centre) const {
+  const Matrix<double> own = logged_->of(ensemble);
+  Vector<double> expected;
+  if (centre != nullptr) expected = logged_->of(std::vector<Trajectory<double>>{*centre}).col(0);
+  const Vector<double>* const mean = centre != nullptr ? &expected : nullptr;
+  WholeRunTests made;
+  for (const Known& known : known_) {
+    made.faults.push_back({known.suspect, score_test(known.weights, recorded_, own, mean)});
+  }
+  for (const KnownLevel& level : levels_) {
+    made.levels.push_back({level.what, score_test(level.weights, recorded_, own, mean)});
+  }
+  made.scatter = scatter_test(recorded_, own);
+  const auto looks = static_cast<double>(made.faults.size() + made.levels.size() + 1);
+  made.chance = request_.false_alarm / looks;
+  return made;
+}
+
+FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
+  FittedFault fitted{known.suspect, known.suspect.assumed, 0, false, {}};
+  const auto runs = static_cast<std::uint32_t>(request_.common.runs.value_or(64));
+  double slope = 1;  // of the weighted sum against the setting: the secant's
+  double before = 0, size_before = 0;
+  for (int step = 0; step < most_steps; ++step) {
+    std::vector<Trajectory<double>> ensemble;
+    try {
+      ensemble = simulate(known.suspect, fitted.value, runs, 0, report);
+      require_ends(ensemble);
+    } catch (const std::exception& error) {
+      fitted.why_not = error.what();
+      return fitted;
+    }
+    const ScoreTest left = score_test(known.weights, recorded_, logged_->of(ensemble), nullptr);
+    if (step > 0 && left.size != size_before) {
+      slope = (size_before - left.size) / (fitted.value - before);
+    }
+    fitted.half_width = two_sided_student_bound(left.degrees_of_freedom, 0.05, 1) *
+                        left.standard_error / std::fabs(slope);
+    fitted.explains = tests(ensemble, nullptr).consistent();
+    if (std::fabs(left.size) < 0.2 * left.standard_error) break;
+    before = fitted.value;
+    size_before = left.size;
+    fitted.value += left.size / slope;
+  }
+  return fitted;
+}
+
+std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Report& report) const {
+  std::vector<FittedFault> all;
+  for (const Known& known : known_) {
+    const auto own = std::find_if(
+        found.faults.begin(), found.faults.end(),
+        [&](const WholeRunTests::Fault& f) { return f.suspect.name == known.suspect.name; });
+    if (own != found.faults.end() && found.departs(own->test)) all.push_back(fit(known, report));
+  }
+  const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
+    return known.suspect.kind == Suspect::Kind::momentum;
+  });
+  // Momentum moves the mean much as a larger learning rate does: where the one departs, so may the other.
+  if (all.empty() || tested) return all;
+  try {
+    const Suspect momentum =
+        momentum_of(walk_request_at(request_.common, request_.sampled, request_.times));
+    const Vector<double> shift = shift_by(momentum, report);
+    if (!is_zero(shift)) {
+      all.push_back(fit({momentum, correlation_->weights(shift)}, report));
+    }
+  } catch (const std::exception&) {
+    // A rung whose steps are its own has no momentum.
+    return all;
+  }
+  return all;
+}
+
+void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double batch) {
+  std::size_t widest = 13;
+  for (const WholeRunTests::Fault& fault : tests.faults) {
+    widest = std::max(widest, fault.suspect.name.size());
+  }
+  fmt::print("\nruns as wholes ({} tests, each with a false alarm of {:.2g})\n",
+             tests.faults.size() + tests.levels.size() + 1, tests.chance);
+  fmt::print("{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest, "assumed",
+             "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
+  for (const WholeRunTests::Fault& fault : tests.faults) {
+    const double half =
+        two_sided_student_bound(fault.test.degrees_of_freedom, 0.05, 1) * fault.test.standard_error;
+    const auto seen = [&](double runs) {
+      const double size = tests.visible(fault, recorded_runs, runs);
+      return fault.suspect.assumed == 0
+                 ? fmt::format("{:.2g}", size)
+                 : fmt::format("{:.2g} %", 100 * size / std::fabs(fault.suspect.assumed));
+    };
+    fmt::print("{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
+               fault.suspect.name, widest, fault.suspect.assumed,
+               tests.departs(fault.test)
+                   ? "departs"  // too far for a linear estimate
+                   : with_error(fault.suspect.assumed + fault.test.size, half),
+               fault.test.statistic(), fault.test.bound(tests.chance), seen(recorded_runs),
+               seen(recorded_runs + 5));
+  }
+  const Share ratio = tests.scatter.interval(0.05);
+  if (batch > 0) {
+    fmt::print("{:<{}} {:>10.4g} {:>24} {:>8} {:>6}  (from the scatter; chance {:.2g})\n", "batch",
+               widest, batch,
+               fmt::format("{:.3g} ({:.3g} to {:.3g})", batch / ratio.value, batch / ratio.high,
+                           batch / ratio.low),
+               "", "", tests.scatter.chance());
+  }
+  if (!tests.levels.empty()) {
+    const WholeRunTests::Level& level = tests.largest_level();
+    fmt::print("largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
+               tests.levels.size(), level.test.statistic(), level.test.bound(tests.chance),
+               level.what);
+  }
+}
+
+void print_fits(const std::vector<FittedFault>& fits) {
+  if (fits.empty()) return;
+  fmt::print("\nwhat would explain the runs, one setting at a time\n");
+  for (const FittedFault& fit : fits) {
+    if (!fit.why_not.empty()) {
+      fmt::print("  {}: no value found ({})\n", fit.suspect.name, fit.why_not);
+      continue;
+    }
+    fmt::print("  {} {} in place of {:g}: {}\n", fit.suspect.name,
+               with_error(fit.value, fit.half_width), fit.suspect.assumed,
+               fit.explains ? "explains them" : "nearest, but does not explain them");
+  }
+}
+
+}  // namespace popgrad::cli

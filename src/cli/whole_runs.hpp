@@ -1,0 +1,117 @@
+#pragma once
+/// Recorded runs judged as wholes (popgrad/score_test.hpp): which faults they show, how large, and
+/// which would have been seen.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/compare_parts.hpp"
+#include "popgrad/score_test.hpp"
+
+namespace popgrad::cli {
+
+/// What runs are made with, and the level of all tests together.
+struct WholeRunRequest {
+  CommonOptions common;
+  const Model& model;
+  RungInfo sampled;  ///< random
+  Parameters parameters;
+  std::vector<double> times;
+  std::vector<std::string> suspects;  ///< parameters to be tested beside learning rate and batch
+  double false_alarm = 5e-4;
+  double resolution = 1e-6;
+  bool fresh_starts = false;
+};
+
+/// A setting in which a fault is looked for.
+struct Suspect {
+  enum class Kind { learning_rate, momentum, parameter };
+  Kind kind = Kind::learning_rate;
+  std::string name;
+  double assumed = 0;
+};
+
+/// Of recorded runs against one ensemble.
+struct WholeRunTests {
+  struct Fault {
+    Suspect suspect;
+    ScoreTest test;
+  };
+  struct Level {
+    std::string what;  ///< observable and part of its rows
+    ScoreTest test;
+  };
+  std::vector<Fault> faults;
+  std::vector<Level> levels;
+  ScatterTest scatter;
+  double chance = 0;  ///< of a false alarm, for each test
+
+  [[nodiscard]] const Level& largest_level() const;
+  [[nodiscard]] bool scatter_departs() const { return scatter.chance() < chance; }
+  [[nodiscard]] bool departs(const ScoreTest& test) const;
+  [[nodiscard]] bool consistent() const;
+  /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs
+  /// where there are `now`.
+  [[nodiscard]] double visible(const Fault& fault, double now, double runs) const;
+};
+
+/// A suspect put right: the value at which the runs are met best, and what is left then.
+struct FittedFault {
+  Suspect suspect;
+  double value = 0, half_width = 0;  ///< 95 %
+  bool explains = false;             ///< no test departs any more
+  std::string why_not;               ///< that there is no value
+};
+
+class WholeRuns {
+ public:
+  /// Simulates what the tests need beside the ensemble: half as many runs for the correlation, and 16
+  /// for every suspect. Throws InputError for a suspect that is not a number of the rung.
+  WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
+            const Report& report);
+
+  /// Numbers that all runs have and that fluctuate; without any there is no test.
+  [[nodiscard]] Index numbers() const { return logged_->size(); }
+  [[nodiscard]] double recorded_runs() const { return static_cast<double>(recorded_.cols()); }
+  /// `centre`: the trajectory of a rung without noise, or null.
+  [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
+                                    const Trajectory<double>* centre) const;
+  /// Each suspect, and momentum, alone at the value that suits the runs best. Cost: an ensemble for
+  /// each of a few values.
+  [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
+                                              const Report& report) const;
+
+ private:
+  struct Known {
+    Suspect suspect;
+    Vector<double> weights;
+  };
+  struct KnownLevel {
+    std::string what;
+    Vector<double> weights;
+  };
+  [[nodiscard]] std::vector<Trajectory<double>> simulate(const Suspect& suspect, double value,
+                                                         std::uint32_t runs,
+                                                         std::uint32_t first_run,
+                                                         const Report& report) const;
+  /// Shift of the mean a unit of the suspect, from equal draws.
+  [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
+  [[nodiscard]] bool every_number() const;
+  [[nodiscard]] std::vector<Suspect> suspects() const;
+  [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
+
+  WholeRunRequest request_;
+  std::vector<Trajectory<double>> spread_;  ///< runs of other draws than the ensemble's
+  std::unique_ptr<LoggedNumbers> logged_;
+  std::unique_ptr<RunCorrelation> correlation_;
+  Matrix<double> recorded_;
+  std::vector<Known> known_;
+  std::vector<KnownLevel> levels_;
+};
+
+/// The table of tests, and a line on what would have been seen.
+void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double batch);
+void print_fits(const std::vector<FittedFault>& fits);
+
+}  // namespace popgrad::cli

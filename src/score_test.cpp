@@ -1,0 +1,261 @@
+#include "popgrad/score_test.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "popgrad/compare.hpp"
+#include "popgrad/random.hpp"
+
+namespace popgrad {
+namespace {
+
+// Keeps S invertible where rows are combinations of others.
+constexpr double least_shrinkage = 1e-3;
+
+// What a normal law has 3 of: more is a rare jump, of which the runs at hand say too little.
+constexpr double largest_kurtosis = 10;
+
+struct Shape {
+  double deviation = 0, skewness = 0, kurtosis = 0;
+};
+
+template <class Row>
+Shape shape_of(const Row& row) {
+  const auto n = static_cast<double>(row.size());
+  const Vector<double> off = row.transpose().array() - row.mean();
+  const double variance = off.squaredNorm() / n;
+  if (!(variance > 0)) return {};
+  return {std::sqrt(off.squaredNorm() / (n - 1)),
+          off.array().cube().sum() / (n * std::pow(variance, 1.5)),
+          off.array().square().square().sum() / (n * variance * variance)};
+}
+
+double median_skewness(const Matrix<double>& rows) {
+  std::vector<double> all;
+  for (Index k = 0; k < rows.rows(); ++k) all.push_back(std::fabs(shape_of(rows.row(k)).skewness));
+  const auto middle = all.begin() + std::ssize(all) / 2;
+  std::nth_element(all.begin(), middle, all.end());
+  return *middle;
+}
+
+// (rows x runs) of one observable.
+Matrix<double> rows_of(const std::vector<Trajectory<double>>& runs, const std::string& column) {
+  Matrix<double> rows;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const std::vector<double> values = curve(runs[r], column);
+    if (r == 0) rows.resize(std::ssize(values), std::ssize(runs));
+    rows.col(static_cast<Index>(r)) = Eigen::Map<const Vector<double>>(values.data(), rows.rows());
+  }
+  return rows;
+}
+
+Matrix<double> about_mean(const Matrix<double>& runs) {
+  const Vector<double> mean = runs.rowwise().mean();
+  return runs.colwise() - mean;
+}
+
+}  // namespace
+
+LoggedNumbers::LoggedNumbers(const std::vector<RecordedRun>& recorded,
+                             const std::vector<Trajectory<double>>& spread, double resolution) {
+  const std::vector<std::string>& columns = recorded.front().columns;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const Matrix<double> own = rows_of(spread, columns[c]);
+    Column column{columns[c], false};
+    bool positive = own.minCoeff() > 0;
+    for (const RecordedRun& run : recorded) {
+      for (const double x : run.values[c]) positive = positive && !(x <= 0);
+    }
+    if (positive) {
+      const Matrix<double> logarithms = own.array().log();
+      column.logarithm = median_skewness(logarithms) < median_skewness(own);
+    }
+    columns_.push_back(column);
+    const Matrix<double> values = column.logarithm ? Matrix<double>(own.array().log()) : own;
+    // Below this it is the recorded numbers' last digits that fluctuate.
+    const double floor = 10 * resolution * (column.logarithm ? 1 : own.cwiseAbs().maxCoeff());
+    for (Index k = 0; k < values.rows(); ++k) {
+      const Shape shape = shape_of(values.row(k));
+      if (!(shape.deviation > floor) || !(shape.kurtosis < largest_kurtosis)) continue;
+      const auto row = static_cast<std::size_t>(k);
+      const bool logged =
+          std::all_of(recorded.begin(), recorded.end(), [&](const RecordedRun& run) {
+            return row < run.values[c].size() && !std::isnan(run.values[c][row]);
+          });
+      if (logged) numbers_.push_back({c, row, shape.deviation});
+    }
+  }
+}
+
+double LoggedNumbers::scaled(const Number& number, double x) const {
+  return (columns_[number.column].logarithm ? std::log(x) : x) / number.deviation;
+}
+
+Matrix<double> LoggedNumbers::of(const std::vector<RecordedRun>& runs) const {
+  std::vector<const RecordedRun*> single;
+  for (const RecordedRun& run : runs) {
+    if (run.averaged == 1) single.push_back(&run);
+  }
+  Matrix<double> vectors(size(), std::ssize(single));
+  for (Index r = 0; r < vectors.cols(); ++r) {
+    for (Index i = 0; i < size(); ++i) {
+      const Number& n = numbers_[static_cast<std::size_t>(i)];
+      vectors(i, r) = scaled(n, single[static_cast<std::size_t>(r)]->values[n.column][n.row]);
+    }
+  }
+  return vectors;
+}
+
+Matrix<double> LoggedNumbers::of(const std::vector<Trajectory<double>>& runs) const {
+  Matrix<double> vectors(size(), std::ssize(runs));
+  for (Index r = 0; r < vectors.cols(); ++r) {
+    std::vector<std::vector<double>> curves;
+    for (const Column& column : columns_) {
+      curves.push_back(curve(runs[static_cast<std::size_t>(r)], column.name));
+    }
+    for (Index i = 0; i < size(); ++i) {
+      const Number& n = numbers_[static_cast<std::size_t>(i)];
+      vectors(i, r) = scaled(n, curves[n.column][n.row]);
+    }
+  }
+  return vectors;
+}
+
+Vector<double> LoggedNumbers::level_of(std::size_t column, std::size_t part,
+                                       std::size_t parts) const {
+  std::vector<Index> own;
+  for (Index i = 0; i < size(); ++i) {
+    if (numbers_[static_cast<std::size_t>(i)].column == column) own.push_back(i);
+  }
+  Vector<double> level = Vector<double>::Zero(size());
+  for (std::size_t k = part * own.size() / parts; k < (part + 1) * own.size() / parts; ++k) {
+    level[own[k]] = 1;
+  }
+  return level;
+}
+
+RunCorrelation::RunCorrelation(const Matrix<double>& runs) {
+  if (runs.cols() < 3) throw std::invalid_argument("RunCorrelation: needs at least 3 runs");
+  const auto n = static_cast<double>(runs.cols());
+  const auto numbers = static_cast<double>(runs.rows());
+  const Matrix<double> deviations = about_mean(runs);
+  Matrix<double> gram = deviations.transpose() * deviations;
+  // Ledoit and Wolf, section 3.3, with C = deviations deviations'/n through the n x n matrix of products.
+  const double mean = gram.trace() / (n * numbers);
+  const double square = gram.squaredNorm() / (n * n);
+  const double apart = square - numbers * mean * mean;
+  const double error = (gram.diagonal().squaredNorm() / n - square) / n;
+  shrinkage_ = apart > 0 ? std::clamp(error / apart, least_shrinkage, 1.0) : 1.0;
+  factor_ = std::sqrt((1 - shrinkage_) / n) * deviations;
+  gram *= (1 - shrinkage_) / n;
+  const Matrix<double> identity = Matrix<double>::Identity(runs.cols(), runs.cols());
+  inner_ = (shrinkage_ * identity + gram).ldlt().solve(identity);
+}
+
+Vector<double> RunCorrelation::weights(const Vector<double>& shift) const {
+  // Woodbury's identity: S^-1 d without S, whose size is that of all rows.
+  const Vector<double> inside = inner_ * (factor_.transpose() * shift);
+  const Vector<double> solved = (shift - factor_ * inside) / shrinkage_;
+  return solved / shift.dot(solved);
+}
+
+double ScoreTest::bound(double chance) const {
+  const double student = two_sided_student_bound(degrees_of_freedom, chance, 1);
+  const double own = own_tenth + (own_hundredth - own_tenth) * std::log10(0.1 / chance);
+  return std::max(student, own);
+}
+
+namespace {
+
+// |t| of `count` of the values against the others, over random choices, in ascending order.
+std::vector<double> own_statistics(const Vector<double>& values, Index count) {
+  constexpr std::uint64_t draws = 2000;
+  const Index n = values.size();
+  const Vector<double> off = values.array() - values.mean();
+  const double squares = off.squaredNorm();
+  std::vector<Index> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto some = static_cast<double>(count);
+  const auto others = static_cast<double>(n - count);
+  std::vector<double> found;
+  Stream stream(0, 2, 0);
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    double sum = 0, own_squares = 0;
+    for (Index i = 0; i < count; ++i) {
+      const auto left = static_cast<double>(n - i);
+      const Index pick = std::min(n - 1, i + static_cast<Index>(stream.uniform() * left));
+      std::swap(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(pick)]);
+      const double x = off[order[static_cast<std::size_t>(i)]];
+      sum += x;
+      own_squares += x * x;
+    }
+    // The values are about their mean: the others sum to -sum.
+    const double variance = (squares - own_squares - sum * sum / others) / (others - 1);
+    if (!(variance > 0)) continue;
+    found.push_back(std::fabs(sum / some + sum / others) /
+                    std::sqrt(variance * (1 / some + 1 / others)));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
+                     const Matrix<double>& ensemble, const Vector<double>* centre) {
+  const Vector<double> own = ensemble.transpose() * weights;
+  const auto n = static_cast<double>(own.size());
+  const double mean = own.mean();
+  const double variance = (own.array() - mean).square().sum() / (n - 1);
+  const double expected = centre != nullptr ? weights.dot(*centre) : mean;
+  const double sampling = centre != nullptr ? 0 : 1 / n;
+  ScoreTest test;
+  test.size = (recorded.transpose() * weights).mean() - expected;
+  test.standard_error = std::sqrt(variance * (1 / static_cast<double>(recorded.cols()) + sampling));
+  test.degrees_of_freedom = n - 1;
+  const std::vector<double> drawn =
+      own_statistics(own, std::clamp<Index>(own.size() / 4, 1, recorded.cols()));
+  if (!drawn.empty()) {
+    test.own_tenth = drawn[drawn.size() * 9 / 10];
+    test.own_hundredth = drawn[drawn.size() * 99 / 100];
+  }
+  return test;
+}
+
+double ScatterTest::chance() const {
+  const double below = fisher_probability(recorded_freedom, own_freedom, ratio);
+  return 2 * std::min(below, 1 - below);
+}
+
+Share ScatterTest::interval(double level) const {
+  const auto at = [&](double p) {
+    return ratio / fisher_quantile(recorded_freedom, own_freedom, p);
+  };
+  return {ratio, at(1 - level / 2), at(level / 2)};
+}
+
+ScatterTest scatter_test(const Matrix<double>& recorded, const Matrix<double>& ensemble) {
+  const auto own_runs = static_cast<double>(ensemble.cols());
+  const auto runs = static_cast<double>(recorded.cols());
+  const Vector<double> squares = about_mean(ensemble).colwise().squaredNorm();
+  const double own = squares.sum() / (own_runs - 1);
+  // For a run, the mean square is own * chi^2_f / f with the variance 2 own^2 / f.
+  const double spread = (squares.array() - squares.mean()).square().sum() / (own_runs - 1);
+  const double freedom = 2 * squares.mean() * squares.mean() / spread;
+  ScatterTest test;
+  test.own_freedom = (own_runs - 1) * freedom;
+  if (runs > 1) {
+    test.ratio = about_mean(recorded).squaredNorm() / (runs - 1) / own;
+    test.recorded_freedom = (runs - 1) * freedom;
+  } else {
+    const Vector<double> mean = ensemble.rowwise().mean();
+    test.ratio = (recorded.col(0) - mean).squaredNorm() / (1 + 1 / own_runs) / own;
+    test.recorded_freedom = freedom;
+  }
+  return test;
+}
+
+}  // namespace popgrad

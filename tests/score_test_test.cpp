@@ -1,0 +1,203 @@
+#include <Eigen/LU>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popgrad/random.hpp"
+#include "popgrad/score_test.hpp"
+#include "popgrad/statistics.hpp"
+
+using namespace popgrad;
+
+namespace {
+
+constexpr Index rows = 12;
+
+/// Random walks: the covariance of rows i and j is min(i, j) + 1. Run r of a stream, moved by `shift`.
+Matrix<double> walks(std::uint64_t seed, Index runs, const Vector<double>& shift,
+                     double scale = 1) {
+  Matrix<double> made(rows, runs);
+  for (Index r = 0; r < runs; ++r) {
+    Stream stream(seed, 3, static_cast<std::uint64_t>(r));
+    double x = 0;
+    for (Index i = 0; i < rows; ++i) {
+      x += scale * stream.normal();
+      made(i, r) = x + shift[i];
+    }
+  }
+  return made;
+}
+
+const Vector<double> none = Vector<double>::Zero(rows);
+
+Matrix<double> exact_covariance() {
+  Matrix<double> c(rows, rows);
+  for (Index i = 0; i < rows; ++i) {
+    for (Index j = 0; j < rows; ++j) c(i, j) = static_cast<double>(std::min(i, j) + 1);
+  }
+  return c;
+}
+
+Trajectory<double> trajectory(const Vector<double>& x) {
+  Trajectory<double> run;
+  run.columns = {"constant", "x"};
+  for (Index i = 0; i < x.size(); ++i) {
+    run.t.push_back(static_cast<double>(i));
+    run.rows.push_back({2.5, x[i]});
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("score test: weights are those of a dense inverse", "[score]") {
+  const Matrix<double> runs = walks(1, 40, none);
+  const Vector<double> shift = Vector<double>::LinSpaced(rows, 0.5, 2);
+  // S of the header, written out, with the constant of Ledoit and Wolf from sums over rows.
+  const Vector<double> mean = runs.rowwise().mean();
+  const Matrix<double> centred = runs.colwise() - mean;
+  const Matrix<double> c = centred * centred.transpose() / 40.0;
+  const double level = c.trace() / rows;
+  const Matrix<double> identity = Matrix<double>::Identity(rows, rows);
+  const double apart = (c - level * identity).squaredNorm();
+  double error = 0;
+  for (Index r = 0; r < 40; ++r) {
+    error += (centred.col(r) * centred.col(r).transpose() - c).squaredNorm() / (40.0 * 40.0);
+  }
+  const double lambda = error / apart;
+  REQUIRE(lambda > 1e-3);
+  REQUIRE(lambda < 1);
+  const Matrix<double> s = (1 - lambda) * c + lambda * identity;
+  const Vector<double> solved = s.inverse() * shift;
+  const Vector<double> expected = solved / shift.dot(solved);
+  const Vector<double> found = RunCorrelation(runs).weights(shift);
+  CHECK((found - expected).norm() < 1e-10 * expected.norm());
+  CHECK(found.dot(shift) == Approx(1).epsilon(1e-12));
+}
+
+TEST_CASE("score test: the level is kept, and estimates have their error", "[score]") {
+  const Vector<double> shift = Vector<double>::LinSpaced(rows, 0.1, 1);
+  const Vector<double> weights = RunCorrelation(walks(2, 64, none)).weights(shift);
+  constexpr int trials = 2000;
+  int outside = 0;
+  double sum = 0, squares = 0, errors = 0;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    const ScoreTest test =
+        score_test(weights, walks(1000 + k, 3, 0.7 * shift), walks(100'000 + k, 32, none), nullptr);
+    REQUIRE(test.degrees_of_freedom == 31);
+    const double off = (test.size - 0.7) / test.standard_error;
+    if (std::fabs(off) > two_sided_student_bound(31, 0.05, 1)) ++outside;
+    sum += test.size;
+    squares += (test.size - 0.7) * (test.size - 0.7);
+    errors += test.standard_error * test.standard_error;
+  }
+  // 100 expected; six standard deviations of a count are 58.
+  CHECK(std::abs(outside - trials / 20) < 58);
+  CHECK(sum / trials == Approx(0.7).margin(6 * std::sqrt(squares) / trials));
+  // Variances: a relative error of sqrt(2/2000) each.
+  CHECK(squares / errors == Approx(1).margin(0.2));
+  // Against a mean that is known there is less uncertainty: 1/3 in place of 1/3 + 1/32.
+  const Matrix<double> own = walks(7, 32, none);
+  const ScoreTest sampled = score_test(weights, own.leftCols(3), own, nullptr);
+  const ScoreTest exact = score_test(weights, own.leftCols(3), own, &none);
+  CHECK(std::pow(exact.standard_error / sampled.standard_error, 2) ==
+        Approx((1.0 / 3) / (1.0 / 3 + 1.0 / 32)).epsilon(1e-12));
+}
+
+TEST_CASE("score test: tails that are not normal do not raise false alarms", "[score]") {
+  // Squares of normals, kurtosis 15: what a loss near its minimum is of.
+  const auto squares = [](std::uint64_t seed, Index runs) {
+    Matrix<double> made(1, runs);
+    for (Index r = 0; r < runs; ++r) {
+      made(0, r) = std::pow(Stream(seed, 4, static_cast<std::uint64_t>(r)).normal(), 2);
+    }
+    return made;
+  };
+  const Vector<double> one = Vector<double>::Ones(1);
+  constexpr int trials = 2000;
+  int beyond_student = 0, beyond_bound = 0, normal_beyond = 0;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    const ScoreTest test = score_test(one, squares(1000 + k, 3), squares(50'000 + k, 64), nullptr);
+    if (std::fabs(test.statistic()) > two_sided_student_bound(63, 1e-3, 1)) ++beyond_student;
+    if (std::fabs(test.statistic()) > test.bound(1e-3)) ++beyond_bound;
+    const ScoreTest normal = score_test(one, walks(1000 + k, 3, none).topRows(1),
+                                        walks(50'000 + k, 64, none).topRows(1), nullptr);
+    if (std::fabs(normal.statistic()) > normal.bound(0.02)) ++normal_beyond;
+    // What it costs where nothing is wrong with the tails.
+    if (k == 0) CHECK(normal.bound(1e-3) < 1.4 * two_sided_student_bound(63, 1e-3, 1));
+  }
+  CAPTURE(beyond_student, beyond_bound, normal_beyond);
+  CHECK(beyond_student > 10);  // five times the level
+  CHECK(beyond_bound < 10);
+  CHECK(normal_beyond > 10);
+  CHECK(normal_beyond < 60);
+}
+
+TEST_CASE("score test: nearly as sharp as the likelihood ratio, sharper than any row", "[score]") {
+  // A shift of the increments: rows far apart know more together than each alone.
+  Vector<double> shift = Vector<double>::LinSpaced(rows, 0.1, 0.1 * rows);
+  shift[3] += 0.5;
+  const Matrix<double> c = exact_covariance();
+  const double best = 1 / std::sqrt(shift.dot(c.inverse() * shift));  // error of one run
+  double row = INFINITY;
+  for (Index i = 0; i < rows; ++i) row = std::min(row, std::sqrt(c(i, i)) / std::fabs(shift[i]));
+  const Vector<double> few = RunCorrelation(walks(3, 32, none)).weights(shift);
+  const Vector<double> many = RunCorrelation(walks(3, 1000, none)).weights(shift);
+  const double with_few = std::sqrt(few.dot(c * few));
+  const double with_many = std::sqrt(many.dot(c * many));
+  CAPTURE(best, with_few, with_many, row);
+  CHECK(with_many < 1.1 * best);
+  CHECK(with_few < 1.6 * best);
+  CHECK(with_few < 0.7 * row);
+}
+
+TEST_CASE("scatter test: the level is kept, and a factor is found", "[score]") {
+  constexpr int trials = 2000;
+  int small = 0, covered = 0;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    const Index runs = k % 2 == 0 ? 1 : 4;
+    const Matrix<double> own = walks(200'000 + k, 64, none);
+    if (scatter_test(walks(5000 + k, runs, none), own).chance() < 0.05) ++small;
+    // Deviations 1.5 times as large: the variance 2.25 times.
+    const Share ratio = scatter_test(walks(9000 + k, runs, none, 1.5), own).interval(0.05);
+    if (ratio.low <= 2.25 && 2.25 <= ratio.high) ++covered;
+  }
+  CAPTURE(small, covered);
+  // Satterthwaite's is an approximation: between 2.5 and 7.5 % where 5 are promised.
+  CHECK(small > trials / 40);
+  CHECK(small < 3 * trials / 40);
+  CHECK(trials - covered < 3 * trials / 40);
+  const Matrix<double> own = walks(8, 64, none);
+  const ScatterTest wide = scatter_test(walks(9, 30, none, 3), own);
+  CAPTURE(wide.ratio, wide.recorded_freedom, wide.own_freedom);
+  CHECK(wide.chance() < 1e-4);
+}
+
+TEST_CASE("score test: numbers that do not fluctuate or are not logged are left out", "[score]") {
+  std::vector<Trajectory<double>> spread;
+  const Matrix<double> runs = walks(4, 10, none);
+  for (Index r = 0; r < 10; ++r) spread.push_back(trajectory(runs.col(r)));
+  RecordedRun run;
+  run.label = "run";
+  run.t = spread.front().t;
+  run.columns = {"constant", "x"};
+  run.values.resize(2);
+  for (const auto& row : spread.front().rows) {
+    run.values[0].push_back(row[0]);
+    run.values[1].push_back(row[1]);
+  }
+  run.values[1][5] = NAN;
+  RecordedRun average = run;
+  average.averaged = 2;
+  const LoggedNumbers logged({run, average}, spread, 1e-6);
+  CHECK(logged.size() == rows - 1);
+  const Matrix<double> recorded = logged.of(std::vector<RecordedRun>{run, average});
+  REQUIRE(recorded.cols() == 1);
+  CHECK((recorded.col(0) - logged.of(spread).col(0)).norm() == 0);
+  // In units of the deviation over runs.
+  const Matrix<double> all = logged.of(spread);
+  const Vector<double> off = all.row(2).transpose().array() - all.row(2).mean();
+  CHECK(off.squaredNorm() / 9 == Approx(1).epsilon(1e-12));
+  CHECK(logged.level_of(0, 0, 1).isZero());
+  CHECK(logged.level_of(1, 0, 1).sum() == rows - 1);
+  CHECK(logged.level_of(1, 0, 2).sum() + logged.level_of(1, 1, 2).sum() == rows - 1);
+}
