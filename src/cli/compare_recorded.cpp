@@ -9,8 +9,8 @@
 #include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/judgement.hpp"
 #include "cli/progress.hpp"
-#include "cli/whole_runs.hpp"
 #include "io/recorded_run.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/compare.hpp"
@@ -38,18 +38,13 @@ RecordedLayout layout_of(const CompareOptions& options) {
   return layout;
 }
 
-std::size_t widest_label(const std::vector<RecordedRun>& runs) {
-  std::size_t widest = 3;
-  for (const RecordedRun& run : runs) widest = std::max(widest, run.label.size());
-  return widest;
-}
-
 // ---- without a judgement --------------------------------------------------------------------
 
 // On our clock, or on one that is fitted.
 void print_deviations(const std::vector<RecordedRun>& recorded,
                       const std::vector<Trajectory<double>>& runs, bool fitted) {
-  const std::size_t widest = widest_label(recorded);
+  std::size_t widest = 3;
+  for (const RecordedRun& run : recorded) widest = std::max(widest, run.label.size());
   fmt::print("{:<{}} {:<20} {:>6} {:>11} {:>11} {:>11} {:>11} {:>12}\n", "run", widest,
              "observable", "rows", "factor", "rms", "largest", "at recorded", "correlation");
   const std::vector<double>& times = runs.front().t;
@@ -88,17 +83,12 @@ struct Judging {
   const WholeRuns* whole = nullptr;  ///< tests of runs as wholes; null until they are prepared
 };
 
-struct Judgement {
-  CrossCheck rows;
-  WholeRunTests whole;  ///< none if no number that fluctuates was logged
-  [[nodiscard]] bool consistent() const {
-    return rows.consistent() && (whole.chance == 0 || whole.consistent());
-  }
-};
-
 Judgement judged(const Judging& j, const std::vector<Trajectory<double>>& ensemble,
                  const Trajectory<double>* centre) {
-  Judgement made{cross_check(j.recorded, ensemble, centre, j.request), {}};
+  Judgement made;
+  made.level = j.options.level;
+  made.rows = cross_check(j.recorded, ensemble, centre, j.request);
+  made.recorded_runs = j.whole->recorded_runs();
   if (j.whole->numbers() > 0) made.whole = j.whole->tests(ensemble, centre);
   return made;
 }
@@ -122,74 +112,6 @@ Judgement judge(const Judging& j, const RungInfo& info, const RungInfo& sampled,
       info.kind == RungKind::random ? judged(j, runs, nullptr) : judged(j, ensemble, &runs.front());
   if (kept != nullptr) *kept = std::move(runs);
   return made;
-}
-
-void print_check(const CrossCheck& check, const std::vector<RecordedRun>& recorded) {
-  const std::size_t widest = widest_label(recorded);
-  fmt::print("{:<{}} {:<24} {:>8} {:>9} {:>10}  {}\n", "run", widest, "observable", "rms",
-             "largest", "at t", "first outside the band");
-  for (const RunCheck& run : check.runs) {
-    for (const ColumnCheck& column : run.columns) {
-      fmt::print("{:<{}} {:<24} {:>8.3g} {:>9.3g} {:>10.5g}  {}\n", run.label, widest,
-                 column.column, column.root_mean_square, column.largest, column.time_of_largest,
-                 column.first_outside ? fmt::format("t = {:.6g}", *column.first_outside) : "-");
-    }
-  }
-}
-
-// A learning rate that is a tenth off would pass.
-bool is_blind(const WholeRunTests& whole, double runs) {
-  const auto rate = std::find_if(whole.faults.begin(), whole.faults.end(), [](const auto& fault) {
-    return fault.suspect.kind == Suspect::Kind::learning_rate;
-  });
-  return rate == whole.faults.end() ||
-         !(whole.visible(*rate, runs, runs) <= 0.1 * rate->suspect.assumed);
-}
-
-int exit_status(const Judging& j, const Judgement& made) {
-  if (!made.consistent()) return violation;
-  return is_blind(made.whole, j.whole->recorded_runs()) ? undecided : success;
-}
-
-void print_verdict(const Judging& j, const Judgement& made) {
-  if (made.consistent()) {
-    if (exit_status(j, made) == undecided) {
-      fmt::print(
-          "verdict: inconclusive: nothing departs, but a learning rate that is a tenth off would "
-          "not be found either; log more rows on the way, more observables or more runs\n");
-      return;
-    }
-    fmt::print("verdict: consistent with {} {}\n", j.model.name(), j.rung.name);
-    return;
-  }
-  const CrossCheck& check = made.rows;
-  if (check.consistent()) {
-    std::string what = "the scatter between runs";
-    double largest = 0;
-    const auto take = [&](const std::string& name, const ScoreTest& test) {
-      if (!made.whole.departs(test) || !(std::fabs(test.statistic()) > largest)) return;
-      largest = std::fabs(test.statistic());
-      what = fmt::format("{} (t = {:.3g})", name, test.statistic());
-    };
-    for (const auto& level : made.whole.levels) take(level.what, level.test);
-    for (const auto& fault : made.whole.faults) take(fault.suspect.name, fault.test);
-    fmt::print("verdict: NOT consistent: no single row departs, but the runs as wholes do: {}\n",
-               what);
-    return;
-  }
-  const ColumnCheck* first = nullptr;
-  const RunCheck* where = nullptr;
-  for (const RunCheck& run : check.runs) {
-    const ColumnCheck* own = run.first_departure();
-    if (own != nullptr && (first == nullptr || *own->first_outside < *first->first_outside)) {
-      first = own;
-      where = &run;
-    }
-  }
-  fmt::print(
-      "verdict: NOT consistent: first departs at t = {:.6g} in {} ({}), up to {:.3g} at t = "
-      "{:.6g}\n",
-      *first->first_outside, first->column, where->label, first->largest, first->time_of_largest);
 }
 
 // The recorded runs as rows that regimes are looked for in, without their mean.
@@ -342,6 +264,19 @@ RungInfo sampled_rung(const Model& model, const RungInfo& rung) {
   return rung;
 }
 
+// How the recorded runs were made has to be said: a default would be judged in its place.
+void require_setting(const CommonOptions& options) {
+  const auto need = [](bool given, const char* what) {
+    if (!given)
+      throw InputError(
+          fmt::format("popgrad compare: {} that the recorded runs were made with", what));
+  };
+  need(!options.step_size.empty(), "give --eta, the learning rate");
+  need(options.batch.has_value(), "give --batch, the samples a step");
+  need(!options.instance.empty() || !options.flags.empty(),
+       "give --instance, or parameters of the model, for the data");
+}
+
 int judge_runs(Judging& j, const Invocation& call) {
   const RungInfo sampled = sampled_rung(j.model, j.rung);
   // All that was given has to mean something to the rung that the fluctuation is taken from.
@@ -360,9 +295,13 @@ int judge_runs(Judging& j, const Invocation& call) {
   j.whole = &whole;
   if (j.recorded.size() > 1) j.recorded.push_back(mean_of(j.recorded));
   std::vector<Trajectory<double>> centre;
-  const Judgement made = judge(j, j.rung, sampled, ensemble, &centre);
+  Judgement made = judge(j, j.rung, sampled, ensemble, &centre);
   const CrossCheck& check = made.rows;
   const WalkRequest steps = walk_request(j.common, sampled);
+  made.batch = static_cast<double>(steps.batch);
+  if (made.whole.chance > 0 && j.rung.name == sampled.name) {
+    made.fits = whole.fits(made.whole, j.report);
+  }
   const bool to_stdout = j.common.output == "-";
   if (!to_stdout) {
     fmt::print(
@@ -376,13 +315,7 @@ int judge_runs(Judging& j, const Invocation& call) {
         fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", check.student_bound,
                     check.tail_bound),
         check.own_largest);
-    print_check(check, j.recorded);
-    if (made.whole.chance > 0) {
-      print_whole_runs(made.whole, whole.recorded_runs(), static_cast<double>(steps.batch));
-      if (j.rung.name == sampled.name) print_fits(whole.fits(made.whole, j.report));
-      fmt::print("\n");
-    }
-    print_verdict(j, made);
+    print_judgement(made, fmt::format("{} {}", j.model.name(), j.rung.name));
     print_regimes(j, sampled, ensemble, centre);
     if (!j.options.no_ladder) print_ladder(j, sampled, ensemble);
   }
@@ -397,10 +330,11 @@ int judge_runs(Judging& j, const Invocation& call) {
     record.parameters = sampled_parameters.values();
     record.command = command_line(call);
     record.seed = j.common.seed;
+    record.judgement = as_record(made);
     record.runs = {std::move(table)};
     write_record(record, j.common.output);
   }
-  return exit_status(j, made);
+  return made.status();
 }
 
 }  // namespace
@@ -442,6 +376,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   }
   // Steps and batch say how the recorded run was made, whatever the rung is.
   check_meaning(command, sampled);
+  require_setting(common);
   if (!common.runs) common.runs = standard_runs;
   if (*common.runs < 3) {
     reject("popgrad compare", "--runs", std::to_string(*common.runs),

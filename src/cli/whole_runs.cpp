@@ -35,13 +35,6 @@ Suspect momentum_of(const WalkRequest& steps) {
   return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0};
 }
 
-std::string with_error(double value, double error) {
-  if (!(error > 0) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
-  // Two digits of the error, and the value to the same place.
-  const int digits = std::clamp(static_cast<int>(std::ceil(1 - std::log10(error))), 0, 12);
-  return fmt::format("{:.{}f} +- {:.{}f}", value, digits, error, digits);
-}
-
 }  // namespace
 
 const WholeRunTests::Level& WholeRunTests::largest_level() const {
@@ -249,62 +242,6 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
     return all;
   }
   return all;
-}
-
-void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double batch) {
-  std::size_t widest = 13;
-  for (const WholeRunTests::Fault& fault : tests.faults) {
-    widest = std::max(widest, fault.suspect.name.size());
-  }
-  fmt::print("\nruns as wholes ({} tests, each with a false alarm of {:.2g})\n",
-             tests.faults.size() + tests.levels.size() + 1, tests.chance);
-  fmt::print("{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest, "assumed",
-             "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
-  for (const WholeRunTests::Fault& fault : tests.faults) {
-    const double half =
-        two_sided_student_bound(fault.test.degrees_of_freedom, 0.05, 1) * fault.test.standard_error;
-    const auto seen = [&](double runs) {
-      const double size = tests.visible(fault, recorded_runs, runs);
-      return fault.suspect.assumed == 0
-                 ? fmt::format("{:.2g}", size)
-                 : fmt::format("{:.2g} %", 100 * size / std::fabs(fault.suspect.assumed));
-    };
-    fmt::print("{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
-               fault.suspect.name, widest, fault.suspect.assumed,
-               tests.departs(fault.test)
-                   ? "departs"  // too far for a linear estimate
-                   : with_error(fault.suspect.assumed + fault.test.size, half),
-               fault.test.statistic(), fault.test.bound(tests.chance), seen(recorded_runs),
-               seen(recorded_runs + 5));
-  }
-  const Share ratio = tests.scatter.interval(0.05);
-  if (batch > 0) {
-    fmt::print("{:<{}} {:>10.4g} {:>24} {:>8} {:>6}  (from the scatter; chance {:.2g})\n", "batch",
-               widest, batch,
-               fmt::format("{:.3g} ({:.3g} to {:.3g})", batch / ratio.value, batch / ratio.high,
-                           batch / ratio.low),
-               "", "", tests.scatter.chance());
-  }
-  if (!tests.levels.empty()) {
-    const WholeRunTests::Level& level = tests.largest_level();
-    fmt::print("largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
-               tests.levels.size(), level.test.statistic(), level.test.bound(tests.chance),
-               level.what);
-  }
-}
-
-void print_fits(const std::vector<FittedFault>& fits) {
-  if (fits.empty()) return;
-  fmt::print("\nwhat would explain the runs, one setting at a time\n");
-  for (const FittedFault& fit : fits) {
-    if (!fit.why_not.empty()) {
-      fmt::print("  {}: no value found ({})\n", fit.suspect.name, fit.why_not);
-      continue;
-    }
-    fmt::print("  {} {} in place of {:g}: {}\n", fit.suspect.name,
-               with_error(fit.value, fit.half_width), fit.suspect.assumed,
-               fit.explains ? "explains them" : "nearest, but does not explain them");
-  }
 }
 
 }  // namespace popgrad::cli

@@ -110,8 +110,4 @@ class WholeRuns {
   std::vector<KnownLevel> levels_;
 };
 
-/// The table of tests, and a line on what would have been seen.
-void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double batch);
-void print_fits(const std::vector<FittedFault>& fits);
-
 }  // namespace popgrad::cli

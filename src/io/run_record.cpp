@@ -145,6 +145,7 @@ std::string to_json_text(const RunRecord<T>& record) {
                         {"notes", outcome.notes}});
   }
   document["events"] = std::move(events);
+  if (!record.judgement.empty()) document["judgement"] = to_json(record.judgement);
   if (record.audit) document["audit"] = audit_json(*record.audit);
   document["outcome"] = record.ensemble ? outcomes : outcomes.empty() ? Json() : outcomes.front();
   return document.dump(1) + "\n";

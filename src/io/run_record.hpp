@@ -24,6 +24,7 @@ struct RunRecord {
   bool ensemble = false;  ///< adds the column `run`
   std::vector<std::string> state_names;
   std::vector<Trajectory<T>> runs;
+  Record judgement;                  ///< of recorded runs; empty for others
   std::optional<Examination> audit;  ///< hypotheses and conclusions, where asked for
 };
 

@@ -82,8 +82,10 @@ TEST_CASE("regimes: of recorded runs, beside those of the ensemble", "[cli][regi
   // A run of our own, written as a table, is a recorded run of the same law.
   const Folder folder;
   const std::string own = folder.file("own.csv");
-  REQUIRE(popgrad("run scan-snap sgd --seed 7 --save 101 -q -o " + own).status == 0);
-  const Answer answer = popgrad("compare scan-snap sgd --no-ladder -q --clock 1 --with " + own);
+  const std::string setting = " --eta 1 --batch 128 --T 128 -q ";
+  REQUIRE(popgrad("run scan-snap sgd --seed 7 --save 101 -o " + own + setting).status == 0);
+  const Answer answer =
+      popgrad("compare scan-snap sgd --no-ladder --clock 1 --with " + own + setting);
   CHECK(answer.status == 0);
   CHECK_THAT(answer.out, Catch::Contains("t, recorded"));
   CHECK_THAT(answer.out, Catch::Contains("plateau-entry"));

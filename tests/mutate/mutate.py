@@ -245,12 +245,30 @@ def described(mistake):
     return f"{path}:{number}: {kind}: '{old.strip()}' -> '{new.strip()}'"
 
 
+def explanations():
+    """Of mistakes that change nothing that is promised, by file, line and replacement: explained.tsv."""
+    known = {}
+    for line in (Path(__file__).parent / "explained.tsv").read_text().splitlines():
+        if line and not line.startswith("#"):
+            path, code, change, why = line.split("\t")
+            known[(path, code, change)] = why
+    return known
+
+
 def summary(results, stream=sys.stdout):
     judged = [r for r in results if r["by"] in ("law", "statement", "test", "nothing")]
     caught = [r for r in judged if r["by"] != "nothing"]
+    known = explanations()
+    explained = 0
     for result in judged:
         if result["by"] == "nothing":
-            print(f"survived  {described(result['mistake'])}\n          {result['line'].strip()}", file=stream)
+            path, _, _, _, old, new = result["mistake"]
+            code = result["line"].strip()
+            why = known.get((path, code, f"{old.strip()} -> {new.strip()}"))
+            explained += why is not None
+            print(f"survived  {described(result['mistake'])}\n          {code}", file=stream)
+            if why:
+                print(f"          explained: {why}", file=stream)
     counts = {}
     for result in caught:
         for name in result["who"]:
@@ -259,7 +277,8 @@ def summary(results, stream=sys.stdout):
         print(f"{count:5d}  {by:9s}  {name}", file=stream)
     if judged:
         groups = ", ".join(f"{by} {sum(r['by'] == by for r in judged)}" for by in ("law", "statement", "test"))
-        print(f"{len(caught)} of {len(judged)} caught (share {len(caught) / len(judged):.3f}): {groups}", file=stream)
+        print(f"{len(caught)} of {len(judged)} caught (share {len(caught) / len(judged):.3f}): {groups}; "
+              f"{explained} of {len(judged) - len(caught)} survivors explained", file=stream)
 
 
 def part_of(text):
