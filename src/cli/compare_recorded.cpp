@@ -219,6 +219,15 @@ Trajectory<double> table_of(const Judging& j, const CrossCheck& check,
   return table;
 }
 
+// Of an observable, as one word of a list: symbols as in print, blanks that do not break.
+std::string title_of(const std::string& column) {
+  const std::string greek = "alpha_";
+  if (column.starts_with(greek)) return "α_{" + column.substr(greek.size()) + "}";
+  std::string title;
+  for (const char c : column) title += c == '_' ? std::string("\u00a0") : std::string(1, c);
+  return title;
+}
+
 void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<double>& table,
                 const Invocation& call) {
   Drawing drawing;
@@ -233,20 +242,28 @@ void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<doub
     for (const double value : table.rows[k]) csv.number(value);
     csv.end_row();
   }
-  std::string panels;
-  std::string departures;
+  std::vector<std::string> panels, departures, floors;
   for (std::size_t c = 0; c < j.recorded.front().columns.size(); ++c) {
-    panels += (panels.empty() ? "" : " ") + j.recorded.front().columns[c];
+    panels.push_back(title_of(j.recorded.front().columns[c]));
     double first = INFINITY;
     for (const RunCheck& run : check.runs) {
       first = std::min(first, run.columns[c].first_outside.value_or(INFINITY));
     }
-    departures +=
-        (departures.empty() ? "" : " ") + (std::isinf(first) ? "-" : fmt::format("{:.9g}", first));
+    departures.push_back(std::isinf(first) ? "-" : fmt::format("{:.9g}", first));
+    // Distances, entropies and losses have no band below 0.
+    const std::size_t expected = c * (2 + 2 * j.recorded.size());
+    bool negative = false;
+    for (const std::vector<double>& row : table.rows) negative = negative || row[expected] < 0;
+    for (const RecordedRun& run : j.recorded) {
+      for (const double x : run.values[c]) negative = negative || x < 0;
+    }
+    floors.emplace_back(negative ? "-" : "0");
   }
-  drawing.variables = {{"panels", panels},
-                       {"departures", departures},
+  drawing.variables = {{"panels", fmt::format("{}", fmt::join(panels, " "))},
+                       {"departures", fmt::format("{}", fmt::join(departures, " "))},
+                       {"floors", fmt::format("{}", fmt::join(floors, " "))},
                        {"runs", std::to_string(j.recorded.size())},
+                       {"mean", j.recorded.size() > 1 ? "1" : "0"},
                        {"expected", j.rung.name}};
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command_line(call);
