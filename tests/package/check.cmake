@@ -83,7 +83,7 @@ command("\n1,0\\.0676676416" run one-weight flow --t1 1 --save 2 -o - -q)  # e^-
 command("\n1,0\\.067667641618306[0-9]+" run one-weight flow --t1 1 --save 2 --digits 30 -o - -q)
 command("loss_deviation" sweep one-weight sgd --over decay=0,0.1 --over s=1,2 --steps 20 --runs 4 -o - -q)
 command("loss" compare one-weight gd flow -q)
-command("verdict: consistent with one-weight sgd" compare one-weight sgd --eta 0.1 --batch 8 --s 1
+command("verdict: consistent with one-weight sgd" compare one-weight sgd --eta 0.1 --batch 256 --s 1
         --clock 0.1*step --group seed --with ${CMAKE_CURRENT_LIST_DIR}/recorded_run.csv -q)
 command("sgd -> gd.*gd -> flow" ladder one-weight -q)
 command("w' = " equations one-weight flow)

@@ -5,7 +5,7 @@ import csv
 import random
 import sys
 
-RATE, BATCH, STEPS, SAVE = 0.1, 8, 60, 2
+RATE, BATCH, STEPS, SAVE = 0.1, 256, 60, 2
 
 with open(sys.argv[1], "w", newline="") as file:
     log = csv.writer(file)
