@@ -12,8 +12,9 @@
 namespace popgrad::cli {
 namespace {
 
-constexpr std::uint32_t other_draws =
-    1'000'000;  // the first of the runs that are not the ensemble's
+// Number of the first run that is not of the ensemble: what is estimated from these runs is fixed when
+// the ensemble is looked at.
+constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t runs_of_a_shift = 16;
 constexpr std::size_t parts = 3;  // of the rows of an observable
 constexpr double relative_change = 0.05;

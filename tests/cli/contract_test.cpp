@@ -140,7 +140,7 @@ TEST_CASE("cli: a survey tells shares of instances and the power of controls", "
   for (const Json& control : statement["controls"]) CHECK(control["power"].get<double>() > 0.9);
 }
 
-TEST_CASE("cli: the blow-up is an event, in double and in fifty digits", "[cli][slow]") {
+TEST_CASE("cli: the blow-up is an event, in double and in forty digits", "[cli][slow]") {
   const Folder folder;
   const std::string delta = folder.file("delta.json", "{\"delta\": [1, 2]}");
   const std::string out = folder.file("out.json");
@@ -154,11 +154,11 @@ TEST_CASE("cli: the blow-up is an event, in double and in fifty digits", "[cli][
   CHECK(document["events"][0]["name"] == "blow-up");
   CHECK(document["events"][0]["column"] == "v_1");
   CHECK(document["events"][0]["t"].get<double>() == Approx(std::sqrt(M_PI / 2) / 2).margin(1e-9));
-  REQUIRE(popgrad("run joma reduced --digits 50 --instance " + delta + " -o " + out).status == 0);
+  REQUIRE(popgrad("run joma reduced --digits 40 --instance " + delta + " -o " + out).status == 0);
   document = Json::parse(content(out));
-  // sqrt(pi/2)/2 to 45 digits, from another program (bc -l).
+  // sqrt(pi/2)/2, from another program (bc -l).
   const std::string digits = "0.62665706865775012560394132120276131325174668";
-  CHECK(document["events"][0]["t"].get<std::string>().substr(0, 42) == digits.substr(0, 42));
+  CHECK(document["events"][0]["t"].get<std::string>().substr(0, 34) == digits.substr(0, 34));
 }
 
 TEST_CASE("cli: reduced and closed form agree from the command line", "[cli]") {
