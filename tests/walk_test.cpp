@@ -90,6 +90,19 @@ TEST_CASE("walk: results do not depend on the number of threads", "[walk]") {
   CHECK_FALSE(one[0].rows == one[1].rows);
 }
 
+TEST_CASE("walk: a field that depends on time is asked at the time of the step", "[walk]") {
+  AnyRung<double> rung = problems::any_flow<double>(Vector<double>::Zero(2), nullptr);
+  rung.rhs = [](const Vector<double>&, Vector<double>& dx, const double& t) { dx.setConstant(t); };
+  rung.clone = [plain = rung] { return plain; };
+  WalkRequest request = small_walk();
+  request.batch = 0;
+  request.runs = 1;
+  const Trajectory<double> run = walk(rung, rung.initial, request).front();
+  // The sum of eta (eta k) over 60 steps: 0.01 * 59 * 60/2.
+  CHECK((run.last_state - rung.initial).minCoeff() == Approx(17.7).epsilon(1e-12));
+  CHECK((run.last_state - rung.initial).maxCoeff() == Approx(17.7).epsilon(1e-12));
+}
+
 TEST_CASE("walk: what is not said of momentum and Adam is what their authors recommend", "[walk]") {
   // Kingma and Ba, Algorithm 1: beta_1, beta_2, epsilon.
   const Optimiser unsaid;
