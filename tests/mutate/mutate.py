@@ -134,11 +134,11 @@ def run(command, tree, limit=LIMIT):
         out, _ = process.communicate(timeout=limit)
         return process.returncode, out
     except subprocess.TimeoutExpired:
-        subprocess.run(["kill", "-9", f"-{process.pid}"], check=False)
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return None, ""
     except BaseException:
-        subprocess.run(["kill", "-9", f"-{process.pid}"], check=False)
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
 
