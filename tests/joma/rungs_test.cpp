@@ -227,3 +227,23 @@ TEST_CASE("instances refuse what is no data law", "[joma][input]") {
                     Catch::Contains("contradicts"));
   CHECK_THROWS_WITH(reduce({{"mu", {"1"}}, {"tau", "-1"}}), Catch::Contains("must be > 0"));
 }
+
+TEST_CASE("mean gradient: of sequences of one token it is the direction of the weights", "[joma]") {
+  // Attention has nothing to choose: b = x, and the mean of b times what is pulled back is Delta.
+  ClassInstance<double> instance;
+  instance.token_law = Matrix<double>::Identity(2, 2);
+  instance.class_law = Vector<double>{{0.3, 0.7}};
+  instance.weights.resize(3, 2);
+  instance.weights << 0.2, -0.1, 0.3, 0.4, 0.05, -0.2;
+  instance.logits = Vector<double>{{0.1, -0.1}};
+  instance.attention = Attention::softmax;
+  const PopulationFlow<double> flow(instance);
+  const Vector<double> x = flow.initial();
+  Vector<double> direction(x.size());
+  flow.rhs(x, direction, 0.0);
+  const Matrix<double> gradient = flow.mean_gradient(x);
+  REQUIRE(gradient.norm() > 0.1);
+  const Matrix<double> weights = direction.head(6).reshaped(3, 2).topRows(2);
+  CHECK((weights - gradient).norm() < 1e-15);
+  CHECK((flow.mean_attention(x) - instance.class_law).norm() < 1e-15);
+}
