@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "popgrad/error.hpp"
@@ -16,11 +17,11 @@ namespace {
 // the ensemble is looked at.
 constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t runs_of_a_shift = 16;
-constexpr std::size_t parts = 3;  // of the rows of an observable
 constexpr double relative_change = 0.05;
 constexpr int most_steps = 5;  // of a fit
 
-constexpr const char* part_names[parts] = {"first third", "middle third", "last third"};
+// Of the rows of an observable.
+constexpr std::array part_names{"first third", "middle third", "last third"};
 
 double change_of(const Suspect& suspect) {
   return suspect.assumed == 0 ? relative_change : relative_change * std::fabs(suspect.assumed);
@@ -87,8 +88,8 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
     }
   }
   for (std::size_t c = 0; c < recorded.front().columns.size(); ++c) {
-    for (std::size_t part = 0; part < parts; ++part) {
-      const Vector<double> level = logged_->level_of(c, part, parts);
+    for (std::size_t part = 0; part < part_names.size(); ++part) {
+      const Vector<double> level = logged_->level_of(c, part, part_names.size());
       if (level.isZero()) continue;
       levels_.push_back(
           {recorded.front().columns[c] + ", " + part_names[part], correlation_->weights(level)});
