@@ -162,6 +162,10 @@ Vector<double> RunCorrelation::weights(const Vector<double>& shift) const {
   return solved / shift.dot(solved);
 }
 
+double ScoreTest::half_width(double level) const {
+  return two_sided_student_bound(degrees_of_freedom, level, 1) * standard_error;
+}
+
 double ScoreTest::bound(double chance) const {
   const double student = two_sided_student_bound(degrees_of_freedom, chance, 1);
   const double own = own_tenth + (own_hundredth - own_tenth) * std::log10(0.1 / chance);

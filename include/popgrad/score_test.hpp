@@ -79,12 +79,15 @@ struct ScoreTest {
   /// |t| of R runs of the ensemble against the others: exceeded in a tenth and in a hundredth of draws.
   double own_tenth = 0, own_hundredth = 0;
   [[nodiscard]] double statistic() const { return size / standard_error; }
+  /// Of the interval of `size` that misses the truth with probability `level`: 0.05 for 95 %.
+  [[nodiscard]] double half_width(double level) const;
   /// What |t| exceeds with this probability: Student's bound, or more where the ensemble's own
   /// quantiles, continued by an exponential tail, say so.
   [[nodiscard]] double bound(double chance) const;
 };
 
-/// Cost O(numbers runs) and 2000 draws of R runs. `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's.
+/// `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's. Cost
+/// O(numbers runs) and 2000 draws of R runs.
 ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
                      const Matrix<double>& ensemble, const Vector<double>* centre);
 

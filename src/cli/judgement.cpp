@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "popgrad/statistics.hpp"
-
 namespace popgrad::cli {
 namespace {
 
@@ -41,8 +39,7 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   fmt::print("{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest, "assumed",
              "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
   for (const WholeRunTests::Fault& fault : tests.faults) {
-    const double half =
-        two_sided_student_bound(fault.test.degrees_of_freedom, 0.05, 1) * fault.test.standard_error;
+    const double half = fault.test.half_width(0.05);
     const auto seen = [&](double runs) {
       const double size = tests.visible(fault, recorded_runs, runs);
       return fault.suspect.assumed == 0

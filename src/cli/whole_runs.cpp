@@ -208,8 +208,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     if (step > 0 && left.size != size_before) {
       slope = (size_before - left.size) / (fitted.value - before);
     }
-    fitted.half_width = two_sided_student_bound(left.degrees_of_freedom, 0.05, 1) *
-                        left.standard_error / std::fabs(slope);
+    fitted.half_width = left.half_width(0.05) / std::fabs(slope);
     fitted.explains = tests(ensemble, nullptr).consistent();
     if (std::fabs(left.size) < 0.2 * left.standard_error) break;
     before = fitted.value;
