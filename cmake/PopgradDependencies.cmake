@@ -7,6 +7,12 @@ find_package(CLI11 REQUIRED)
 find_package(OpenMP REQUIRED)
 find_package(PkgConfig REQUIRED)
 
+# Compilers have OpenMP runtimes of their own. An installed library names the one it was compiled for,
+# so that programs by another compiler can use it.
+add_library(popgrad_openmp INTERFACE)
+target_link_libraries(popgrad_openmp INTERFACE $<BUILD_INTERFACE:OpenMP::OpenMP_CXX>
+                                               "$<INSTALL_INTERFACE:${OpenMP_CXX_LIBRARIES}>")
+
 # Debian's CMake files of libzip ask for its command-line tools, in packages of their own.
 pkg_check_modules(LIBZIP REQUIRED libzip)
 add_library(popgrad_zip INTERFACE)

@@ -46,7 +46,7 @@ add_custom_command(
 set(lint_commands ${lint_folder}/compile_commands.json)
 add_custom_target(popgrad_lint_commands
   COMMAND sed -E -e "s| -fpch-preprocess||g"
-          -e "s|-Winvalid-pch -include [^ ]+/cmake_pch.hxx|${lint_flags_text} -include-pch ${lint_headers}|g"
+          -e "s|-Winvalid-pch .*/cmake_pch.hxx |${lint_flags_text} -include-pch ${lint_headers} |"
           ${CMAKE_BINARY_DIR}/compile_commands.json > ${lint_commands}
   DEPENDS ${lint_headers}
   VERBATIM)

@@ -3,8 +3,31 @@
 /// the program starts.
 
 // Sanitizers instrument the resolver that picks a version before they are ready themselves.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
+#if defined(__has_feature)
+#define POPGRAD_ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define POPGRAD_ADDRESS_SANITIZER 1
+#else
+#define POPGRAD_ADDRESS_SANITIZER 0
+#endif
+#if defined(__x86_64__) && !POPGRAD_ADDRESS_SANITIZER
 #define POPGRAD_WIDE __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #else
 #define POPGRAD_WIDE
 #endif
+
+namespace popgrad::wide {
+
+// Clang 14 makes no versions of a function template: those have one for wide vectors beside the plain
+// one, and ask the processor themselves.
+#if defined(__x86_64__) && defined(__clang__) && !POPGRAD_ADDRESS_SANITIZER
+#define POPGRAD_WIDE_TEMPLATE __attribute__((target("avx2,fma")))
+inline bool takes_wide_template() {
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+}
+#else
+#define POPGRAD_WIDE_TEMPLATE POPGRAD_WIDE
+constexpr bool takes_wide_template() { return true; }
+#endif
+
+}  // namespace popgrad::wide

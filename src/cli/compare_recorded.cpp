@@ -364,8 +364,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   const RungInfo sampled = sampled_rung(model, info);
   check_output(common.output);
   const AnyRung<double> columns_of = model.rung(
-      info.name, gather_parameters(common, model, {info.name, sampled_rung(model, info).name}),
-      common.seed);
+      info.name, gather_parameters(common, model, {info.name, sampled.name}), common.seed);
   const RecordedLayout layout = layout_of(options);
   std::vector<RecordedRun> recorded = read_recorded_runs(options.with, layout, columns_of.columns);
   Progress bar("compare " + model.name(), common.quiet);

@@ -13,15 +13,17 @@
 namespace popgrad {
 namespace {
 
-// Threads that have finished their share of a parallel region should sleep soon: by default GCC's
-// OpenMP runtime lets them spin for milliseconds, and where another process uses a core, the thread
-// that they wait for does not get it back in time (five times slower than one thread alone, measured
-// on two cores). Spins of some microseconds cost nothing on a quiet machine. The runtime reads this
-// before main begins, hence the second start of the program; a choice of the user's own stands.
+// Threads that have finished their share of a parallel region should sleep soon: by default OpenMP
+// runtimes let them spin for milliseconds (GCC's; Clang's up to 200), and where another process uses
+// a core, the thread that they wait for does not get it back in time (five times slower than one
+// thread alone, measured on two cores). Spins of some microseconds, or none, cost little on a quiet
+// machine. GCC's runtime reads this before main begins, hence the second start of the program; a
+// choice of the user's own stands.
 void wait_briefly_at_barriers(char** argv) {
-  constexpr const char* spins = "1000";
-  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  if (::setenv("GOMP_SPINCOUNT", spins, 0) != 0) return;
+  for (const char* choice : {"GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY"}) {
+    if (std::getenv(choice) != nullptr) return;
+  }
+  if (::setenv("GOMP_SPINCOUNT", "1000", 0) != 0 || ::setenv("KMP_BLOCKTIME", "0", 0) != 0) return;
   // Returns where there is no such link to the program; then it goes on as it is.
   ::execv("/proc/self/exe", argv);
 }

@@ -71,13 +71,14 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
     : request_(std::move(request)) {
   const std::vector<Suspect> all = suspects();
   const auto runs = static_cast<std::uint32_t>(request_.common.runs.value_or(64));
-  spread_ = simulate(all.front(), all.front().assumed, std::max(runs_of_a_shift, runs / 2),
-                     other_draws, report);
-  require_ends(spread_);
-  logged_ = std::make_unique<LoggedNumbers>(recorded, spread_, request_.resolution);
+  const std::vector<Trajectory<double>> spread = simulate(
+      all.front(), all.front().assumed, std::max(runs_of_a_shift, runs / 2), other_draws, report);
+  require_ends(spread);
+  logged_ = std::make_unique<LoggedNumbers>(recorded, spread, request_.resolution);
   if (numbers() == 0) return;
   recorded_ = logged_->of(recorded);
-  correlation_ = std::make_unique<RunCorrelation>(logged_->of(spread_));
+  spread_ = logged_->of(spread);
+  correlation_ = std::make_unique<RunCorrelation>(spread_);
   for (const Suspect& suspect : all) {
     try {
       const Vector<double> shift = shift_by(suspect, report);
@@ -167,7 +168,7 @@ Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report)
       simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
   require_ends(changed);
   const Vector<double> after = logged_->of(changed).rowwise().mean();
-  const Vector<double> before = logged_->of(spread_).leftCols(runs_of_a_shift).rowwise().mean();
+  const Vector<double> before = spread_.leftCols(runs_of_a_shift).rowwise().mean();
   return (after - before) / change;
 }
 

@@ -102,8 +102,8 @@ class WholeRuns {
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
 
   WholeRunRequest request_;
-  std::vector<Trajectory<double>> spread_;  ///< runs of other draws than the ensemble's
   std::unique_ptr<LoggedNumbers> logged_;
+  Matrix<double> spread_;  ///< runs of other draws than the ensemble's, a column each
   std::unique_ptr<RunCorrelation> correlation_;
   Matrix<double> recorded_;
   std::vector<Known> known_;

@@ -237,10 +237,19 @@ double product(const double* a, const double* b, Index count) {
 
 POPGRAD_WIDE
 double largest(const double* x, Index count) {
-  double most = x[0];
-#pragma omp simd reduction(max : most)
-  for (Index i = 1; i < count; ++i) most = x[i] > most ? x[i] : most;
-  return most;
+  // A maximum a lane: Clang makes no vectors of a maximum over all.
+  constexpr Index lanes = 8;
+  double most[lanes];
+  for (double& lane : most) lane = x[0];
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) {
+#pragma omp simd
+    for (Index lane = 0; lane < lanes; ++lane) {
+      most[lane] = x[i + lane] > most[lane] ? x[i + lane] : most[lane];
+    }
+  }
+  for (; i < count; ++i) most[0] = x[i] > most[0] ? x[i] : most[0];
+  return *std::max_element(most, most + lanes);
 }
 
 POPGRAD_WIDE

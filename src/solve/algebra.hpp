@@ -81,8 +81,14 @@ struct VectorAlgebra {
     for (Index i = 0; i < n; ++i) operation(entry[i]...);
   }
   template <class Operation, class... Entry>
-  requires(std::same_as<std::remove_const_t<Entry>, double>&&...) POPGRAD_WIDE
-      static void each_entry(Index n, Operation operation, Entry*... entry) {
+  requires(std::same_as<std::remove_const_t<Entry>, double>&&...) static void each_entry(
+      Index n, Operation operation, Entry*... entry) {
+    if (wide::takes_wide_template()) return each_entry_wide(n, operation, entry...);
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) operation(entry[i]...);
+  }
+  template <class Operation, class... Entry>
+  POPGRAD_WIDE_TEMPLATE static void each_entry_wide(Index n, Operation operation, Entry*... entry) {
 #pragma omp simd
     for (Index i = 0; i < n; ++i) operation(entry[i]...);
   }

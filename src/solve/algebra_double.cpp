@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "solve/algebra.hpp"
 #include "wide.hpp"
@@ -7,15 +9,23 @@ namespace popgrad::solving {
 
 POPGRAD_WIDE double norm_inf(const Vector<double>& x) {
   const double* const entry = x.data();
-  double largest = 0;
-  double not_numbers = 0;
-#pragma omp simd reduction(max : largest) reduction(+ : not_numbers)
-  for (Index i = 0; i < x.size(); ++i) {
+  // A maximum and a count a lane: Clang makes no vectors of a maximum over all.
+  constexpr Index lanes = 8;
+  double largest[lanes] = {};
+  double not_numbers[lanes] = {};
+  const auto take = [&](Index i, Index lane) {
     const double size = std::fabs(entry[i]);
-    largest = size > largest ? size : largest;
-    not_numbers += size != size ? 1.0 : 0.0;
+    largest[lane] = size > largest[lane] ? size : largest[lane];
+    not_numbers[lane] += size != size ? 1.0 : 0.0;
+  };
+  Index i = 0;
+  for (; i + lanes <= x.size(); i += lanes) {
+#pragma omp simd
+    for (Index lane = 0; lane < lanes; ++lane) take(i + lane, lane);
   }
-  return not_numbers > 0 ? infinity<double>() : largest;
+  for (; i < x.size(); ++i) take(i, 0);
+  const bool numbers = std::accumulate(not_numbers, not_numbers + lanes, 0.0) == 0;
+  return numbers ? *std::max_element(largest, largest + lanes) : infinity<double>();
 }
 
 }  // namespace popgrad::solving

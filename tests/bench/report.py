@@ -54,8 +54,8 @@ class Report:
         print(f"  {what:<46} {value:>24}  {promise:<12} {verdict}".rstrip())
 
 
-# As the program sets it for itself: src/cli/main.cpp.
-SPINS = {"GOMP_SPINCOUNT": "1000"}
+# As the program sets them for itself: src/cli/program.cpp.
+SPINS = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "0"}
 
 
 def benchmarks(program, pattern, instance="", cores=None, environment=None):

@@ -1,8 +1,17 @@
 # The package as others meet it. A sanitised library asks its users for the same flags: left out.
+# The programs are compiled by another compiler than the library, where there is one.
 if(NOT POPGRAD_SANITIZE)
+  set(other g++)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    set(other clang++)
+  endif()
+  find_program(POPGRAD_OTHER_COMPILER ${other})
+  if(NOT POPGRAD_OTHER_COMPILER)
+    set(POPGRAD_OTHER_COMPILER ${CMAKE_CXX_COMPILER})
+  endif()
   add_test(NAME package COMMAND ${CMAKE_COMMAND}
     -DSOURCE_DIR=${CMAKE_SOURCE_DIR} -DBUILD_DIR=${CMAKE_BINARY_DIR}
-    -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/package -DCOMPILER=${CMAKE_CXX_COMPILER}
+    -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/package -DCOMPILER=${POPGRAD_OTHER_COMPILER}
     -DGENERATOR=${CMAKE_GENERATOR} -P ${CMAKE_CURRENT_LIST_DIR}/check.cmake)
   set_tests_properties(package PROPERTIES TIMEOUT 600)
 endif()
