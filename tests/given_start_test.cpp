@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -352,6 +353,25 @@ TEST_CASE("start: descent and SGD's mean from V and A are the plain loop", "[sta
       stacked(b.values, b.attention), [&](const Dense& at) { return bigram_field(b, at); }, 8,
       4000);
   CHECK(distance_to(y, after_time(made("scb", "flow", b.instance()), 8)) < apart);
+}
+
+// Made by tests/recorded/given_start.py, which writes down objectives and no gradient.
+TEST_CASE("start: descent from V and A, and from Y and Z, ends where a NumPy loop does",
+          "[start][scb][scan-snap]") {
+  std::ifstream file(POPGRAD_SOURCE_DIR "/tests/recorded/data/given_start.json");
+  const Json recorded = Json::parse(file);
+  REQUIRE(recorded.at("runs").size() == 2);
+  for (const Json& run : recorded.at("runs")) {
+    const AnyRung<double> rung = made(run.at("model"), "gd", run.at("instance"));
+    INFO(run.at("model"));
+    const State first = named(rung, rung.initial);
+    const State last = after_steps(rung, run.at("eta"), run.at("steps"));
+    for (const auto& [name, value] : run.at("last").items()) {
+      INFO(name);
+      CHECK(std::fabs(last.at(name) - value.get<double>()) < apart);
+      CHECK(std::fabs(last.at(name) - first.at(name)) > 1e-6);
+    }
+  }
 }
 
 TEST_CASE("start: the lumped state of V and A moves as the dense one", "[start][scb]") {
