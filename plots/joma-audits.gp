@@ -24,6 +24,8 @@ do for [kind in 'svg png pdf'] {
   plot name.'-stationarity.csv' index 0 using 1:2 with lines linetype 1 title 'drift of E[g x]', \
        '' index 0 using 1:3 with lines linetype 2 title 'error in z', \
        '' index 0 using 1:4 with lines linetype 3 title 'error in v', \
+       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 1 title 'Gaussian X', \
+       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 2 title 'uniform X', \
        '' index 1 using 1:2 with lines linetype 1 dashtype 2 notitle, \
        '' index 1 using 1:3 with lines linetype 2 dashtype 2 notitle, \
        '' index 1 using 1:4 with lines linetype 3 dashtype 2 notitle

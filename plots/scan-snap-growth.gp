@@ -17,9 +17,11 @@ do for [kind in 'svg png pdf'] {
   set ylabel 'growth χ − 1' offset 0+right,0
   set key bottom right samplen 1.5 width -1
   plot for [b=0:3] name.'.csv' index b every ::1 using 1:2 with lines linetype b+1 \
-         title 'reduced, η_Y = '.word('0.5 1 2 5', b+1), \
+         title 'η_Y = '.word('0.5 1 2 5', b+1), \
        for [b=0:3] name.'.csv' index b every ::1 using 1:3 with lines linetype b+1 dashtype 2 \
-         title (b == 0 ? 'flow (dashed)' : ''), \
+         notitle, \
+       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 1 title 'reduced', \
+       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 2 title 'flow', \
        name.'-marks.csv' every ::1 using 2:3 with points pointtype 7 pointsize 0.7 linecolor rgb black \
          title 'transition t_0'
   unset output

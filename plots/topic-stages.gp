@@ -15,16 +15,18 @@ do for [kind in 'svg png pdf'] {
   plot data index 0 every ::1 using 1:3 with lines linetype 1 title 'W_V', \
        data index 0 every ::1 using 1:4 with lines linetype 2 title 'W_K', \
        data index 0 every ::1 using 1:5 with lines linetype 3 dashtype 2 title 'W_Q', \
-       data index 1 using 1:3 with lines linetype 1 linewidth 0.6 dashtype 3 title 'the same by SGD', \
-       data index 1 using 1:4 with lines linetype 2 linewidth 0.6 dashtype 3 notitle, \
-       data index 1 using 1:5 with lines linetype 3 linewidth 0.6 dashtype 3 notitle
+       data index 1 every 4 using 1:3 with points linetype 1 pointtype 6 pointsize 0.45 notitle, \
+       data index 1 every 4 using 1:4 with points linetype 2 pointtype 6 pointsize 0.45 notitle, \
+       data index 1 every 4::2 using 1:5 with points linetype 3 pointtype 4 pointsize 0.45 notitle, \
+       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 1 title 'flow', \
+       1/0 with points linecolor rgb grey pointtype 6 pointsize 0.45 title 'one run of SGD'
   set format x '10^{%T}'
   set xlabel 't'
   set ylabel 'loss' offset 0+right,0
   set yrange [0.76:1.01]
   set key top right
   plot data index 0 every ::1 using 1:2 with lines linetype 7 title 'flow', \
-       data index 1 using 1:2 with lines linetype 7 linewidth 0.6 dashtype 3 title 'SGD'
+       data index 1 every 4 using 1:2 with points linetype 7 pointtype 6 pointsize 0.45 title 'one run of SGD'
   unset multiplot
   unset output
 }

@@ -5,7 +5,7 @@ Exact fractions, standard library only. The loss is made anew from the parameter
 (L - level) N_0^2 N_1^2 must have Bernstein coefficients > 0 for level = upper ("above"), or >= 0 for
 level = lower ("near"). Every other field is checked as well, or refused: the box of minimisers is that of
 the near leaves, W_V is what `value` names, top-level numbers are those of the certificate, points lie
-on the surface. Only `command`, a remark, is taken as it is. Exit status 0: accepted, and what was
+on the surface. Only `command` and `version`, remarks, are taken as they are. Exit status 0: accepted, and what was
 accepted is printed; 1: rejected; 2: not a certificate.
 """
 import json
@@ -111,7 +111,7 @@ def named_value(par, name):
     return None
 
 
-FIELDS = {"": {"parameters", "value", "command", "minimum", "certificate", "points"},
+FIELDS = {"": {"schema", "version", "command", "parameters", "value", "minimum", "certificate", "points"},
           "parameters": {"T", "tau", "v", "p_m", "p_c", "p_r"}, "minimum": {"alpha", "beta", "value"},
           "certificate": {"lower", "upper", "alpha", "beta", "box", "on_line", "minimisers", "boxes", "evidence",
                           "leaves", "W_V"}}
@@ -124,6 +124,8 @@ def outside(data):
         strange = sorted(set(part) - known)
         if strange or set(part) < known:
             return f"unknown field {strange[0]!r}" if strange else f"no field {min(known - set(part))!r}"
+    if data["schema"] != "popgrad/landscape/1":
+        return f"schema {data['schema']!r} is not popgrad/landscape/1"
     c, given = data["certificate"], data["certificate"]["W_V"]
     named = named_value(data["parameters"], data["value"])
     if isinstance(given, dict) != (named is not None) or named and named != {k: F(x) for k, x in given.items()}:

@@ -178,6 +178,30 @@ void CommandLine::set_version_flag(const std::string& name, const std::string& v
   app_->set_version_flag(name, version);
 }
 
+void CommandLine::add_answer(const std::string& name, const std::string& help,
+                             const std::function<std::string()>& text) {
+  app_->add_flag_callback(
+      name,
+      [text] { throw CLI::CallForVersion(text(), static_cast<int>(CLI::ExitCodes::Success)); },
+      help);
+}
+
+ProgramText CommandLine::describe() const {
+  ProgramText program{app_->get_description(), app_->get_footer(), {}};
+  for (const CLI::App* command : app_->get_subcommands({})) {
+    CommandText text{command->get_name(), command->get_description(), command->get_footer(), {}};
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_group().empty()) continue;
+      const bool flag = option->get_items_expected_max() == 0;
+      text.options.push_back({option->get_name(option->get_positional(), true),
+                              flag ? "" : option->get_type_name(), option->get_description(),
+                              option->get_positional()});
+    }
+    program.commands.push_back(std::move(text));
+  }
+  return program;
+}
+
 void CommandLine::footer(const std::string& text) { app_->footer(text); }
 
 void CommandLine::column_width(std::size_t width) { app_->get_formatter()->column_width(width); }

@@ -40,6 +40,22 @@ class Enquiry : public std::exception {
   std::string version_;
 };
 
+/// What the help says, for other forms of it. Options that it leaves out are left out here.
+struct OptionText {
+  std::string names;  ///< "-o,--output", or that of a positional
+  std::string value;  ///< "TEXT"; empty: a flag
+  std::string help;
+  bool positional = false;
+};
+struct CommandText {
+  std::string name, help, footer;
+  std::vector<OptionText> options;
+};
+struct ProgramText {
+  std::string help, footer;
+  std::vector<CommandText> commands;
+};
+
 /// An option, flag or positional of a command; a handle, valid as long as the command is.
 class Option {
  public:
@@ -128,6 +144,10 @@ class CommandLine {
   Command* add_subcommand(const std::string& name, const std::string& help);
   void require_subcommand(int count);
   void set_version_flag(const std::string& name, const std::string& version);
+  /// A flag that is answered with a text, which is printed in place of a command's output.
+  void add_answer(const std::string& name, const std::string& help,
+                  const std::function<std::string()>& text);
+  ProgramText describe() const;
   /// The text under the help.
   void footer(const std::string& text);
   /// Of the names of options in the help.

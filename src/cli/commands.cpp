@@ -10,6 +10,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/manual.hpp"
 #include "popgrad/error.hpp"
 #include "report/versions.hpp"
 
@@ -77,6 +78,9 @@ int run(const Invocation& call) {
   actions["sweep"] = add_sweep(app, call);
   if (has_model(call.theories, "topic")) actions["landscape"] = add_landscape(app, call);
   actions["equations"] = add_equations(app, call);
+  app.add_answer("--man", "print the manual page (roff)", [&app] { return manual_page(app); });
+  app.add_answer("--completions", "print completions for bash",
+                 [&app, &call] { return bash_completions(app, call.theories); });
   try {
     app.parse(call.words);
     return actions.at(app.chosen())();

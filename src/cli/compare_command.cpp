@@ -9,6 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "cli/panels.hpp"
 #include "cli/produce.hpp"
 #include "cli/progress.hpp"
 #include "io/atomic_file.hpp"
@@ -77,10 +78,6 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   const Model& model = find_model(common.theories, common.model);
   Side a{find_rung(model, options.first), {}};
   Side b{find_rung(model, options.second), {}};
-  if (common.digits > 16) {
-    reject("popgrad compare", "--digits", std::to_string(common.digits),
-           "is for 'run'; distances are in double");
-  }
   check_output(common.output);
   // The random side, or the one with steps, fixes the clock.
   if (!walks(a.info) && walks(b.info)) std::swap(a, b);
@@ -121,9 +118,12 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
         a.runs.size() > 1 ? fmt::format(", mean of {} runs", a.runs.size()) : "", "observable",
         "largest", "at t", "relative", "rms", "std. error");
   }
+  Panels panels;
   for (const std::string& column : common_columns) {
     const Band left = band(a.runs, column);
     const Band right = band(b.runs, column);
+    panels.observables.push_back(column);
+    panels.curves.push_back({curve_of(left), curve_of(right)});
     const Distance d = distance(column, times, left.mean, right.mean);
     const double error = left.deviation.empty()
                              ? 0
@@ -152,6 +152,19 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   if (!to_stdout && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
     print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);
   }
+  if (!common.plot.empty()) {
+    panels.name = fmt::format("compare-{}-{}-{}", model.name(), a.info.name, b.info.name);
+    panels.title = fmt::format(
+        "{}: {} against {}{}", model.name(), a.info.name, b.info.name,
+        a.runs.size() > 1 || b.runs.size() > 1 ? ", mean and one standard deviation of runs" : "");
+    panels.caption =
+        caption_of(record.parameters, side_of(common, a.info, a.runs).settings, record.seed);
+    panels.x_label = "t";
+    panels.x = times;
+    panels.sides = {a.info.name, b.info.name};
+    draw_panels(panels, common.plot, record.command, record.seed);
+  }
+  record.sides = {side_of(common, a.info, a.runs), side_of(common, b.info, b.runs)};
   record.runs = {std::move(table)};
   if (!common.output.empty()) write_record(record, common.output);
   return success;
@@ -166,7 +179,9 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_option("model", "joma (see 'popgrad list')").required();
   command->add_option("first", options->first, "a rung").required();
   command->add_option("second", options->second, "another rung (or --with FILE)");
-  options->common = add_common_options(*command, call);
+  options->common = add_common_options(
+      *command, call,
+      {{"--digits", "--states"}, "is for 'run': comparisons are in double, of observables"});
   command
       ->add_option("--with", options->with,
                    "recorded runs: .csv, .npz or .jsonl, several by commas")
@@ -192,7 +207,6 @@ Action add_compare(CommandLine& app, const Invocation& call) {
                     "every run of the ensemble from an instance of its own seed, for recorded runs "
                     "whose random starts are not ours");
   command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
-  command->add_option("--plot", options->plot, "folder for a picture of runs and band");
   return [command, options, call]() -> int {
     options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);

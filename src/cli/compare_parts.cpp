@@ -64,6 +64,22 @@ std::string failure_of(const std::vector<Trajectory<double>>& runs) {
 
 }  // namespace
 
+RunSide side_of(const CommonOptions& options, const RungInfo& info,
+                const std::vector<Trajectory<double>>& runs) {
+  RunSide side{info.name, {}, {}};
+  for (const Trajectory<double>& run : runs) side.outcomes.push_back(run.outcome);
+  if (walks(info)) {
+    WalkRequest request = walk_request_at(options, info, {runs.front().t.back()});
+    request.runs = static_cast<std::uint32_t>(runs.size());
+    side.settings = settings_of(request, options.optimiser);
+  } else {
+    SolveRequest<double> request = solve_request<double>(options, info);
+    request.end = runs.front().t.back();
+    side.settings = settings_of(request, options.digits);
+  }
+  return side;
+}
+
 int status_of(const std::vector<Trajectory<double>>& runs) {
   const std::string failure = failure_of(runs);
   if (failure.empty()) return success;

@@ -8,12 +8,13 @@
 
 #include "cli/options.hpp"
 #include "cli/produce.hpp"
+#include "io/run_record.hpp"
 
 namespace popgrad::cli {
 
 struct CompareOptions {
   std::shared_ptr<CommonOptions> common;
-  std::string first, second, clock, plot;
+  std::string first, second, clock;
   std::vector<std::string> with, map, group, suspects;
   double level = 1e-3;
   double resolution = 1e-6;
@@ -44,6 +45,10 @@ std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Mod
                                          const RungInfo& info, const Parameters& parameters,
                                          WalkRequest request, const Report& report,
                                          bool fresh_starts);
+
+/// How the runs of a rung were made and what became of them, for the record.
+RunSide side_of(const CommonOptions& options, const RungInfo& info,
+                const std::vector<Trajectory<double>>& runs);
 
 /// Exit status of runs, told on standard error where one did not reach its end.
 int status_of(const std::vector<Trajectory<double>>& runs);

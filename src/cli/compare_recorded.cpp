@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/judgement.hpp"
+#include "cli/panels.hpp"
 #include "cli/progress.hpp"
 #include "io/recorded_run.hpp"
 #include "io/run_record.hpp"
@@ -219,15 +220,6 @@ Trajectory<double> table_of(const Judging& j, const CrossCheck& check,
   return table;
 }
 
-// Of an observable, as one word of a list: symbols as in print, blanks that do not break.
-std::string title_of(const std::string& column) {
-  const std::string greek = "alpha_";
-  if (column.starts_with(greek)) return "α_{" + column.substr(greek.size()) + "}";
-  std::string title;
-  for (const char c : column) title += c == '_' ? std::string("\u00a0") : std::string(1, c);
-  return title;
-}
-
 void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<double>& table,
                 const Invocation& call) {
   Drawing drawing;
@@ -244,7 +236,7 @@ void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<doub
   }
   std::vector<std::string> panels, departures, floors;
   for (std::size_t c = 0; c < j.recorded.front().columns.size(); ++c) {
-    panels.push_back(title_of(j.recorded.front().columns[c]));
+    panels.push_back(panel_title(j.recorded.front().columns[c]));
     double first = INFINITY;
     for (const RunCheck& run : check.runs) {
       first = std::min(first, run.columns[c].first_outside.value_or(INFINITY));
@@ -268,7 +260,7 @@ void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<doub
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command_line(call);
   drawing.seed = j.common.seed;
-  drawing.folder = j.options.plot;
+  place(drawing, j.common.plot);
   for (const auto& path : draw(drawing)) fmt::print("{}\n", path.string());
 }
 
@@ -339,7 +331,7 @@ int judge_runs(Judging& j, const Invocation& call) {
   const bool with_centre = centre.size() == 1 && j.rung.kind != RungKind::random;
   Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : ensemble,
                                       with_centre ? &centre.front() : nullptr);
-  if (!j.options.plot.empty()) draw_check(j, check, table, call);
+  if (!j.common.plot.empty()) draw_check(j, check, table, call);
   if (!j.common.output.empty()) {
     RunRecord<double> record;
     record.model = j.model.name();
@@ -348,6 +340,10 @@ int judge_runs(Judging& j, const Invocation& call) {
     record.command = command_line(call);
     record.seed = j.common.seed;
     record.judgement = as_record(made);
+    record.sides = {side_of(j.common, sampled, ensemble)};
+    if (j.rung.name != sampled.name && !centre.empty()) {
+      record.sides.push_back(side_of(j.common, j.rung, centre));
+    }
     record.runs = {std::move(table)};
     write_record(record, j.common.output);
   }

@@ -35,7 +35,12 @@ Action add_equations(CommandLine& app, const Invocation& call) {
   auto format = std::make_shared<std::string>("text");
   command->add_option("model", "joma (see 'popgrad list')").required();
   command->add_option("rung", *rung_name, "rung of the model").required();
-  auto common = add_common_options(*command, call);
+  auto common = add_common_options(
+      *command, call,
+      {{"--seed", "--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--runs",
+        "--save", "--save-at", "--method", "--rtol", "--atol", "--digits", "--jobs", "--states",
+        "--no-events", "--output", "--plot"},
+       "has no meaning here: the equation of a rung is the same however it is solved"});
   command->add_option("--format", *format, "latex, cpp, python or text (default text)");
   return [=]() -> int {
     common->model = command->get_option("model").as<std::string>();

@@ -9,6 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/ladder.hpp"
+#include "cli/panels.hpp"
 #include "cli/progress.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/compare.hpp"
@@ -94,7 +95,6 @@ std::string csv_of(const std::vector<LadderCost>& costs) {
 
 struct LadderOptions {
   std::shared_ptr<CommonOptions> common;
-  std::string plot;
 };
 
 int execute(const LadderOptions& o, const Invocation& call) {
@@ -121,10 +121,10 @@ int execute(const LadderOptions& o, const Invocation& call) {
     fmt::print("{}", ladder_table(costs));
     if (!common.output.empty()) write_atomically(common.output, csv_of(costs));
   }
-  if (!o.plot.empty()) {
-    for (const auto& path : draw(ladder_drawing(costs, model, o.plot, command_line(call)))) {
-      fmt::print("{}\n", path.string());
-    }
+  if (!common.plot.empty()) {
+    Drawing drawing = ladder_drawing(costs, model, {}, command_line(call));
+    place(drawing, common.plot);
+    for (const auto& path : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", path.string());
   }
   const bool any = std::any_of(costs.begin(), costs.end(),
                                [](const LadderCost& c) { return c.failure.empty(); });
@@ -225,8 +225,11 @@ Action add_ladder(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
       "ladder", "what each assumption costs: distances of neighbouring rungs, per observable");
   command->add_option("model", "model (see 'popgrad list')").required();
-  o->common = add_common_options(*command, call);
-  command->add_option("--plot", o->plot, "folder for a picture");
+  o->common = add_common_options(
+      *command, call,
+      {{"--save-at", "--digits", "--states"},
+       "has no meaning here: a ladder is measured in double, at equally spaced times"},
+      "distances as .csv; - is standard output");
   command->footer(
       "Where a rung needs a data law of a special form and no --instance is given, the step is "
       "made "
@@ -234,8 +237,6 @@ Action add_ladder(CommandLine& app, const Invocation& call) {
   return [command, o, call]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
-    refuse_options(*command, {"--save-at", "--digits", "--states"},
-                   "has no meaning here: a ladder is measured in double, at equally spaced times");
     return execute(*o, call);
   };
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -8,12 +9,15 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "cli/panels.hpp"
 #include "cli/produce.hpp"
 #include "cli/progress.hpp"
 #include "io/atomic_file.hpp"
+#include "io/json_document.hpp"
 #include "io/run_record.hpp"
 #include "io/table.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/figure.hpp"
 #include "popgrad/json.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
@@ -126,6 +130,136 @@ std::vector<double> spread(const Rational& low, const Rational& high, int count)
   return equally_spaced(to_double(low), to_double(high), static_cast<std::size_t>(count));
 }
 
+// ---- pictures ------------------------------------------------------------------------------------
+
+struct Surface {
+  std::vector<double> x, y, values;  // values[j * x.size() + i] at (x[i], y[j])
+  std::vector<std::pair<double, double>> least;
+  bool logarithmic = false;
+  double floor = 0;  // of a logarithmic colour
+  std::string name, title, caption, x_label, y_label, value_label;
+};
+
+void draw_surface(const Surface& surface, const CommonOptions& common, const std::string& command) {
+  std::string grid = "x,y,value\n";
+  for (std::size_t i = 0; i < surface.x.size(); ++i) {
+    for (std::size_t j = 0; j < surface.y.size(); ++j) {
+      grid += fmt::format("{:.9g},{:.9g},{:.9g}\n", surface.x[i], surface.y[j],
+                          surface.values[j * surface.x.size() + i]);
+    }
+  }
+  CsvText least{"x", "y"};
+  for (const auto& [x, y] : surface.least) least.number(x).number(y).end_row();
+  const std::string caption = wrapped_caption(surface.title + "; " + surface.caption);
+  Drawing drawing;
+  drawing.name = surface.name;
+  drawing.script = "surface";
+  drawing.title = surface.title;
+  drawing.variables = {
+      {"x_label", surface.x_label},
+      {"y_label", surface.y_label},
+      {"value_label", surface.value_label},
+      {"logarithmic", surface.logarithmic ? "1" : "0"},
+      {"least", fmt::format("{:.9g}", surface.floor)},
+      {"caption", caption},
+      {"caption_lines", std::to_string(1 + std::count(caption.begin(), caption.end(), '\n'))}};
+  drawing.files = {{drawing.name + ".csv", grid}, {drawing.name + "-minimum.csv", least.text()}};
+  drawing.command = command;
+  drawing.seed = common.seed;
+  place(drawing, common.plot);
+  for (const auto& path : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", path.string());
+}
+
+// The loss along one direction of all weights, or over two.
+void draw_slice(const LandscapeOptions& o, const std::vector<double>& along,
+                const std::vector<double>& losses, const std::string& caption,
+                const Invocation& call) {
+  const std::string title = fmt::format("topic: loss around the end of {}", o.around);
+  if (o.slice == 1) {
+    Panels panels;
+    panels.name = "landscape-topic-slice";
+    panels.title = title;
+    panels.caption = caption;
+    panels.x_label = "step along a random direction, in lengths of the parameters";
+    panels.x = along;
+    panels.sides = {o.around};
+    panels.observables = {"loss"};
+    panels.curves = {{{losses, {}, {}}}};
+    draw_panels(panels, o.common->plot, command_line(call), o.common->seed);
+    return;
+  }
+  Surface surface;
+  surface.name = "landscape-topic-slice";
+  surface.title = title;
+  surface.caption = caption;
+  surface.x_label = "step along a first random direction";
+  surface.y_label = "along a second";
+  surface.value_label = "loss";
+  surface.x = surface.y = along;
+  // Rows of the slice are those of the first direction.
+  for (std::size_t j = 0; j < along.size(); ++j) {
+    for (std::size_t i = 0; i < along.size(); ++i) {
+      surface.values.push_back(losses[i * along.size() + j]);
+    }
+  }
+  const std::size_t at =
+      static_cast<std::size_t>(std::min_element(losses.begin(), losses.end()) - losses.begin());
+  surface.least = {{along[at / along.size()], along[at % along.size()]}};
+  draw_surface(surface, *o.common, command_line(call));
+}
+
+// The loss above its minimum, in a window around the minimisers unless --alpha or --beta say which.
+void draw_landscape(const LandscapeOptions& o, const Made& made, const Box<Rational>& box,
+                    const Certificate* c, const Invocation& call) {
+  constexpr int points = 121;
+  constexpr double beyond = 1.6;  // of the minimisers, the length of the window
+  Surface surface;
+  double high_alpha = to_double(box.alpha_high);
+  double high_beta = to_double(box.beta_high);
+  double least = INFINITY;
+  if (c != nullptr) {
+    least = to_double(c->upper);
+    const double g = to_double(c->minimisers.alpha_high);
+    const double v = static_cast<double>(made.law.words);
+    if (c->on_line && made.law.words > 1) {
+      surface.least = {{g, 0}, {0, g / (v - 1)}};
+    } else {
+      surface.least = {{to_double(c->alpha), to_double(c->beta)}};
+    }
+    for (const auto& [alpha, beta] : surface.least) {
+      if (o.alphas.empty() && alpha > 0) high_alpha = std::min(high_alpha, beyond * alpha);
+      if (o.betas.empty() && beta > 0)
+        high_beta = std::min(high_beta, std::max(2.0, beyond * beta));
+    }
+  }
+  const auto axis = [](double low, double high) {
+    return equally_spaced(low, high, static_cast<std::size_t>(points));
+  };
+  surface.x = axis(to_double(box.alpha_low), high_alpha);
+  surface.y = axis(to_double(box.beta_low), high_beta);
+  surface.values = on_grid(made.landscape.cast<double>(), surface.x, surface.y, o.common->jobs);
+  const auto [low, high] = std::minmax_element(surface.values.begin(), surface.values.end());
+  surface.logarithmic = c != nullptr;
+  surface.floor = 1e-5 * (*high - *low);
+  if (c != nullptr) {
+    for (double& value : surface.values) value -= least;
+  }
+  surface.name = "landscape-topic";
+  surface.title = fmt::format(
+      "topic: loss over the weights of the own word (α) and of the other "
+      "words of its topic (β), W_V {}",
+      made.value);
+  surface.caption =
+      fmt::format("T = {}, tau = {}, v = {}, p_m = {}, p_c = {}, p_r = {}", made.law.topics,
+                  made.law.active, made.law.words, to_text(made.law.masked),
+                  to_text(made.law.correct), to_text(made.law.random));
+  if (c != nullptr) surface.caption += fmt::format("; least loss {:.9g}, certified", least);
+  surface.x_label = "α";
+  surface.y_label = "β";
+  surface.value_label = c != nullptr ? "loss above the least" : "loss";
+  draw_surface(surface, *o.common, command_line(call));
+}
+
 // ---- slices of the full model ------------------------------------------------------------------
 
 // Gaussian, each column of each matrix as long as that of the parameters: filter normalisation.
@@ -147,7 +281,7 @@ Vector<double> random_direction(const Layout& layout, const Vector<double>& x, s
   return direction;
 }
 
-int slices(const LandscapeOptions& o, const Parameters& p) {
+int slices(const LandscapeOptions& o, const Parameters& p, const Invocation& call) {
   const CommonOptions& common = *o.common;
   const Model& model = find_model(common.theories, "topic");
   const RungInfo info = find_rung(model, o.around);
@@ -179,14 +313,21 @@ int slices(const LandscapeOptions& o, const Parameters& p) {
   const std::vector<double> along =
       equally_spaced(-o.span, o.span, static_cast<std::size_t>(o.slice_points));
   std::string csv = o.slice == 2 ? "first,second,loss\n" : "first,loss\n";
+  std::vector<double> losses;
   for (const double a : along) {
-    if (o.slice == 1) csv += fmt::format("{:.17g},{:.17g}\n", a, flow.loss(x + a * first));
+    if (o.slice == 1) {
+      losses.push_back(flow.loss(x + a * first));
+      csv += fmt::format("{:.17g},{:.17g}\n", a, losses.back());
+    }
     for (const double b : along) {
       if (o.slice == 1) break;
-      csv += fmt::format("{:.17g},{:.17g},{:.17g}\n", a, b, flow.loss(x + a * first + b * second));
+      losses.push_back(flow.loss(x + a * first + b * second));
+      csv += fmt::format("{:.17g},{:.17g},{:.17g}\n", a, b, losses.back());
     }
     if (interrupted()) return numerical_failure;
   }
+  if (!common.plot.empty())
+    draw_slice(o, along, losses, caption_of(p.values(), {}, common.seed), call);
   if (common.output.empty() || common.output == "-") {
     fmt::print("{}", csv);
   } else {
@@ -265,7 +406,8 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     }
     check_writable(common.output);
   }
-  Json result = Json::object();
+  Json result = json_document("landscape/1");
+  result["command"] = command_line(call);
   Json& parameters = result["parameters"];
   parameters = {{"T", made.law.topics},
                 {"tau", made.law.active},
@@ -274,7 +416,6 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
                 {"p_c", to_text(made.law.correct)},
                 {"p_r", to_text(made.law.random)}};
   result["value"] = made.value;
-  result["command"] = command_line(call);
   std::vector<double> alphas;
   std::vector<double> betas;
   std::vector<double> values;
@@ -308,6 +449,9 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
       result["certificate"]["W_V"] = std::move(rows);
     }
     if (!common.quiet && common.output != "-") print_minimum(made, c);
+    if (!common.plot.empty()) draw_landscape(o, made, box, &c, call);
+  } else if (!common.plot.empty()) {
+    draw_landscape(o, made, box, nullptr, call);
   }
   if (!common.quiet && common.output != "-") {
     for (const Json& point : points) {
@@ -360,7 +504,11 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
       "landscape",
       "loss over the attention weights (alpha, beta): points, grid, certified minimum");
   command->add_option("model", "topic").required();
-  o->common = add_common_options(*command, {{"topic"}, call.theories, call.program});
+  o->common = add_common_options(
+      *command, {{"topic"}, call.theories, call.program},
+      {{"--runs", "--save", "--save-at", "--digits", "--states", "--no-events"},
+       "has no meaning here: of a training --around looks at one end, in double"},
+      "points, grid and certificate as .json, points and grid as .csv; - is standard output");
   command->remove_option("--value");
   command->add_option_function(
       "--value", [o](const std::string& v) { o->common->flags["value"] = v; },
@@ -407,19 +555,15 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
     const Model& model = find_model(call.theories, "topic");
     if (sliced) {
       check_meaning(*command, find_rung(model, o->around));
-      refuse_options(*command,
-                     {"--runs", "--save", "--save-at", "--digits", "--states", "--no-events"},
-                     "has no meaning here: a slice is taken around one end, in double");
       refuse_options(*command, {"--at", "--grid", "--alpha", "--beta", "--tolerance"},
                      "is for the landscape of (alpha, beta); leave out --around");
       const Parameters p = gather_parameters(*o->common, model, o->around);
-      return slices(*o, p);
+      return slices(*o, p, call);
     }
-    refuse_options(
-        *command,
-        {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--runs", "--save",
-         "--save-at", "--method", "--rtol", "--atol", "--digits", "--states", "--no-events"},
-        "is for the training of --around RUNG; give that as well");
+    refuse_options(*command,
+                   {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--method",
+                    "--rtol", "--atol"},
+                   "is for the training of --around RUNG; give that as well");
     // Of the model only what makes the law, and the value.
     Parameters p("topic");
     if (!o->common->instance.empty()) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "cli/panels.hpp"
 #include "io/atomic_file.hpp"
 #include "io/config_file.hpp"
 #include "popgrad/error.hpp"
@@ -56,9 +57,11 @@ T positive(const std::string& option, const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call) {
+std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call,
+                                                  UnreadOptions unread, const std::string& output) {
   auto o = std::make_shared<CommonOptions>();
   o->theories = call.theories;
+  o->unread = std::move(unread);
   command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')");
   command.add_option("--config", o->config, "TOML file with the same keys as these options");
   command.add_option("--seed", o->seed, "fixes every random draw (default 1)");
@@ -90,9 +93,14 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   command.add_flag(
       "--no-events", o->no_events,
       "do not look for events and regimes, which take a second, looser solve of a flow");
-  command.add_option("-o,--output", o->output,
-                     ".csv, .json or .npz by suffix; - is CSV on standard output");
+  command.add_option("-o,--output", o->output, output);
+  command.add_option("--plot", o->plot,
+                     "picture of the result: FILE.svg, FILE.png, FILE.pdf, or a folder for all "
+                     "three with data and gnuplot script; alone it leaves out the "
+                     "table on standard output");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
+  // No heading: CLI11 leaves them out of the help, and still knows them.
+  for (const std::string& name : o->unread.names) command.get_option(name).group("");
   if (const Model* model = model_in(call)) {
     const std::string group = "Parameters of " + model->name();
     for (const ParameterInfo& info : model->parameters()) {
@@ -120,6 +128,11 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
 }
 
 void apply_config(Command& command, const CommonOptions& options) {
+  const auto refuse_unread = [&] {
+    refuse_options(command, options.unread.names, options.unread.why);
+  };
+  refuse_unread();
+  check_plot(options.plot);
   if (options.config.empty()) return;
   const std::vector<std::string> names = command.long_names();
   for (const ConfigEntry& entry : parse_config(read_file(options.config), options.config)) {
@@ -136,6 +149,8 @@ void apply_config(Command& command, const CommonOptions& options) {
       reject(where, entry.key, entry.value, "is not a value that this option takes");
     }
   }
+  refuse_unread();
+  check_plot(options.plot);
 }
 
 Parameters gather_parameters(const CommonOptions& options, const Model& model,

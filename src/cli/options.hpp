@@ -15,9 +15,17 @@
 
 namespace popgrad::cli {
 
+/// What a command does not read of the options that commands share. Its help leaves them out, and it
+/// refuses them with the reason, on the command line as in --config.
+struct UnreadOptions {
+  std::vector<std::string> names;  ///< long ones, with dashes
+  std::string why;
+};
+
 /// As typed; numbers stay text until the scalar is known.
 struct CommonOptions {
   Theories theories;  ///< that `model` is one of
+  UnreadOptions unread;
   std::string model, instance, config, output, method = "auto";
   std::string end, relative_tolerance, absolute_tolerance, step_size, optimiser = "plain";
   std::string momentum = "0.9";
@@ -26,6 +34,7 @@ struct CommonOptions {
   std::uint64_t seed = 1;
   int digits = 16;
   int jobs = 0;
+  std::string plot;  ///< of the commands that draw
   bool states = false;
   bool no_events = false;
   bool quiet = false;
@@ -34,10 +43,14 @@ struct CommonOptions {
   std::map<std::string, bool> switches;
 };
 
-/// Adds the options of `run` and `compare`, and the parameters of the model named in the words.
-std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call);
+/// Adds the options that commands share, and the parameters of the model named in the words. `output`
+/// says what -o takes.
+std::shared_ptr<CommonOptions> add_common_options(
+    Command& command, const Invocation& call, UnreadOptions unread = {},
+    const std::string& output = ".csv, .json or .npz by suffix; - is CSV on standard output");
 
-/// Fills what was not given on the command line from --config. Throws InputError.
+/// Fills what was not given on the command line from --config. Throws InputError, also for options that
+/// the command does not read.
 void apply_config(Command& command, const CommonOptions& options);
 
 /// Instance file, then config and flags over it; every name has to be read by one of the rungs.

@@ -57,6 +57,26 @@ Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>
 
 }  // namespace
 
+Record settings_of(const WalkRequest& request, const std::string& optimiser) {
+  Record settings{{"eta", request.step_size}, {"steps", request.steps}};
+  if (request.batch > 0) settings["batch"] = request.batch;
+  settings["runs"] = request.runs;
+  settings["optimiser"] = optimiser;
+  if (request.optimiser.rule == Optimiser::Rule::momentum) {
+    settings["momentum"] = request.optimiser.momentum;
+  }
+  return settings;
+}
+
+template <class T>
+Record settings_of(const SolveRequest<T>& request, int digits) {
+  return {{"t1", to_double(request.end)},
+          {"method", name_of(request.method)},
+          {"rtol", to_double(request.relative_tolerance)},
+          {"atol", to_double(request.absolute_tolerance)},
+          {"digits", digits}};
+}
+
 template <class T>
 Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRequest<T> request,
                            bool spread_to_blow_up, const Trajectory<T>* earlier,
@@ -146,6 +166,8 @@ void find_regimes_of_walks(std::vector<Trajectory<double>>& runs, const Model& m
               info.kind == RungKind::random ? SeriesKind::sampled : SeriesKind::smooth);
 }
 
+template Record settings_of(const SolveRequest<double>&, int);
+template Record settings_of(const SolveRequest<Real>&, int);
 template void find_regimes_of_flow(Trajectory<double>&, const AnyRung<double>&, const Model&,
                                    const RungInfo&, const SolveRequest<double>&, const Report&);
 template void find_regimes_of_flow(Trajectory<Real>&, const AnyRung<Real>&, const Model&,

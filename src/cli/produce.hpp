@@ -27,6 +27,12 @@ void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Mode
                           const RungInfo& info, const SolveRequest<T>& request,
                           const Report& report);
 
+/// How a run is made, for its record: eta, steps, batch, runs, optimiser.
+Record settings_of(const WalkRequest& request, const std::string& optimiser);
+/// The same of a flow: t1, method, rtol, atol, digits.
+template <class T>
+Record settings_of(const SolveRequest<T>& request, int digits);
+
 /// Descent or SGD; `earlier` holds one partial trajectory a run, or is empty.
 std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
                                               const std::vector<Trajectory<double>>& earlier,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -11,9 +12,11 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "cli/panels.hpp"
 #include "cli/produce.hpp"
 #include "cli/progress.hpp"
 #include "io/run_record.hpp"
+#include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/moments_rung.hpp"
 #include "report/regime_table.hpp"
@@ -104,10 +107,57 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
   fmt::print(stderr, "popgrad: made by: {}\n", record.command);
 }
 
+// Times and observables.
+template <class T>
+Trajectory<double> in_double(const Trajectory<T>& run) {
+  Trajectory<double> made;
+  made.columns = run.columns;
+  for (std::size_t k = 0; k < run.t.size(); ++k) {
+    made.t.push_back(to_double(run.t[k]));
+    made.rows.emplace_back();
+    for (const T& x : run.rows[k]) made.rows.back().push_back(to_double(x));
+  }
+  return made;
+}
+
+// Curves of one run; of an ensemble the mean, of a prediction what it says of the mean, with a band
+// of one standard deviation.
+template <class T>
+void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
+  std::vector<Trajectory<double>> runs;
+  for (const Trajectory<T>& run : record.runs) runs.push_back(in_double(run));
+  Panels panels;
+  panels.name = fmt::format("run-{}-{}", record.model, record.rung);
+  panels.title = fmt::format("{} {}", record.model, record.rung);
+  if (runs.size() > 1) {
+    panels.title += fmt::format(": mean and one standard deviation of {} runs", runs.size());
+  } else if (record.rung == "moments") {
+    panels.title += ": mean and one standard deviation of runs of sgd, predicted";
+  }
+  panels.caption = caption_of(record.parameters, record.settings, record.seed);
+  panels.x_label = "t";
+  panels.x = runs.front().t;
+  panels.sides = {record.rung};
+  const std::vector<std::string>& columns = runs.front().columns;
+  for (const std::string& column : columns) {
+    if (column.ends_with("_sd")) continue;
+    Band spread = band(runs, column);
+    if (std::find(columns.begin(), columns.end(), column + "_sd") != columns.end()) {
+      spread.deviation = curve(runs.front(), column + "_sd");
+      panels.curves.push_back({with_band(spread.mean, spread.deviation)});
+    } else {
+      panels.curves.push_back({curve_of(spread)});
+    }
+    panels.observables.push_back(column);
+  }
+  draw_panels(panels, options.plot, record.command, record.seed);
+}
+
 template <class T>
 int finish(const RunRecord<T>& record, const CommonOptions& options, const Invocation& call) {
-  write_record(record, options.output);
+  if (!options.output.empty() || options.plot.empty()) write_record(record, options.output);
   tell(record, options);
+  if (!options.plot.empty()) draw_run(record, options);
   const Ending worst = worst_ending(record.runs);
   if (worst == Ending::interrupted) {
     const bool to_file = !options.output.empty() && options.output != "-";
@@ -121,26 +171,6 @@ int finish(const RunRecord<T>& record, const CommonOptions& options, const Invoc
         checkpoint, to_file ? " -o " + options.output : "");
   }
   return worst == Ending::reached_end || worst == Ending::blew_up ? success : numerical_failure;
-}
-
-Record settings_of(const WalkRequest& request, const std::string& optimiser) {
-  Record settings{{"eta", request.step_size}, {"steps", request.steps}};
-  if (request.batch > 0) settings["batch"] = request.batch;
-  settings["runs"] = request.runs;
-  settings["optimiser"] = optimiser;
-  if (request.optimiser.rule == Optimiser::Rule::momentum) {
-    settings["momentum"] = request.optimiser.momentum;
-  }
-  return settings;
-}
-
-template <class T>
-Record settings_of(const SolveRequest<T>& request, int digits) {
-  return {{"t1", to_double(request.end)},
-          {"method", name_of(request.method)},
-          {"rtol", to_double(request.relative_tolerance)},
-          {"atol", to_double(request.absolute_tolerance)},
-          {"digits", digits}};
 }
 
 template <class T>

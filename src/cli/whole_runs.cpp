@@ -202,7 +202,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
       ensemble = simulate(known.suspect, fitted.value, runs, 0, report);
       require_ends(ensemble);
     } catch (const std::exception& error) {
-      fitted.why_not = error.what();
+      fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, error.what());
       return fitted;
     }
     const ScoreTest left = score_test(known.weights, recorded_, logged_->of(ensemble), nullptr);

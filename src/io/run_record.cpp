@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "io/atomic_file.hpp"
+#include "io/json_document.hpp"
 #include "io/json_number.hpp"
 #include "io/npz.hpp"
 #include "popgrad/error.hpp"
@@ -50,6 +51,23 @@ std::string ending_name(Ending ending) {
       break;
   }
   return "interrupted";
+}
+
+Json outcome_json(const Outcome& outcome) {
+  return {{"ending", ending_name(outcome.ending)}, {"t_reached", number(outcome.t_reached)},
+          {"steps_taken", outcome.steps_taken},    {"steps_rejected", outcome.steps_rejected},
+          {"evaluations", outcome.evaluations},    {"notes", outcome.notes}};
+}
+
+Json sides_json(const std::vector<RunSide>& sides) {
+  Json list = Json::array();
+  for (const RunSide& side : sides) {
+    Json outcomes = Json::array();
+    for (const Outcome& outcome : side.outcomes) outcomes.push_back(outcome_json(outcome));
+    list.push_back(
+        {{"rung", side.rung}, {"settings", to_json(side.settings)}, {"outcomes", outcomes}});
+  }
+  return list;
 }
 
 // Parameters with their numbers as JSON numbers, for outputs in double.
@@ -101,15 +119,14 @@ std::string to_csv(const RunRecord<T>& record) {
 
 template <class T>
 std::string to_json_text(const RunRecord<T>& record) {
-  Json document;
+  Json document = json_document("run/1");
+  document["command"] = record.command;
   document["model"] = record.model;
   document["rung"] = record.rung;
   const Json parameters = to_json(record.parameters);
   document["parameters"] = std::is_same_v<T, double> ? with_plain_numbers(parameters) : parameters;
-  document["settings"] = to_json(record.settings);
+  if (record.sides.empty()) document["settings"] = to_json(record.settings);
   document["seed"] = record.seed;
-  document["version"] = POPGRAD_VERSION;
-  document["command"] = record.command;
   document["columns"] = column_names(record);
   Json rows = Json::array();
   for_each_row(record, [&](std::size_t run, std::size_t k) {
@@ -136,18 +153,16 @@ std::string to_json_text(const RunRecord<T>& record) {
       if (record.ensemble) item["run"] = run;
       events.push_back(std::move(item));
     }
-    const Outcome& outcome = record.runs[run].outcome;
-    outcomes.push_back({{"ending", ending_name(outcome.ending)},
-                        {"t_reached", number(outcome.t_reached)},
-                        {"steps_taken", outcome.steps_taken},
-                        {"steps_rejected", outcome.steps_rejected},
-                        {"evaluations", outcome.evaluations},
-                        {"notes", outcome.notes}});
+    outcomes.push_back(outcome_json(record.runs[run].outcome));
   }
   document["events"] = std::move(events);
   if (!record.judgement.empty()) document["judgement"] = to_json(record.judgement);
-  if (record.audit) document["audit"] = audit_json(*record.audit);
-  document["outcome"] = record.ensemble ? outcomes : outcomes.empty() ? Json() : outcomes.front();
+  if (record.audit) document["audit"] = examination_json(*record.audit);
+  if (record.sides.empty()) {
+    document["outcomes"] = std::move(outcomes);
+  } else {
+    document["sides"] = sides_json(record.sides);
+  }
   return document.dump(1) + "\n";
 }
 

@@ -12,6 +12,13 @@
 
 namespace popgrad {
 
+/// One of the rungs that are set side by side.
+struct RunSide {
+  std::string rung;
+  Record settings;
+  std::vector<Outcome> outcomes;  ///< of its runs
+};
+
 template <class T>
 struct RunRecord {
   std::string model;
@@ -24,6 +31,7 @@ struct RunRecord {
   bool ensemble = false;  ///< adds the column `run`
   std::vector<std::string> state_names;
   std::vector<Trajectory<T>> runs;
+  std::vector<RunSide> sides;        ///< of a comparison; `runs` has their table then
   Record judgement;                  ///< of recorded runs; empty for others
   std::optional<Examination> audit;  ///< hypotheses and conclusions, where asked for
 };

@@ -195,8 +195,9 @@ class Joma final : public Model {
                                                   const Parameters& p) const override {
     if (name == "moments") reject("joma", "rung", name, moments_have_no_equations);
     if (name == "closed-form") {
-      reject("joma", "rung", "closed-form",
-             "has no right-hand side; its formulas are in 'popgrad list', take reduced instead");
+      reject(
+          "joma", "rung", "closed-form",
+          "has no right-hand side; theorems/joma/README.md has its formulas, take reduced instead");
     }
     if (has_several_layers(name)) {
       reject("joma", "rung", name, "has no form over symbols; take flow, of one layer");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "io/json_document.hpp"
 #include "popgrad/json.hpp"
 #include "report/figure.hpp"
 
@@ -214,7 +215,9 @@ std::string catalogue_json(Theories theories) {
     for (const Erratum& erratum : theory.errata) errata.push_back(erratum.name);
     models.push_back(std::move(own));
   }
-  return Json{{"version", POPGRAD_VERSION}, {"models", std::move(models)}}.dump(1) + "\n";
+  Json document = json_document("catalogue/1");
+  document["models"] = std::move(models);
+  return document.dump(1) + "\n";
 }
 
 }  // namespace popgrad

@@ -113,7 +113,9 @@ std::string whole_script(const Drawing& drawing) {
   std::string variables = fmt::format("name = '{}'\n", drawing.name);
   for (const auto& [name, text] : drawing.variables) {
     std::string quoted;
-    for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+    for (const char c : text) {
+      quoted += c == '\'' ? std::string("''") : c == '\n' ? "'.\"\\n\".'" : std::string(1, c);
+    }
     variables += fmt::format("{} = '{}'\n", name, quoted);
   }
   return fmt::format(
@@ -166,6 +168,11 @@ std::vector<fs::path> draw(const Drawing& drawing) {
                       "(apt-get install gnuplot-nox)",
                       drawing.name, kind));
     }
+  }
+  if (!drawing.picture.empty()) {
+    fs::rename(room.path() / (drawing.name + drawing.picture.extension().string()),
+               drawing.picture);
+    return {drawing.picture};
   }
   hand_over_data();
   for (const char* kind : picture_kinds) hand_over(drawing.name + "." + kind);

@@ -22,9 +22,11 @@ struct Drawing {
   std::string command;  ///< the line that makes it again
   std::uint64_t seed = 1;
   std::filesystem::path folder;  ///< made if missing
+  /// Of this suffix (.svg, .png, .pdf) alone, in place of all files in the folder; empty: all.
+  std::filesystem::path picture = {};
 };
 
-/// Writes the data, NAME.gp, NAME.svg, NAME.png and NAME.pdf and returns their paths. InputError if
+/// Writes the data, NAME.gp, NAME.svg, NAME.png and NAME.pdf, or the one picture, and returns their paths. InputError if
 /// the folder cannot be written, std::runtime_error if gnuplot is missing or fails: then with the
 /// data there to look at.
 std::vector<std::filesystem::path> draw(const Drawing& drawing);

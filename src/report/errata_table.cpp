@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/json_document.hpp"
 #include "popgrad/json.hpp"
 #include "report/verdict_table.hpp"
 
@@ -71,7 +72,9 @@ std::string errata_json(const std::vector<ExaminedErratum>& all) {
     item.update(examination_json(found));
     list.push_back(std::move(item));
   }
-  return Json{{"version", POPGRAD_VERSION}, {"errata", list}}.dump(1) + "\n";
+  Json document = json_document("errata/1");
+  document["errata"] = std::move(list);
+  return document.dump(1) + "\n";
 }
 
 }  // namespace popgrad

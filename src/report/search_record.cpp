@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "io/json_document.hpp"
 #include "io/json_number.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
@@ -108,7 +109,10 @@ Json search_json(const std::vector<SearchRecord>& records, const std::string& co
     item["trials"] = std::move(trials);
     searches.push_back(std::move(item));
   }
-  return {{"version", POPGRAD_VERSION}, {"command", command}, {"searches", std::move(searches)}};
+  Json document = json_document("searches/1");
+  document["command"] = command;
+  document["searches"] = std::move(searches);
+  return document;
 }
 
 std::vector<Trial> trials_of(const Json& document, const std::string& file,

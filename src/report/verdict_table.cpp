@@ -6,8 +6,10 @@
 #include <cmath>
 #include <set>
 
+#include "io/json_document.hpp"
 #include "io/json_number.hpp"
 #include "popgrad/json.hpp"
+#include "report/versions.hpp"
 
 namespace popgrad {
 namespace {
@@ -27,6 +29,8 @@ std::string evidence_kinds(const Examination& examination) {
 // bound that is left; of an inequality, the share of the numbers compared. The bound's largest part
 // tells what to refine.
 std::string margin(const Examination& examination) {
+  // Outside of its hypotheses a claim has no bound to keep.
+  if (examination.broken() != nullptr) return "-";
   const Evidence* tightest = examination.tightest();
   if (tightest == nullptr) return "identity";
   const double percent = 100 * relative_margin(*tightest);
@@ -248,17 +252,6 @@ std::string audit_table(const Examination& audit) {
   return text;
 }
 
-Json audit_json(const Examination& audit) {
-  Json hypotheses = Json::array();
-  for (const Hypothesis& h : audit.hypotheses) {
-    const char* met = h.met == Truth::yes ? "yes" : h.met == Truth::no ? "no" : "undecided";
-    hypotheses.push_back({{"hypothesis", h.text}, {"met", met}, {"by_how_much", h.by_how_much}});
-  }
-  Json conclusions = Json::array();
-  for (const Evidence& item : audit.evidence) conclusions.push_back(evidence_json(item));
-  return {{"hypotheses", hypotheses}, {"conclusions", conclusions}};
-}
-
 Json examination_json(const Examination& examination) {
   Json hypotheses = Json::array();
   for (const Hypothesis& h : examination.hypotheses) hypotheses.push_back(hypothesis_json(h));
@@ -346,16 +339,15 @@ std::string verdict_json(const Verification& v) {
     if (!finding.failure.empty()) item["failure"] = finding.failure;
     statements.push_back(std::move(item));
   }
-  const Json document{{"version", POPGRAD_VERSION},
-                      {"seed", v.seed},
-                      {"false_alarm", v.false_alarm},
-                      {"command", v.command},
-                      {"statements", statements},
-                      {"summary",
-                       {{"holds", count(v, Verdict::holds)},
-                        {"violated", count(v, Verdict::violated)},
-                        {"inconclusive", count(v, Verdict::inconclusive)},
-                        {"not-applicable", count(v, Verdict::not_applicable)}}}};
+  Json document = json_document("verdicts/1");
+  document["command"] = v.command;
+  document["seed"] = v.seed;
+  document["false_alarm"] = v.false_alarm;
+  document["statements"] = std::move(statements);
+  document["summary"] = {{"holds", count(v, Verdict::holds)},
+                         {"violated", count(v, Verdict::violated)},
+                         {"inconclusive", count(v, Verdict::inconclusive)},
+                         {"not-applicable", count(v, Verdict::not_applicable)}};
   return document.dump(1) + "\n";
 }
 
@@ -372,7 +364,10 @@ std::string verdict_latex(const Verification& v) {
     }
     return out;
   };
-  std::string text = fmt::format("% {}\n\\begin{{tabular}}{{lllll}}\n\\hline\n", v.command);
+  std::string text = fmt::format(
+      "% Made by: {}\n% popgrad {}, seed {}, false alarms at most {:g} in all\n"
+      "\\begin{{tabular}}{{lllll}}\n\\hline\n",
+      v.command, versions().front().second, v.seed, v.false_alarm);
   text += "statement & verdict & evidence & tightest margin & controls refuted \\\\\n\\hline\n";
   for (const Finding& finding : v.findings) {
     if (finding.lacks_data) continue;

@@ -27,7 +27,6 @@ std::string survey_table(const Verification& verification);
 std::string hypothesis_table(const Verification& verification);
 /// Hypotheses and conclusions of one run, a line each, aligned.
 std::string audit_table(const Examination& audit);
-Json audit_json(const Examination& audit);
 /// {"hypotheses": [...], "evidence": [...]}, as in the JSON of verdicts.
 Json examination_json(const Examination& examination);
 /// One statement a block: every piece of evidence with its bound and reason.

@@ -34,7 +34,7 @@ struct AttentionSums {
   T overlap{0};     ///< q.a
   T size{0};        ///< |a|^2
   T gap{0};         ///< |a - q|^2
-  T scaled_gap{0};  ///< |a/S - q|^2, 0 for S = 0
+  T scaled_gap{0};  ///< |a/S - q|^2; for S = 0 that of a position off the support, 1 + |q|^2
 };
 
 /// From a^k on the support of q^k and the sum and the sum of squares of the rest. No difference of
@@ -54,7 +54,10 @@ AttentionSums<T> attention_sums(const Support& support, const Law& law, const T&
     sums.gap = sums.gap + gap * gap;
   }
   if constexpr (Ordered<T>) {
-    if (!(T(0) < sums.mass) && !(sums.mass < T(0))) return sums;
+    if (!(T(0) < sums.mass) && !(sums.mass < T(0))) {
+      sums.scaled_gap = T(1) + law.dot(law);
+      return sums;
+    }
     sums.scaled_gap = rest_size / (sums.mass * sums.mass);
     for (Index i = 0; i < law.size(); ++i) {
       const T gap = support[i] / sums.mass - law[i];

@@ -37,17 +37,27 @@ BlockValue<T> block_value(const std::string& value, const TopicLaw<T>& law,
   return {};
 }
 
-template <class T>
-AnyRung<T> block_reduced(const Parameters& p) {
-  const auto law = topic_law<T>(p);
+struct TrainedParts {
+  bool value;
+  bool attention;
+};
+
+TrainedParts trained_parts(const Parameters& p) {
   const std::string trained = read_or(p, parameter::train, "VKQ");
   const auto has = [&](char c) { return trained.find(c) != std::string::npos; };
   if (trained.empty() || trained.find_first_not_of("VKQ") != std::string::npos ||
       has('K') != has('Q')) {
     reject("topic block-reduced", "--train", trained, "must be V, KQ or VKQ");
   }
-  return forget_type(
-      BlockFlow<T>(law, block_value(read(p, parameter::value), law), has('V'), has('K')));
+  return {has('V'), has('K')};
+}
+
+template <class T>
+AnyRung<T> block_reduced(const Parameters& p) {
+  const auto law = topic_law<T>(p);
+  const TrainedParts trained = trained_parts(p);
+  return forget_type(BlockFlow<T>(law, block_value(read(p, parameter::value), law), trained.value,
+                                  trained.attention));
 }
 
 template <class T>
@@ -103,6 +113,12 @@ AnyRung<T> optimum(const Parameters& p) {
         "lower --lambda or raise --p_r");
   }
   if (law.words == 1) x[1] = T(1);
+  if (!(T(0) < x[0]) || !(T(0) < x[1])) {
+    reject("topic optimum", "--value", form,
+           fmt::format("has its optimum at {} = 0 here, which a state of logarithms cannot hold; "
+                       "take 'popgrad landscape topic'",
+                       T(0) < x[0] ? "beta" : "alpha"));
+  }
   if (on_line) {
     // Of the line, the point where all words of the topic get the same.
     const T v = TopicLaw<T>::number(law.words);
@@ -211,6 +227,7 @@ class Topic final : public Model {
              "has no short equations: sums over subsets of products of matrices, or no "
              "right-hand side; take block-reduced");
     }
+    const TrainedParts trained = trained_parts(p);
     const auto rational = topic_law<Rational>(p);
     const auto law = TopicLaw<Expression>{rational.topics,         rational.active,
                                           rational.words,          GiNaC::possymbol("p_m"),
@@ -229,13 +246,13 @@ class Topic final : public Model {
     const int words = static_cast<int>(law.topics * law.words);
     const std::vector<int> entries{words, words,          words * (v - 1), words * (words - v),
                                    words, words * (v - 1)};
-    rung.rhs = [loss, x, entries](const Vector<Expression>&, Vector<Expression>& dx,
-                                  const Expression&) {
+    rung.rhs = [loss, x, entries, trained](const Vector<Expression>&, Vector<Expression>& dx,
+                                           const Expression&) {
       dx.resize(6);
       for (Index i = 0; i < 6; ++i) {
         const int count = entries[static_cast<std::size_t>(i)];
         dx[i] = Expression(0);
-        if (count == 0) continue;
+        if (count == 0 || !(i < 4 ? trained.value : trained.attention)) continue;
         dx[i] = -loss.diff(GiNaC::ex_to<GiNaC::symbol>(x[i])) / count;
       }
     };

@@ -45,7 +45,8 @@ inline constexpr CountParameter d_e{.name = "d_e",
 inline constexpr NumberParameter sigma{
     .name = "sigma",
     .meaning =
-        "deviation of the entries of W_K, W_Q, W_E at first; symmetric: K = Q = sigma^2 d_a I",
+        "deviation of the entries of W_K, W_Q, W_E at first, and of W_V with --value normal; "
+        "symmetric: K = Q = sigma^2 d_a I",
     .standard = "0.01",
     .range = at_least(0),
     .rungs = "sgd gd flow two-stage symmetric"};

@@ -5,12 +5,78 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/shell.hpp"
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using namespace command_line;
+
+TEST_CASE("cli: the help of a command has only options that it reads", "[cli]") {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> unread{
+      {"equations", {"--seed", "--eta", "--t1", "--jobs", "--output"}},
+      {"landscape", {"--runs", "--save", "--digits"}},
+      {"sweep", {"--save", "--digits", "--states"}},
+      {"ladder", {"--save-at", "--digits", "--states"}},
+      {"compare", {"--digits", "--states"}},
+  };
+  const std::string all = popgrad("run --help").out;
+  for (const auto& [command, names] : unread) {
+    const std::string help = popgrad(command + " --help").out;
+    for (const std::string& name : names) {
+      CAPTURE(command, name);
+      CHECK(all.find(name + " ") != std::string::npos);
+      CHECK(help.find(name + " ") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("cli: the manual page and the completions have what --help has", "[cli]") {
+  const Folder folder;
+  const Answer page = popgrad("--man");
+  REQUIRE(page.status == 0);
+  const Answer completions = popgrad("--completions");
+  REQUIRE(completions.status == 0);
+  const std::string script = folder.file("completions", completions.out);
+  for (const char* command : {"run", "verify", "landscape", "sweep", "equations"}) {
+    CHECK_THAT(page.out, Catch::Contains(std::string("\n.SS ") + command));
+    // Every long option of the help, in both.
+    std::istringstream help(popgrad(std::string(command) + " --help").out);
+    for (std::string line; std::getline(help, line);) {
+      const std::size_t at = line.find("--");
+      if (at == std::string::npos || at > 6 || line[2] == 'N') continue;
+      const std::string option = line.substr(at, line.find_first_of(" ,", at) - at);
+      std::string in_roff;
+      for (const char c : option) in_roff += c == '-' ? std::string("\\-") : std::string(1, c);
+      INFO(command << " " << option);
+      CHECK_THAT(page.out, Catch::Contains(in_roff));
+      const Answer completed =
+          shell("bash -c 'source " + script + "; COMP_WORDS=(popgrad " + command + " x " + option +
+                "); COMP_CWORD=3; _popgrad; echo \"${COMPREPLY[@]}\"'");
+      CHECK_THAT(completed.out, Catch::Contains(option));
+    }
+  }
+  const auto completed = [&](const std::string& words, int at) {
+    return shell("bash -c 'source " + script + "; COMP_WORDS=(" + words +
+                 "); COMP_CWORD=" + std::to_string(at) + "; _popgrad; echo ${COMPREPLY[@]}'")
+        .out;
+  };
+  CHECK(completed("popgrad eq", 1) == "equations\n");
+  CHECK(completed("popgrad run jo", 2) == "joma\n");
+  CHECK(completed("popgrad run joma red", 3) == "reduced\n");
+  CHECK(completed("popgrad run joma reduced --temp", 4) == "--temperature\n");
+  CHECK(completed("popgrad verify scb.hyp", 2) == "scb.hyperbola\n");
+  CHECK(completed("popgrad figure topic-sta", 2) == "topic-stages\n");
+}
+
+TEST_CASE("cli: a table for a paper says what makes it again", "[cli]") {
+  const Answer table = popgrad("verify joma.entropy-bounce --seed 3 -q --latex -");
+  CHECK(table.status == 0);
+  CHECK_THAT(table.out,
+             Catch::StartsWith("% Made by: popgrad verify joma.entropy-bounce --seed 3") &&
+                 Catch::Contains("\n% popgrad 0.") && Catch::Contains("seed 3, false"));
+}
 
 TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
   const Folder folder;
@@ -63,6 +129,12 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"compare joma reduced", "either a second rung or --with"},
       {"figure joma-entrop", "did you mean 'joma-entropy'"},
       {"equations joma reduced --format tex", "must be latex, cpp, python or text"},
+      {"equations joma reduced --rtol 1e-3", "has no meaning here: the equation of a rung"},
+      {"equations joma reduced --config " + folder.file("seed.toml", "seed = 3\n"),
+       "has no meaning here: the equation of a rung"},
+      {"compare joma flow reduced --digits 30", "is for 'run'"},
+      {"sweep joma reduced --over tau=1,2 --states", "a sweep keeps the ends of runs"},
+      {"landscape topic --runs 3", "looks at one end"},
       {"", "subcommand"},
   };
   for (const auto& [words, expected] : cases) {
@@ -416,4 +488,62 @@ TEST_CASE("cli: rungs with several layers", "[cli]") {
     CHECK(refused.status == 2);
     CHECK_THAT(refused.out, Catch::Contains(says));
   }
+}
+
+TEST_CASE("cli: pictures of results", "[cli]") {
+  const Folder folder;
+  const std::vector<std::pair<std::string, std::string>> drawn{
+      {"run joma reduced --t1 1", "run.svg"},
+      {"run joma sgd --steps 20 --runs 3", "ensemble.png"},
+      {"run joma reduced --t1 1 --digits 30", "digits.pdf"},
+      {"compare joma gd flow --steps 20", "compare.svg"},
+      {"ladder joma --t1 0.2 --save 3", "ladder.svg"},
+      {"sweep topic optimum --over tau=2,4 --over T=16,64", "sweep.svg"},
+      {"sweep scb sgd --T 20 --over batch=4,8 --steps 20 --runs 3 --first 'loss<=0'", "never.svg"},
+      {"landscape topic --T 5 --tau 2 --v 3", "landscape.svg"},
+      {"landscape topic --T 3 --tau 1 --v 2 --d_a 3 --around flow --t1 5 --slice 2 --points 5",
+       "slice.svg"},
+      {"landscape topic --T 3 --tau 1 --v 2 --d_a 3 --around flow --t1 5 --points 5", "line.svg"},
+  };
+  for (const auto& [words, file] : drawn) {
+    const Answer answer = popgrad(words + " -q --plot " + folder.file(file));
+    INFO(words << "\n" << answer.out);
+    CHECK(answer.status == 0);
+    CHECK(fs::exists(folder.path / file));
+    CHECK(fs::file_size(folder.path / file) > 1000);
+  }
+  // Nothing beside the pictures; into a folder, data and script as well.
+  CHECK(static_cast<std::size_t>(std::distance(fs::directory_iterator(folder.path),
+                                               fs::directory_iterator())) == drawn.size());
+  CHECK(popgrad("run joma reduced --t1 1 -q --plot " + (folder.path / "all").string()).status == 0);
+  for (const char* kind : {"csv", "gp", "svg", "png", "pdf"}) {
+    CHECK(fs::exists(folder.path / "all" / (std::string("run-joma-reduced.") + kind)));
+  }
+  // What is drawn are the numbers of the run, the band is one standard deviation.
+  const std::string runs = folder.file("runs.json");
+  const std::string words = "run joma sgd --steps 20 --runs 3 --save 3 -q --plot " +
+                            (folder.path / "all").string() + " -o " + runs;
+  REQUIRE(popgrad(words).status == 0);
+  const Json rows = Json::parse(content(runs)).at("rows");
+  double sum = 0, squares = 0;
+  for (const Json& row : rows) {
+    if (row[1].get<double>() != 2) continue;
+    sum += row[2].get<double>();
+  }
+  for (const Json& row : rows) {
+    if (row[1].get<double>() != 2) continue;
+    squares += std::pow(row[2].get<double>() - sum / 3, 2);
+  }
+  std::istringstream table(content((folder.path / "all" / "run-joma-sgd.csv").string()));
+  std::string line, last;
+  while (std::getline(table, line)) last = line;
+  std::istringstream fields(last);
+  std::vector<double> numbers;
+  for (std::string field; std::getline(fields, field, ',');) numbers.push_back(std::stod(field));
+  CHECK(numbers[0] == 2);
+  CHECK(numbers[1] == Approx(sum / 3).epsilon(1e-12));
+  CHECK(numbers[3] - numbers[1] == Approx(std::sqrt(squares / 2)).epsilon(1e-6));
+  const Answer refused = popgrad("run joma reduced --plot x.jpg");
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.out, Catch::Contains("must end in .svg, .png or .pdf"));
 }

@@ -64,6 +64,7 @@ TEST_CASE("landscape: certificates that an independent checker accepts, and reje
     rejected_with("/points/0/value", "1/2");
     rejected_with("/points/1/value", 0.5);
     rejected_with("/remark", "");
+    rejected_with("/schema", "popgrad/landscape/2");
   }
   // Fields are missing; no text at all is not a certificate.
   CHECK(check_certificate(folder.file("none.json", "{}")).status != 0);
@@ -139,7 +140,7 @@ TEST_CASE("sweep: a grid, success rates, and going on where it was stopped", "[c
       file;
   REQUIRE(popgrad(words).status == 0);
   const std::string whole = content(file);
-  CHECK(whole.starts_with("tau,value,runs,ended,success,loss,"));
+  CHECK(whole.starts_with("tau,value,runs,ended,successes,success,loss,"));
   CHECK(std::count(whole.begin(), whole.end(), '\n') == 5);
   // Cut off the last two cells: the same command makes them again.
   const std::size_t cut = whole.find("\n3,") + 1;
@@ -150,10 +151,64 @@ TEST_CASE("sweep: a grid, success rates, and going on where it was stopped", "[c
   const Answer runs =
       popgrad("sweep scb sgd --T 20 --over eta=0.01,0.02 --batch 4 --steps 20 --runs 3 --quiet");
   CHECK(runs.status == 0);
-  CHECK_THAT(runs.out, Catch::StartsWith("eta,runs,ended,alpha_V,alpha_V_deviation,"));
+  CHECK_THAT(runs.out, Catch::StartsWith(
+                           "eta,runs,ended,alpha_V,alpha_V_deviation,alpha_V_q05,alpha_V_median,"));
   // Three of three: between 0.44 and 1 by Wilson's interval.
   const Answer shares = popgrad(
       "sweep scb sgd --T 20 --over eta=0.01 --batch 4 --steps 20 --runs 3 --success 'loss<=9' -q");
-  CHECK_THAT(shares.out, Catch::StartsWith("eta,runs,ended,success,success_low,success_high,") &&
-                             Catch::Contains("0.01,3,3,1,0.43850"));
+  CHECK_THAT(shares.out, Catch::StartsWith("eta,runs,ended,successes,success,success_low,") &&
+                             Catch::Contains("0.01,3,3,3,1,0.43850"));
+}
+
+TEST_CASE("sweep: when conditions are first met, and what runs end at", "[cli]") {
+  const Folder folder;
+  // The first of a thousand times at which a run of its own meets the condition.
+  const Answer flow =
+      popgrad("sweep joma reduced --over tau=2 --t1 2 --first 'largest_delta<=0.2' -q");
+  CHECK_THAT(flow.out, Catch::StartsWith("tau,runs,ended,reached,reached_share,first_time,"));
+  std::istringstream rows(popgrad("run joma reduced --tau 2 --t1 2 --save 1001 -q -o -").out);
+  std::string line;
+  std::getline(rows, line);
+  double t = 0, delta = 1;
+  while (delta > 0.2 && std::getline(rows, line)) {
+    t = std::stod(line);
+    delta = std::stod(line.substr(line.rfind(',') + 1));
+  }
+  REQUIRE(delta <= 0.2);
+  const std::string counted = "\n2,1,1,1,1,";
+  REQUIRE(flow.out.find(counted) != std::string::npos);
+  CHECK(std::stod(flow.out.substr(flow.out.find(counted) + counted.size())) == Approx(t));
+  // Never: no time; the count and its interval say so.
+  const Answer never = popgrad(
+      "sweep scb sgd --T 20 --over eta=0.01 --batch 4 --steps 20 --runs 3 --first 'loss<=0' -q");
+  CHECK_THAT(never.out, Catch::Contains("\n0.01,3,3,0,0,0,0.56149") &&
+                            Catch::Contains("first_time_q05,first_time_median,first_time_q95"));
+  // Means, deviations and quantiles are those of the runs themselves.
+  const std::string words = "scb sgd --T 20 --batch 4 --steps 20 --runs 3 -q";
+  const Json runs = [&] {
+    const std::string file = folder.file("runs.json");
+    REQUIRE(popgrad("run " + words + " --save 2 -o " + file).status == 0);
+    return Json::parse(content(file));
+  }();
+  std::vector<double> ends;
+  for (const Json& row : runs.at("rows")) {
+    if (row[1].get<double>() > 0) ends.push_back(row[2].get<double>());
+  }
+  REQUIRE(ends.size() == 3);
+  std::sort(ends.begin(), ends.end());
+  const Answer swept = popgrad("sweep " + words + " --over eta=0.01");
+  const std::string begin = "\n0.01,3,3,";
+  REQUIRE(swept.out.find(begin) != std::string::npos);
+  std::istringstream fields(swept.out.substr(swept.out.find(begin) + begin.size()));
+  std::vector<double> told;
+  for (std::string field; told.size() < 5 && std::getline(fields, field, ',');) {
+    told.push_back(std::stod(field));
+  }
+  const double mean = (ends[0] + ends[1] + ends[2]) / 3;
+  double square = 0;
+  for (const double x : ends) square += (x - mean) * (x - mean);
+  const std::vector<double> expected{mean, std::sqrt(square / 2),
+                                     ends[0] + 0.1 * (ends[1] - ends[0]), ends[1],
+                                     ends[2] - 0.1 * (ends[2] - ends[1])};
+  for (std::size_t k = 0; k < 5; ++k) CHECK(told[k] == Approx(expected[k]).epsilon(1e-12));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "popgrad/error.hpp"
@@ -38,8 +39,11 @@ Case with(const Model& model, const RungInfo& rung, const std::vector<Option>& o
 std::vector<Case> pairwise(const Model& model, const RungInfo& rung,
                            const std::vector<Option>& options) {
   const Choice none(options.size(), 0);
+  std::map<Choice, bool> known;  // the search comes by the same choices again
   const auto fits = [&](const Choice& choice) {
-    return accepted(with(model, rung, options, choice));
+    const auto [at, is_new] = known.try_emplace(choice, false);
+    if (is_new) at->second = accepted(with(model, rung, options, choice));
+    return at->second;
   };
   std::vector<Pair> missing;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -160,9 +164,12 @@ bool Case::is(std::string_view model_name, std::string_view rung_name) const {
 }
 
 bool accepted(const Case& made) {
+  // Made anew from texts each time, which takes longer than most rungs do.
+  static std::map<const Model*, std::vector<ParameterInfo>> tables;
+  const auto [known, is_new] = tables.try_emplace(made.model);
+  if (is_new) known->second = made.model->parameters();
   try {
-    const std::vector<ParameterInfo> known = made.model->parameters();
-    made.parameters.check_names(known, made.rung.name);
+    made.parameters.check_names(known->second, made.rung.name);
     static_cast<void>(made.make());
     return true;
   } catch (const InputError&) {

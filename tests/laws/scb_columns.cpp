@@ -66,6 +66,7 @@ Columns scb_columns(const Case& made, const AnyRung<double>& rung, const Point& 
   columns["alpha_V"] = inner(b, now.values, b.kernel) / inner(b, b.kernel, b.kernel);
   double along = 0, size = 0, mean_mass = 0;
   Matrix<double> scaled = now.attention;
+  double lost_square = 0;  // of tokens with S = 0
   for (Index k = 0; k < n; ++k) {
     const double mass = now.attention.col(k).sum();
     mean_mass += b.mu[k] * mass;
@@ -78,6 +79,7 @@ Columns scb_columns(const Case& made, const AnyRung<double>& rung, const Point& 
       scaled.col(k) /= mass;
     } else {
       scaled.col(k) = b.context.col(k);
+      lost_square += b.mu[k] * (1 + b.context.col(k).squaredNorm());
     }
   }
   columns["alpha_A"] = along / size;
@@ -90,7 +92,8 @@ Columns scb_columns(const Case& made, const AnyRung<double>& rung, const Point& 
     values.col(k) = b.mu + mean_mass * (now.values.col(k) - b.mu);
   }
   columns["dist_P_normalised"] = distance(b, values, b.kernel);
-  columns["dist_Q_normalised"] = distance(b, scaled, b.context);
+  columns["dist_Q_normalised"] =
+      std::sqrt(std::pow(distance(b, scaled, b.context), 2) + lost_square);
   if (rung.columns.back() == "nonzeros") {
     columns["part"] = at.x[at.x.size() - 2];
     columns["nonzeros"] = static_cast<double>((now.attention.array() != 0).count());

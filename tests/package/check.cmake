@@ -3,12 +3,12 @@
 # that uses the library, and one that adds a theory to the commands.
 file(REMOVE_RECURSE ${WORK_DIR})
 
-# The sample of README.md that begins with this line, in a variable.
-file(READ ${SOURCE_DIR}/README.md readme)
+# The sample of include/popgrad/README.md that begins with this line, in a variable.
+file(READ ${SOURCE_DIR}/include/popgrad/README.md readme)
 function(sample first_line name)
   string(FIND "${readme}" "\n```cpp\n${first_line}\n" begin)
   if(begin EQUAL -1)
-    message(FATAL_ERROR "README.md has no C++ sample that begins with ${first_line}")
+    message(FATAL_ERROR "include/popgrad/README.md has no C++ sample that begins with ${first_line}")
   endif()
   string(SUBSTRING "${readme}" ${begin} -1 rest)
   string(REGEX MATCH "^\n```cpp\n([^`]*)```\n" whole "${rest}")
@@ -21,7 +21,7 @@ file(WRITE ${WORK_DIR}/consumer/theory.cpp "${theory_sample}")
 string(REGEX REPLACE "[^\n]" "" lines "${theory_sample}")
 string(LENGTH "${lines}" lines)
 if(NOT lines LESS 60)
-  message(FATAL_ERROR "the theory in README.md has ${lines} lines; a theory has to fit into less than 60")
+  message(FATAL_ERROR "the theory in include/popgrad/README.md has ${lines} lines; a theory has to fit into less than 60")
 endif()
 
 function(step)
@@ -34,6 +34,12 @@ function(step)
 endfunction()
 
 step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
+foreach(file share/man/man1/popgrad.1 share/bash-completion/completions/popgrad
+        share/popgrad/schemas/verdicts.schema.json)
+  if(NOT EXISTS ${WORK_DIR}/prefix/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()
 file(GLOB headers RELATIVE ${WORK_DIR}/prefix/include ${WORK_DIR}/prefix/include/popgrad/*.hpp
      ${WORK_DIR}/prefix/include/popgrad/*/*.hpp)
 list(LENGTH headers count)
@@ -48,7 +54,7 @@ step(${WORK_DIR}/consumer/consumer)
 
 # delta falls from 1; the equation is that of the sample. GiNaC may order factors either way.
 if(NOT output MATCHES "^0 1\n0\\.25 0\\.[0-9]+\n" OR NOT output MATCHES "\nv' = .*exp\\(1/2\\*v\\^2\\)")
-  message(FATAL_ERROR "the sample in README.md printed:\n${output}")
+  message(FATAL_ERROR "the sample in include/popgrad/README.md printed:\n${output}")
 endif()
 
 # Every command on the theory from outside; each has to end well and to print what is expected.

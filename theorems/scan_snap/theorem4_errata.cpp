@@ -31,14 +31,9 @@ double accumulated_at(const CommonToken<double>& token, double t) {
   return accumulated_scale(token, h);
 }
 
-// C0 = rho_0^4/K with rho_0 = 1/f_c, as Section 6 has it.
-double scale_of_paper(const CommonToken<double>& token) {
-  return 1 / (token.classes * std::pow(token.component, 4));
-}
-
 // Eqn 13 from 0, whatever its constant: a query of one class, weight 1.
 double growth_by_eqn_13(const CommonToken<double>& token, double accumulated) {
-  return std::log1p(4 * accumulated / scale_of_paper(token)) / 4;
+  return std::log1p(4 * accumulated / token.scale_of_paper()) / 4;
 }
 
 double growth_on_reduced_flow() {
@@ -84,12 +79,12 @@ Erratum phase_transition_constant() {
         it.hypotheses.push_back(met_by_construction("z' and xi equal to Eqn 13",
                                                     "the integral is taken of that equation"));
         const CommonToken<double> token = growth_token(1);
-        const double printed = std::log(scale_of_paper(token)) / 4;
+        const double printed = std::log(token.scale_of_paper()) / 4;
         it.evidence.push_back(
             identity(EvidenceKind::numerical, "B_n(0) as printed is not 0",
                      printed > 0 ? Truth::yes : Truth::no,
                      fmt::format("it is {:.3g} on the growth instance, where C0 = {:.4g}", printed,
-                                 scale_of_paper(token))));
+                                 token.scale_of_paper())));
         // Logarithms by their derivative and one value.
         const Expression gamma = symbol("Gamma");
         const Expression scale = symbol("C0");

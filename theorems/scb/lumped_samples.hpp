@@ -26,19 +26,22 @@ inline Vector<double> lump(const popgrad::scb::Bigrams<double>& b, const Vector<
   y.head(n * n) = x.head(n * n);
   Index at = n * n;
   for (Index k = 0; k < n; ++k) {
-    double sum = 0, squares = 0;
+    const auto attention = x.segment(n * n + k * b.context, b.context);
+    double sum = 0;
     for (Index t = 0; t < b.context; ++t) {
-      const double a = x[n * n + k * b.context + t];
       if (supported(b, k, t)) {
-        y[at++] = a;
-        continue;
+        y[at++] = attention[t];
+      } else {
+        sum += attention[t];
       }
-      sum += a;
-      squares += a * a;
     }
-    const auto rest = static_cast<double>(b.context - b.support(k));
-    y[at++] = sum / rest;
-    y[at++] = std::sqrt(squares - sum * sum / rest);
+    const double mean = sum / static_cast<double>(b.context - b.support(k));
+    double squares = 0;  // of differences: those of attention that is spread evenly are 0
+    for (Index t = 0; t < b.context; ++t) {
+      if (!supported(b, k, t)) squares += (attention[t] - mean) * (attention[t] - mean);
+    }
+    y[at++] = mean;
+    y[at++] = std::sqrt(squares);
   }
   return y;
 }

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "popgrad/scb/geometry.hpp"
@@ -65,8 +66,11 @@ void examine(const Setting& setting, Examination& it) {
   const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
   const double transition = transition_size(b);
   const double pull = covariance_product(training.start, b.transition, b.stationary);
-  const double size =
-      std::sqrt(covariance_product(training.start, training.start, b.stationary) / transition);
+  // What is left of a start without variance by rounding has no correlation.
+  const double variance = covariance_product(training.start, training.start, b.stationary);
+  const double rounding = static_cast<double>(b.tokens()) * std::numeric_limits<double>::epsilon() *
+                          stationary_square(training.start, b.stationary);
+  const double size = variance > rounding ? std::sqrt(variance / transition) : 0.0;
   const double rho = size > 0 ? pull / (size * transition) : 0.0;
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"rho", rho}, {"seed", setting.seed}};
   it.require_positive("positive correlation", rho, fmt::format("rho = {:.3g}", rho));

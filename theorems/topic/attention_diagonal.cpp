@@ -1,5 +1,6 @@
 // Theorem    topic.attention-diagonal
-// Status     proved in source (Theorem 3, diagonal W_V); beta* < 1 derived here
+// Status     described in source (Theorem 3, diagonal W_V); slopes, beta* < 1 and the order of
+//            alpha* derived here
 // Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 3
 // Statement  with diagonal W_V the loss at uniform attention falls with the weight of the same word
 //            and rises with that of other words of the topic,
@@ -117,7 +118,7 @@ Statement attention_diagonal() {
   return {.id = "topic.attention-diagonal",
           .claim = "diagonal W_V: a single best point, alpha* of order tau v, 0 <= beta* < 1",
           .paper = "arXiv 2303.04245, Theorem 3",
-          .status = "proved in source",
+          .status = "described in source",
           .hypotheses = {"tau >= 2", "p_c > 0",
                          by_construction("squared loss", "the landscape is that of it"), "v >= 2",
                          "diagonal W_V"},

@@ -1,5 +1,5 @@
 // Theorem    topic.embedding
-// Status     proved in source (Theorem 1)
+// Status     sign proved in source (Theorem 1), value 1/a and the family derived here
 // Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 1
 // Statement  with uniform attention, W_V = I, squared loss and long documents, embeddings of least
 //            loss have, for E = W_E' W_E and every other topic t,
@@ -90,7 +90,7 @@ Statement embedding() {
   return {.id = "topic.embedding",
           .claim = "best embeddings: same-topic less other-topic inner products add up to 1/a",
           .paper = "arXiv 2303.04245, Theorem 1",
-          .status = "proved in source",
+          .status = "sign proved in source",
           .hypotheses = {"embedding dimension at least T", "uniform attention",
                          "the minimum, not a saddle"},
           .reaches = {EvidenceKind::exact, EvidenceKind::numerical},

@@ -1,6 +1,6 @@
 // Theorem    topic.ode-limit
 // Status     derived here
-// Source     Li, Li, Risteski, arXiv 2303.04245, Section 4 (gradient flow in place of SGD)
+// Source     Li, Li, Risteski, arXiv 2303.04245, its gradient flow in place of SGD
 // Statement  descent follows the flow with an error O(eta); the spread of SGD over runs is
 //            O(sqrt(eta/B)); documents of N tokens add to the expected field, and to the mean path,
 //              c(x)/N + O(1/N^2),  c as in theorems/topic/finite_documents.hpp
@@ -132,7 +132,7 @@ Statement ode_limit() {
   controls.push_back({"mean-output", "the variance of outputs over documents left out of c"});
   return {.id = "topic.ode-limit",
           .claim = "descent follows the flow to O(eta), SGD to O(sqrt(eta/B)), documents to c/N",
-          .paper = "arXiv 2303.04245, Section 4",
+          .paper = "arXiv 2303.04245",
           .status = "derived here",
           .hypotheses = ode_limit_hypotheses(),
           .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},

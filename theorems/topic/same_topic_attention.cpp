@@ -1,6 +1,6 @@
 // Theorem    topic.same-topic-attention
 // Status     observed in source
-// Source     Li, Li, Risteski, arXiv 2303.04245, Section 5 (experiments), Figures 1 and 2
+// Source     Li, Li, Risteski, arXiv 2303.04245, experiments on synthetic data
 // Statement  after SGD on sampled documents, words of one topic, the own word among them, get more
 //            attention in the mean than words of other topics, and their embeddings have the larger
 //            inner products; for squared loss and cross entropy, with W_V trained, or frozen
@@ -123,7 +123,7 @@ void examine(const Setting& setting, Examination& it) {
 Statement same_topic_attention() {
   return {.id = "topic.same-topic-attention",
           .claim = "after SGD same-topic attention and inner products exceed those of other topics",
-          .paper = "arXiv 2303.04245, Section 5",
+          .paper = "arXiv 2303.04245, experiments",
           .status = "observed in source",
           .hypotheses = {"tau >= 2", "training past stage 2"},
           .reaches = {EvidenceKind::statistical},

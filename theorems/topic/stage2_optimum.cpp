@@ -1,6 +1,6 @@
 // Theorem    topic.stage2-optimum
 // Status     derived here
-// Source     stage 2 of Li, Li, Risteski, arXiv 2303.04245, Section 4
+// Source     stage 2 of Li, Li, Risteski, arXiv 2303.04245, Section 5/6
 // Statement  attention restricted to logits (ln alpha, ln beta, 0) and trained on the frozen
 //            minimum-norm W_V ends at the certified optimum g* of g = alpha + (v - 1) beta, at the
 //            rate
@@ -126,7 +126,7 @@ Statement stage2_optimum() {
           .claim =
               "stage 2, restricted to (alpha, beta), ends at the certified optimum; free it "
               "ends lower, by the weight of [MASK]",
-          .paper = "arXiv 2303.04245, Section 4",
+          .paper = "arXiv 2303.04245, Section 5/6",
           .status = "derived here",
           .hypotheses = {"stage 1 has ended",
                          by_construction("squared loss", "all flows here are of that loss")},

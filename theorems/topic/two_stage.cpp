@@ -1,6 +1,6 @@
 // Theorem    topic.two-stage
 // Status     observed in source, rates derived here
-// Source     Li, Li, Risteski, arXiv 2303.04245, Section 4 (two-stage optimisation) and Figure 3
+// Source     Li, Li, Risteski, arXiv 2303.04245, Section 5/6 (two-stage optimisation)
 // Statement  trained jointly from near zero, W_V relaxes first to its minimum-norm member, last at
 //              value_rate = 2 a^2 (T - tau)/(tau v T (T - 1)),
 //            while W_K and W_Q stay small; they then grow at
@@ -121,7 +121,7 @@ void examine(const Setting& setting, Examination& it) {
 Statement two_stage() {
   return {.id = "topic.two-stage",
           .claim = "W_V relaxes first, then W_K and W_Q grow; both rates, one conserved difference",
-          .paper = "arXiv 2303.04245, Section 4",
+          .paper = "arXiv 2303.04245, Section 5/6",
           .status = "observed in source, rates derived here",
           .hypotheses = {"W_V = 0, sigma << 1 at first", "rates of one size",
                          "squared loss, one-hot embeddings, no penalty, all trained",

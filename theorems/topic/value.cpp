@@ -1,6 +1,6 @@
 // Theorem    topic.value
-// Status     proved in source (Theorem 2)
-// Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 2; minimum norm derived here
+// Status     block shape proved in source (Theorem 2), entries and penalty derived here
+// Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 2
 // Statement  under uniform attention W_V is optimal iff for numbers u_i its block sums and column 0
 //            are, with s = a/v + T b,
 //              sum_{j in t} W_ij = [t = topic(i)]/a + u_i
@@ -122,7 +122,7 @@ Statement value() {
   return {.id = "topic.value",
           .claim = "best W_V under uniform attention, its minimum-norm limit and its l2 form",
           .paper = "arXiv 2303.04245, Theorem 2",
-          .status = "proved in source",
+          .status = "block shape proved in source",
           .hypotheses = {by_construction("squared loss", "moments and gradient are those of it"),
                          "long documents", "p0 > 0"},
           .reaches = {EvidenceKind::exact, EvidenceKind::numerical},

@@ -65,6 +65,11 @@ struct CommonToken {
     const T square = component * component;
     return T(1) / (T(classes - 1) * square * square);
   }
+  /// rho_0^4/K with rho_0 = 1/f_c, as Section 6 of the paper has it.
+  [[nodiscard]] T scale_of_paper() const {
+    const T square = component * component;
+    return T(1) / (T(classes) * square * square);
+  }
 };
 
 /// Gamma = eta_Z int_0^t gamma = (eta_Z/eta_Y) K (M-1)^2 h^2 / 2.
@@ -84,11 +89,11 @@ T growth_exponent(const CommonToken<T>& token, const T& accumulated) {
          (T(4) * members);
 }
 
-/// As Theorem 4 prints it: ln(C0 + 4 Gamma) / 4.
+/// As Theorem 4 prints it: ln(C0 + 4 Gamma) / 4, with the C0 of the paper.
 template <Transcendental T>
 T growth_exponent_of_paper(const CommonToken<T>& token, const T& accumulated) {
   using std::log;
-  return log(T(token.scale() + T(4) * accumulated)) / T(4);
+  return log(T(token.scale_of_paper() + T(4) * accumulated)) / T(4);
 }
 
 /// z of the common token: z' = -w K_m eta_Z gamma exp(4 z) / C0, so z = -K_m B.

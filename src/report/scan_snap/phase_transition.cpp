@@ -40,7 +40,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       const double gamma = accumulated(run.t[i]);
       csv.number(run.t[i]).number(growth_exponent(token, gamma));
       csv.number(run.states[i][reduced.layout().pairs() + 1]);
-      csv.number(growth_exponent_of_paper(token, gamma) - std::log(token.scale()) / 4).end_row();
+      csv.number(growth_exponent_of_paper(token, gamma) - std::log(token.scale_of_paper()) / 4)
+          .end_row();
     }
     csv.end_block();
     const double t0 = transition_time(token.vocabulary, rate, token.classes);

@@ -1,0 +1,203 @@
+#include "cli/panels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/atomic_file.hpp"
+#include "io/table.hpp"
+#include "popgrad/error.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_panels = 12;
+constexpr std::size_t caption_width = 80;
+constexpr std::size_t longest_value = 20;
+
+bool negative(const std::vector<PanelCurve>& curves) {
+  return std::any_of(curves.begin(), curves.end(), [](const PanelCurve& curve) {
+    return std::any_of(curve.value.begin(), curve.value.end(), [](double x) { return x < 0; });
+  });
+}
+
+// Rounding alone would fill the axis.
+std::string range_of(const std::vector<PanelCurve>& curves) {
+  double low = INFINITY, high = -INFINITY;
+  for (const PanelCurve& curve : curves) {
+    for (const std::vector<double>* part : {&curve.value, &curve.low, &curve.high}) {
+      for (const double x : *part) {
+        if (!std::isfinite(x)) continue;
+        low = std::min(low, x);
+        high = std::max(high, x);
+      }
+    }
+  }
+  constexpr double flat = 1e-9;
+  const double size = std::max(std::fabs(low), std::fabs(high));
+  if (high - low > flat * size) return "-";
+  const double half = size > 0 ? size / 2 : 1.0;
+  return fmt::format("{:.6g}:{:.6g}", low - half, high + half);
+}
+
+bool has_values(const std::vector<PanelCurve>& curves) {
+  return std::any_of(curves.begin(), curves.end(), [](const PanelCurve& curve) {
+    return std::any_of(curve.value.begin(), curve.value.end(),
+                       [](double x) { return std::isfinite(x); });
+  });
+}
+
+void add(CsvText& csv, const std::vector<double>& numbers, std::size_t k) {
+  csv.number(k < numbers.size() ? numbers[k] : NAN);
+}
+
+}  // namespace
+
+std::string wrapped_caption(const std::string& text) {
+  std::string lines;
+  std::size_t width = 0;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    std::size_t end = text.find(' ', begin);
+    if (end == std::string::npos) end = text.size();
+    const std::size_t length = end - begin;
+    if (width > 0) lines += width + 1 + length > caption_width ? "\n" : " ";
+    width = width > 0 && width + 1 + length <= caption_width ? width + 1 + length : length;
+    lines.append(text, begin, length);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+PanelCurve with_band(const std::vector<double>& value, const std::vector<double>& half) {
+  PanelCurve made{value, {}, {}};
+  for (std::size_t k = 0; k < value.size(); ++k) {
+    made.low.push_back(value[k] - half[k]);
+    made.high.push_back(value[k] + half[k]);
+  }
+  return made;
+}
+
+PanelCurve curve_of(const Band& band) {
+  return band.runs > 1 ? with_band(band.mean, band.deviation) : PanelCurve{band.mean, {}, {}};
+}
+
+std::string panel_title(const std::string& column) {
+  const std::string greek = "alpha_";
+  if (column.starts_with(greek)) return "α_{" + column.substr(greek.size()) + "}";
+  std::string title;
+  for (const char c : column)
+    title += c == '_' || c == ' ' ? std::string("\u00a0") : std::string(1, c);
+  return title;
+}
+
+std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed) {
+  std::string text;
+  for (const Record* part : {&parameters, &settings}) {
+    std::string list;
+    for (const auto& [name, value] : part->entries()) {
+      std::string shown = json_text(value);
+      std::erase(shown, '"');
+      list += (list.empty() ? "" : ", ") +
+              (shown.size() > longest_value ? name + " given" : name + " = " + shown);
+    }
+    if (!list.empty()) text += list + "; ";
+  }
+  return fmt::format("{}seed {}", text, seed);
+}
+
+void check_plot(const std::string& plot) {
+  if (plot.empty()) return;
+  const std::string suffix = fs::path(plot).extension().string();
+  if (suffix.empty() || fs::is_directory(plot)) return;
+  if (suffix != ".svg" && suffix != ".png" && suffix != ".pdf") {
+    reject("popgrad", "--plot", plot, "must end in .svg, .png or .pdf, or be a folder");
+  }
+  check_writable(plot);
+}
+
+void place(Drawing& drawing, const std::string& plot) {
+  const fs::path path(plot);
+  if (path.extension().empty() || fs::is_directory(path)) {
+    drawing.folder = path;
+    return;
+  }
+  drawing.folder = path.parent_path();
+  drawing.picture = path;
+}
+
+void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
+                 std::uint64_t seed) {
+  Panels panels = all;
+  for (std::size_t c = panels.observables.size(); c-- > 0;) {
+    if (has_values(panels.curves[c])) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    panels.observables.erase(panels.observables.begin() + at);
+    panels.curves.erase(panels.curves.begin() + at);
+  }
+  if (panels.observables.empty()) {
+    fmt::print(stderr, "popgrad: there is nothing to draw: no observable has a value\n");
+    return;
+  }
+  const std::size_t count = std::min(panels.observables.size(), most_panels);
+  if (count < panels.observables.size()) {
+    fmt::print(stderr, "popgrad: the first {} of {} observables are drawn\n", count,
+               panels.observables.size());
+  }
+  std::vector<std::string> names{"x"};
+  std::vector<std::string> titles, floors, ranges, sides, tics;
+  for (std::size_t c = 0; c < count; ++c) {
+    titles.push_back(panel_title(panels.observables[c]));
+    ranges.push_back(range_of(panels.curves[c]));
+    // Distances, entropies and losses have no band below 0.
+    floors.emplace_back(negative(panels.curves[c]) ? "-" : "0");
+    for (const std::string& side : panels.sides) {
+      for (const char* what : {"", "_low", "_high"}) {
+        names.push_back(fmt::format("{}_{}{}", panels.observables[c], side, what));
+      }
+    }
+  }
+  for (const std::string& side : panels.sides) sides.push_back(panel_title(side));
+  constexpr std::size_t most_tics = 6;
+  if (panels.points && panels.x.size() <= most_tics) {
+    for (const double x : panels.x) tics.push_back(fmt::format("{:.4g}", x));
+  }
+  CsvText csv(names);
+  for (std::size_t k = 0; k < panels.x.size(); ++k) {
+    csv.number(panels.x[k]);
+    for (std::size_t c = 0; c < count; ++c) {
+      for (const PanelCurve& curve : panels.curves[c]) {
+        add(csv, curve.value, k);
+        add(csv, curve.low, k);
+        add(csv, curve.high, k);
+      }
+    }
+    csv.end_row();
+  }
+  const std::string caption = wrapped_caption(panels.title + "; " + panels.caption);
+  Drawing drawing;
+  drawing.name = panels.name;
+  drawing.script = "panels";
+  drawing.title = panels.title;
+  drawing.variables = {
+      {"panels", fmt::format("{}", fmt::join(titles, " "))},
+      {"sides", fmt::format("{}", fmt::join(sides, " "))},
+      {"floors", fmt::format("{}", fmt::join(floors, " "))},
+      {"ranges", fmt::format("{}", fmt::join(ranges, " "))},
+      {"x_tics", fmt::format("{}", fmt::join(tics, ", "))},
+      {"x_label", panels.x_label},
+      {"x_logarithmic", panels.x_logarithmic ? "1" : "0"},
+      {"marks", panels.points ? "1" : "0"},
+      {"caption", caption},
+      {"caption_lines", std::to_string(1 + std::count(caption.begin(), caption.end(), '\n'))}};
+  drawing.files = {{drawing.name + ".csv", csv.text()}};
+  drawing.command = command;
+  drawing.seed = seed;
+  place(drawing, plot);
+  for (const auto& path : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", path.string());
+}
+
+}  // namespace popgrad::cli

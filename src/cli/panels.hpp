@@ -1,0 +1,60 @@
+#pragma once
+/// Pictures that commands draw of their own results: a panel an observable, a curve a side.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "popgrad/compare.hpp"
+#include "popgrad/record.hpp"
+#include "report/drawing.hpp"
+
+namespace popgrad::cli {
+
+/// Empty where there is no value.
+struct PanelCurve {
+  std::vector<double> value;
+  std::vector<double> low, high;  ///< of a band around it; both empty: none
+};
+
+/// Half the band on either side.
+PanelCurve with_band(const std::vector<double>& value, const std::vector<double>& half);
+/// The mean of runs, with a band of one standard deviation where there are several.
+PanelCurve curve_of(const Band& band);
+
+struct Panels {
+  std::string name;     ///< of the files
+  std::string title;    ///< what is seen
+  std::string caption;  ///< the parameters
+  std::string x_label;
+  bool x_logarithmic = false;
+  bool points = false;  ///< marks at the values, for few of them
+  std::vector<double> x;
+  std::vector<std::string> sides;        ///< names of the curves, the same in all panels
+  std::vector<std::string> observables;  ///< titles of the panels
+  /// [observable][side], as many numbers as x.
+  std::vector<std::vector<PanelCurve>> curves;
+};
+
+/// Throws InputError where `--plot` names neither a folder nor a file .svg, .png or .pdf that can be
+/// written.
+void check_plot(const std::string& plot);
+
+/// Where `--plot` says: into a folder data, script and all pictures, into a file that picture alone.
+void place(Drawing& drawing, const std::string& plot);
+
+/// Draws the first twelve observables that have a value and prints the paths made; more are told on standard error.
+void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
+                 std::uint64_t seed);
+
+/// "N = 3, T = 40; eta = 0.1, batch = 16; seed 1": long lists only by name.
+std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed);
+
+/// Broken into lines that fit under a picture.
+std::string wrapped_caption(const std::string& text);
+
+/// Of an observable, as one word of a list: symbols as in print, blanks that do not break.
+std::string panel_title(const std::string& column);
+
+}  // namespace popgrad::cli
