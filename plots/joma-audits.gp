@@ -19,7 +19,7 @@ do for [kind in 'svg png pdf'] {
   set logscale y
   set format y '10^{%T}'
   set xrange [0:200]
-  set yrange [1e-3:30]
+  set yrange [1e-3:2e3]
   set key top left reverse Left
   plot name.'-stationarity.csv' index 0 using 1:2 with lines linetype 1 title 'drift of E[g x]', \
        '' index 0 using 1:3 with lines linetype 2 title 'error in z', \
@@ -32,7 +32,7 @@ do for [kind in 'svg png pdf'] {
 
   set title '(b) softmax invariant'
   set ylabel ''
-  set yrange [3e-4:1e3]
+  set yrange [3e-4:3e4]
   set key top left reverse Left
   plot name.'-softmax.csv' index 0 using 1:3 with lines linetype 2 title '|ẑ − z| / |z|', \
        '' index 0 using 1:(1-$2) with lines linetype 1 title '1 − NC(z, ẑ)', \
@@ -60,13 +60,14 @@ do for [kind in 'svg png pdf'] {
   set logscale x
   set xrange [0.01:300]
   set yrange [0:2.6]
-  set key bottom left reverse Left spacing 0.95*line
+  set key bottom left reverse Left spacing 0.85*line font ',6'
   set xtics (0.01,0.1,1,10,100)
   plot name.'-attention.csv' index 2 using 1:2 with lines linetype 2 linewidth 3 title 'stationary, exp', \
        '' index 0 using 1:2 with lines linetype 1 title 'reduced, exp', \
        '' index 3 using 1:2 with lines linetype 2 dashtype 2 title 'stat., softmax', \
        '' index 1 using 1:2 with lines linetype 1 dashtype 2 title 'red., softmax'
   set xtics autofreq
+  set key font ',7'
   unset logscale x
   unset multiplot
   unset output

@@ -11,7 +11,7 @@ do for [kind in 'svg png pdf'] {
   set tmargin at screen 0.97
   set logscale xy
   set xrange [1e-4:1]
-  set yrange [1e-5:30]
+  set yrange [1e-4:5]
   set format xy '10^{%T}'
   set xlabel 'η_Z / η_Y'
   set ylabel 'relative distance of z' offset 0+right,0

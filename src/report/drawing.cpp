@@ -113,8 +113,9 @@ std::string whole_script(const Drawing& drawing) {
   std::string variables = fmt::format("name = '{}'\n", drawing.name);
   for (const auto& [name, text] : drawing.variables) {
     std::string quoted;
+    // Quotes and line breaks in double quotes of their own: gnuplot takes no quoted quote in front.
     for (const char c : text) {
-      quoted += c == '\'' ? std::string("''") : c == '\n' ? "'.\"\\n\".'" : std::string(1, c);
+      quoted += c == '\'' ? "'.\"'\".'" : c == '\n' ? "'.\"\\n\".'" : std::string(1, c);
     }
     variables += fmt::format("{} = '{}'\n", name, quoted);
   }
