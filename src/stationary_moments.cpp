@@ -17,8 +17,8 @@ Vector<double> point_at_rest(MomentSteps& steps, Vector<double> x, const std::st
   steps.field(x, field);
   double length = 0;
   double before = field.norm();
-  // Where the field vanishes exponentially some tens are taken; where it only grows weaker, as of logits
-  // that grow for ever, no number suffices.
+  // Where the field vanishes exponentially some tens are taken; where it only grows weaker, as of
+  // logits that grow for ever, no number suffices.
   constexpr int most = 200;
   for (int i = 0; i < most; ++i) {
     const Matrix<double> jacobian = steps.jacobian(x);

@@ -49,8 +49,8 @@ std::shared_ptr<CommonOptions> add_common_options(
     Command& command, const Invocation& call, UnreadOptions unread = {},
     const std::string& output = ".csv, .json or .npz by suffix; - is CSV on standard output");
 
-/// Fills what was not given on the command line from --config. Throws InputError, also for options that
-/// the command does not read.
+/// Fills what was not given on the command line from --config. Throws InputError, also for options
+/// that the command does not read.
 void apply_config(Command& command, const CommonOptions& options);
 
 /// Instance file, then config and flags over it; every name has to be read by one of the rungs.

@@ -44,7 +44,8 @@ void check_plot(const std::string& plot);
 /// Where `--plot` says: into a folder data, script and all pictures, into a file that picture alone.
 void place(Drawing& drawing, const std::string& plot);
 
-/// Draws the first twelve observables that have a value and prints the paths made; more are told on standard error.
+/// Draws the first twelve observables that have a value and prints the paths made, on standard
+/// error, where it also tells that there are more.
 void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
                  std::uint64_t seed);
 

@@ -230,7 +230,8 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
   const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
     return known.suspect.kind == Suspect::Kind::momentum;
   });
-  // Momentum moves the mean much as a larger learning rate does: where the one departs, so may the other.
+  // Momentum moves the mean much as a larger learning rate does: where the one departs, so may the
+  // other.
   if (all.empty() || tested) return all;
   try {
     const Suspect momentum =

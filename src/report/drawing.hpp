@@ -26,8 +26,8 @@ struct Drawing {
   std::filesystem::path picture = {};
 };
 
-/// Writes the data, NAME.gp, NAME.svg, NAME.png and NAME.pdf, or the one picture, and returns their paths. InputError if
-/// the folder cannot be written, std::runtime_error if gnuplot is missing or fails: then with the
+/// Writes the data, NAME.gp, NAME.svg, NAME.png and NAME.pdf, or the one picture, and returns their
+/// paths. InputError if the folder cannot be written, std::runtime_error if gnuplot is missing or fails: then with the
 /// data there to look at.
 std::vector<std::filesystem::path> draw(const Drawing& drawing);
 

@@ -51,7 +51,8 @@ bool names(const std::string& page, const std::string& name) {
   return page.find("`" + name + "`") != std::string::npos;
 }
 
-// Columns of one kind, an index each, may stand under one name: `z_N` for z_0, z_1, ..., as in `list`.
+// Columns of one kind, an index each, may stand under one name: `z_N` for z_0, z_1, ..., as in
+// `list`.
 bool explains(const std::string& page, const std::string& column) {
   const std::size_t last = column.find_last_not_of("0123456789_");
   return names(page, column) ||

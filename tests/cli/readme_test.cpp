@@ -23,7 +23,8 @@ std::vector<std::string> words(std::string line) {
   return found;
 }
 
-// Word by word; margins, in per cent, within a tenth of each other, as another processor may round another way.
+// Word by word; margins, in per cent, within a tenth of each other, as another processor may round
+// another way.
 void check_same(const std::vector<std::string>& printed, const std::vector<std::string>& row) {
   REQUIRE(printed.size() == row.size());
   for (std::size_t i = 0; i < row.size(); ++i) {
