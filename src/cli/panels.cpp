@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "io/atomic_file.hpp"
 #include "io/table.hpp"
@@ -51,7 +52,7 @@ bool has_values(const std::vector<PanelCurve>& curves) {
 }
 
 void add(CsvText& csv, const std::vector<double>& numbers, std::size_t k) {
-  csv.number(k < numbers.size() ? numbers[k] : NAN);
+  csv.number(k < numbers.size() ? numbers[k] : std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace
@@ -97,14 +98,14 @@ std::string panel_title(const std::string& column) {
 std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed) {
   std::string text;
   for (const Record* part : {&parameters, &settings}) {
-    std::string list;
+    std::vector<std::string> list;
     for (const auto& [name, value] : part->entries()) {
       std::string shown = json_text(value);
       std::erase(shown, '"');
-      list += (list.empty() ? "" : ", ") +
-              (shown.size() > longest_value ? name + " given" : name + " = " + shown);
+      list.push_back(shown.size() > longest_value ? fmt::format("{} given", name)
+                                                  : fmt::format("{} = {}", name, shown));
     }
-    if (!list.empty()) text += list + "; ";
+    if (!list.empty()) text += fmt::format("{}; ", fmt::join(list, ", "));
   }
   return fmt::format("{}seed {}", text, seed);
 }

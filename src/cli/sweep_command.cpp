@@ -330,9 +330,9 @@ void draw_sweep(const std::string& csv, const std::vector<Axis>& axes, const Mod
   const std::size_t sides = table.rows() / along;
   Panels panels;
   panels.name = fmt::format("sweep-{}-{}", model.name(), o.rung);
-  panels.title = fmt::format(
-      "{} {} at the end of a run{}", model.name(), o.rung,
-      o.common->runs.value_or(1) > 1 ? ", median and 5 to 95 % of runs, shares with 95 %" : "");
+  const bool ensemble = o.common->runs.value_or(1) > 1;
+  panels.title = fmt::format("{} {} at the end of a run{}", model.name(), o.rung,
+                             ensemble ? ", median and 5 to 95 % of runs, shares with 95 %" : "");
   panels.caption = command;
   panels.x_label = axes.front().name;
   panels.points = true;
@@ -371,12 +371,10 @@ void draw_sweep(const std::string& csv, const std::vector<Axis>& axes, const Mod
     const std::string& name = table.names[c];
     if (name == "success" || name == "reached_share") {
       panel(name, name, name + "_low", name + "_high");
-    } else if (name == "first_time") {
-      panel(name, name, "", "");
     } else if (name.ends_with("_median")) {
       const std::string of = name.substr(0, name.size() - 7);
       panel(of, name, of + "_q05", of + "_q95");
-    } else if (o.common->runs.value_or(1) == 1 && name != "successes" && name != "reached") {
+    } else if (!ensemble && name != "successes" && name != "reached") {
       panel(name, name, "", "");
     }
   }
