@@ -27,7 +27,8 @@ bool negative(const std::vector<PanelCurve>& curves) {
 
 // Rounding alone would fill the axis.
 std::string range_of(const std::vector<PanelCurve>& curves) {
-  double low = INFINITY, high = -INFINITY;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double low = infinity, high = -infinity;
   for (const PanelCurve& curve : curves) {
     for (const std::vector<double>* part : {&curve.value, &curve.low, &curve.high}) {
       for (const double x : *part) {
