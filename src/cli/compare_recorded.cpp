@@ -260,8 +260,7 @@ void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<doub
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command_line(call);
   drawing.seed = j.common.seed;
-  place(drawing, j.common.plot);
-  for (const auto& path : draw(drawing)) fmt::print("{}\n", path.string());
+  draw_and_tell(std::move(drawing), j.common.plot);
 }
 
 RungInfo sampled_rung(const Model& model, const RungInfo& rung) {

@@ -123,8 +123,7 @@ int execute(const LadderOptions& o, const Invocation& call) {
   }
   if (!common.plot.empty()) {
     Drawing drawing = ladder_drawing(costs, model, {}, command_line(call));
-    place(drawing, common.plot);
-    for (const auto& path : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", path.string());
+    draw_and_tell(std::move(drawing), common.plot);
   }
   const bool any = std::any_of(costs.begin(), costs.end(),
                                [](const LadderCost& c) { return c.failure.empty(); });

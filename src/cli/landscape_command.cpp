@@ -166,8 +166,7 @@ void draw_surface(const Surface& surface, const CommonOptions& common, const std
   drawing.files = {{drawing.name + ".csv", grid}, {drawing.name + "-minimum.csv", least.text()}};
   drawing.command = command;
   drawing.seed = common.seed;
-  place(drawing, common.plot);
-  for (const auto& path : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", path.string());
+  draw_and_tell(std::move(drawing), common.plot);
 }
 
 // The loss along one direction of all weights, or over two.

@@ -121,14 +121,15 @@ void check_plot(const std::string& plot) {
   check_writable(plot);
 }
 
-void place(Drawing& drawing, const std::string& plot) {
+void draw_and_tell(Drawing drawing, const std::string& plot) {
   const fs::path path(plot);
   if (path.extension().empty() || fs::is_directory(path)) {
     drawing.folder = path;
-    return;
+  } else {
+    drawing.folder = path.parent_path();
+    drawing.picture = path;
   }
-  drawing.folder = path.parent_path();
-  drawing.picture = path;
+  for (const fs::path& made : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", made.string());
 }
 
 void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
@@ -198,8 +199,7 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command;
   drawing.seed = seed;
-  place(drawing, plot);
-  for (const auto& path : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", path.string());
+  draw_and_tell(std::move(drawing), plot);
 }
 
 }  // namespace popgrad::cli

@@ -41,8 +41,9 @@ struct Panels {
 /// written.
 void check_plot(const std::string& plot);
 
-/// Where `--plot` says: into a folder data, script and all pictures, into a file that picture alone.
-void place(Drawing& drawing, const std::string& plot);
+/// Draws where `--plot` says, into a folder data, script and all pictures, into a file that picture
+/// alone, and tells the paths on standard error.
+void draw_and_tell(Drawing drawing, const std::string& plot);
 
 /// Draws the first twelve observables that have a value and prints the paths made, on standard
 /// error, where it also tells that there are more.
