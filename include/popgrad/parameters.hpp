@@ -18,7 +18,8 @@ namespace popgrad {
 /// What a model says of one of its parameters; makes the help text and the check of names.
 struct ParameterInfo {
   std::string name;                  ///< flag `--name`, key in files
-  std::string kind;                  ///< number | count | choice | switch | text | vector | matrix
+  std::string kind;                  ///< number, count, choice, switch, text, vector, matrix or
+                                     ///< components (of a state, by name)
   std::string default_value;         ///< as text; empty: none
   std::string help;                  ///< meaning, unit, allowed range
   std::vector<std::string> choices;  ///< for a choice
