@@ -38,6 +38,7 @@ details { border-bottom: 1px solid var(--line); padding: 0.35rem 0; } summary { 
 summary code { font-weight: 600; }
 figure { margin: 1rem 0; } figcaption { color: var(--faint); font-size: 0.9rem; }
 figure svg { background: #ffffff; border-radius: 4px; max-width: 100%; height: auto; }
+.wide svg { width: min(46rem, 100%); }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(21rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .note { color: var(--faint); font-size: 0.9rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem; } dd { margin: 0; overflow-wrap: anywhere; }

@@ -158,7 +158,8 @@ std::string ladders(const std::vector<ReportLadder>& all) {
       "training to the closed form. A random rung stands for the mean of its runs.</p>\n";
   for (const ReportLadder& ladder : all) {
     text += fmt::format(
-        "<h3>{}</h3>\n<p class=\"note\">{}</p>\n{}<details><summary>Numbers of "
+        "<h3>{}</h3>\n<p class=\"note\">{}</p>\n<div "
+        "class=\"wide\">{}</div><details><summary>Numbers of "
         "{}</summary>\n<pre>{}</pre></details>\n",
         html_text(ladder.model), html_text(ladder.paper), picture(ladder.picture),
         html_text(ladder.model), html_text(ladder.table));
