@@ -7,11 +7,9 @@
 #include <fstream>
 
 #include "cli/exit_status.hpp"
-#include "cli/interrupt.hpp"
+#include "cli/landscape_slice.hpp"
 #include "cli/options.hpp"
-#include "cli/panels.hpp"
-#include "cli/produce.hpp"
-#include "cli/progress.hpp"
+#include "cli/surface.hpp"
 #include "io/atomic_file.hpp"
 #include "io/json_document.hpp"
 #include "io/run_record.hpp"
@@ -34,10 +32,10 @@ constexpr const char* where = "popgrad landscape";
 struct LandscapeOptions {
   std::shared_ptr<CommonOptions> common;
   std::vector<std::string> points;
-  std::string alphas, betas, tolerance = "1e-9", around;
-  int grid = 0, slice = 0, slice_points = 41;
-  double span = 1;
+  std::string alphas, betas, tolerance = "1e-9";
+  int grid = 0;
   bool no_certificate = false;
+  SliceOptions slice;
 };
 
 Rational number(const std::string& option, const std::string& text) {
@@ -130,83 +128,6 @@ std::vector<double> spread(const Rational& low, const Rational& high, int count)
   return equally_spaced(to_double(low), to_double(high), static_cast<std::size_t>(count));
 }
 
-// ---- pictures ------------------------------------------------------------------------------------
-
-struct Surface {
-  std::vector<double> x, y, values;  // values[j * x.size() + i] at (x[i], y[j])
-  std::vector<std::pair<double, double>> least;
-  bool logarithmic = false;
-  double floor = 0;  // of a logarithmic colour
-  std::string name, title, caption, x_label, y_label, value_label;
-};
-
-void draw_surface(const Surface& surface, const CommonOptions& common, const std::string& command) {
-  std::string grid = "x,y,value\n";
-  for (std::size_t i = 0; i < surface.x.size(); ++i) {
-    for (std::size_t j = 0; j < surface.y.size(); ++j) {
-      grid += fmt::format("{:.9g},{:.9g},{:.9g}\n", surface.x[i], surface.y[j],
-                          surface.values[j * surface.x.size() + i]);
-    }
-  }
-  CsvText least{"x", "y"};
-  for (const auto& [x, y] : surface.least) least.number(x).number(y).end_row();
-  const std::string caption = wrapped_caption(surface.title + "; " + surface.caption);
-  Drawing drawing;
-  drawing.name = surface.name;
-  drawing.script = "surface";
-  drawing.title = surface.title;
-  drawing.variables = {
-      {"x_label", surface.x_label},
-      {"y_label", surface.y_label},
-      {"value_label", surface.value_label},
-      {"logarithmic", surface.logarithmic ? "1" : "0"},
-      {"least", fmt::format("{:.9g}", surface.floor)},
-      {"caption", caption},
-      {"caption_lines", std::to_string(1 + std::count(caption.begin(), caption.end(), '\n'))}};
-  drawing.files = {{drawing.name + ".csv", grid}, {drawing.name + "-minimum.csv", least.text()}};
-  drawing.command = command;
-  drawing.seed = common.seed;
-  draw_and_tell(std::move(drawing), common.plot);
-}
-
-// The loss along one direction of all weights, or over two.
-void draw_slice(const LandscapeOptions& o, const std::vector<double>& along,
-                const std::vector<double>& losses, const std::string& caption,
-                const Invocation& call) {
-  const std::string title = fmt::format("topic: loss around the end of {}", o.around);
-  if (o.slice == 1) {
-    Panels panels;
-    panels.name = "landscape-topic-slice";
-    panels.title = title;
-    panels.caption = caption;
-    panels.x_label = "step along a random direction, in lengths of the parameters";
-    panels.x = along;
-    panels.sides = {o.around};
-    panels.observables = {"loss"};
-    panels.curves = {{{losses, {}, {}}}};
-    draw_panels(panels, o.common->plot, command_line(call), o.common->seed);
-    return;
-  }
-  Surface surface;
-  surface.name = "landscape-topic-slice";
-  surface.title = title;
-  surface.caption = caption;
-  surface.x_label = "step along a first random direction";
-  surface.y_label = "along a second";
-  surface.value_label = "loss";
-  surface.x = surface.y = along;
-  // Rows of the slice are those of the first direction.
-  for (std::size_t j = 0; j < along.size(); ++j) {
-    for (std::size_t i = 0; i < along.size(); ++i) {
-      surface.values.push_back(losses[i * along.size() + j]);
-    }
-  }
-  const std::size_t at =
-      static_cast<std::size_t>(std::min_element(losses.begin(), losses.end()) - losses.begin());
-  surface.least = {{along[at / along.size()], along[at % along.size()]}};
-  draw_surface(surface, *o.common, command_line(call));
-}
-
 // The loss above its minimum, in a window around the minimisers unless --alpha or --beta say which.
 void draw_landscape(const LandscapeOptions& o, const Made& made, const Box<Rational>& box,
                     const Certificate* c, const Invocation& call) {
@@ -258,84 +179,6 @@ void draw_landscape(const LandscapeOptions& o, const Made& made, const Box<Ratio
   surface.value_label = c != nullptr ? "loss above the least" : "loss";
   draw_surface(surface, *o.common, command_line(call));
 }
-
-// ---- slices of the full model ------------------------------------------------------------------
-
-// Gaussian, each column of each matrix as long as that of the parameters: filter normalisation.
-Vector<double> random_direction(const Layout& layout, const Vector<double>& x, std::uint64_t seed,
-                                std::uint64_t which) {
-  Vector<double> direction(x.size());
-  Stream stream(seed, 0xFFFFFFFEU, which);
-  for (double& d : direction) d = stream.normal();
-  const auto normalise = [&](Index begin, Index rows, Index columns) {
-    for (Index j = 0; j < columns; ++j) {
-      auto part = direction.segment(begin + j * rows, rows);
-      part *= x.segment(begin + j * rows, rows).norm() / part.norm();
-    }
-  };
-  normalise(layout.keys(), layout.key_width, layout.width);
-  normalise(layout.queries(), layout.key_width, layout.width);
-  normalise(layout.values(), layout.width, layout.width);
-  if (layout.embedded) normalise(layout.embedding(), layout.width, layout.vocabulary);
-  return direction;
-}
-
-int slices(const LandscapeOptions& o, const Parameters& p, const Invocation& call) {
-  const CommonOptions& common = *o.common;
-  const Model& model = find_model(common.theories, "topic");
-  const RungInfo info = find_rung(model, o.around);
-  if (info.name == "block-reduced" || info.name == "optimum") {
-    reject(where, "--around", o.around, "has no whole matrices; take flow, two-stage, gd or sgd");
-  }
-  const PopulationFlow flow(training(p, common.seed));
-  Progress bar("training", common.quiet);
-  const Report report = [&](double done) {
-    bar.update(done / 2);
-    return interrupted();
-  };
-  const AnyRung<double> rung = model.rung(info.name, p, common.seed);
-  Trajectory<double> run;
-  if (info.kind == RungKind::flow) {
-    run = produce_flow<double>(rung, info, solve_request<double>(common, info), false, nullptr,
-                               report);
-  } else {
-    run = produce_walks(rung, walk_request(common, info), {}, report).front();
-  }
-  if (!run.outcome.usable()) {
-    fmt::print(stderr, "popgrad: training stopped at t = {:.6g}: {}\n", run.outcome.t_reached,
-               describe(run.outcome.ending));
-    return numerical_failure;
-  }
-  const Vector<double>& x = run.last_state;
-  const Vector<double> first = random_direction(flow.layout(), x, common.seed, 0);
-  const Vector<double> second = random_direction(flow.layout(), x, common.seed, 1);
-  const std::vector<double> along =
-      equally_spaced(-o.span, o.span, static_cast<std::size_t>(o.slice_points));
-  std::string csv = o.slice == 2 ? "first,second,loss\n" : "first,loss\n";
-  std::vector<double> losses;
-  for (const double a : along) {
-    if (o.slice == 1) {
-      losses.push_back(flow.loss(x + a * first));
-      csv += fmt::format("{:.17g},{:.17g}\n", a, losses.back());
-    }
-    for (const double b : along) {
-      if (o.slice == 1) break;
-      losses.push_back(flow.loss(x + a * first + b * second));
-      csv += fmt::format("{:.17g},{:.17g},{:.17g}\n", a, b, losses.back());
-    }
-    if (interrupted()) return numerical_failure;
-  }
-  if (!common.plot.empty())
-    draw_slice(o, along, losses, caption_of(p.values(), {}, common.seed), call);
-  if (common.output.empty() || common.output == "-") {
-    fmt::print("{}", csv);
-  } else {
-    write_atomically(common.output, csv);
-  }
-  return success;
-}
-
-// ---- the landscape itself ----------------------------------------------------------------------
 
 void print_minimum(const Made& made, const Certificate& c) {
   const auto range = [](const Rational& low, const Rational& high) {
@@ -522,14 +365,16 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
   command->add_option("--tolerance", o->tolerance,
                       "width of the certified minimum, > 0 (default 1e-9)");
   command->add_flag("--no-certificate", o->no_certificate, "only points and grid");
-  command->add_option("--around", o->around,
+  command->add_option("--around", o->slice.around,
                       "slice the loss of the whole model around what this rung ends at");
-  command->add_option("--slice", o->slice, "with --around: directions, 1 or 2 (default 1)")
+  command
+      ->add_option("--slice", o->slice.directions, "with --around: directions, 1 or 2 (default 1)")
       .between(1, 2);
   command
-      ->add_option("--span", o->span, "of a slice, in lengths of the parameters, > 0 (default 1)")
+      ->add_option("--span", o->slice.span,
+                   "of a slice, in lengths of the parameters, > 0 (default 1)")
       .positive();
-  command->add_option("--points", o->slice_points, "of a slice in each direction (default 41)")
+  command->add_option("--points", o->slice.points, "of a slice in each direction (default 41)")
       .between(2, 2000);
   command->footer(
       "The certificate in -o FILE.json can be checked on its own: python3 "
@@ -541,23 +386,23 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
     }
     o->common->model = name;
     apply_config(*command, *o->common);
-    const bool sliced = !o->around.empty();
-    if (!sliced && (o->slice != 0 || command->get_option("--span").count() > 0 ||
+    const bool sliced = !o->slice.around.empty();
+    if (!sliced && (o->slice.directions != 0 || command->get_option("--span").count() > 0 ||
                     command->get_option("--points").count() > 0)) {
-      reject(where, "--slice", std::to_string(o->slice),
+      reject(where, "--slice", std::to_string(o->slice.directions),
              "belongs to --around RUNG; give that as well");
     }
-    if (o->slice == 0) o->slice = 1;
+    if (o->slice.directions == 0) o->slice.directions = 1;
     if (o->grid > 0 && o->common->output.empty()) {
       reject(where, "--grid", std::to_string(o->grid), "needs -o FILE.csv, FILE.json or -");
     }
     const Model& model = find_model(call.theories, "topic");
     if (sliced) {
-      check_meaning(*command, find_rung(model, o->around));
+      check_meaning(*command, find_rung(model, o->slice.around));
       refuse_options(*command, {"--at", "--grid", "--alpha", "--beta", "--tolerance"},
                      "is for the landscape of (alpha, beta); leave out --around");
-      const Parameters p = gather_parameters(*o->common, model, o->around);
-      return slices(*o, p, call);
+      const Parameters p = gather_parameters(*o->common, model, o->slice.around);
+      return slice_landscape(o->slice, *o->common, p, call);
     }
     refuse_options(*command,
                    {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--method",

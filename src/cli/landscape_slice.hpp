@@ -1,0 +1,21 @@
+#pragma once
+/// Slices of the loss of the whole model around what training ends at.
+
+#include <string>
+
+#include "cli/options.hpp"
+
+namespace popgrad::cli {
+
+struct SliceOptions {
+  std::string around;  ///< rung that is trained; empty: no slice
+  int directions = 0;  ///< 1 or 2
+  int points = 41;     ///< in each direction
+  double span = 1;     ///< in lengths of the parameters
+};
+
+/// Trains, evaluates, writes the table and the picture that are asked for; the exit status.
+int slice_landscape(const SliceOptions& slice, const CommonOptions& common, const Parameters& p,
+                    const Invocation& call);
+
+}  // namespace popgrad::cli

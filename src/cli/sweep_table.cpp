@@ -1,0 +1,186 @@
+#include "cli/sweep_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "popgrad/error.hpp"
+#include "popgrad/statistics.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+constexpr const char* where = "popgrad sweep";
+constexpr std::size_t times_watched = 1001;  // by --first
+constexpr double uncovered = 0.05;           // of the intervals of shares
+
+// Observables of the cells, one a condition. Throws InputError for a name that is none.
+std::vector<std::size_t> columns_of(const std::vector<Condition>& conditions, const char* option,
+                                    const std::string& rung,
+                                    const std::vector<std::string>& columns) {
+  std::vector<std::size_t> found;
+  for (const Condition& c : conditions) {
+    const auto at = std::find(columns.begin(), columns.end(), c.column);
+    if (at == columns.end()) {
+      reject(where, option, c.column,
+             fmt::format("is not an observable of {}{}", rung, suggestion(c.column, columns)));
+    }
+    found.push_back(static_cast<std::size_t>(at - columns.begin()));
+  }
+  return found;
+}
+
+bool meets(const std::vector<double>& row, const std::vector<Condition>& conditions,
+           const std::vector<std::size_t>& columns) {
+  for (std::size_t k = 0; k < conditions.size(); ++k) {
+    const double value = row[columns[k]];
+    const bool good =
+        conditions[k].at_most ? value <= conditions[k].bound : value >= conditions[k].bound;
+    if (!good) return false;
+  }
+  return true;
+}
+
+// Of sorted numbers, linear between neighbours; an infinite neighbour makes it infinite.
+double quantile_of(const std::vector<double>& sorted, double p) {
+  const double at = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const double share = at - static_cast<double>(below);
+  if (share == 0) return sorted[below];
+  return sorted[below] + share * (sorted[below + 1] - sorted[below]);
+}
+
+// Nothing for what is not finite.
+std::string field(double x) { return std::isfinite(x) ? fmt::format(",{:.17g}", x) : ","; }
+
+// 5 %, 50 % and 95 % of them; nothing of none.
+std::string quantile_fields(std::vector<double> numbers) {
+  if (numbers.empty()) return ",,,";
+  std::sort(numbers.begin(), numbers.end());
+  std::string text;
+  for (const double p : {0.05, 0.5, 0.95}) text += field(quantile_of(numbers, p));
+  return text;
+}
+
+}  // namespace
+
+Condition condition_of(const char* option, const std::string& text) {
+  Condition made;
+  std::size_t at = text.find("<=");
+  if (at == std::string::npos) {
+    at = text.find(">=");
+    made.at_most = false;
+  }
+  if (at == std::string::npos || at == 0) {
+    reject(where, option, text, "must be COLUMN<=VALUE or COLUMN>=VALUE");
+  }
+  made.column = text.substr(0, at);
+  try {
+    made.bound = from_text<double>(text.substr(at + 2));
+  } catch (const std::invalid_argument&) {
+    reject(where, option, text, "has no number behind it");
+  }
+  return made;
+}
+
+std::string row_of(const RungInfo& info, const CommonOptions& cell, const Model& model,
+                   const Conditions& conditions, const Report& report, bool& interrupted_here) {
+  const Parameters p = gather_parameters(cell, model, info.name);
+  const AnyRung<double> rung = model.rung(info.name, p, cell.seed);
+  const auto success_columns = columns_of(conditions.success, "--success", info.name, rung.columns);
+  const auto first_columns = columns_of(conditions.first, "--first", info.name, rung.columns);
+  const bool watched = !conditions.first.empty();
+  std::vector<Trajectory<double>> runs;
+  if (walks(info)) {
+    WalkRequest request = walk_request(cell, info);
+    request.save_steps = {request.steps};
+    if (watched) request.save_steps = evenly_spread_steps(request.steps, times_watched);
+    runs = produce_walks(rung, request, {}, report);
+  } else {
+    SolveRequest<double> request = solve_request<double>(cell, info);
+    request.save_at = {request.end};
+    if (watched) request.save_at = equally_spaced(0.0, request.end, times_watched);
+    runs = {produce_flow<double>(rung, info, request, false, nullptr, report)};
+  }
+  std::size_t successes = 0;
+  std::size_t reached = 0;
+  std::vector<std::vector<double>> ends(rung.columns.size());
+  std::vector<double> first_times;
+  for (const Trajectory<double>& run : runs) {
+    interrupted_here = interrupted_here || run.outcome.ending == Ending::interrupted;
+    double first = INFINITY;
+    for (std::size_t k = 0; watched && k < run.rows.size() && std::isinf(first); ++k) {
+      if (meets(run.rows[k], conditions.first, first_columns)) first = run.t[k];
+    }
+    reached += std::isinf(first) ? 0 : 1;
+    first_times.push_back(first);
+    if (!run.outcome.usable() || run.rows.empty()) continue;
+    const std::vector<double>& row = run.rows.back();
+    successes += meets(row, conditions.success, success_columns) ? 1 : 0;
+    for (std::size_t c = 0; c < ends.size(); ++c) ends[c].push_back(row[c]);
+  }
+  const bool ensemble = runs.size() > 1;
+  std::string text =
+      fmt::format("{},{}", runs.size(), ends.empty() ? runs.size() : ends.front().size());
+  const auto share_of = [&](std::size_t count) {
+    const Share share =
+        wilson_interval(static_cast<double>(count), static_cast<double>(runs.size()), uncovered);
+    text += fmt::format(",{},{:.17g}", count, share.value);
+    if (ensemble) text += fmt::format(",{:.17g},{:.17g}", share.low, share.high);
+  };
+  if (!conditions.success.empty()) share_of(successes);
+  if (watched) {
+    share_of(reached);
+    text += ensemble ? quantile_fields(first_times) : field(first_times.front());
+  }
+  for (const std::vector<double>& values : ends) {
+    if (!ensemble) {
+      text += values.empty() ? "," : field(values.front());
+      continue;
+    }
+    double mean = NAN, deviation = NAN;
+    if (!values.empty()) {
+      const auto n = static_cast<double>(values.size());
+      mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+      double square = 0;
+      for (const double x : values) square += (x - mean) * (x - mean);
+      deviation = values.size() > 1 ? std::sqrt(square / (n - 1)) : 0.0;
+    }
+    text += field(mean) + field(deviation) + quantile_fields(values);
+  }
+  return text;
+}
+
+std::string header_of(const std::vector<Axis>& axes, const Conditions& conditions,
+                      const std::vector<std::string>& columns, bool ensemble) {
+  std::string text;
+  for (const Axis& axis : axes) text += axis.name + ",";
+  text += "runs,ended";
+  const auto share = [&](const std::string& counted, const std::string& name) {
+    text += fmt::format(",{},{}", counted, name);
+    if (ensemble) text += fmt::format(",{0}_low,{0}_high", name);
+  };
+  const auto quantiles = [&](const std::string& name) {
+    text += fmt::format(",{0}_q05,{0}_median,{0}_q95", name);
+  };
+  if (!conditions.success.empty()) share("successes", "success");
+  if (!conditions.first.empty()) {
+    share("reached", "reached_share");
+    if (ensemble) {
+      quantiles("first_time");
+    } else {
+      text += ",first_time";
+    }
+  }
+  for (const std::string& column : columns) {
+    text += "," + column;
+    if (!ensemble) continue;
+    text += fmt::format(",{}_deviation", column);
+    quantiles(column);
+  }
+  return text + "\n";
+}
+
+}  // namespace popgrad::cli
