@@ -152,19 +152,18 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   if (!to_stdout && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
     print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);
   }
+  record.sides = {side_of(common, a.info, a.runs), side_of(common, b.info, b.runs)};
   if (!common.plot.empty()) {
     panels.name = fmt::format("compare-{}-{}-{}", model.name(), a.info.name, b.info.name);
     panels.title = fmt::format(
         "{}: {} against {}{}", model.name(), a.info.name, b.info.name,
         a.runs.size() > 1 || b.runs.size() > 1 ? ", mean and one standard deviation of runs" : "");
-    panels.caption =
-        caption_of(record.parameters, side_of(common, a.info, a.runs).settings, record.seed);
+    panels.caption = caption_of(record.parameters, record.sides.front().settings, record.seed);
     panels.x_label = "t";
     panels.x = times;
     panels.sides = {a.info.name, b.info.name};
     draw_panels(panels, common.plot, record.command, record.seed);
   }
-  record.sides = {side_of(common, a.info, a.runs), side_of(common, b.info, b.runs)};
   record.runs = {std::move(table)};
   if (!common.output.empty()) write_record(record, common.output);
   return success;

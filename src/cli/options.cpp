@@ -55,6 +55,24 @@ T positive(const std::string& option, const std::string& text) {
   return value;
 }
 
+// What the file says of options that the command line does not give.
+void take_config(Command& command, const std::string& file) {
+  const std::vector<std::string> names = command.long_names();
+  for (const ConfigEntry& entry : parse_config(read_file(file), file)) {
+    const std::string where = entry.line > 0 ? fmt::format("{}: line {}", file, entry.line) : file;
+    std::optional<Option> option = command.find_option("--" + entry.key);
+    if (!option) {
+      reject(where, "key", entry.key, "is not an option" + suggestion(entry.key, names));
+    }
+    if (option->count() > 0) continue;  // the command line has the last word
+    try {
+      option->give(entry.value);
+    } catch (const UsageError&) {
+      reject(where, entry.key, entry.value, "is not a value that this option takes");
+    }
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call,
@@ -128,28 +146,8 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
 }
 
 void apply_config(Command& command, const CommonOptions& options) {
-  const auto refuse_unread = [&] {
-    refuse_options(command, options.unread.names, options.unread.why);
-  };
-  refuse_unread();
-  check_plot(options.plot);
-  if (options.config.empty()) return;
-  const std::vector<std::string> names = command.long_names();
-  for (const ConfigEntry& entry : parse_config(read_file(options.config), options.config)) {
-    const std::string where =
-        entry.line > 0 ? fmt::format("{}: line {}", options.config, entry.line) : options.config;
-    std::optional<Option> option = command.find_option("--" + entry.key);
-    if (!option) {
-      reject(where, "key", entry.key, "is not an option" + suggestion(entry.key, names));
-    }
-    if (option->count() > 0) continue;  // the command line has the last word
-    try {
-      option->give(entry.value);
-    } catch (const UsageError&) {
-      reject(where, entry.key, entry.value, "is not a value that this option takes");
-    }
-  }
-  refuse_unread();
+  if (!options.config.empty()) take_config(command, options.config);
+  refuse_options(command, options.unread.names, options.unread.why);
   check_plot(options.plot);
 }
 

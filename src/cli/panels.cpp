@@ -19,6 +19,23 @@ constexpr std::size_t most_panels = 12;
 constexpr std::size_t caption_width = 80;
 constexpr std::size_t longest_value = 20;
 
+// Broken into lines at blanks.
+std::string wrapped_caption(const std::string& text) {
+  std::string lines;
+  std::size_t width = 0;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    std::size_t end = text.find(' ', begin);
+    if (end == std::string::npos) end = text.size();
+    const std::size_t length = end - begin;
+    if (width > 0) lines += width + 1 + length > caption_width ? "\n" : " ";
+    width = width > 0 && width + 1 + length <= caption_width ? width + 1 + length : length;
+    lines.append(text, begin, length);
+    begin = end + 1;
+  }
+  return lines;
+}
+
 bool negative(const std::vector<PanelCurve>& curves) {
   return std::any_of(curves.begin(), curves.end(), [](const PanelCurve& curve) {
     return std::any_of(curve.value.begin(), curve.value.end(), [](double x) { return x < 0; });
@@ -57,22 +74,6 @@ void add(CsvText& csv, const std::vector<double>& numbers, std::size_t k) {
 }
 
 }  // namespace
-
-std::string wrapped_caption(const std::string& text) {
-  std::string lines;
-  std::size_t width = 0;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    std::size_t end = text.find(' ', begin);
-    if (end == std::string::npos) end = text.size();
-    const std::size_t length = end - begin;
-    if (width > 0) lines += width + 1 + length > caption_width ? "\n" : " ";
-    width = width > 0 && width + 1 + length <= caption_width ? width + 1 + length : length;
-    lines.append(text, begin, length);
-    begin = end + 1;
-  }
-  return lines;
-}
 
 PanelCurve with_band(const std::vector<double>& value, const std::vector<double>& half) {
   PanelCurve made{value, {}, {}};
@@ -119,6 +120,19 @@ void check_plot(const std::string& plot) {
     reject("popgrad", "--plot", plot, "must end in .svg, .png or .pdf, or be a folder");
   }
   check_writable(plot);
+}
+
+Drawing captioned_drawing(const std::string& name, const std::string& script,
+                          const std::string& title, const std::string& caption) {
+  const std::string text = wrapped_caption(title + "; " + caption);
+  Drawing drawing;
+  drawing.name = name;
+  drawing.script = script;
+  drawing.title = title;
+  drawing.variables = {
+      {"caption", text},
+      {"caption_lines", std::to_string(1 + std::count(text.begin(), text.end(), '\n'))}};
+  return drawing;
 }
 
 void draw_and_tell(Drawing drawing, const std::string& plot) {
@@ -180,12 +194,8 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
     }
     csv.end_row();
   }
-  const std::string caption = wrapped_caption(panels.title + "; " + panels.caption);
-  Drawing drawing;
-  drawing.name = panels.name;
-  drawing.script = "panels";
-  drawing.title = panels.title;
-  drawing.variables = {
+  Drawing drawing = captioned_drawing(panels.name, "panels", panels.title, panels.caption);
+  const std::vector<std::pair<std::string, std::string>> variables{
       {"panels", fmt::format("{}", fmt::join(titles, " "))},
       {"sides", fmt::format("{}", fmt::join(sides, " "))},
       {"floors", fmt::format("{}", fmt::join(floors, " "))},
@@ -193,9 +203,8 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
       {"x_tics", fmt::format("{}", fmt::join(tics, ", "))},
       {"x_label", panels.x_label},
       {"x_logarithmic", panels.x_logarithmic ? "1" : "0"},
-      {"marks", panels.points ? "1" : "0"},
-      {"caption", caption},
-      {"caption_lines", std::to_string(1 + std::count(caption.begin(), caption.end(), '\n'))}};
+      {"marks", panels.points ? "1" : "0"}};
+  drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
   drawing.files = {{drawing.name + ".csv", csv.text()}};
   drawing.command = command;
   drawing.seed = seed;

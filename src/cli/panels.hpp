@@ -41,6 +41,10 @@ struct Panels {
 /// written.
 void check_plot(const std::string& plot);
 
+/// A drawing by plots/SCRIPT.gp that tells title and caption below, in lines that fit.
+Drawing captioned_drawing(const std::string& name, const std::string& script,
+                          const std::string& title, const std::string& caption);
+
 /// Draws where `--plot` says, into a folder data, script and all pictures, into a file that picture
 /// alone, and tells the paths on standard error.
 void draw_and_tell(Drawing drawing, const std::string& plot);
@@ -52,9 +56,6 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
 
 /// "N = 3, T = 40; eta = 0.1, batch = 16; seed 1": long lists only by name.
 std::string caption_of(const Record& parameters, const Record& settings, std::uint64_t seed);
-
-/// Broken into lines that fit under a picture.
-std::string wrapped_caption(const std::string& text);
 
 /// Of an observable, as one word of a list: symbols as in print, blanks that do not break.
 std::string panel_title(const std::string& column);

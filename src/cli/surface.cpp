@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/panels.hpp"
 #include "popgrad/figure.hpp"
 
@@ -20,19 +18,14 @@ void draw_surface(const Surface& surface, const CommonOptions& options,
   }
   CsvText least{"x", "y"};
   for (const auto& [x, y] : surface.least) least.number(x).number(y).end_row();
-  const std::string caption = wrapped_caption(surface.title + "; " + surface.caption);
-  Drawing drawing;
-  drawing.name = surface.name;
-  drawing.script = "surface";
-  drawing.title = surface.title;
-  drawing.variables = {
+  Drawing drawing = captioned_drawing(surface.name, "surface", surface.title, surface.caption);
+  const std::vector<std::pair<std::string, std::string>> variables{
       {"x_label", surface.x_label},
       {"y_label", surface.y_label},
       {"value_label", surface.value_label},
       {"logarithmic", surface.logarithmic ? "1" : "0"},
-      {"least", fmt::format("{:.9g}", surface.floor)},
-      {"caption", caption},
-      {"caption_lines", std::to_string(1 + std::count(caption.begin(), caption.end(), '\n'))}};
+      {"least", fmt::format("{:.9g}", surface.floor)}};
+  drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
   drawing.files = {{drawing.name + ".csv", grid}, {drawing.name + "-minimum.csv", least.text()}};
   drawing.command = command;
   drawing.seed = options.seed;
