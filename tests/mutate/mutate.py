@@ -178,11 +178,17 @@ def failed_tests(tree, filters):
     return sorted(names) or [f"ended with status {status}: {out.strip()[-200:]}"]
 
 
-def unsound(tree):
-    """Statements that do not hold with every control refuted."""
+def statements_on(path):
+    """Those that can notice a mistake in a file: a model's code is used by its own statements alone."""
+    model = next((part for part in Path(path).parts if part in MODELS), None)
+    return f"{model.replace('_', '-')}.*" if model else "*"
+
+
+def unsound(tree, pattern):
+    """Statements among those that do not hold with every control refuted."""
     report = tree / "build" / "mutate-verdicts.json"
     report.unlink(missing_ok=True)
-    status, _ = run(["build/popgrad", "verify", "-q", "--json", str(report)], tree)
+    status, _ = run(["build/popgrad", "verify", pattern, "-q", "--json", str(report)], tree)
     if status is None:
         return {f"longer than {LIMIT} s"}
     try:
@@ -197,12 +203,12 @@ def unsound(tree):
     return bad
 
 
-def examine(tree, baseline):
+def examine(tree, pattern, baseline):
     """What notices the mistake that is built: the first group that does, and who in it."""
     laws = failed_tests(tree, "[law]")
     if laws:
         return "law", laws
-    statements = sorted(unsound(tree) - baseline)
+    statements = sorted(unsound(tree, pattern) - baseline)
     if statements:
         return "statement", statements
     tests = failed_tests(tree, "~[law]~[statement]~[slow]")
@@ -321,7 +327,7 @@ def main():
     if status != 0:
         sys.exit(f"mutate: the build failed without a mistake:\n{out[-3000:]}")
     clean = digest(tree)
-    baseline = unsound(tree)
+    baseline = unsound(tree, "*")
     laws = failed_tests(tree, "[law]")
     if laws:
         sys.exit(f"mutate: laws fail without a mistake: {', '.join(laws)}")
@@ -343,7 +349,7 @@ def main():
                     elif digest(tree) == clean:
                         by, who = "no change of the program", []
                     else:
-                        by, who = examine(tree, baseline)
+                        by, who = examine(tree, statements_on(mistake[0]), baseline)
                 finally:
                     (tree / mistake[0]).write_text(before)
                 result = {"mistake": mistake, "line": line, "by": by, "who": who,

@@ -17,7 +17,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
               "deviation_2", "other_topic", "deviation_3"};
   for (const LossKind loss : {LossKind::squared, LossKind::cross_entropy}) {
     Training training;
-    training.law = {10, 4, 10, 0.15, 0.1, 0.1};
+    training.law = topic_law<double>(request.parameters);
     training.loss = loss;
     training.key_width = 20;
     training.seed = request.seed;
@@ -50,7 +50,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker attention_by_kind_figure() {
-  return {{"topic-attention", "Attention by kind of pair over training, for both losses"}, data};
+  return {.info = {.name = "topic-attention",
+                   .title = "Attention by kind of pair over training, for both losses",
+                   .parameters = document_law("10", "4", "10")},
+          .data = data};
 }
 
 }  // namespace popgrad::report
