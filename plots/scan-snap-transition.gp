@@ -8,8 +8,8 @@ do for [kind in 'svg png pdf'] {
   set multiplot layout 2,1 margins 0.15,0.97,0.11,0.97 spacing 0,0.14
   set xrange [0:700]
   set xlabel ''
-  eval y_range('0:0.05', '0:*')
-  if (own eq '0') { set ytics 0.01 }
+  eval y_range('0:0.06', '0:*')
+  if (own eq '0') { set ytics 0.02 }
   set ylabel 'B_n' offset 0+right,0
   set key top left reverse Left maxrows 3 samplen 1.5 width -2
   plot for [b=0:3] name.'.csv' index b every ::1 using 1:2 with lines linetype b+1 \
