@@ -16,8 +16,9 @@ namespace popgrad {
 struct FigureInfo {
   std::string name;  ///< `MODEL-SUBJECT`, unique in a program
   std::string title;
-  bool needs_data = false;  ///< drawn from a file that the user names
-  bool in_report = false;   ///< part of `report` when no figures are named
+  bool needs_data = false;              ///< drawn from a file that the user names
+  bool in_report = false;               ///< part of `report` when no figures are named
+  std::vector<std::string> shows = {};  ///< ids of the statements whose evidence it shows
 };
 
 struct FigureRequest {

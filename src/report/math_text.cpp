@@ -21,30 +21,39 @@ using Pair = std::pair<View, View>;
 // ---- names ---------------------------------------------------------------------------------
 
 constexpr std::array<Pair, 38> greek_letters{{
-    {"alpha", "α"}, {"beta", "β"},   {"gamma", "γ"},  {"delta", "δ"}, {"epsilon", "ε"},
-    {"eps", "ε"},   {"zeta", "ζ"},   {"eta", "η"},    {"theta", "θ"}, {"iota", "ι"},
-    {"kappa", "κ"}, {"lambda", "λ"}, {"mu", "μ"},     {"nu", "ν"},    {"xi", "ξ"},
-    {"pi", "π"},    {"rho", "ρ"},    {"sigma", "σ"},  {"tau", "τ"},   {"phi", "φ"},
-    {"chi", "χ"},   {"psi", "ψ"},    {"omega", "ω"},  {"Gamma", "Γ"}, {"Delta", "Δ"},
-    {"Theta", "Θ"}, {"Lambda", "Λ"}, {"Mu", "Μ"},     {"Xi", "Ξ"},    {"Pi", "Π"},
-    {"Sigma", "Σ"}, {"Phi", "Φ"},    {"Psi", "Ψ"},    {"Omega", "Ω"}, {"inf", "∞"},
-    {"infinity", "∞"},
-    {"ell", "ℓ"},   {"nabla", "∇"},
+    {"alpha", "α"},    {"beta", "β"},   {"gamma", "γ"}, {"delta", "δ"}, {"epsilon", "ε"},
+    {"eps", "ε"},      {"zeta", "ζ"},   {"eta", "η"},   {"theta", "θ"}, {"iota", "ι"},
+    {"kappa", "κ"},    {"lambda", "λ"}, {"mu", "μ"},    {"nu", "ν"},    {"xi", "ξ"},
+    {"pi", "π"},       {"rho", "ρ"},    {"sigma", "σ"}, {"tau", "τ"},   {"phi", "φ"},
+    {"chi", "χ"},      {"psi", "ψ"},    {"omega", "ω"}, {"Gamma", "Γ"}, {"Delta", "Δ"},
+    {"Theta", "Θ"},    {"Lambda", "Λ"}, {"Mu", "Μ"},    {"Xi", "Ξ"},    {"Pi", "Π"},
+    {"Sigma", "Σ"},    {"Phi", "Φ"},    {"Psi", "Ψ"},   {"Omega", "Ω"}, {"inf", "∞"},
+    {"infinity", "∞"}, {"ell", "ℓ"},    {"nabla", "∇"},
 }};
 
 constexpr std::array<Pair, 3> accents{{{"bar", "¯"}, {"hat", "^"}, {"tilde", "~"}}};
 
 // Before a parenthesis, or before a factor that stands behind a space.
-constexpr std::array<View, 19> functions{"exp",  "ln",   "log",     "sqrt", "erf", "sin",
-                                         "cos",  "tan",  "sinh",    "cosh", "tanh", "max",
-                                         "min",  "diag", "softmax", "abs",  "step", "nnz", "Var"};
+constexpr std::array<View, 22> functions{
+    "exp", "ln",  "log",  "sqrt",    "erf", "sin",  "cos", "tan", "sinh", "cosh", "tanh",
+    "max", "min", "diag", "softmax", "abs", "step", "nnz", "Var", "Pr",   "tr",   "sd"};
 
 // Assumptions and versions of a text, not letters with an index.
 constexpr std::array<View, 8> labels{"A1", "A2", "A3", "v1", "v2", "v3", "v4", "v5"};
 
 constexpr std::array<Pair, 12> relations{{
-    {"<=", "≤"}, {">=", "≥"}, {"!=", "≠"}, {"->", "→"}, {"<<", "≪"}, {">>", "≫"},
-    {"==", "="}, {"~", "~"},  {"=", "="},  {"<", "&lt;"}, {">", "&gt;"}, {"≈", "≈"},
+    {"<=", "≤"},
+    {">=", "≥"},
+    {"!=", "≠"},
+    {"->", "→"},
+    {"<<", "≪"},
+    {">>", "≫"},
+    {"==", "="},
+    {"~", "~"},
+    {"=", "="},
+    {"<", "&lt;"},
+    {">", "&gt;"},
+    {"≈", "≈"},
 }};
 
 template <class Table>
@@ -70,15 +79,20 @@ bool is_lower(View s) {
 std::string tag(View name, View content) { return fmt::format("<{0}>{1}</{0}>", name, content); }
 std::string name_element(View text) { return tag("mi", text); }
 std::string operator_element(View text) { return tag("mo", text); }
-std::string row(View content) { return tag("mrow", content); }
+// One element needs no row around it.
+std::string row(View content) {
+  const std::size_t end = content.find("</");
+  const bool one = end != View::npos && content.find("</", end + 1) == View::npos;
+  return one && content.ends_with('>') ? std::string(content) : tag("mrow", content);
+}
 
 /// A piece of a formula as MathML.
 struct Piece {
-  std::string markup;
-  std::string inside;         ///< of one pair of parentheses that is all of it; or empty
-  bool has_fraction = false;  ///< stacked
-  bool sure = false;          ///< no running text looks like this
+  std::string markup = {};
+  std::string inside = {};  ///< of one pair of parentheses that is all of it; or empty
+  bool sure = false;        ///< no running text looks like this
   bool plain_number = false;
+  bool scripted = false;  ///< has an index or a power
 };
 
 // ---- the reader ----------------------------------------------------------------------------
@@ -117,9 +131,10 @@ class Reader {
  private:
   View text_;
   bool whole_;
-  int depth_ = 0;        ///< of groups
-  int scripts_ = 0;      ///< of indices and powers
-  int bars_ = 0;         ///< of absolute values that are open
+  int depth_ = 0;      ///< of groups
+  int scripts_ = 0;    ///< of indices and powers
+  int arguments_ = 0;  ///< of functions, that are open
+  int bars_ = 0;       ///< of absolute values that are open
   std::set<char> primed_indices_;
 
   [[nodiscard]] char peek(std::size_t ahead = 0) const {
@@ -132,7 +147,6 @@ class Reader {
     all.markup += more.markup;
     all.inside.clear();
     all.plain_number = false;
-    all.has_fraction = all.has_fraction || more.has_fraction;
     all.sure = all.sure || more.sure;
   }
 
@@ -234,8 +248,8 @@ class Reader {
 
   [[nodiscard]] bool factor_may_start() const {
     const char c = peek();
-    return is_letter(c) || is_digit(c) || c == '(' || c == '[' || c == '{' || (c == '|' && bars_ == 0) ||
-           angle_end() > 0;
+    return is_letter(c) || is_digit(c) || c == '(' || c == '[' || c == '{' ||
+           (c == '|' && bars_ == 0) || angle_end() > 0;
   }
 
   // What follows a factor in a product; nothing if the product ends here.
@@ -271,20 +285,29 @@ class Reader {
       return next;
     }
     if (whole_) return std::nullopt;
+    // q^k.a^k, f_n.f_j
+    if (peek() == '.' && is_letter(peek(1)) && last.scripted) {
+      ++at;
+      auto next = factor(false);
+      if (!next || !next->scripted) return give_up();
+      next->markup = operator_element("·") + next->markup;
+      return next;
+    }
     const bool spaced = peek() == ' ';
     if (spaced) ++at;
     if (!factor_may_start()) return give_up();
     // "Theorem 1b", "2305.16380v4"; in a group 2T is a product.
     if (!spaced && last.plain_number && is_letter(peek()) && depth_ == 0) return give_up();
     // Numbers come first in a product; "mu 1'" has the vector of ones in it.
-    if (is_digit(peek()) && !(peek() == '1' && (peek(1) == '\'' || starts("11'")))) return give_up();
+    if (is_digit(peek()) && !(peek() == '1' && (peek(1) == '\'' || starts("11'"))))
+      return give_up();
     auto next = factor(spaced);
     if (!next || (spaced && !next->sure)) return give_up();
     if (spaced) next->markup = space() + next->markup;
     return next;
   }
 
-  static std::string space() { return "<mspace width=\"0.17em\"></mspace>"; }
+  static std::string space() { return "<mspace width=\"0.17em\"/>"; }
 
   std::optional<Piece> product() {
     auto all = factor(false);
@@ -292,11 +315,12 @@ class Reader {
     Piece last = *all;
     bool one_factor = true;
     while (true) {
-      if (peek() == '/' && peek(1) != ' ' && peek(1) != '/') {
+      const bool spaced = starts(" / ");
+      if (spaced || (peek() == '/' && peek(1) != ' ' && peek(1) != '/')) {
         const std::size_t mark = at;
-        ++at;
+        at += spaced ? 3 : 1;
         const auto below = tight();
-        if (!below) {
+        if (!below || (spaced && !below->sure)) {
           at = mark;
           return all;
         }
@@ -328,21 +352,18 @@ class Reader {
     return all;
   }
 
-  // Stacked where its parts stay readable: not within another one in running text, not in a power.
+  // Stacked on a line of its own; in running text and in powers its parts would be too small.
   [[nodiscard]] Piece fraction(const Piece& above, const Piece& below, bool one_factor) const {
     Piece made;
     made.sure = above.sure || below.sure;
-    const bool nested = above.has_fraction || below.has_fraction;
-    if (scripts_ > 0 || (nested && !whole_)) {
-      made.markup = row(above.markup + operator_element("/") + below.markup);
-      made.has_fraction = nested;
+    if (scripts_ > 0 || !whole_) {
+      made.markup = row(above.markup + "<mo lspace=\"0\" rspace=\"0\">/</mo>" + below.markup);
       return made;
     }
     const auto bare = [](const Piece& piece, bool single) {
       return row(single && !piece.inside.empty() ? piece.inside : piece.markup);
     };
     made.markup = tag("mfrac", bare(above, one_factor) + bare(below, true));
-    made.has_fraction = true;
     return made;
   }
 
@@ -416,11 +437,10 @@ class Reader {
     while (exponent.size() > 1 && !(exponent.front() >= '1' && exponent.front() <= '9')) {
       exponent.remove_prefix(1);
     }
-    const std::string power =
-        tag("msup", tag("mn", "10") + row((negative ? operator_element("−") : std::string{}) +
-                                          tag("mn", exponent)));
-    return mantissa == "1" ? power
-                           : row(tag("mn", mantissa) + operator_element("·") + power);
+    const std::string power = tag(
+        "msup", tag("mn", "10") +
+                    row((negative ? operator_element("−") : std::string{}) + tag("mn", exponent)));
+    return mantissa == "1" ? power : row(tag("mn", mantissa) + operator_element("·") + power);
   }
 
   std::optional<Piece> group(bool spaced) {
@@ -443,11 +463,16 @@ class Reader {
     // "[MASK]" and the like do not come here; a lone bracket is no group of running text.
     if (open == '[' && !spaced && depth_ == 0 && !whole_) return std::nullopt;
     Piece piece;
-    piece.markup = row(fmt::format("<mo>{}</mo>{}<mo>{}</mo>", open, inside->markup, close));
+    piece.markup = enclosed(open, inside->markup, close);
     if (open == '(') piece.inside = inside->markup;
     piece.sure = inside->sure;
-    piece.has_fraction = inside->has_fraction;
     return with_index(piece);
+  }
+
+  // Parentheses of running text keep their size, nothing in them is stacked.
+  [[nodiscard]] std::string enclosed(char open, std::string_view inside, char close) const {
+    const std::string_view size = whole_ ? "" : " stretchy=\"false\"";
+    return row(fmt::format("<mo{0}>{1}</mo>{2}<mo{0}>{3}</mo>", size, open, inside, close));
   }
 
   // Sums with commas between; of arguments also relations and the bar of a condition.
@@ -487,20 +512,22 @@ class Reader {
     Piece piece;
     piece.markup = row("<mo>|</mo>" + inside->markup + "<mo>|</mo>");
     piece.sure = true;
-    piece.has_fraction = inside->has_fraction;
     return with_index(piece);
   }
 
-  // "<V,P>" without a space; 0 if there is none.
+  // "<V,P>" and "<V, P>"; 0 if there is none.
   [[nodiscard]] std::size_t angle_end() const {
     if (peek() != '<') return 0;
-    std::size_t end = at + 1;
-    while (end < text_.size() && (is_letter(text_[end]) || text_[end] == '_')) ++end;
-    const std::size_t comma = end;
-    if (end == at + 1 || end >= text_.size() || text_[end] != ',') return 0;
-    ++end;
-    while (end < text_.size() && (is_letter(text_[end]) || text_[end] == '_')) ++end;
-    return end > comma + 1 && end < text_.size() && text_[end] == '>' ? end : 0;
+    const auto name_end = [this](std::size_t place) {
+      while (place < text_.size() && (is_letter(text_[place]) || text_[place] == '_')) ++place;
+      return place;
+    };
+    const std::size_t comma = name_end(at + 1);
+    if (comma == at + 1 || comma >= text_.size() || text_[comma] != ',') return 0;
+    const std::size_t second =
+        comma + (comma + 1 < text_.size() && text_[comma + 1] == ' ' ? 2 : 1);
+    const std::size_t end = name_end(second);
+    return end > second && end < text_.size() && text_[end] == '>' ? end : 0;
   }
 
   std::optional<Piece> angle(std::size_t end) {
@@ -508,6 +535,7 @@ class Reader {
     ++depth_;
     const auto left = name(false);
     if (peek() == ',') ++at;
+    if (peek() == ' ') ++at;
     const auto right = left ? name(false) : std::nullopt;
     --depth_;
     if (!right || at != end) return std::nullopt;
@@ -539,7 +567,7 @@ class Reader {
     base.markup = tag("msup", base.markup + row(upper));
     base.inside.clear();
     base.plain_number = false;
-    base.sure = true;
+    base.sure = base.scripted = true;
     return base;
   }
 
@@ -649,7 +677,7 @@ class Reader {
       at = begin + 2;
       return applied("ln");
     }
-    if (letters == "sum" || letters == "max" || letters == "min") {
+    if (letters == "sum" || letters == "int" || letters == "max" || letters == "min") {
       if (const auto big = big_operator(letters)) return big;
       at = begin + letters.size();
     }
@@ -673,7 +701,12 @@ class Reader {
       const bool short_one = letters.size() == 2 && depth_ > 0 && number.empty() && !marked;
       const bool rate = letters == "rate" && number.empty() &&
                         (power || before(begin) == '/' || (spaced && followed_by_factor()));
-      if (whole_) {
+      const bool indexed = letters.size() == 2 && peek() == '_' && number.empty();
+      // softmax(logits), E[y | label]
+      const bool argument =
+          arguments_ > 0 && number.empty() && (peek() == ')' || peek() == ']') &&
+          (before(begin) == '(' || before(begin) == '[' || text_.substr(0, begin).ends_with(" | "));
+      if (whole_ || indexed || argument) {
         base = name_element(letters);
       } else if (short_one && before(begin) != ' ') {
         base = name_element(letters.substr(0, 1)) + name_element(letters.substr(1));
@@ -731,6 +764,7 @@ class Reader {
     upper += power();
     Piece piece;
     piece.sure = sure && (at > end || !base.empty());
+    piece.scripted = !lower.empty() || !upper.empty();
     piece.markup = scripted(base, lower, upper);
     if (peek() == '(' || (peek() == '[' && !whole_)) {
       // z(0), E[b q], h*(N/K): the arguments belong to it.
@@ -811,23 +845,29 @@ class Reader {
 
   // sum_k, sum_{k != n}, max_i: what follows is the next factor.
   std::optional<Piece> big_operator(View letters) {
-    std::string lower;
+    std::string limits;
+    bool both = false;
     if (peek() == '_') {
       ++at;
       const auto part = index();
       if (!part) return std::nullopt;
-      lower = *part;
+      limits = row(*part);
+      const std::string upper = power();
+      both = !upper.empty();
+      if (both) limits += row(upper);
     } else if (letters != "sum" || whole_) {
       return std::nullopt;
     }
     const bool spaced = peek() == ' ';
     if (spaced) ++at;
     const auto next = factor(spaced);
-    if (!next || (spaced && lower.empty() && !next->sure)) return std::nullopt;
-    const std::string sign = letters == "sum" ? operator_element("∑") : operator_element(letters);
+    if (!next || (spaced && limits.empty() && !next->sure)) return std::nullopt;
+    const std::string sign = operator_element(letters == "sum"   ? "∑"
+                                              : letters == "int" ? "∫"
+                                                                 : letters);
     Piece piece = *next;
-    piece.markup =
-        (lower.empty() ? sign : tag("msub", sign + row(lower))) + space() + next->markup;
+    const std::string head = limits.empty() ? sign : tag(both ? "msubsup" : "msub", sign + limits);
+    piece.markup = head + space() + next->markup;
     piece.inside.clear();
     piece.plain_number = false;
     piece.sure = true;
@@ -839,17 +879,18 @@ class Reader {
     const char open = peek();
     ++at;
     ++depth_;
+    ++arguments_;
     const int bars = std::exchange(bars_, 0);
     auto inside = list(true);
     bars_ = bars;
+    --arguments_;
     --depth_;
     if (!inside || peek() != close) return std::nullopt;
     ++at;
     Piece piece;
-    piece.markup = row(fmt::format("<mo>{}</mo>{}<mo>{}</mo>", open, inside->markup, close));
+    piece.markup = enclosed(open, inside->markup, close);
     piece.inside = inside->markup;
     piece.sure = true;
-    piece.has_fraction = inside->has_fraction;
     return piece;
   }
 
@@ -874,7 +915,6 @@ class Reader {
     if (!argument) return std::nullopt;
     Piece piece;
     piece.sure = true;
-    piece.has_fraction = argument->has_fraction;
     if (function == "sqrt" && upper.empty()) {
       piece.markup =
           tag("msqrt", row(argument->inside.empty() ? argument->markup : argument->inside));
@@ -962,8 +1002,8 @@ std::size_t code(View text) {
     return end - dot > 2 && ends_here(text, end) ? end : 0;
   }
   // A column has a word on both sides of an underscore; lambda_max is a symbol.
-  if (text[end] == '_' && is_lower(head) && found(greek_letters, head).empty() &&
-      head != "sum" && head != "max" && head != "min") {
+  if (text[end] == '_' && is_lower(head) && found(greek_letters, head).empty() && head != "sum" &&
+      head != "max" && head != "min") {
     while (end < text.size() && (is_name(text[end]) || text[end] == '_' || text[end] == '-')) ++end;
     return ends_here(text, end) ? end : 0;
   }

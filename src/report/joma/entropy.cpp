@@ -109,7 +109,8 @@ FigureMaker entropy_figure() {
           {.name = "joma-entropy",
            .title =
                "Attention entropy falls and bounces back with nonlinear phi, once or several times",
-           .in_report = true},
+           .in_report = true,
+           .shows = {"joma.entropy-bounce"}},
       .data = data};
 }
 

@@ -61,7 +61,8 @@ FigureMaker growth_factor_figure() {
   return {.info = {.name = "scan-snap-growth",
                    .title = "Growth factor of the leading distinct token, with transition times, K "
                             "= 10, M = 1000",
-                   .in_report = true},
+                   .in_report = true,
+                   .shows = {"scan-snap.growth"}},
           .data = data};
 }
 

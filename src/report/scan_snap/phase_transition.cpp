@@ -55,7 +55,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker phase_transition_figure() {
   return {.info = {.name = "scan-snap-transition",
                    .title = "B_n of one common token with its transition times t0",
-                   .in_report = true},
+                   .in_report = true,
+                   .shows = {"scan-snap.phase-transition"}},
           .data = data};
 }
 

@@ -45,7 +45,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker context_size_figure() {
-  return {{"scb-context-size", "The role of Q: critical batch and time of boosting"}, data};
+  return {.info = {.name = "scb-context-size",
+                   .title = "The role of Q: critical batch and time of boosting",
+                   .shows = {"scb.two-stages"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -54,8 +54,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker critical_batch_figure() {
-  return {{"scb-critical", "Critical batch size of boosting against the context length, to 1e9"},
-          data};
+  return {.info = {.name = "scb-critical",
+                   .title = "Critical batch size of boosting against the context length, to 1e9",
+                   .shows = {"scb.two-stages", "scb.transfer"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

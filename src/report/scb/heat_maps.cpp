@@ -57,7 +57,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker heat_maps_figure() {
-  return {{"scb-maps", "Attention and values after training on sequences, next to Q and P"}, data};
+  return {.info = {.name = "scb-maps",
+                   .title = "Attention and values after training on sequences, next to Q and P",
+                   .shows = {"scb.convergence"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

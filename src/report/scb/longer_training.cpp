@@ -49,9 +49,12 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker longer_training_figure() {
-  return {{"scb-longer",
-           "Longer training under l1: distances and loss rise again, normalised ones stay"},
-          data};
+  return {
+      .info = {.name = "scb-longer",
+               .title =
+                   "Longer training under l1: distances and loss rise again, normalised ones stay",
+               .shows = {"scb.hyperbola"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

@@ -64,7 +64,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker phase_portrait_figure() {
   return {.info = {.name = "scb-phase",
                    .title = "Reduced flow: phase portrait with noisy runs over it",
-                   .in_report = true},
+                   .in_report = true,
+                   .shows = {"scb.reduction", "scb.fixed-points", "scb.branch"}},
           .data = data};
 }
 

@@ -101,7 +101,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker sample_complexity_figure() {
-  return {{"scb-samples", "Sequences needed by linear and by softmax attention against T"}, data};
+  return {.info = {.name = "scb-samples",
+                   .title = "Sequences needed by linear and by softmax attention against T",
+                   .shows = {"scb.softmax-link"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

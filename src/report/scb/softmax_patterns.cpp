@@ -69,7 +69,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker softmax_patterns_figure() {
-  return {{"scb-softmax", "Attention patterns: linear, linear by three parts, softmax"}, data};
+  return {.info = {.name = "scb-softmax",
+                   .title = "Attention patterns: linear, linear by three parts, softmax",
+                   .shows = {"scb.softmax-link"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

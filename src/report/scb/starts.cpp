@@ -39,7 +39,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker starts_figure() {
-  return {{"scb-starts", "Both initialisations of V, with and without projection"}, data};
+  return {.info = {.name = "scb-starts",
+                   .title = "Both initialisations of V, with and without projection",
+                   .shows = {"scb.reduction"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -63,7 +63,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker success_grid_figure() {
-  return {{"scb-grid", "Success rates over batch, step size and weight of l1"}, data};
+  return {.info = {.name = "scb-grid",
+                   .title = "Success rates over batch, step size and weight of l1",
+                   .shows = {"scb.convergence", "scb.l1-needed"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

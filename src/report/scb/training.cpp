@@ -43,7 +43,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker training_figure() {
   return {.info = {.name = "scb-training",
                    .title = "Distances to P and Q and loss: plain descent, threshold and l1",
-                   .in_report = true},
+                   .in_report = true,
+                   .shows = {"scb.convergence", "scb.l1-needed"}},
           .data = data};
 }
 

@@ -49,7 +49,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker attention_by_kind_figure() {
-  return {{"topic-attention", "Attention by kind of pair over training, for both losses"}, data};
+  return {.info = {.name = "topic-attention",
+                   .title = "Attention by kind of pair over training, for both losses",
+                   .shows = {"topic.same-topic-attention"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

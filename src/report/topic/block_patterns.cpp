@@ -58,7 +58,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker block_patterns_figure() {
-  return {{"topic-blocks", "Block patterns of W_V and of the embeddings' inner products"}, data};
+  return {.info = {.name = "topic-blocks",
+                   .title = "Block patterns of W_V and of the embeddings' inner products",
+                   .shows = {"topic.value", "topic.embedding"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -115,7 +115,9 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker landscape_figure() {
   return {.info = {.name = "topic-landscape",
                    .title = "Loss over (alpha, beta) with optimum and training paths",
-                   .in_report = true},
+                   .in_report = true,
+                   .shows = {"topic.attention-block", "topic.attention-diagonal",
+                             "topic.stage2-optimum"}},
           .data = data};
 }
 

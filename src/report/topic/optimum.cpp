@@ -33,7 +33,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker optimum_figure() {
-  return {{"topic-optimum", "Best attention against the number of topics, and its limit"}, data};
+  return {.info = {.name = "topic-optimum",
+                   .title = "Best attention against the number of topics, and its limit",
+                   .shows = {"topic.attention-limit"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

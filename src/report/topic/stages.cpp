@@ -64,7 +64,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker stages_figure() {
   return {.info = {.name = "topic-stages",
                    .title = "Stages of training: norms and loss of the flow and of SGD",
-                   .in_report = true},
+                   .in_report = true,
+                   .shows = {"topic.two-stage"}},
           .data = data};
 }
 
