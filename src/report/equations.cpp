@@ -6,6 +6,7 @@
 #include <exception>
 #include <vector>
 
+#include "popgrad/rung.hpp"
 #include "report/catalogue.hpp"
 #include "report/html_page.hpp"
 #include "report/math_text.hpp"
@@ -95,24 +96,20 @@ std::string equations_html(const Model& model, const std::string& program) {
   std::vector<SharedEquations> groups;
   std::vector<std::string> without;
   for (const RungInfo& info : model.rungs()) {
-    const Parameters usual(model.name());
-    AnyRung<Expression> rung;
     std::vector<std::string> equations;
     try {
-      rung = model.symbolic_rung(info.name, usual);
-      equations = equations_of(rung);
+      equations = equations_of(model.symbolic_rung(info.name, Parameters(model.name())));
     } catch (const std::exception&) {
       without.push_back(info.name);  // `popgrad equations` says why
+      continue;
     }
-    if (!equations.empty()) {
-      const auto same = std::find_if(groups.begin(), groups.end(), [&](const SharedEquations& g) {
-        return g.equations == equations;
-      });
-      if (same == groups.end()) {
-        groups.push_back({{info.name}, std::move(equations)});
-      } else {
-        same->rungs.push_back(info.name);
-      }
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const SharedEquations& g) {
+      return g.equations == equations;
+    });
+    if (same == groups.end()) {
+      groups.push_back({{info.name}, std::move(equations)});
+    } else {
+      same->rungs.push_back(info.name);
     }
   }
 
