@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/statistics.hpp"
 
 namespace popgrad {

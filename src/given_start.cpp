@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scalar/real.hpp"
 
 namespace popgrad {

@@ -1,6 +1,7 @@
 #include "popgrad/model.hpp"
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad {
 

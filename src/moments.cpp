@@ -1,5 +1,6 @@
 #include "popgrad/moments.hpp"
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/rung.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,5 @@
 #include "popgrad/solved.hpp"
+#include "popgrad/rung.hpp"
 
 #include <fmt/format.h>
 

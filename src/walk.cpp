@@ -1,6 +1,7 @@
 #include "popgrad/walk.hpp"
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 
 #include <omp.h>
 

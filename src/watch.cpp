@@ -1,4 +1,5 @@
 #include "popgrad/watch.hpp"
+#include "popgrad/rung.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -12,6 +12,7 @@
 #include "cli/shell.hpp"
 #include "popgrad/model.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"

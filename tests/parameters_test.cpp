@@ -16,6 +16,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/model.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 
 using namespace popgrad;

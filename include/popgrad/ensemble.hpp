@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "popgrad/quantity.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad {

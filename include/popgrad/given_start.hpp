@@ -12,7 +12,8 @@
 #include <string_view>
 
 #include "popgrad/declared_parameter.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
+#include "popgrad/vector.hpp"
 
 namespace popgrad {
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "popgrad/model.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad {
 

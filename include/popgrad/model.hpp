@@ -10,7 +10,7 @@
 
 #include "popgrad/parameters.hpp"
 #include "popgrad/regime.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/statement.hpp"

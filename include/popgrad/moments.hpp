@@ -11,7 +11,8 @@
 #include <functional>
 #include <vector>
 
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
+#include "popgrad/vector.hpp"
 
 namespace popgrad {
 

@@ -24,7 +24,6 @@
 #include <string>
 
 #include "popgrad/model.hpp"
-#include "popgrad/rung.hpp"
 
 namespace popgrad {
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
 #include "popgrad/trajectory.hpp"
 
 namespace popgrad {

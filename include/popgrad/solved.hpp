@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "popgrad/quantity.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
 #include "popgrad/trajectory.hpp"
 
 namespace popgrad {

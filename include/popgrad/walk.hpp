@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
 #include "popgrad/trajectory.hpp"
 
 namespace popgrad {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "popgrad/regime.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rung_fwd.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/walk.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "cli/exit_status.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::cli {
 

@@ -17,6 +17,7 @@
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/figure.hpp"
+#include "popgrad/rung.hpp"
 #include "report/drawing.hpp"
 #include "report/regime_table.hpp"
 

@@ -5,6 +5,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/options.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::cli {
 namespace {

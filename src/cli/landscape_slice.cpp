@@ -14,6 +14,7 @@
 #include "cli/surface.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/topic/population_flow.hpp"
 
 namespace popgrad::cli {

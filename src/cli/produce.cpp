@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/watch.hpp"
 
 namespace popgrad::cli {

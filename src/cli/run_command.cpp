@@ -19,6 +19,7 @@
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/moments_rung.hpp"
+#include "popgrad/rung.hpp"
 #include "report/regime_table.hpp"
 #include "report/verdict_table.hpp"
 

@@ -11,6 +11,7 @@
 #include "cli/sweep_table.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/statistics.hpp"
 
 namespace popgrad::cli {

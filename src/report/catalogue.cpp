@@ -7,6 +7,7 @@
 
 #include "io/json_document.hpp"
 #include "popgrad/json.hpp"
+#include "popgrad/rung.hpp"
 #include "report/figure.hpp"
 
 namespace popgrad {

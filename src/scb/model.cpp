@@ -8,6 +8,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/moments_rung.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/noisy_descent.hpp"

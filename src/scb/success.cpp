@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
 #include "popgrad/walk.hpp"

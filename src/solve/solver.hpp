@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "solve/algebra.hpp"
 #include "solve/clock.hpp"

@@ -9,6 +9,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/moments_rung.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/topic/block_flow.hpp"
 #include "popgrad/topic/corpus_audit.hpp"
 #include "popgrad/topic/optimum.hpp"

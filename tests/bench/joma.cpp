@@ -11,6 +11,7 @@
 #include "allocations.hpp"
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"

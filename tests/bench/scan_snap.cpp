@@ -5,6 +5,7 @@
 
 #include "allocations.hpp"
 #include "cvode.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/walk.hpp"

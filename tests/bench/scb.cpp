@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "allocations.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"

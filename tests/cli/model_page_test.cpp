@@ -8,6 +8,7 @@
 
 #include "cli/shell.hpp"
 #include "popgrad/model.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 
 using namespace popgrad;

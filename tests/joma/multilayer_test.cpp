@@ -15,6 +15,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/joma/latent_correlation.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"

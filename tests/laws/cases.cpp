@@ -7,6 +7,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/instance.hpp"
 #include "popgrad/theories.hpp"
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 
 namespace popgrad::laws {

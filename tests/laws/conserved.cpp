@@ -9,6 +9,7 @@
 #include "laws/scan_snap_law.hpp"
 #include "laws/scb_law.hpp"
 #include "laws/topic_law.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

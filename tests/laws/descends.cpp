@@ -12,6 +12,7 @@
 #include "laws/scb_law.hpp"
 #include "laws/topic_law.hpp"
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 
 namespace popgrad::laws {

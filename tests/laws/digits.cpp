@@ -5,6 +5,7 @@
 
 #include "laws/cases.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::laws {
 

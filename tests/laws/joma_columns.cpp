@@ -7,6 +7,7 @@
 
 #include "laws/columns.hpp"
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

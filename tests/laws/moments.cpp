@@ -6,6 +6,7 @@
 
 #include "laws/cases.hpp"
 #include "popgrad/moments_rung.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"

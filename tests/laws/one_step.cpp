@@ -14,6 +14,7 @@
 #include "laws/scb_law.hpp"
 #include "laws/topic_law.hpp"
 #include "popgrad/joma/multilayer_flow.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

@@ -8,6 +8,7 @@
 #include "laws/cases.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

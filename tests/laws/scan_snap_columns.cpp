@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "laws/columns.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/instance.hpp"
 
 namespace popgrad::laws {

@@ -5,6 +5,7 @@
 
 #include "laws/columns.hpp"
 #include "laws/scb_law.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/instance.hpp"
 
 namespace popgrad::laws {

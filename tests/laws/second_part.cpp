@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 
 #include "laws/cases.hpp"

@@ -9,6 +9,7 @@
 #include "laws/scb_law.hpp"
 #include "laws/topic_law.hpp"
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scb/instance.hpp"
 #include "popgrad/scb/noise.hpp"

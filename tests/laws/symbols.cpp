@@ -9,6 +9,7 @@
 #include "laws/scb_law.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 
 namespace popgrad::laws {

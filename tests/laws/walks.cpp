@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "laws/cases.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/walk.hpp"
 

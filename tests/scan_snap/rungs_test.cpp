@@ -3,6 +3,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/fit.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/scb/reduced_flow.hpp"

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/success.hpp"
 #include "popgrad/scb/three_part_descent.hpp"

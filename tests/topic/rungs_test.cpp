@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/topic/block_flow.hpp"

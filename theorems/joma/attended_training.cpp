@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/solved.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "popgrad/common_error.hpp"
+#include "popgrad/rung.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {

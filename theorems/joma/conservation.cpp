@@ -8,6 +8,7 @@
 
 #include "popgrad/common_error.hpp"
 #include "popgrad/joma/invariant.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/invariant_parts.hpp"
 

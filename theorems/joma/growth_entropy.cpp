@@ -7,6 +7,7 @@
 
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/growth_parts.hpp"

@@ -20,6 +20,7 @@
 // Uses       rung flow
 
 #include "popgrad/identity.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/invariant_parts.hpp"
 #include "theorems/joma/softmax_rate.hpp"

@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "popgrad/order.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/quasi_static_flow.hpp"

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/solved.hpp"

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "popgrad/order.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/examples.hpp"

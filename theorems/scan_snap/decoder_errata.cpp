@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "popgrad/identity.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
 #include "theorems/scan_snap/backprop_identity.hpp"

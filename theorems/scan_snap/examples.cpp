@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
 #include "theorems/scan_snap/claim_hypotheses.hpp"

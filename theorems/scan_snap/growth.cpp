@@ -17,6 +17,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/knobs.hpp"
 #include "theorems/scan_snap/leading_token.hpp"

@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "popgrad/ensemble.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/scan_snap/examples.hpp"

@@ -22,6 +22,7 @@
 #include <cmath>
 #include <limits>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/common_token_flow.hpp"

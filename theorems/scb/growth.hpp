@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "popgrad/random.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "theorems/scb/knobs.hpp"
 

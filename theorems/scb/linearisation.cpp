@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scb/growth.hpp"
 #include "theorems/scb/statements.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/success.hpp"

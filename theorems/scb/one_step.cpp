@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "popgrad/ensemble.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/scb/branching.hpp"

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "popgrad/ensemble.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/walk.hpp"

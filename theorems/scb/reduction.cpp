@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "theorems/scb/family.hpp"
 #include "theorems/scb/statements.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "popgrad/identity.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 #include "popgrad/solved.hpp"

@@ -2,6 +2,7 @@
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/topic/document_bias.hpp"
 #include "popgrad/topic/population_flow.hpp"
 

@@ -4,6 +4,7 @@
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/solved.hpp"
 #include "popgrad/topic/block_flow.hpp"

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 /// The joint flow of W_V, W_K and W_Q from near zero, and what is read off its two stages.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "popgrad/topic/training.hpp"
 

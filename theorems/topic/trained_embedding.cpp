@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "popgrad/topic/population_flow.hpp"
 

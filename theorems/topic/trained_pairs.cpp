@@ -1,5 +1,6 @@
 #include "theorems/topic/trained_pairs.hpp"
 
+#include "popgrad/rung.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "popgrad/walk.hpp"

@@ -10,6 +10,7 @@
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stationary_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/walk.hpp"
 #include "report/joma/figures.hpp"

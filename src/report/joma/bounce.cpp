@@ -10,6 +10,7 @@
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/joma/population_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/walk.hpp"
 #include "report/joma/figures.hpp"

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "popgrad/joma/reduced_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/walk.hpp"
 #include "report/joma/figures.hpp"

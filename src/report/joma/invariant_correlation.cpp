@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "popgrad/joma/population_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/walk.hpp"
 #include "report/joma/figures.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/joma/multilayer_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/walk.hpp"
 #include "report/joma/figures.hpp"

@@ -1,6 +1,7 @@
 // Attention of class 0 of Syn-Small over training, token by token: SGD with momentum at two pairs
 // of learning rates, Adam at three.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scan_snap/figures.hpp"

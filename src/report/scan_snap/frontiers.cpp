@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"

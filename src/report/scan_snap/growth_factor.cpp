@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scan_snap/figures.hpp"

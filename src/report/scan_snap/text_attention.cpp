@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/corpus.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"

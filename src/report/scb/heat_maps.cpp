@@ -1,6 +1,7 @@
 // Attention A and values V after the three-part algorithm on sampled sequences, next to Q and P.
 // N = 6, T = 30, Q = 3, B = 256.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scb/figures.hpp"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
 #include "popgrad/scb/reduced_flow.hpp"

@@ -1,6 +1,7 @@
 // Attention after the same sampled sequences: linear by plain steps, linear by three parts, softmax
 // by plain steps, next to Q. N = 6, T = 30, Q = 3, B = 256.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scb/figures.hpp"

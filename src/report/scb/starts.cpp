@@ -2,6 +2,7 @@
 // constraint V mu = mu. Projected steps keep what it lacks; unprojected ones mend it, and leave S_k
 // free. N = 3, T = 200, Q = 2.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/solve.hpp"
 #include "report/scb/figures.hpp"

@@ -1,6 +1,7 @@
 // Normalised distances to P and Q and the loss: plain noisy descent, the same with part 2 of the
 // three-part algorithm, and part 2 without noise. N = 3, T = 5000, Q = 2, B = 64.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/walk.hpp"
 #include "report/scb/figures.hpp"

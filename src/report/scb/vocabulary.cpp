@@ -3,6 +3,7 @@
 //   lumped law         N in {100, 500},     T = 10^5, B = 10^9
 // K_P is about 1/(3 N), so lambda goes with it and the clock is K_P t.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/three_part_descent.hpp"

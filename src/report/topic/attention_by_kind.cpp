@@ -2,6 +2,7 @@
 // entropy; 1 is uniform. T = 10, tau = 4, v = 10, 5 seeds.
 
 #include "popgrad/compare.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/walk.hpp"
 #include "report/topic/figures.hpp"

@@ -1,6 +1,7 @@
 // Block patterns on the words: W_V after stage 1 and after stage 3 of the flow, and W_E' W_E of
 // embeddings trained under uniform attention. T = 5, tau = 2, v = 4.
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "report/topic/figures.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/topic/corpus_audit.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/walk.hpp"

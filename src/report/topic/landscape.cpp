@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"

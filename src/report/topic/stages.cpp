@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/walk.hpp"
