@@ -54,13 +54,15 @@ figure.margins svg { background: none; border-radius: 0; width: 100%; height: 16
 .margins circle.as-wanted { fill: var(--good); stroke: var(--good); stroke-width: 2; }
 .margins circle.not-wanted { fill: var(--bad); stroke: var(--bad); stroke-width: 2; } .margins circle.control { fill: var(--paper); }
 .margins text { fill: var(--faint); font-size: 0.7rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem; } dd { margin: 0; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.15rem 1rem; }
+/* A long formula is not broken into lines: its block scrolls, not the page. */
+p, dd, figcaption { overflow: auto hidden; } dd { margin: 0; overflow-wrap: anywhere; }
 @media (max-width: 40rem) { figure.margins { grid-template-columns: 1fr; } .margins .label { padding-top: 0.3rem; }
-  dl { grid-template-columns: 1fr; } dt { font-weight: 600; }
+  dl { grid-template-columns: minmax(0, 1fr); } dt { font-weight: 600; }
   table.stacked thead { position: absolute; left: -9999px; }
   table.stacked tr { display: block; border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
   table.stacked td, table.stacked th[scope=row] { display: block; position: relative; border: 0; padding: 0.08rem 0 0.08rem 7.3rem;
-    min-height: 1.6rem; text-align: left; white-space: normal; overflow-wrap: anywhere; overflow-x: auto; }
+    min-height: 1.6rem; text-align: left; white-space: normal; overflow-wrap: anywhere; overflow: auto hidden; }
   table.stacked td::before, table.stacked th[scope=row]::before { content: attr(data-label); position: absolute; left: 0; width: 6.8rem;
     color: var(--faint); font-weight: 400; } }
 @media print { body { max-width: none; } nav, .skip { display: none; } details { break-inside: avoid; }

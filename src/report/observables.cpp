@@ -109,7 +109,8 @@ std::string formulas_html(const Lines& lines) {
     }
     rows += "</tr>\n";
   }
-  return fmt::format("<table class=\"formulas\"><tbody>\n{}</tbody></table>\n", rows);
+  return fmt::format(
+      "<div class=\"scroll\"><table class=\"formulas\"><tbody>\n{}</tbody></table></div>\n", rows);
 }
 
 }  // namespace

@@ -74,8 +74,7 @@ std::string hypotheses_of(const Examination& examination) {
 }
 
 std::string evidence_table(const Examination& examination) {
-  HtmlTable table("Evidence",
-                  {"what", "kind", "verdict", "measured", "allowed", "why, and detail"});
+  HtmlTable table("Evidence", {"what", "kind", "verdict", "measured", "allowed", "explanation"});
   for (const Evidence& item : examination.evidence) {
     const bool told = item.kind == EvidenceKind::report;
     const bool identity = item.measured == 0 && item.allowed == 0;
@@ -285,6 +284,7 @@ std::optional<ReportPart> part_of_text(std::string_view text) {
   ReportPart part;
   try {
     const Json kept = Json::parse(text);
+    if (!kept.is_object()) return std::nullopt;
     if (kept.contains("html")) {
       for (const auto& [section, html] : kept.at("html").items()) {
         part.html[section] = html.get<std::string>();

@@ -38,7 +38,9 @@ TEST_CASE("math text: names, indices, powers and fractions", "[report]") {
   CHECK(math_html("mu_j^2") == "<math><msubsup><mi>μ</mi><mi>j</mi><mn>2</mn></msubsup></math>");
   CHECK(math_html("p_c > 0") ==
         "<math><msub><mi>p</mi><mi>c</mi></msub><mo>&gt;</mo><mn>0</mn></math>");
-  CHECK(math_html("a rate 1/T") == "a rate <math><mfrac><mn>1</mn><mi>T</mi></mfrac></math>");
+  CHECK(math_html("a rate 1/T") ==
+        "a rate <math><mrow><mn>1</mn><mo lspace=\"0\" rspace=\"0\">/</mo>"
+        "<mi>T</mi></mrow></math>");
   CHECK(math_html("sqrt(tau)") == "<math><msqrt><mi>τ</mi></msqrt></math>");
   CHECK(math_html("b_bar is") ==
         "<math><mover accent=\"true\"><mi>b</mi><mo>¯</mo></mover></math> is");
@@ -52,34 +54,33 @@ TEST_CASE("math text: names, indices, powers and fractions", "[report]") {
 
 TEST_CASE("math text: formulas as claims have them", "[report]") {
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"z - (1/2T) sum_k v_k^2 is conserved", "z−(12T)∑kvk2 is conserved"},
+      {"z - (1/2T) sum_k v_k^2 is conserved", "z−(1/2T)∑kvk2 is conserved"},
       {"by a factor e^{(mu_j^2 - mu_k^2)/tau}", "by a factor e(μj2−μk2)/τ"},
       {"q = sum_k g_k phi' w_k'f, with the weights", "q=∑kgkφ′wk′f, with the weights"},
       {"lambda below q_min <V,P>", "λ below qmin⟨V,P⟩"},
-      {"stays below h* by <= 2 eta_Y/M", "stays below h∗ by ≤2ηYM"},
+      {"stays below h* by <= 2 eta_Y/M", "stays below h∗ by ≤2ηY/M"},
       {"mu_l = kappa P[y_l = 1 | y_m = 1]", "μl=κP[yl=1∣ym=1]"},
       {"dt = sum a dt_exp, with two", "dt=∑adtexp, with two"},
       {"v' = (mu - v) o a shows entropy", "v′=(μ−v)∘a shows entropy"},
       {"J = diag(a) - a a': when a_1 is", "J=diag(a)−aa′: when a1 is"},
-      {"Phi(sqrt(2 K_P B/(eta T^2 rate W)))", "Φ(2KPBηT2rateW)"},
-      {"4 T^2 rate^2.7/K_P in the time", "4T2rate2.7KP in the time"},
+      {"Phi(sqrt(2 K_P B/(eta T^2 rate W)))", "Φ(2KPB/(ηT2rateW))"},
+      {"4 T^2 rate^2.7/K_P in the time", "4T2rate2.7/KP in the time"},
       {"|P mu - mu| = 1.57e-16", "|Pμ−μ|=1.57·10−16"},
-      {"V = mu 1', 11'/N, or from", "V=μ1′, 11′N, or from"},
-      {"(0, -1/(T K_Q))", "(0,−1TKQ)"},
+      {"V = mu 1', 11'/N, or from", "V=μ1′, 11′/N, or from"},
+      {"(0, -1/(T K_Q))", "(0,−1/(TKQ))"},
       {"(J^2)_11 = a_1^2", "(J2)11=a12"},
       {"late: delta_k -> 0", "late: δk→0"},
-      {"xi_n without sum_{k != n} G_nk/(M-1)", "ξn without ∑k≠nGnkM−1"},
+      {"xi_n without sum_{k != n} G_nk/(M-1)", "ξn without ∑k≠nGnk/(M−1)"},
       {"mu = 1.2..3.8, tau = 3", "μ=1.2…3.8, τ=3"},
-      {"u = -1/(a T), least norm", "u=−1aT, least norm"},
+      {"u = -1/(a T), least norm", "u=−1/(aT), least norm"},
   };
   for (const auto& [text, expected] : cases) {
     INFO(text);
     CHECK(seen(math_html(text)) == expected);
     CHECK(count(math_html(text), "<math>") >= 1);
   }
-  // Short fractions are stacked; those with another inside, and those in a power, are not.
-  CHECK(count(math_html("ln(1 + 4 Gamma/C0)/4"), "<mfrac>") == 1);
-  CHECK(count(math_html("C0^(f^2/2)"), "<mfrac>") == 0);
+  // In running text stacked fractions would be too small to read.
+  CHECK(count(math_html("ln(1 + 4 Gamma/C0)/4"), "<mfrac>") == 0);
   // The prime of a second index stays with it throughout the text.
   const std::string indices = math_html("gamma (iota_n f_n - sum beta_nn' f_n')");
   CHECK(count(indices, "<mrow><mi>n</mi><mo>′</mo></mrow>") == 1);
