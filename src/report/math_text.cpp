@@ -669,116 +669,128 @@ class Reader {
 
   // ---- names -------------------------------------------------------------------------------
 
+  // `spaced`: as of a factor.
   std::optional<Piece> name(bool spaced) {
     const std::size_t begin = at;
     while (is_letter(peek())) ++at;
     const View letters = text_.substr(begin, at - begin);
+    if (auto function = function_or_sum(letters)) return function;
+    at = begin + letters.size();
+    while (is_digit(peek())) ++at;
+    const View number = text_.substr(begin + letters.size(), at - begin - letters.size());
+    if (is_letter(peek())) return std::nullopt;  // "l2norm"
+    if (!whole_ && !number.empty() &&
+        (letters.size() > 1 || holds(labels, text_.substr(begin, at - begin)))) {
+      return std::nullopt;  // "th1", "A2"
+    }
+    std::string base = symbol(letters);
+    if (base.empty()) {
+      base = word_as_variable(begin, letters, number, spaced);
+      if (base.empty()) return std::nullopt;
+    } else if (letters.size() == 1 && number.empty() && !whole_ && !letter_means_variable(begin)) {
+      return std::nullopt;
+    }
+    std::string lower = number.empty() ? std::string{} : tag("mn", number);
+    std::string upper;
+    if (!read_index(base, lower, upper)) return std::nullopt;
+    if (peek() == '*' && star_behind()) {
+      upper += operator_element("∗");
+      ++at;
+    }
+    upper += power();
+    Piece piece;
+    piece.sure = true;
+    piece.scripted = !lower.empty() || !upper.empty();
+    piece.markup = scripted(base, lower, upper);
+    return with_arguments(piece);
+  }
+
+  // exp(x), ln T, sum_k, and lnln M.
+  std::optional<Piece> function_or_sum(View letters) {
+    const std::size_t mark = at;
     if (letters == "lnln") {
-      at = begin + 2;
+      at -= 2;
       return applied("ln");
     }
     if (letters == "sum" || letters == "int" || letters == "max" || letters == "min") {
       if (const auto big = big_operator(letters)) return big;
-      at = begin + letters.size();
+      at = mark;
     }
-    if (holds(functions, letters)) {
-      if (auto value = applied(letters)) return value;
-      at = begin + letters.size();
-    }
-    const std::size_t digits = at;
-    while (is_digit(peek())) ++at;
-    const View number = text_.substr(digits, at - digits);
-    if (!whole_ && holds(labels, text_.substr(begin, at - begin))) return std::nullopt;
-    const std::size_t end = at;
-    if (is_letter(peek())) return std::nullopt;  // "l2norm"
+    if (holds(functions, letters)) return applied(letters);
+    return std::nullopt;
+  }
 
-    std::string base = symbol(letters);
-    const bool marked = peek() == '_' || peek() == '^' || peek() == '\'' || peek() == '*';
-    bool sure = true;
-    if (base.empty()) {
-      // A word: a variable where it can be nothing else.
-      const bool power = peek() == '^';
-      const bool short_one = letters.size() == 2 && depth_ > 0 && number.empty() && !marked;
-      const bool rate = letters == "rate" && number.empty() &&
-                        (power || before(begin) == '/' || (spaced && followed_by_factor()));
-      const bool indexed = letters.size() == 2 && peek() == '_' && number.empty();
-      // softmax(logits), E[y | label]
-      const bool argument =
-          arguments_ > 0 && number.empty() && (peek() == ')' || peek() == ']') &&
-          (before(begin) == '(' || before(begin) == '[' || text_.substr(0, begin).ends_with(" | "));
-      if (whole_ || indexed || argument) {
-        base = name_element(letters);
-      } else if (short_one && before(begin) != ' ') {
-        base = name_element(letters.substr(0, 1)) + name_element(letters.substr(1));
-        if (scripts_ == 0) base = row(base);
-      } else if (rate || (scripts_ > 0 && number.empty() && !marked)) {
-        base = name_element(letters);
-      } else {
-        return std::nullopt;
-      }
-    } else if (letters.size() == 1 && number.empty() && !whole_ && !letter_means_variable(begin)) {
-      return std::nullopt;
+  // A word is a variable where it can be nothing else; empty where it may be a word.
+  [[nodiscard]] std::string word_as_variable(std::size_t begin, View letters, View number,
+                                             bool spaced) const {
+    if (whole_) return name_element(letters);
+    if (!number.empty()) return {};
+    const char next = peek();
+    const char last = before(begin);
+    const bool pair = letters.size() == 2;
+    const bool marked = next == '_' || next == '^' || next == '\'' || next == '*';
+    if (pair && next == '_') return name_element(letters);  // pt_j
+    // softmax(logits), E[y | label]
+    const bool argument = arguments_ > 0 && (next == ')' || next == ']') &&
+                          (last == '(' || last == '[' || text_.substr(0, begin).ends_with(" | "));
+    if (argument) return name_element(letters);
+    if (pair && depth_ > 0 && !marked && last != ' ') {  // e^{Mt}, O(Tv)
+      const std::string two = name_element(letters.substr(0, 1)) + name_element(letters.substr(1));
+      return scripts_ == 0 ? row(two) : two;
     }
-    if (letters.size() > 1 && !number.empty() && !whole_) return std::nullopt;  // "th1"
+    const bool rate =
+        letters == "rate" && (next == '^' || last == '/' || (spaced && followed_by_factor()));
+    return rate || (scripts_ > 0 && !marked) ? name_element(letters) : std::string{};
+  }
 
-    std::string lower = number.empty() ? std::string{} : tag("mn", number);
-    std::string upper;
+  // Primes and index behind a name. False if what is behind an underscore is no index.
+  bool read_index(std::string& base, std::string& lower, std::string& upper) {
     if (peek() == '\'' && peek(1) == '_') {  // E'_nn
       upper += operator_element("′");
       ++at;
-    } else if (!number.empty() || peek() != '_') {
+    } else if (peek() != '_') {
       upper += primes();
     }
-    if (peek() == '_') {
-      ++at;
+    if (peek() != '_') return true;
+    ++at;
+    const View rest = text_.substr(at);
+    const auto size = static_cast<std::size_t>(
+        std::find_if_not(rest.begin(), rest.end(), is_letter) - rest.begin());
+    bool more = true;
+    if (const View accent = found(accents, rest.substr(0, size)); !accent.empty()) {
+      at += size;
+      base = fmt::format("<mover accent=\"true\">{}<mo>{}</mo></mover>", base, accent);
+      more = peek() == '_';
+      if (more) ++at;
+    }
+    if (more) {
       const std::size_t first = at;
-      const View rest = text_.substr(first);
-      const std::size_t size = static_cast<std::size_t>(
-          std::find_if_not(rest.begin(), rest.end(), is_letter) - rest.begin());
-      if (const View accent = found(accents, rest.substr(0, size)); !accent.empty()) {
-        at += size;
-        base = fmt::format("<mover accent=\"true\">{}<mo>{}</mo></mover>", base, accent);
-        if (peek() == '_') ++at;
-      }
-      if (at == first || text_[at - 1] == '_') {
-        const auto part = index();
-        if (!part) {
-          at = begin;
-          return std::nullopt;
-        }
-        lower += *part;
-        const char last = text_[at - 1];
-        const bool double_index = at - first == 2 && is_letter(text_[first]) && is_letter(last);
-        if (peek() == '\'' && primed_indices_.contains(last) && (double_index || at - first == 1)) {
-          lower += operator_element("′");
-          ++at;
-        }
-      }
-      upper += primes();
-    }
-    if (peek() == '*' && star_behind()) {
-      upper += operator_element("∗");
-      ++at;
-      sure = true;
-    }
-    upper += power();
-    Piece piece;
-    piece.sure = sure && (at > end || !base.empty());
-    piece.scripted = !lower.empty() || !upper.empty();
-    piece.markup = scripted(base, lower, upper);
-    if (peek() == '(' || (peek() == '[' && !whole_)) {
-      // z(0), E[b q], h*(N/K): the arguments belong to it.
-      const std::size_t mark = at;
-      if (const auto arguments = argument_group()) {
-        append(piece, *arguments);
-        piece.markup = row(piece.markup);
-        piece.sure = true;
-      } else {
-        at = mark;
-        // A word that goes on, as in "T(s)": not known what it is.
-        if (!whole_ && depth_ == 0) return std::nullopt;
+      const auto part = index();
+      if (!part) return false;
+      lower += *part;
+      const bool one_or_two = at - first <= 2 && is_letter(text_[first]);
+      if (peek() == '\'' && one_or_two && primed_indices_.contains(text_[at - 1])) {
+        lower += operator_element("′");
+        ++at;
       }
     }
+    upper += primes();
+    return true;
+  }
+
+  // z(0), E[b q], h*(N/K): the arguments belong to the name.
+  std::optional<Piece> with_arguments(Piece piece) {
+    if (peek() != '(' && (peek() != '[' || whole_)) return piece;
+    const std::size_t mark = at;
+    const auto arguments = argument_group();
+    if (!arguments) {
+      at = mark;
+      // A word that goes on, as in "T(s)": it is not known what it is.
+      if (!whole_ && depth_ == 0) return std::nullopt;
+      return piece;
+    }
+    append(piece, *arguments);
+    piece.markup = row(piece.markup);
     return piece;
   }
 
@@ -924,7 +936,6 @@ class Reader {
       piece.markup = row("<mo>|</mo>" + argument->inside + "<mo>|</mo>");
       return piece;
     }
-    // e to the power of a sum is easier to read as exp(sum) where the sum has fractions.
     const std::string head =
         upper.empty() ? name_element(function) : tag("msup", name_element(function) + row(upper));
     piece.markup = row(head + (spaced ? space() : "") + argument->markup);
@@ -1010,22 +1021,14 @@ std::size_t code(View text) {
   return 0;
 }
 
-// Up to a space; "O(K^2 + overlaps)" to the end of its parentheses.
+// Up to a space, or into the parentheses of "O(K^2 + overlaps)", where formulas may stand.
 std::size_t word_size(View text) {
-  std::size_t end = 0;
-  while (end < text.size() && is_letter(text[end])) ++end;
-  if (end > 0 && end < text.size() && text[end] == '(') {
-    int open = 0;
-    for (std::size_t i = end; i < text.size(); ++i) {
-      open += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-      if (open == 0) {
-        end = i;
-        break;
-      }
-    }
-  }
-  while (end < text.size() && text[end] != ' ') ++end;
-  return end;
+  const auto is_part = [](char c) { return is_letter(c) || is_digit(c); };
+  const auto letters =
+      static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_part) - text.begin());
+  const bool opens = letters > 0 && letters < text.size() && text[letters] == '(';
+  if (opens && !holds(labels, text.substr(0, letters))) return letters + 1;
+  return std::min(text.find(' '), text.size());
 }
 
 std::string math(View markup, bool block) {

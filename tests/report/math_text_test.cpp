@@ -72,6 +72,7 @@ TEST_CASE("math text: formulas as claims have them", "[report]") {
       {"late: delta_k -> 0", "late: δk→0"},
       {"xi_n without sum_{k != n} G_nk/(M-1)", "ξn without ∑k≠nGnk/(M−1)"},
       {"mu = 1.2..3.8, tau = 3", "μ=1.2…3.8, τ=3"},
+      {"Pr(argmax alpha_n is next)", "Pr(argmax αn is next)"},
       {"u = -1/(a T), least norm", "u=−1/(aT), least norm"},
   };
   for (const auto& [text, expected] : cases) {
@@ -96,8 +97,9 @@ TEST_CASE("math text: what is not surely a formula stays text", "[report]") {
   for (const char* text :
        {"arXiv 2310.00535, Theorem 1b and Eqns 40-43", "read in full, v4; a misprint",
         "the entropy's way to the unit's end", "10 % larger, 5000 steps of 0.02, Section 5/6",
-        "A2, appendix D.1", "O(.) is printed", "the weight of [MASK]", "no Syn-Small, first-order",
-        "A figure", "a step (law) or O(B (length + overlaps))", "th1 twice", "SGD's own"}) {
+        "A2, appendix D.1", "as A1(c) says", "O(.) is printed", "the weight of [MASK]",
+        "no Syn-Small, first-order", "A figure", "a step (law) or O(overlaps)", "th1 twice",
+        "SGD's own"}) {
     INFO(text);
     CHECK(math_html(text) == text);
   }
