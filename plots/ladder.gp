@@ -9,7 +9,7 @@ do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
   set output name.'.'.kind
-  set lmargin at screen 0.43
+  set lmargin at screen 0.47
   set rmargin at screen 0.95
   set bmargin at screen below/height
   set tmargin at screen (height-0.06)/height

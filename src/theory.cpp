@@ -1,5 +1,7 @@
 #include "popgrad/theory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -77,6 +79,13 @@ void check_theories(Theories theories) {
       if (s.controls.empty()) {
         reject(where, "statement", s.id, "has no control; add a small mistake to its comparisons");
       }
+    }
+  }
+  for (const FigureInfo& figure : figures(theories)) {
+    for (const std::string& id : figure.shows) {
+      if (names.contains("statement" + id)) continue;
+      reject(where, "shows", id,
+             fmt::format("of the figure {} is no statement of these theories", figure.name));
     }
   }
 }

@@ -25,6 +25,7 @@ struct FigureInfo {
   std::string title;
   bool needs_data = false;                       ///< drawn from a file that the user names
   bool in_report = false;                        ///< part of `report` when no figures are named
+  std::vector<std::string> shows = {};           ///< ids of the statements whose evidence it shows
   std::vector<FigureParameter> parameters = {};  ///< of the model, that its data function reads
 };
 

@@ -36,7 +36,8 @@ std::vector<Erratum> errata(Theories theories);
 std::vector<FigureInfo> figures(Theories theories);
 
 /// Throws InputError for what no program could use: no theory or model, a name that occurs twice, a
-/// statement whose id is not `MODEL.SUBJECT`, that has no check, no hypothesis or no control.
+/// statement whose id is not `MODEL.SUBJECT`, that has no check, no hypothesis or no control, a
+/// figure that shows a statement which there is not.
 void check_theories(Theories theories);
 
 }  // namespace popgrad

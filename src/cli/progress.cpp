@@ -7,29 +7,58 @@
 #include <cstdio>
 
 namespace popgrad::cli {
+namespace {
+
+constexpr std::chrono::milliseconds between_bars{100};
+constexpr std::chrono::seconds between_lines{10};
+/// Share done from which on the time left is told.
+constexpr double enough_to_tell = 0.01;
+
+}  // namespace
 
 Progress::Progress(std::string what, bool quiet)
-    : what_(std::move(what)), shown_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+    : what_(std::move(what)),
+      form_(quiet                          ? Form::none
+            : ::isatty(STDERR_FILENO) != 0 ? Form::bar
+                                           : Form::lines) {}
 
 Progress::~Progress() {
   if (drawn_) std::fputs("\r\033[K", stderr);
 }
 
 void Progress::update(double fraction, const std::string& doing) {
-  if (!shown_) return;
-  const Clock::time_point now = Clock::now();
-  if (now - last_ < std::chrono::milliseconds(100)) return;
-  last_ = now;
-  drawn_ = true;
-  const double seconds = std::chrono::duration<double>(now - begin_).count();
+  if (form_ == Form::none) return;
+  const Clock::duration since = Clock::now() - last_;
+  if (form_ == Form::bar ? since < between_bars : since < between_lines) return;
+  show(fraction, doing);
+}
+
+void Progress::begin(double fraction, const std::string& doing) {
+  if (form_ == Form::lines) {
+    show(fraction, doing);
+  } else {
+    update(fraction, doing);
+  }
+}
+
+void Progress::show(double fraction, const std::string& doing) {
+  last_ = Clock::now();
+  const double seconds = std::chrono::duration<double>(last_ - begin_).count();
   const double done = std::clamp(fraction, 0.0, 1.0);
+  const bool tellable = done > enough_to_tell;
+  const double left = tellable ? seconds * (1 - done) / done : 0;
+  if (form_ == Form::lines) {
+    fmt::print(stderr, "popgrad: {}: {:.0f} % after {:.0f} s{}{}{}\n", what_, 100 * done, seconds,
+               tellable ? fmt::format(", about {:.0f} s left", left) : "",
+               doing.empty() ? "" : ": ", doing);
+    return;
+  }
+  drawn_ = true;
   constexpr int width = 30;
   const int filled = static_cast<int>(done * width);
   std::string tail = doing;
-  if (done > 0.01) {
-    tail = fmt::format("{:.1f} %/s, {:.0f} s left {}", 100 * done / seconds,
-                       seconds * (1 - done) / done, doing);
-  }
+  if (tellable)
+    tail = fmt::format("{:.1f} %/s, {:.0f} s left {}", 100 * done / seconds, left, doing);
   fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f} % {}", what_, "", filled, "",
              width - filled, 100 * done, tail);
   std::fflush(stderr);

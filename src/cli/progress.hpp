@@ -4,23 +4,30 @@
 
 namespace popgrad::cli {
 
-/// A bar with rate and time left on standard error, if that is a terminal and not `quiet`.
+/// What is being done, on standard error: a bar with rate and time left if that is a terminal, else a
+/// line now and then; nothing if `quiet`.
 class Progress {
  public:
   Progress(std::string what, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  /// Fraction done in [0, 1]; draws at most ten times a second. `doing` is shown behind the bar.
+  /// Fraction done in [0, 1]; draws at most ten times a second, writes a line at most every ten
+  /// seconds. `doing` is shown behind it.
   void update(double fraction, const std::string& doing = {});
+  /// A part begins that may take minutes: a line for certain, where there is no bar.
+  void begin(double fraction, const std::string& doing);
 
  private:
   using Clock = std::chrono::steady_clock;
+  enum class Form { none, bar, lines };
   std::string what_;
-  bool shown_;
+  Form form_;
   bool drawn_ = false;
   Clock::time_point begin_ = Clock::now();
   Clock::time_point last_ = begin_;
+
+  void show(double fraction, const std::string& doing);
 };
 
 }  // namespace popgrad::cli

@@ -95,6 +95,16 @@ std::optional<Parameters> given_instance(Theories theories, const std::string& f
 
 }  // namespace
 
+std::vector<std::string> data_files_of(const VerificationOptions& options) {
+  std::vector<std::string> files;
+  for (std::size_t begin = 0; begin < options.data.size();) {
+    const std::size_t end = std::min(options.data.find(',', begin), options.data.size());
+    files.push_back(options.data.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return files;
+}
+
 void add_instance_options(Command& command, VerificationOptions& options) {
   command.add_option("--instance", options.instance,
                      "examine this instance (JSON, as for 'run'; see 'popgrad list')");
@@ -128,77 +138,97 @@ void add_verification_options(Command& command, VerificationOptions& options) {
   command.add_flag("-q,--quiet", options.quiet, "no progress on standard error");
 }
 
-Verification verification_of(const VerificationOptions& options,
-                             const std::vector<const Statement*>& chosen, const Invocation& call) {
-  if (!options.data.empty())
-    static_cast<void>(read_file(options.data.substr(0, options.data.find(','))));
-  Verification v;
-  v.seed = options.seed;
-  v.false_alarm = false_alarm_of_all;
-  v.command = command_line(call);
+Examiner::Examiner(const VerificationOptions& options, const std::vector<const Statement*>& chosen,
+                   Theories theories)
+    : instance_(given_instance(theories, options.instance, chosen)),
+      instances_(options.seeds),
+      seconds_(options.seconds) {
+  for (const std::string& file : data_files_of(options)) static_cast<void>(read_file(file));
   const auto statistical = std::count_if(chosen.begin(), chosen.end(),
                                          [](const Statement* s) { return is_statistical(*s); });
-  Setting setting;
-  setting.seed = options.seed;
-  setting.jobs = options.jobs;
-  setting.data_file = options.data;
-  setting.full = options.full;
+  setting_.seed = options.seed;
+  setting_.jobs = options.jobs;
+  setting_.data_file = options.data;
+  setting_.full = options.full;
   // One budget for the whole verification, shared evenly by those that draw.
-  setting.false_alarm =
+  setting_.false_alarm =
       false_alarm_of_all / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
-  setting.chosen = chosen_knobs(options.knobs, chosen);
-  const std::optional<Parameters> instance =
-      given_instance(call.theories, options.instance, chosen);
-  if (instance) setting.instance = &*instance;
-  if (options.seeds > 0 && instance) {
+  setting_.chosen = chosen_knobs(options.knobs, chosen);
+  if (instance_) setting_.instance = &*instance_;
+  if (options.seeds > 0 && instance_) {
     reject("popgrad verify", "--seeds", std::to_string(options.seeds),
            "draws instances; it and --instance exclude each other");
   }
-  if (options.full) setting.effort = Effort::full;
+  if (options.full) setting_.effort = Effort::full;
+}
+
+double Examiner::false_alarm() const { return false_alarm_of_all; }
+
+Finding Examiner::finding(const Statement& statement) const { return check(statement, setting_); }
+
+Survey Examiner::survey_of(const Statement& statement, const Report& report) const {
+  SurveyRequest request;
+  request.setting = setting_;
+  request.instances = instances_;
+  request.seconds = seconds_;
+  request.on_progress = [&](std::size_t made) {
+    return report(static_cast<double>(made) / static_cast<double>(instances_));
+  };
+  return survey(statement, request);
+}
+
+Verification verification_of(const VerificationOptions& options,
+                             const std::vector<const Statement*>& chosen, const Invocation& call) {
+  const Examiner examiner(options, chosen, call.theories);
+  Verification v;
+  v.seed = options.seed;
+  v.false_alarm = examiner.false_alarm();
+  v.command = command_line(call);
   Progress bar("verify", options.quiet);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    bar.update(static_cast<double>(i) / static_cast<double>(chosen.size()), chosen[i]->id);
+    const Statement& statement = *chosen[i];
+    const auto update = [&](double part) {
+      bar.update((static_cast<double>(i) + part) / static_cast<double>(chosen.size()),
+                 statement.id);
+      return interrupted();
+    };
+    static_cast<void>(update(0));
     if (options.seeds > 0) {
-      SurveyRequest request;
-      request.setting = setting;
-      request.instances = options.seeds;
-      request.seconds = options.seconds;
-      request.on_progress = [&](std::size_t made) {
-        const double part = static_cast<double>(made) / static_cast<double>(options.seeds);
-        bar.update((static_cast<double>(i) + part) / static_cast<double>(chosen.size()),
-                   chosen[i]->id);
-        return interrupted();
-      };
       Finding finding;
-      finding.statement = chosen[i];
-      finding.lacks_data = chosen[i]->needs_data && setting.data_file.empty();
+      finding.statement = &statement;
+      finding.lacks_data = statement.needs_data && options.data.empty();
       if (finding.lacks_data) {
         v.surveys.emplace_back();
         finding.verdict = Verdict::not_applicable;
       } else {
-        v.surveys.push_back(survey(*chosen[i], request));
+        v.surveys.push_back(examiner.survey_of(statement, update));
         finding.verdict = verdict_of(v.surveys.back());
         finding.seconds = v.surveys.back().seconds;
       }
       v.findings.push_back(std::move(finding));
     } else {
-      v.findings.push_back(check(*chosen[i], setting));
+      v.findings.push_back(examiner.finding(statement));
     }
     if (interrupted()) break;
   }
   return v;
 }
 
-int status_of(const Verification& v) {
+int status_of(const std::vector<Judged>& all, bool surveyed) {
   bool open = false;
-  for (const Finding& finding : v.findings) {
-    if (finding.lacks_data) continue;
-    if (finding.verdict == Verdict::violated) return violation;
-    if (v.surveys.empty() && finding.verdict == Verdict::holds && !finding.sound())
-      return violation;
-    open = open || finding.verdict == Verdict::inconclusive;
+  for (const Judged& one : all) {
+    if (one.lacks_data) continue;
+    if (one.verdict == Verdict::violated) return violation;
+    if (!surveyed && one.verdict == Verdict::holds && !one.sound) return violation;
+    open = open || one.verdict == Verdict::inconclusive;
   }
   return open ? undecided : success;
+}
+
+int status_of(const Verification& v) {
+  std::vector<Judged> all;
+  for (const Finding& finding : v.findings) all.push_back(judged(finding));
+  return status_of(all, !v.surveys.empty());
 }
 
 }  // namespace popgrad::cli

@@ -2,10 +2,14 @@
 /// Examining statements: what `verify` and `report` share.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/produce.hpp"
+#include "popgrad/parameters.hpp"
+#include "report/report_part.hpp"
 #include "report/verdict_table.hpp"
 
 namespace popgrad::cli {
@@ -28,12 +32,42 @@ void add_instance_options(Command& command, VerificationOptions& options);
 /// --seeds, --seconds.
 void add_survey_options(Command& command, VerificationOptions& options);
 
+/// The files of --data.
+std::vector<std::string> data_files_of(const VerificationOptions& options);
+
+/// Examines the statements of one verification, each by itself. The statements chosen share one
+/// budget of false alarms.
+class Examiner {
+ public:
+  /// Throws InputError if the data or the instance cannot be read, or a knob is not one.
+  Examiner(const VerificationOptions& options, const std::vector<const Statement*>& chosen,
+           Theories theories);
+  // The setting refers to the instance.
+  Examiner(const Examiner&) = delete;
+  Examiner& operator=(const Examiner&) = delete;
+
+  [[nodiscard]] const Setting& setting() const { return setting_; }
+  /// Of the whole verification.
+  [[nodiscard]] double false_alarm() const;
+  [[nodiscard]] Finding finding(const Statement& statement) const;
+  /// On drawn instances; `report` is told the share that is done and says whether to stop.
+  [[nodiscard]] Survey survey_of(const Statement& statement, const Report& report) const;
+
+ private:
+  Setting setting_;
+  std::optional<Parameters> instance_;
+  std::size_t instances_;
+  double seconds_;
+};
+
 /// Examines the statements one after the other with a progress bar; after a Ctrl-C those that are
-/// done. Throws InputError if the data or the instance cannot be read, or a knob is not one.
+/// done. Throws as `Examiner` does.
 Verification verification_of(const VerificationOptions& options,
                              const std::vector<const Statement*>& chosen, const Invocation& call);
 
-/// Exit status: the worst of the verdicts.
+/// Exit status: the worst of the verdicts. A statement that holds but has a control that was not
+/// refuted counts as violated, unless it was surveyed, where that is its power.
+int status_of(const std::vector<Judged>& all, bool surveyed);
 int status_of(const Verification& verification);
 
 }  // namespace popgrad::cli

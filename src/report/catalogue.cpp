@@ -28,18 +28,9 @@ std::vector<std::string> all_columns(const Model& model, const RungInfo& rung) {
   return model.rung(own, Parameters(model.name()), default_seed).columns;
 }
 
-// `entropy_0` and `entropy_1` as `entropy_N`, once: class by class names would fill pages.
 std::string columns_of(const Model& model, const RungInfo& rung) {
-  std::vector<std::string> shown;
-  for (const std::string& name : all_columns(model, rung)) {
-    const std::size_t mark = name.rfind('_');
-    const bool indexed = mark != std::string::npos && mark + 1 < name.size() &&
-                         name.find_first_not_of("0123456789", mark + 1) == std::string::npos;
-    const std::string pattern = indexed ? name.substr(0, mark) + "_N" : name;
-    if (std::find(shown.begin(), shown.end(), pattern) == shown.end()) shown.push_back(pattern);
-  }
-  return fmt::format("{}{}{}", fmt::join(shown, " "), rung.column_note.empty() ? "" : "; ",
-                     rung.column_note);
+  return fmt::format("{}{}{}", fmt::join(column_patterns(model, rung), " "),
+                     rung.column_note.empty() ? "" : "; ", rung.column_note);
 }
 
 std::string models_text(Theories theories) {
@@ -193,6 +184,24 @@ Json statement_json(const Statement& s) {
 }
 
 }  // namespace
+
+std::string column_pattern(const std::string& name) {
+  const std::size_t mark = name.rfind('_');
+  const bool indexed = mark != std::string::npos && mark + 1 < name.size() &&
+                       name.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+  return indexed ? name.substr(0, mark) + "_N" : name;
+}
+
+std::vector<std::string> column_patterns(const Model& model, const RungInfo& rung) {
+  std::vector<std::string> shown;
+  for (const std::string& name : all_columns(model, rung)) {
+    std::string pattern = column_pattern(name);
+    if (std::find(shown.begin(), shown.end(), pattern) == shown.end()) {
+      shown.push_back(std::move(pattern));
+    }
+  }
+  return shown;
+}
 
 std::string catalogue_text(Theories theories) {
   return models_text(theories) + statements_text(theories);

@@ -3,6 +3,7 @@
 /// regimes, statements with hypotheses, controls and knobs, and figures.
 
 #include <string>
+#include <vector>
 
 #include "popgrad/theory.hpp"
 
@@ -12,5 +13,10 @@ std::string catalogue_text(Theories theories);
 /// {"version", "models": [{"name", "paper", "rungs", "parameters", "regimes", "statements",
 /// "figures", "errata"}]}.
 std::string catalogue_json(Theories theories);
+
+/// `entropy_0` as `entropy_N`: class by class names would fill pages.
+std::string column_pattern(const std::string& name);
+/// The observables of a rung at its defaults, each pattern once.
+std::vector<std::string> column_patterns(const Model& model, const RungInfo& rung);
 
 }  // namespace popgrad

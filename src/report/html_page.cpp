@@ -20,7 +20,7 @@ h1 { font-size: 1.7rem; margin: 0.5rem 0; } h2 { font-size: 1.3rem; margin: 2.2r
 h3 { font-size: 1.05rem; margin: 1.4rem 0 0.4rem; }
 a { color: var(--link); } p { max-width: 46rem; }
 code, pre { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 0.875em; }
-code { overflow-wrap: anywhere; }
+code { overflow-wrap: anywhere; } th code { overflow-wrap: normal; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--card); padding: 0.6rem; border-radius: 4px; }
 nav ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: 0.3rem 1rem; }
 .skip { position: absolute; left: -999px; } .skip:focus { position: static; }
@@ -41,17 +41,35 @@ figure svg { background: #ffffff; border-radius: 4px; max-width: 100%; height: a
 .wide svg { width: min(46rem, 100%); }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(21rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .note { color: var(--faint); font-size: 0.9rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem; } dd { margin: 0; overflow-wrap: anywhere; }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dt { font-weight: 600; }
+.unfinished { border-left: 4px solid var(--open); padding-left: 0.8rem; }
+math { font-size: 1.08em; font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", "Libertinus Math", "STIX Math", math; }
+.equation { overflow: auto hidden; padding: 0.3rem 0; } .equation math { width: max-content; text-align: left; }
+.formulas { margin: 0.6rem 0; padding-left: 1.5rem; border-collapse: separate; width: auto; }
+.formulas td { border: 0; padding-right: 2rem; }
+figure.margins { display: grid; grid-template-columns: minmax(10rem, 24rem) minmax(14rem, 34rem); gap: 0.1rem 1rem;
+  align-items: center; font-size: 0.85rem; }
+figure.margins svg { background: none; border-radius: 0; width: 100%; height: 16px; overflow: visible; }
+.margins line { stroke: var(--line); } .margins .bound { stroke: var(--faint); }
+.margins line.as-wanted { stroke: var(--good); stroke-width: 2; } .margins line.not-wanted { stroke: var(--bad); stroke-width: 2; }
+.margins circle.as-wanted { fill: var(--good); stroke: var(--good); stroke-width: 2; }
+.margins circle.not-wanted { fill: var(--bad); stroke: var(--bad); stroke-width: 2; } .margins circle.control { fill: var(--paper); }
+.margins text { fill: var(--faint); font-size: 0.7rem; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.15rem 1rem; }
+/* A long formula is not broken into lines: its block scrolls, not the page. */
+p, dd, figcaption { overflow: auto hidden; } dd { margin: 0; overflow-wrap: anywhere; }
+@media (max-width: 40rem) { figure.margins { grid-template-columns: 1fr; } .margins .label { padding-top: 0.3rem; }
+  dl { grid-template-columns: minmax(0, 1fr); } dt { font-weight: 600; }
   table.stacked thead { position: absolute; left: -9999px; }
   table.stacked tr { display: block; border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
-  table.stacked td, table.stacked th[scope=row] { display: flex; gap: 0.8rem; border: 0; padding: 0.08rem 0; text-align: left; white-space: normal; overflow-wrap: anywhere; }
-  table.stacked td::before, table.stacked th[scope=row]::before { content: attr(data-label); flex: 0 0 6.5rem; color: var(--faint); font-weight: 400; } }
+  table.stacked td, table.stacked th[scope=row] { display: block; position: relative; border: 0; padding: 0.08rem 0 0.08rem 7.3rem;
+    min-height: 1.6rem; text-align: left; white-space: normal; overflow-wrap: anywhere; overflow: auto hidden; }
+  table.stacked td::before, table.stacked th[scope=row]::before { content: attr(data-label); position: absolute; left: 0; width: 6.8rem;
+    color: var(--faint); font-weight: 400; } }
 @media print { body { max-width: none; } nav, .skip { display: none; } details { break-inside: avoid; }
   figure { break-inside: avoid; } th button::after { content: ""; } a { color: inherit; } }
 )css";
 
-// Sorting only: without it the page is complete.
+// Sorting, and opening what a link leads to: without it the page is complete.
 constexpr std::string_view script = R"js(
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
@@ -77,6 +95,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// A link to evidence opens it.
+const openTarget = () => {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target && target.tagName === "DETAILS") target.open = true;
+};
+addEventListener("hashchange", openTarget);
+openTarget();
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });

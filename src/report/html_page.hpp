@@ -24,6 +24,9 @@ class HtmlTable {
   /// A number, aligned to the right, sorted by its value; NaN is an empty cell.
   HtmlTable& number(double value, std::string_view format);
   void end_row();
+  /// Rows alone, and rows of another table with the same header.
+  [[nodiscard]] const std::string& rows() const { return rows_; }
+  void add_rows(std::string_view rows) { rows_ += rows; }
   /// `sortable`: a click on a header sorts by its column.
   [[nodiscard]] std::string html(bool sortable) const;
 

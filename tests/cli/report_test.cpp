@@ -2,7 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "cli/shell.hpp"
 
@@ -53,22 +55,101 @@ TEST_CASE("ladder: every step is measured", "[cli]") {
   CHECK_THAT(answer.out, !Catch::Contains("not on this instance"));
 }
 
+namespace {
+
+// With a cache of its own, so that the user's stays as it is.
+Answer report(const Folder& folder, const std::string& words) {
+  return shell("XDG_CACHE_HOME=" + folder.path.string() + " " + POPGRAD_BINARY + " report " +
+               words + " 2>&1");
+}
+
+// Without the lines that name the command and what was kept.
+std::string without_origin(const std::string& page) {
+  return page.substr(0, page.find("<h2 id=\"made\">"));
+}
+
+}  // namespace
+
 TEST_CASE("report: one page that needs nothing beside it", "[cli]") {
   const Folder folder;
   const std::string page = folder.file("report.html");
-  REQUIRE(popgrad("report joma.stable-rank joma.linear-growth --figures joma-component-growth "
-                  "--no-ladders -q -o " +
-                  page)
-              .status == 0);
-  std::string text = content(page);
+  const std::string words =
+      "joma.stable-rank joma.linear-growth --figures joma-component-growth --no-ladders -o ";
+  const Answer made = report(folder, words + page);
+  REQUIRE(made.status == 0);
+  // Standard error is no terminal here: a line where a slow part begins.
+  CHECK_THAT(made.out, Catch::Contains("popgrad: report: ") &&
+                           Catch::Contains(": figures joma-component-growth\n"));
+  const std::string text = content(page);
   CHECK_THAT(text, Catch::StartsWith("<!DOCTYPE html>"));
-  for (const char* part : {"id=\"s-joma.stable-rank\"", "role=\"img\" aria-label=", "Errata",
-                           "How this was made", "prefers-color-scheme: dark", "</html>"}) {
+  for (const char* part :
+       {"id=\"s-joma.stable-rank\"", "role=\"img\" aria-label=", "Errata", "How this was made",
+        "prefers-color-scheme: dark", "</html>", "<math>", "<math display=\"block\">",
+        "Observables of joma", "<figure class=\"margins\"", "From earlier runs</dt><dd>nothing<",
+        "Shown by the figures <a href=\"#f-joma-component-growth\">"}) {
     CHECK_THAT(text, Catch::Contains(part));
   }
+  CHECK_THAT(text, !Catch::Contains("Not complete"));
+  // A statement that an erratum names, but that is not on this page.
+  CHECK_THAT(text, Catch::Contains("joma.invariant-softmax") &&
+                       !Catch::Contains("#s-joma.invariant-softmax"));
   // Names of XML languages are no addresses that a browser would open.
   for (std::size_t at = text.find("http"); at != std::string::npos;
        at = text.find("http", at + 1)) {
     CHECK(text.substr(at, 18) == "http://www.w3.org/");
   }
+
+  // Again: all parts are there already, and the page is the same to the byte.
+  const std::string again = folder.file("again.html");
+  CHECK(report(folder, words + again + " -q").out.empty());
+  CHECK(without_origin(content(again)) == without_origin(text));
+  CHECK_THAT(content(again), Catch::Contains("1 equations, 1 errata, 1 figures, 2 statements: "));
+
+  // Other parameters are other parts, where they matter.
+  CHECK(report(folder, words + again + " -q --seed 2").status == 0);
+  CHECK_THAT(content(again), Catch::Contains("<dd>1 errata: "));
+
+  // A damaged file is made anew, in silence.
+  std::size_t damaged = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path / "popgrad")) {
+    const std::string kept = content(entry.path().string());
+    if (kept.find("statements joma.linear-growth\nseed 1") == std::string::npos) continue;
+    std::ofstream(entry.path()) << kept.substr(0, kept.size() / 2);
+    ++damaged;
+  }
+  REQUIRE(damaged == 1);
+  const Answer mended = report(folder, words + again + " -q");
+  CHECK(mended.status == 0);
+  CHECK(mended.out.empty());
+  CHECK_THAT(content(again), Catch::Contains("1 equations, 1 errata, 1 figures, 1 statements: "));
+}
+
+TEST_CASE("report: holds what was asked for, and keeps nothing with --no-cache", "[cli]") {
+  const Folder folder;
+  const std::string page = folder.file("report.html");
+  REQUIRE(report(folder, "'scb.hyper*' --figures none --no-cache -q -o " + page).status == 0);
+  const std::string text = content(page);
+  CHECK_FALSE(std::filesystem::exists(folder.path / "popgrad"));
+  for (const char* part : {"id=\"s-scb.hyperbola\"", "id=\"f-ladder-scb\"", "Observables of scb"}) {
+    CHECK_THAT(text, Catch::Contains(part));
+  }
+  for (const char* other : {"joma", "scan-snap", "topic", "s-scb.branch"}) {
+    CHECK_THAT(text, !Catch::Contains(other));
+  }
+}
+
+TEST_CASE("report: what was made before a crash is on the page", "[cli]") {
+  const Folder folder;
+  const std::string page = folder.file("report.html");
+  // Killed as soon as there is a page; the figures of scb take minutes.
+  const Answer killed =
+      shell("XDG_CACHE_HOME=" + folder.path.string() + " " + POPGRAD_BINARY +
+            " report scb.hyperbola --figures all --no-ladders -q -o " + page +
+            " & made=$!; while [ ! -f " + page +
+            " ]; do sleep 0.1; done; kill -9 $made; wait $made 2>/dev/null; true");
+  CHECK(killed.status == 0);
+  const std::string text = content(page);
+  CHECK_THAT(text, Catch::Contains("id=\"s-scb.hyperbola\"") && Catch::EndsWith("</html>\n"));
+  // The statement, errata and equations of scb, and its eleven figures: not those of other models.
+  CHECK_THAT(text, Catch::Contains("of 14 parts are here"));
 }

@@ -187,9 +187,12 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker audits_figure() {
-  return {{"joma-audits",
-           "What the assumptions cost: stationarity, factorisation, orthogonality, exp attention"},
-          data};
+  return {.info = {.name = "joma-audits",
+                   .title = "What the assumptions cost: stationarity, factorisation, "
+                            "orthogonality, exp attention",
+                   .shows = {"joma.invariant-exp", "joma.invariant-softmax", "joma.clock-change",
+                             "joma.frozen-layers"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -147,9 +147,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker bounce_figure() {
-  return {{"joma-bounce",
-           "Share of trained models whose attention entropy comes back by more than 0.1 nats"},
-          data};
+  return {
+      .info =
+          {.name = "joma-bounce",
+           .title =
+               "Share of trained models whose attention entropy comes back by more than 0.1 nats",
+           .shows = {"joma.entropy-bounce"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

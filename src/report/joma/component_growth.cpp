@@ -67,9 +67,12 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker component_growth_figure() {
-  return {{"joma-component-growth",
-           "Theorem 2, linear phi: one component blows up, the others stop where predicted"},
-          data};
+  return {
+      .info = {.name = "joma-component-growth",
+               .title =
+                   "Theorem 2, linear phi: one component blows up, the others stop where predicted",
+               .shows = {"joma.linear-growth"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

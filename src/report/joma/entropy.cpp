@@ -116,6 +116,7 @@ FigureMaker entropy_figure() {
            .title =
                "Attention entropy falls and bounces back with nonlinear phi, once or several times",
            .in_report = true,
+           .shows = {"joma.entropy-bounce"},
            .parameters = {{"mu"}, {"tau"}, {"v0"}, {"attention", "softmax"}}},
       .data = data};
 }

@@ -98,8 +98,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker eqn10_figure() {
-  return {{"joma-eqn10", "Eqn 10 against trained units: size of the bounce, order of learning"},
-          data};
+  return {.info = {.name = "joma-eqn10",
+                   .title = "Eqn 10 against trained units: size of the bounce, order of learning",
+                   .shows = {"joma.attended-target", "joma.salient-first"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

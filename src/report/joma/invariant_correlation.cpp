@@ -75,9 +75,12 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker invariant_correlation_figure() {
-  return {{"joma-invariant-correlation",
-           "Theorem 1 for softmax attention: the direction of the logits and their size"},
-          data};
+  return {
+      .info = {.name = "joma-invariant-correlation",
+               .title =
+                   "Theorem 1 for softmax attention: the direction of the logits and their size",
+               .shows = {"joma.invariant-softmax"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

@@ -172,7 +172,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker latents_figure() {
-  return {{"joma-latents", "Hidden units and latents: trained networks against their nulls"}, data};
+  return {.info = {.name = "joma-latents",
+                   .title = "Hidden units and latents: trained networks against their nulls",
+                   .shows = {"joma.latent-labels", "joma.latent-scores"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

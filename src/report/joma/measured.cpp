@@ -67,9 +67,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 
 FigureMaker measured_figure() {
   return {
-      {"joma-measured",
-       "Recorded attention entropies by layer and learning rate, and rebound against loss", true},
-      data};
+      .info =
+          {.name = "joma-measured",
+           .title =
+               "Recorded attention entropies by layer and learning rate, and rebound against loss",
+           .needs_data = true,
+           .shows = {"joma.measured-bounce"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

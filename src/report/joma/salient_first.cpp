@@ -73,7 +73,8 @@ FigureMaker salient_first_figure() {
       .info = {.name = "joma-salient-first",
                .title =
                    "Theorem 4: how far the salient component is ahead, against the predicted limit",
-               .in_report = true},
+               .in_report = true,
+               .shows = {"joma.salient-first"}},
       .data = data};
 }
 

@@ -55,9 +55,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker attention_pattern_figure() {
-  return {{"scan-snap-attention",
-           "Attention over training on Syn-Small: SGD with momentum and Adam at several rates"},
-          data};
+  return {
+      .info =
+          {.name = "scan-snap-attention",
+           .title =
+               "Attention over training on Syn-Small: SGD with momentum and Adam at several rates",
+           .shows = {"scan-snap.fates"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

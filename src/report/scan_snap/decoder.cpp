@@ -56,7 +56,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker decoder_figure() {
-  return {{"scan-snap-decoder", "The decoder's scale h, its regimes, and the discrete h*"}, data};
+  return {.info = {.name = "scan-snap-decoder",
+                   .title = "The decoder's scale h, its regimes, and the discrete h*",
+                   .shows = {"scan-snap.decoder-recursion", "scan-snap.decoder-closed-form"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

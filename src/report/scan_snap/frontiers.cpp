@@ -194,9 +194,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker frontiers_figure() {
-  return {{"scan-snap-frontiers",
-           "How far overlap, eta_Y/eta_Z and T may leave the hypotheses before conclusions fail"},
-          data};
+  return {.info = {.name = "scan-snap-frontiers",
+                   .title = "How far overlap, eta_Y/eta_Z and T may leave the hypotheses before "
+                            "conclusions fail",
+                   .shows = {"scan-snap.fates", "scan-snap.assumptions"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

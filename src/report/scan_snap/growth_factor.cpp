@@ -64,6 +64,7 @@ FigureMaker growth_factor_figure() {
   return {.info = {.name = "scan-snap-growth",
                    .title = "Growth factor of the leading distinct token, with transition times",
                    .in_report = true,
+                   .shows = {"scan-snap.growth"},
                    .parameters = growth_parameters()},
           .data = data};
 }

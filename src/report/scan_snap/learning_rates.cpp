@@ -78,9 +78,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker learning_rates_figure() {
-  return {{"scan-snap-entropy",
-           "Distinct entropy on Syn-Medium against eta_Y/eta_Z, 10 seeds, four sizes"},
-          data};
+  return {
+      .info = {.name = "scan-snap-entropy",
+               .title = "Distinct entropy on Syn-Medium against eta_Y/eta_Z, 10 seeds, four sizes",
+               .shows = {"scan-snap.learning-rates"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

@@ -58,6 +58,7 @@ FigureMaker phase_transition_figure() {
   return {.info = {.name = "scan-snap-transition",
                    .title = "B_n of one common token with its transition times t0",
                    .in_report = true,
+                   .shows = {"scan-snap.phase-transition"},
                    .parameters = growth_parameters()},
           .data = data};
 }

@@ -57,9 +57,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker rung_distances_figure() {
-  return {{"scan-snap-rungs",
-           "Distances of neighbouring rungs against eta_Z/eta_Y: two vanish, one is a plateau"},
-          data};
+  return {
+      .info =
+          {.name = "scan-snap-rungs",
+           .title =
+               "Distances of neighbouring rungs against eta_Z/eta_Y: two vanish, one is a plateau",
+           .shows = {"scan-snap.assumptions"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report

@@ -105,8 +105,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker text_attention_figure() {
-  return {{"scan-snap-text", "Attention on a real text before, at and after the transition", true},
-          data};
+  return {.info = {.name = "scan-snap-text",
+                   .title = "Attention on a real text before, at and after the transition",
+                   .needs_data = true,
+                   .shows = {"scan-snap.fates"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

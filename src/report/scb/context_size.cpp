@@ -48,6 +48,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker context_size_figure() {
   return {.info = {.name = "scb-context-size",
                    .title = "The role of Q: critical batch and time of boosting",
+                   .shows = {"scb.two-stages"},
                    .parameters = {{"N", "3"}, {"T", "1000"}}},
           .data = data};
 }

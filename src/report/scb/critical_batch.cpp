@@ -58,6 +58,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker critical_batch_figure() {
   return {.info = {.name = "scb-critical",
                    .title = "Critical batch size of boosting against the context length, to 1e9",
+                   .shows = {"scb.two-stages", "scb.transfer"},
                    .parameters = {{"N", "3"}, {"Q", "2"}}},
           .data = data};
 }

@@ -60,6 +60,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker heat_maps_figure() {
   return {.info = {.name = "scb-maps",
                    .title = "Attention and values after training on sequences, next to Q and P",
+                   .shows = {"scb.convergence"},
                    .parameters = data_law("6", "30", "3")},
           .data = data};
 }

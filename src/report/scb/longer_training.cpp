@@ -55,6 +55,7 @@ FigureMaker longer_training_figure() {
       .info = {.name = "scb-longer",
                .title =
                    "Longer training under l1: distances and loss rise again, normalised ones stay",
+               .shows = {"scb.hyperbola"},
                .parameters = data_law("3", "5000", "2")},
       .data = data};
 }

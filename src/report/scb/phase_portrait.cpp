@@ -68,6 +68,7 @@ FigureMaker phase_portrait_figure() {
   return {.info = {.name = "scb-phase",
                    .title = "Reduced flow: phase portrait with noisy runs over it",
                    .in_report = true,
+                   .shows = {"scb.reduction", "scb.fixed-points", "scb.branch"},
                    .parameters = data_law("3", "200", "2")},
           .data = data};
 }

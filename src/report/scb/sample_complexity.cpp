@@ -105,6 +105,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker sample_complexity_figure() {
   return {.info = {.name = "scb-samples",
                    .title = "Sequences needed by linear and by softmax attention against T",
+                   .shows = {"scb.softmax-link"},
                    .parameters = {{"N", "3"}, {"Q", "1"}}},
           .data = data};
 }

@@ -70,6 +70,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker softmax_patterns_figure() {
   return {.info = {.name = "scb-softmax",
                    .title = "Attention patterns: linear, linear by three parts, softmax",
+                   .shows = {"scb.softmax-link"},
                    .parameters = data_law("6", "30", "3")},
           .data = data};
 }

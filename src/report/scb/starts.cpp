@@ -43,6 +43,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker starts_figure() {
   return {.info = {.name = "scb-starts",
                    .title = "Both initialisations of V, with and without projection",
+                   .shows = {"scb.reduction"},
                    .parameters = data_law("3", "200", "2")},
           .data = data};
 }

@@ -66,6 +66,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker success_grid_figure() {
   return {.info = {.name = "scb-grid",
                    .title = "Success rates over batch, step size and weight of l1",
+                   .shows = {"scb.convergence", "scb.l1-needed"},
                    .parameters = data_law("3", "1000", "2")},
           .data = data};
 }

@@ -49,7 +49,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker vocabulary_figure() {
-  return {{"scb-vocabulary", "The role of N: three parts from 3 tokens to 500"}, data};
+  return {.info = {.name = "scb-vocabulary",
+                   .title = "The role of N: three parts from 3 tokens to 500",
+                   .shows = {"scb.convergence"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

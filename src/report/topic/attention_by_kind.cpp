@@ -52,6 +52,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker attention_by_kind_figure() {
   return {.info = {.name = "topic-attention",
                    .title = "Attention by kind of pair over training, for both losses",
+                   .shows = {"topic.same-topic-attention"},
                    .parameters = document_law("10", "4", "10")},
           .data = data};
 }

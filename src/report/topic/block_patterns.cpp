@@ -61,6 +61,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker block_patterns_figure() {
   return {.info = {.name = "topic-blocks",
                    .title = "Block patterns of W_V and of the embeddings' inner products",
+                   .shows = {"topic.value", "topic.embedding"},
                    .parameters = document_law("5", "2", "4")},
           .data = data};
 }

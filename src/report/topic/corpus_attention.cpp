@@ -52,8 +52,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker corpus_attention_figure() {
-  return {{"topic-corpus", "Attention trained on documents of a file, beside co-occurrence", true},
-          data};
+  return {.info = {.name = "topic-corpus",
+                   .title = "Attention trained on documents of a file, beside co-occurrence",
+                   .needs_data = true,
+                   .shows = {"topic.same-topic-attention"}},
+          .data = data};
 }
 
 }  // namespace popgrad::report

@@ -117,6 +117,8 @@ FigureMaker landscape_figure() {
   return {.info = {.name = "topic-landscape",
                    .title = "Loss over (alpha, beta) with optimum and training paths",
                    .in_report = true,
+                   .shows = {"topic.attention-block", "topic.attention-diagonal",
+                             "topic.stage2-optimum"},
                    .parameters = document_law("5", "2", "3")},
           .data = data};
 }

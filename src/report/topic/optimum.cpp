@@ -39,6 +39,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker optimum_figure() {
   return {.info = {.name = "topic-optimum",
                    .title = "Best attention against the number of topics, and its limit",
+                   .shows = {"topic.attention-limit"},
                    .parameters = {{"v", "10"}, {"p_m", "0.15"}, {"p_c", "0.1"}, {"p_r", "0.1"}}},
           .data = data};
 }

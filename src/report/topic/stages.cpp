@@ -66,6 +66,7 @@ FigureMaker stages_figure() {
   return {.info = {.name = "topic-stages",
                    .title = "Stages of training: norms and loss of the flow and of SGD",
                    .in_report = true,
+                   .shows = {"topic.two-stage"},
                    .parameters = document_law("4", "2", "3")},
           .data = data};
 }
