@@ -28,6 +28,7 @@ Theory theory() {
                   here::latent_labels(),
                   here::latent_scores(),
                   here::frozen_layers(),
+                  here::logits_ahead(),
                   here::level_order(),
               },
           .errata =
