@@ -116,7 +116,7 @@ double miss_of(const Vector<double>& predicted, const Vector<double>& change) {
 
 }  // namespace
 
-std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, double eta, double end) {
+std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const LogitsWay& way) {
   const Vector<double> start = flow.initial();
   Vector<double> x = start;
   Vector<double> slope(x.size());
@@ -124,19 +124,18 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, double 
   flow.rhs(start, first, 0.0);
   const std::vector<LayerLogits> before = layer_logits(flow, start);
   const double half = flow.loss(start) / 2;
-  constexpr double unit = 2 * logits_step;  // of times: whole steps of either size
-  const auto steps_of_unit = std::llround(unit / eta);
+  const auto steps_of_unit = std::llround(way.unit / way.step);
   std::vector<LogitsLook> looks;
   double passed = 0;
-  for (double units = 1; unit * units <= end; units = std::ceil(units * 1.05)) {
+  for (double units = 1; way.unit * units <= way.end; units = std::ceil(units * 1.05)) {
     for (auto i = std::llround(units - passed) * steps_of_unit; i > 0; --i) {
       flow.rhs(x, slope, 0.0);
-      x += eta * slope;
+      x += way.step * slope;
     }
     if (!x.allFinite()) throw std::runtime_error("the network diverges: take a smaller step");
     passed = units;
     LogitsLook look;
-    look.t = unit * units;
+    look.t = way.unit * units;
     look.halved = flow.loss(x) <= half;
     const std::vector<LayerLogits> now = layer_logits(flow, x);
     const std::vector<LayerLogits> ahead = layer_logits(flow, start + look.t * first);
@@ -156,7 +155,7 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, double 
       look.scaled[layer] = miss_of(factor * claimed, change);
     }
     looks.push_back(std::move(look));
-    if (looks.back().halved && eta == logits_step) break;
+    if (looks.back().halved && way.to_half) break;
   }
   return looks;
 }

@@ -34,11 +34,16 @@ struct LogitsLook {
   Vector<double> scaled;   ///< the last miss with that factor
 };
 
-/// Looks at times that grow by a twentieth and at least by 0.01. With steps of `logits_step`, until the
-/// loss has halved, or `end`; with twice that, until `end`. Throws std::runtime_error if the network
-/// diverges.
-inline constexpr double logits_step = 0.005;
-std::vector<LogitsLook> logits_looks(const popgrad::joma::MultilayerFlow<double>& flow, double eta,
-                                     double end);
+/// Steps of descent between looks, whole numbers of `unit`; as long as `end` is not reached.
+struct LogitsWay {
+  double step = 0.01;
+  double unit = 0.02;     ///< looks are at least so far apart, then a twentieth of the time passed
+  double end = 20;        ///< the last look comes before
+  bool to_half = true;    ///< whether it is the first one with half of the loss, if there is one
+};
+
+/// Throws std::runtime_error if the network diverges.
+std::vector<LogitsLook> logits_looks(const popgrad::joma::MultilayerFlow<double>& flow,
+                                     const LogitsWay& way);
 
 }  // namespace popgrad::theorems::joma
