@@ -23,6 +23,7 @@ Statement latent_labels();
 Statement latent_scores();
 Statement frozen_layers();
 Statement logits_ahead();
+Statement softmax_growth();
 Statement level_order();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.

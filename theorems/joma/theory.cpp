@@ -30,6 +30,7 @@ Theory theory() {
                   here::frozen_layers(),
                   here::logits_ahead(),
                   here::level_order(),
+                  here::softmax_growth(),
               },
           .errata =
               {

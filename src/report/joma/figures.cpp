@@ -13,6 +13,7 @@ const std::vector<FigureMaker>& joma_figures() {
       eqn10_figure(),
       bounce_figure(),
       latents_figure(),
+      softmax_growth_figure(),
   };
   return all;
 }

@@ -16,6 +16,7 @@ FigureMaker measured_figure();
 FigureMaker eqn10_figure();
 FigureMaker bounce_figure();
 FigureMaker latents_figure();
+FigureMaker softmax_growth_figure();
 
 /// In the order of `popgrad list`.
 const std::vector<FigureMaker>& joma_figures();
