@@ -6,7 +6,7 @@ do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
   set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.13,0.97,0.07,0.97 spacing 0,0.085
+  set multiplot layout 3,1 margins 0.13,0.96,0.07,0.97 spacing 0,0.085
   set xlabel 'step'
   set xrange [0:2000]
   set xtics 500
@@ -27,12 +27,12 @@ do for [kind in 'svg png pdf'] {
          NaN with lines linecolor rgb black dashtype 3 linewidth 0.7 title 'law, clock of exp attention'
   }
   unset xzeroaxis
-  set title '(c) missed of the change of all v: median and range of 10 starts'
+  set title '(c) missed of the change of all v, 10 starts'
   set ylabel 'share missed' offset 0.4+right,0
   set logscale y
   set format y '10^{%T}'
-  set yrange [1e-3:10]
-  set key bottom right reverse Left samplen 2 maxrows 6
+  set yrange [1e-3:100]
+  set key top left reverse Left samplen 2 maxrows 3 width -2
   set arrow 1 from 0, 0.1 to 2000, 0.1 nohead linecolor rgb grey linewidth 0.7 dashtype 2
   file = name.'-misses.csv'
   plot for [law = 0:1] file index law using 1:3:4 with filledcurves linetype 1+law fillstyle transparent solid 0.15 notitle, \

@@ -57,14 +57,25 @@ GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double h
   const double factor = std::sqrt(2 * halves);
   frozen.logits = instance.logits / factor;
   frozen.tau = 2 * std::pow(instance.temperature / factor, 2);
+  const AnyRung<double> rung = forget_type(StationaryFlow<double>(frozen));
   SolveRequest<double> request;
   request.end = end;
   request.save_at = equally_spaced(0.0, end, times_of_law);
   request.relative_tolerance = tolerance;
   request.absolute_tolerance = tolerance / 100;
   request.keep_states = true;
-  const AnyRung<double> rung = forget_type(StationaryFlow<double>(frozen));
-  const Trajectory<double> path = solve(rung, rung.initial, request);
+  Trajectory<double> path = solve(rung, rung.initial, request);
+  for (const Event<double>& event : path.events) {
+    if (event.name != "blow-up") continue;
+    // Ever closer to it: there v grows as the root of a logarithm.
+    request.end = event.t;
+    request.save_at = equally_spaced(0.0, 0.9 * event.t, times_of_law);
+    for (int i = 1; i <= 200; ++i) {
+      request.save_at.push_back(event.t * (1 - 0.1 * std::pow(10.0, -0.05 * i)));
+    }
+    path = solve(rung, rung.initial, request);
+    break;
+  }
   GrowthLaw law;
   for (std::size_t i = 0; i < path.states.size(); ++i) {
     if (!path.states[i].allFinite()) break;

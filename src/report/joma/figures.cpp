@@ -14,6 +14,9 @@ const std::vector<FigureMaker>& joma_figures() {
       bounce_figure(),
       latents_figure(),
       softmax_growth_figure(),
+      trained_rank_figure(),
+      model_size_figure(),
+      validation_figure(),
   };
   return all;
 }
