@@ -14,8 +14,10 @@ do for [kind in 'svg png pdf'] {
   names = 'linear ReLU'
   do for [n = 1:4] {
     set title word(titles, n)
-    if (n == 1) { set yrange [*:*] } else { set yrange [(n == 4 ? 1 : 0):*] }
-    set offsets 0,0,graph 0.08,graph 0.08
+    set yrange [*:*]
+    if (n == 2) { set yrange [0:10]; set ytics 2 }
+    if (n == 3) { set yrange [0:1.2]; set ytics 0.4 }
+    if (n == 4) { set yrange [0.9:1.6]; set ytics 0.2 }
     if (n == 4) { set xlabel 'hidden units K' } else { set xlabel '' }
     if (n == 1) { set key bottom left reverse Left samplen 1.5 } else { unset key }
     plot for [k = 0:1] name.'.csv' index k using (shift(k,$1)):(column(2*n)):(column(2*n+1)) with yerrorbars linetype k+1 pointtype 7 pointsize 0.4 title word(names, k+1), \

@@ -40,9 +40,8 @@ double entropy_of(const MultilayerFlow<double>& flow, const LayerLogits& layer) 
     double along = 0;
     for (Index s = 0; s < batch.columns(); ++s, ++column) {
       REQUIRE(layer.sequence[static_cast<std::size_t>(column)] == i);
-      const double weight =
-          static_cast<double>(batch.positions[static_cast<std::size_t>(s)]) *
-          std::exp(layer.logits[column]);
+      const double weight = static_cast<double>(batch.positions[static_cast<std::size_t>(s)]) *
+                            std::exp(layer.logits[column]);
       whole += weight;
       along += weight * layer.logits[column];
     }
@@ -103,7 +102,7 @@ TEST_CASE("layer logits: looks come at their times, and frozen weights miss noth
           "[joma]") {
   const MultilayerFlow<double> flow = network("softmax", "2");
   const std::vector<LogitsLook> fine = logits_looks(flow, {.end = 2});
-  const std::vector<LogitsLook> coarse = 
+  const std::vector<LogitsLook> coarse =
       logits_looks(flow, {.step = 0.02, .end = 2, .to_half = false});
   REQUIRE(fine.size() <= coarse.size());
   for (std::size_t k = 0; k < fine.size(); ++k) CHECK(fine[k].t == coarse[k].t);

@@ -42,7 +42,8 @@ double left(const Matrix<double>& residual, const Matrix<double>& latents) {
   for (Index j = 0; j < latents.rows(); ++j) {
     const double mean = latents.row(j).mean();
     const double variance = mean * (1 - mean);
-    if (latents.row(j).sum() == 0 || latents.row(j).sum() == static_cast<double>(latents.cols())) continue;
+    if (latents.row(j).sum() == 0 || latents.row(j).sum() == static_cast<double>(latents.cols()))
+      continue;
     for (Index c = 0; c < residual.rows(); ++c) {
       double covariance = 0;
       for (Index i = 0; i < latents.cols(); ++i) {

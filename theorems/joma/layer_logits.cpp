@@ -30,8 +30,8 @@ Matrix<double> attention_of(const Matrix<double>& logits, const Vector<double>& 
   for (Index t = 0; t < logits.cols(); ++t) {
     double total = 0;
     for (Index s = 0; s <= t; ++s) {
-      const double strength = attention == Attention::linear ? logits(s, t)
-                                                             : std::exp(logits(s, t));
+      const double strength =
+          attention == Attention::linear ? logits(s, t) : std::exp(logits(s, t));
       weights(s, t) = positions[s] * strength;
       total += attention == Attention::softmax ? weights(s, t) : positions[s];
     }
@@ -51,7 +51,8 @@ void append(Vector<double>& all, const Vector<double>& more) {
 std::vector<LayerLogits> layer_logits(const MultilayerFlow<double>& flow, const Vector<double>& x) {
   const NetworkShape& shape = flow.instance().shape;
   if (shape.layer_norm || !shape.train_attention) {
-    throw std::invalid_argument("layer_logits: the network must have no LayerNorm, and train attention");
+    throw std::invalid_argument(
+        "layer_logits: the network must have no LayerNorm, and train attention");
   }
   const SequenceData& data = flow.instance().data;
   const Matrix<double> embedding = weights_of(flow, x, "W_E");

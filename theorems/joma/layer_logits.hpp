@@ -10,10 +10,10 @@ namespace popgrad::theorems::joma {
 
 /// At the last position, over the columns of all sequences (a column of padding counts once).
 struct LayerLogits {
-  Vector<double> logits;   ///< l_s = (W_K x_s).(W_Q x_last)/sqrt d
-  Vector<double> squares;  ///< (1/2) sum_k v_ks^2, v_ks = (W_1 W_V x_s)_k
-  Vector<double> shared;   ///< b_s times the sum of these over the columns of the sequence
-  Matrix<double> hidden;   ///< phi(W_1 u + b_1) at the last position (width x N)
+  Vector<double> logits;        ///< l_s = (W_K x_s).(W_Q x_last)/sqrt d
+  Vector<double> squares;       ///< (1/2) sum_k v_ks^2, v_ks = (W_1 W_V x_s)_k
+  Vector<double> shared;        ///< b_s times the sum of these over the columns of the sequence
+  Matrix<double> hidden;        ///< phi(W_1 u + b_1) at the last position (width x N)
   std::vector<Index> sequence;  ///< that a column belongs to
 };
 
@@ -37,9 +37,9 @@ struct LogitsLook {
 /// Steps of descent between looks, whole numbers of `unit`; as long as `end` is not reached.
 struct LogitsWay {
   double step = 0.01;
-  double unit = 0.02;     ///< looks are at least so far apart, then a twentieth of the time passed
-  double end = 20;        ///< the last look comes before
-  bool to_half = true;    ///< whether it is the first one with half of the loss, if there is one
+  double unit = 0.02;   ///< looks are at least so far apart, then a twentieth of the time passed
+  double end = 20;      ///< the last look comes before
+  bool to_half = true;  ///< whether it is the first one with half of the loss, if there is one
 };
 
 /// Throws std::runtime_error if the network diverges.

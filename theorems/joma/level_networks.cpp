@@ -146,9 +146,9 @@ Record told_level_network(const Setting& setting) {
   return {{"layers", text(setting.count(layer_count))},
           {"d", text(setting.count(dimension))},
           {"phi", names.at(static_cast<std::size_t>(setting.count(activation)))},
-          {"latents", Value::List{text(fewest + std::max<Index>(0, -spare)),
-                                  text(fewest + std::max<Index>(0, spare)),
-                                  text(setting.count(class_count))}},
+          {"latents",
+           Value::List{text(fewest + std::max<Index>(0, -spare)),
+                       text(fewest + std::max<Index>(0, spare)), text(setting.count(class_count))}},
           {"children", Value::List{size, size, size}}};
 }
 

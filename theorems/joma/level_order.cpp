@@ -1,5 +1,5 @@
 // Theorem    joma.level-order
-// Status     argued in source, qualitatively; measured and explained here
+// Status     argued in source, qualitatively; measured here
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 5, on the data of the authors' scripts
 // Statement  networks on sets of sets learn strong co-occurrences (latents of level 0) ahead of weak
 //            ones (level 1), and these ahead of what sequences have by chance; attention does not
@@ -68,8 +68,8 @@ void tell(const std::vector<LevelNetwork>& all, const Setting& setting, Examinat
 
 void examine(const Setting& setting, Examination& it) {
   it.parameters = told_level_network(setting);
-  const std::vector<LevelNetwork> all = level_networks(
-      it.parameters, setting.seed * usual_networks, setting.draws(usual_networks), setting.jobs);
+  const std::vector<LevelNetwork> all = level_networks(it.parameters, setting.seed * usual_networks,
+                                                       setting.draws(usual_networks), setting.jobs);
   it.parameters["seed"] = std::to_string(setting.seed);
   it.require("level 1 has no fewer latents than level 0",
              static_cast<double>(latents_to_spare(setting)));
@@ -98,14 +98,11 @@ void examine(const Setting& setting, Examination& it) {
       .relation = Relation::below,
       .predicted = {0.0},
       .scale = {1.0},
-      .mistakes = {measures("wrong-sequences",
-                            [&] {
-                              return beyond_half(&LevelNetwork::uniform, &LevelReading::wrong);
-                            }),
-                   measures("untrained",
-                            [&] {
-                              return beyond_half(&LevelNetwork::untrained, &LevelReading::lower);
-                            })},
+      .mistakes =
+          {measures("wrong-sequences",
+                    [&] { return beyond_half(&LevelNetwork::uniform, &LevelReading::wrong); }),
+           measures("untrained",
+                    [&] { return beyond_half(&LevelNetwork::untrained, &LevelReading::lower); })},
       .places = {"levels 0 and 1", "level 1 and classes"}});
   tell(all, setting, it);
 }

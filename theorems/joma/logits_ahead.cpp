@@ -28,7 +28,7 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr LogitsWay fine_way{};  // ends before t = 20
+constexpr LogitsWay fine_way{};   // ends before t = 20
 constexpr double quarter = 0.25;  // of the time in which the loss halves
 constexpr double early = 0.002;
 constexpr double small_miss = 0.1;
@@ -89,19 +89,19 @@ void examine(const Setting& setting, Examination& it) {
   const std::vector<LogitsLook> coarse = looks_with(fine_way.unit, 2 * fine_way.step, end);
   std::size_t k = 0;
   while (fine[k].t < quarter * end) ++k;
-  it.judge(Comparison{.what = "a tenth, less the miss of frozen velocities at a quarter of the time",
-                      .measured = short_of(small_miss, fine[k].frozen, coarse[k].frozen),
-                      .relation = Relation::below,
-                      .predicted = {0.0},
-                      .scale = {1.0},
-                      .mistakes = {measures("early", [&] {
-                        return short_of(small_miss, looks_with(early, early / 4, early)[0].frozen,
-                                        looks_with(early, early / 2, early)[0].frozen);
-                      })}});
+  it.judge(
+      Comparison{.what = "a tenth, less the miss of frozen velocities at a quarter of the time",
+                 .measured = short_of(small_miss, fine[k].frozen, coarse[k].frozen),
+                 .relation = Relation::below,
+                 .predicted = {0.0},
+                 .scale = {1.0},
+                 .mistakes = {measures("early", [&] {
+                   return short_of(small_miss, looks_with(early, early / 4, early)[0].frozen,
+                                   looks_with(early, early / 2, early)[0].frozen);
+                 })}});
   std::vector<Quantity> by_theorem;
   for (std::size_t look = 0; look < fine.size(); ++look) {
-    for (const Quantity& layer :
-         short_of(large_miss, fine[look].theorem, coarse[look].theorem)) {
+    for (const Quantity& layer : short_of(large_miss, fine[look].theorem, coarse[look].theorem)) {
       by_theorem.push_back(layer);
     }
   }

@@ -27,8 +27,9 @@ using namespace popgrad::joma;
 
 constexpr Knob temperature = logarithmic_knob("temperature", "of attention", 0.35, 0.8, 0.5);
 constexpr Knob law_of_tokens = whole_knob("law", "of tokens: 0 Gaussian, 1 uniform", 0, 1, 0);
-constexpr Knob start_size = logarithmic_knob("start", "of v(0), in units of the authors'", 1.5, 100, 1)
-                                .breaking("a small start");
+constexpr Knob start_size =
+    logarithmic_knob("start", "of v(0), in units of the authors'", 1.5, 100, 1)
+        .breaking("a small start");
 
 constexpr double twentieth = 0.05;
 constexpr double judged_range = 0.5;
@@ -61,18 +62,14 @@ void examine(const Setting& setting, Examination& it) {
   const auto on_exp_clock = [&] {
     return std::vector{Quantity(twentieth - miss_at(growth_law(instance, end, 0.5, 1e-9), v, end))};
   };
-  it.judge(Comparison{.what = "miss of the law on the best clock, less a twentieth",
-                      .measured = {-short_of(instance, v, end, 0.5)},
-                      .relation = Relation::below,
-                      .predicted = {0.0},
-                      .scale = {1.0},
-                      .mistakes = {measures("no-half",
-                                            [&] {
-                                              return std::vector{-short_of(instance, v, end, 1)};
-                                            }),
-                                   measures("own-clock", [&] {
-                                     return std::vector{-on_exp_clock().front()};
-                                   })}});
+  it.judge(Comparison{
+      .what = "miss of the law on the best clock, less a twentieth",
+      .measured = {-short_of(instance, v, end, 0.5)},
+      .relation = Relation::below,
+      .predicted = {0.0},
+      .scale = {1.0},
+      .mistakes = {measures("no-half", [&] { return std::vector{-short_of(instance, v, end, 1)}; }),
+                   measures("own-clock", [&] { return std::vector{-on_exp_clock().front()}; })}});
   it.report("miss on the clock of exp attention", twentieth - on_exp_clock().front().value(),
             fmt::format("at step {:.0f}", run.step.back()));
   it.report("miss of straight lines", nearest_straight(instance, v));
@@ -86,17 +83,18 @@ void examine(const Setting& setting, Examination& it) {
 }  // namespace
 
 Statement softmax_growth() {
-  return {.id = "joma.softmax-growth",
-          .claim = "under softmax attention weights first grow by Theorem 2's law, on another clock",
-          .paper = "arXiv 2310.00535, Theorem 2 and Fig 3",
-          .status = "observed in source; the law of its clock is ours",
-          .hypotheses = {by_construction("linear phi", "the run is that of the authors' script"),
-                         by_construction("softmax attention", "likewise"), "a small start"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"no-half", "sum_k v_k^2 without its half in the logits"},
-                       {"own-clock", "the clock of exp attention"}},
-          .knobs = {temperature, law_of_tokens, start_size},
-          .examine = examine};
+  return {
+      .id = "joma.softmax-growth",
+      .claim = "under softmax attention weights first grow by Theorem 2's law, on another clock",
+      .paper = "arXiv 2310.00535, Theorem 2 and Fig 3",
+      .status = "observed in source; the law of its clock is ours",
+      .hypotheses = {by_construction("linear phi", "the run is that of the authors' script"),
+                     by_construction("softmax attention", "likewise"), "a small start"},
+      .reaches = {EvidenceKind::numerical},
+      .controls = {{"no-half", "sum_k v_k^2 without its half in the logits"},
+                   {"own-clock", "the clock of exp attention"}},
+      .knobs = {temperature, law_of_tokens, start_size},
+      .examine = examine};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -80,7 +80,8 @@ GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double h
   for (std::size_t i = 0; i < path.states.size(); ++i) {
     if (!path.states[i].allFinite()) break;
     law.s.push_back(path.t[i]);
-    law.v.emplace_back(path.states[i].head(frozen.target.size())
+    law.v.emplace_back(path.states[i]
+                           .head(frozen.target.size())
                            .reshaped(frozen.target.rows(), frozen.target.cols()));
   }
   return law;
@@ -91,8 +92,8 @@ NearestGrowth nearest(const GrowthLaw& law, const Matrix<double>& v) {
   for (const Matrix<double>& predicted : law.v) {
     square.push_back(std::pow(miss_of(predicted, v, law.v.front()), 2));
   }
-  const auto k = static_cast<std::size_t>(std::min_element(square.begin(), square.end()) -
-                                          square.begin());
+  const auto k =
+      static_cast<std::size_t>(std::min_element(square.begin(), square.end()) - square.begin());
   NearestGrowth found{std::sqrt(square[k]), law.s[k], 0};
   if (k == 0 || k + 1 == square.size()) return found;
   // The least of a parabola through the squares, which are smooth where the miss is not.

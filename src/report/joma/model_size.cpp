@@ -76,9 +76,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
                                        request.seed + static_cast<std::uint64_t>(start))
                                   .transpose();
   }
-  CsvText csv{"units",      "loss",       "loss_error", "size_error", "size_error_error",
-              "drift",      "drift_error", "rank",       "rank_error", "rebound",
-              "rebound_error"};
+  CsvText csv{"units",       "loss", "loss_error", "size_error", "size_error_error", "drift",
+              "drift_error", "rank", "rank_error", "rebound",    "rebound_error"};
   for (std::size_t f = 0; f < phis.size(); ++f) {
     for (std::size_t k = 0; k < units.size(); ++k) {
       csv.number(units[k]);

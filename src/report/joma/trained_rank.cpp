@@ -117,8 +117,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (const char* phi : {"linear", "tanh"}) all.push_back(of_one_layer(request, jobs, law, phi));
   }
   CsvText curves{"step", "median", "least", "largest"};
-  CsvText shares{"kind",   "starts", "fall",  "fall_low", "fall_high", "both", "both_low",
-                 "both_high", "start",  "least", "end"};
+  CsvText shares{"kind",     "starts",    "fall",  "fall_low", "fall_high", "both",
+                 "both_low", "both_high", "start", "least",    "end"};
   for (const Ranks& each : all) {
     for (Index k = 0; k < each.rank.rows(); ++k) {
       std::vector<double> values;
@@ -156,7 +156,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker trained_rank_figure() {
-  return {{"joma-trained-rank", "Stable rank of lower weights while they are trained from random starts"},
+  return {{"joma-trained-rank",
+           "Stable rank of lower weights while they are trained from random starts"},
           data};
 }
 
