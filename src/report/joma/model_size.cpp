@@ -19,7 +19,7 @@ namespace {
 using namespace popgrad::joma;
 
 constexpr std::array<int, 5> units{1, 4, 16, 64, 256};
-constexpr std::uint32_t starts = 5;
+constexpr std::uint32_t starts = 4;
 constexpr double step_size = 0.1;
 constexpr int steps = 2000;  // as the authors take
 constexpr int steps_between_looks = 40;

@@ -23,8 +23,8 @@ using namespace popgrad::joma;
 constexpr std::array rates{0.1, 0.2, 0.4};
 constexpr std::uint32_t seeds = 12;  // of the sample and the start, at each rate
 constexpr int draws = 40;            // of sequences with their classes
-constexpr double horizon = 60;       // learning rate * steps
-constexpr int looks = 60;
+constexpr double horizon = 40;       // learning rate * steps
+constexpr int looks = 40;
 constexpr Index layers = 2;
 constexpr int permutations = 2000;
 constexpr std::uint32_t stream_of_samples = 0x5A3B1EU;
