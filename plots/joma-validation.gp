@@ -13,7 +13,7 @@ do for [kind in 'svg png pdf'] {
   do for [layer = 0:1] {
     stats name.'-correlation.csv' skip 1 every ::(2*layer)::(2*layer) using (r=$3, low=$4, high=$5, $1) nooutput
     set title sprintf('layer %d: rank correlation %.2f (chance %.2f to %.2f)', layer, r, low, high)
-    if (layer == 0) { set key at graph 0.97, graph 0.62 right samplen 0.5 } else { unset key }
+    if (layer == 0) { set key top right samplen 0.5 } else { unset key }
     plot for [k = 0:2] data index k using (column(4+layer)):2 with points linetype k+1 pointtype int(word('7 5 9', k+1)) pointsize 0.6 \
          title 'learning rate '.word('0.1 0.2 0.4', k+1)
   }
