@@ -22,6 +22,9 @@ Statement measured_bounce();
 Statement latent_labels();
 Statement latent_scores();
 Statement frozen_layers();
+Statement logits_ahead();
+Statement softmax_growth();
+Statement level_order();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum summed_condition();

@@ -13,6 +13,10 @@ const std::vector<FigureMaker>& joma_figures() {
       eqn10_figure(),
       bounce_figure(),
       latents_figure(),
+      softmax_growth_figure(),
+      trained_rank_figure(),
+      model_size_figure(),
+      validation_figure(),
   };
   return all;
 }

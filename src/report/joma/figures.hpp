@@ -16,6 +16,10 @@ FigureMaker measured_figure();
 FigureMaker eqn10_figure();
 FigureMaker bounce_figure();
 FigureMaker latents_figure();
+FigureMaker softmax_growth_figure();
+FigureMaker trained_rank_figure();
+FigureMaker model_size_figure();
+FigureMaker validation_figure();
 
 /// In the order of `popgrad list`.
 const std::vector<FigureMaker>& joma_figures();

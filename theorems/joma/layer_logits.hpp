@@ -1,0 +1,49 @@
+#pragma once
+/// Attention logits of every layer of a network, and what Theorem 1 says of them from the weights of
+/// the MLP above.
+
+#include <vector>
+
+#include "popgrad/joma/multilayer_flow.hpp"
+
+namespace popgrad::theorems::joma {
+
+/// At the last position, over the columns of all sequences (a column of padding counts once).
+struct LayerLogits {
+  Vector<double> logits;        ///< l_s = (W_K x_s).(W_Q x_last)/sqrt d
+  Vector<double> squares;       ///< (1/2) sum_k v_ks^2, v_ks = (W_1 W_V x_s)_k
+  Vector<double> shared;        ///< b_s times the sum of these over the columns of the sequence
+  Matrix<double> hidden;        ///< phi(W_1 u + b_1) at the last position (width x N)
+  std::vector<Index> sequence;  ///< that a column belongs to
+};
+
+/// Of every layer, by a pass over one sequence after the other. LayerNorm and uniform attention are
+/// not for Theorem 1: throws std::invalid_argument.
+/// Cost O(n^2 d + n d^2 + n d width) a layer and sequence of n columns.
+std::vector<LayerLogits> layer_logits(const popgrad::joma::MultilayerFlow<double>& flow,
+                                      const Vector<double>& x);
+
+/// A network at one time of descent; a number a layer.
+struct LogitsLook {
+  double t = 0;
+  bool halved = false;  ///< whether the loss is half of what it was at the start
+  /// |predicted - change|/|change| of the logits, changes from the start, a constant a sequence free:
+  Vector<double> frozen;   ///< from weights that keep the velocity of the start
+  Vector<double> theorem;  ///< `squares` - `shared`: Theorem 1 from the weights at that time
+  Vector<double> factor;   ///< that makes the last miss least; Theorem 1 says 1
+  Vector<double> scaled;   ///< the last miss with that factor
+};
+
+/// Steps of descent between looks, whole numbers of `unit`; as long as `end` is not reached.
+struct LogitsWay {
+  double step = 0.01;
+  double unit = 0.02;   ///< looks are at least so far apart, then a twentieth of the time passed
+  double end = 20;      ///< the last look comes before
+  bool to_half = true;  ///< whether it is the first one with half of the loss, if there is one
+};
+
+/// Throws std::runtime_error if the network diverges.
+std::vector<LogitsLook> logits_looks(const popgrad::joma::MultilayerFlow<double>& flow,
+                                     const LogitsWay& way);
+
+}  // namespace popgrad::theorems::joma

@@ -1,0 +1,179 @@
+#include "theorems/joma/level_networks.hpp"
+
+#include <omp.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "popgrad/parameters.hpp"
+#include "popgrad/random.hpp"
+#include "popgrad/softmax.hpp"
+#include "theorems/joma/knobs.hpp"
+#include "theorems/joma/latent_networks.hpp"
+
+namespace popgrad::theorems::joma {
+
+using namespace popgrad::joma;
+
+namespace {
+
+constexpr Knob layer_count = whole_knob("layers", "layers of attention and MLP", 1, 3, 2);
+constexpr Knob dimension = whole_knob("d", "dimension of the embeddings", 8, 16, 12);
+constexpr Knob class_count = whole_knob("classes", "sequences", 12, 20, 16);
+constexpr Knob latent_count = whole_knob("latents", "latents of level 0", 8, 14, 10);
+constexpr Knob more = whole_knob("more", "latents of level 1 beyond those of level 0", 0, 10, 4);
+constexpr Knob fewer = whole_knob("fewer", "latents that level 1 has less than level 0", 0, 20, 0)
+                           .breaking("level 1 has no fewer latents than level 0");
+constexpr Knob set_size = whole_knob("children", "size of the sets", 2, 3, 2);
+constexpr Knob activation = whole_knob("phi", "0 linear, 1 ReLU, 2 GELU, 3 tanh", 0, 3, 1);
+
+constexpr double learned = 0.1;
+constexpr int steps_between_looks = 4;
+constexpr int orders = 8;  // of the sequences, for the latents of the wrong ones
+
+// Columns P(sequence) (y - E y)/sd(y) of the latents that vary: m times them is the covariance of
+// the rows of m with standardised latents.
+Matrix<double> directions(const Matrix<double>& latents, const Vector<double>& probability) {
+  Matrix<double> found(latents.cols(), latents.rows());
+  Index count = 0;
+  for (Index j = 0; j < latents.rows(); ++j) {
+    if (latents.row(j).minCoeff() == latents.row(j).maxCoeff()) continue;
+    const Vector<double> y = latents.row(j).transpose().array() - latents.row(j) * probability;
+    const double variance = probability.dot(y.cwiseAbs2());
+    found.col(count++) = probability.cwiseProduct(y) / std::sqrt(variance);
+  }
+  return found.leftCols(count);
+}
+
+// A network on its way, with the directions of what it may learn.
+class Watched {
+ public:
+  Watched(const MultilayerInstance<double>& instance, Stream stream)
+      : flow_(instance), network_(instance.shape) {
+    const SequenceData& data = instance.data;
+    std::vector<Index> all(static_cast<std::size_t>(data.sequences()));
+    std::iota(all.begin(), all.end(), Index{0});
+    batch_ = sequence_batch(data, all);
+    for (const Matrix<double>& level : data.latent_means) {
+      along_.push_back(directions(level, data.probability));
+    }
+    along_.push_back(directions(data.target, data.probability));
+    for (int i = 0; i < orders; ++i) {
+      const std::vector<Index> wrong = cyclic_order(data.sequences(), stream);
+      along_.push_back(directions(data.latent_means[0](Eigen::all, wrong), data.probability));
+    }
+  }
+
+  // Of level 0, level 1, the classes, then level 0 with the sequences in every order.
+  [[nodiscard]] Vector<double> left(const Vector<double>& x) const {
+    const Matrix<double>& logits = network_.forward(x, batch_);
+    Matrix<double> residual = flow_.instance().data.target;
+    for (Index i = 0; i < logits.cols(); ++i) {
+      residual.col(i).array() -= (logits.col(i).array() - log_sum_exp(logits.col(i))).exp();
+    }
+    Vector<double> found(std::ssize(along_));
+    for (Index l = 0; l < found.size(); ++l) {
+      found[l] = (residual * along_[static_cast<std::size_t>(l)]).squaredNorm();
+    }
+    return found;
+  }
+
+  [[nodiscard]] Matrix<double> units(const Vector<double>& x) const {
+    network_.forward(x, batch_);
+    Matrix<double> found(network_.shape().layers, 2);
+    for (Index h = 0; h < found.rows(); ++h) {
+      const Matrix<double> hidden = network_.hidden(h, batch_);
+      const auto mean_along = [&](const Matrix<double>& some) {
+        return (hidden * some).squaredNorm() / static_cast<double>(some.cols());
+      };
+      for (Index l = 0; l < found.cols(); ++l) {
+        found(h, l) = mean_along(along_[static_cast<std::size_t>(l)]) / mean_along(along_[2]);
+      }
+    }
+    return found;
+  }
+
+  [[nodiscard]] LevelReading read() const {
+    Vector<double> x = flow_.initial();
+    Vector<double> slope(x.size());
+    const Vector<double> first = left(x);
+    Vector<double> now = first;
+    LevelReading reading;
+    reading.units_at_start = units(x);
+    const auto looks = static_cast<int>(level_latest / (level_step * steps_between_looks));
+    for (int look = 1; look <= looks && now[0] > (1 - learned) * first[0]; ++look) {
+      for (int step = 0; step < steps_between_looks; ++step) {
+        flow_.rhs(x, slope, 0.0);
+        x += level_step * slope;
+      }
+      reading.time = level_step * steps_between_looks * look;
+      now = left(x);
+    }
+    reading.lower = now[0] / first[0];
+    reading.higher = now[1] / first[1];
+    reading.classes = now[2] / first[2];
+    reading.wrong = now.tail(orders).sum() / first.tail(orders).sum();
+    reading.units = units(x);
+    return reading;
+  }
+
+ private:
+  MultilayerFlow<double> flow_;
+  Network<double> network_;
+  SequenceBatch batch_;
+  std::vector<Matrix<double>> along_;
+};
+
+}  // namespace
+
+std::vector<Knob> knobs_of_level_networks() {
+  return {layer_count, dimension, class_count, latent_count, more, fewer, set_size, activation};
+}
+
+Index latents_to_spare(const Setting& setting) {
+  const Index missing = setting.count(fewer);
+  return missing > 0 ? -missing : setting.count(more);
+}
+
+Record told_level_network(const Setting& setting) {
+  constexpr std::array names{"linear", "relu", "gelu", "tanh"};
+  const auto text = [](Index number) { return Value(std::to_string(number)); };
+  const Index fewest = setting.count(latent_count);
+  const Index spare = latents_to_spare(setting);
+  const Value size = text(setting.count(set_size));
+  return {{"layers", text(setting.count(layer_count))},
+          {"d", text(setting.count(dimension))},
+          {"phi", names.at(static_cast<std::size_t>(setting.count(activation)))},
+          {"latents",
+           Value::List{text(fewest + std::max<Index>(0, -spare)),
+                       text(fewest + std::max<Index>(0, spare)), text(setting.count(class_count))}},
+          {"children", Value::List{size, size, size}}};
+}
+
+std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
+                                         std::uint32_t count, int jobs) {
+  Parameters p("joma");
+  for (const auto& [name, value] : parameters.entries()) p.set(name, value);
+  std::vector<LevelNetwork> all(count);
+  std::vector<MultilayerInstance<double>> instances;
+  for (std::uint32_t i = 0; i < count; ++i) instances.push_back(multilayer_instance(p, first + i));
+  const int threads = jobs > 0 ? jobs : omp_get_num_procs();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (std::uint32_t i = 0; i < count; ++i) {
+    MultilayerInstance<double>& instance = instances[i];
+    const Stream stream(first + i, stream_of_drawn_instances, 43);
+    all[i].trained = Watched(instance, stream).read();
+    instance.shape.train_attention = false;
+    all[i].uniform = Watched(instance, stream).read();
+  }
+  for (const LevelNetwork& network : all) {
+    if (!std::isfinite(network.trained.classes) || !std::isfinite(network.uniform.classes)) {
+      throw std::runtime_error("a network diverges: take a smaller step");
+    }
+  }
+  return all;
+}
+
+}  // namespace popgrad::theorems::joma

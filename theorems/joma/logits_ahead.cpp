@@ -1,0 +1,136 @@
+// Theorem    joma.logits-ahead
+// Status     derived here, against assumptions of the source
+// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 and Assumption 1, in networks of several
+//            layers with softmax attention
+// Statement  weights that keep the velocity of the start miss the change of the logits of every layer
+//            by more than a tenth of it before a quarter of the time in which the loss halves; and
+//            Theorem 1, with the network's own weights at the time, misses it by more than half at
+//            all times: keys, queries and embeddings that are trained are not its z on orthonormal
+//            fixed embeddings
+// Hypotheses H1 the loss halves before t = 20
+// Check      descent with steps of 0.01, and of 0.02 for its error; told: for what share of that time
+//            the first miss is below a tenth, the best factor for Theorem 1 and what it leaves
+// Controls   the first miss as soon as t = 0.002; Theorem 1 in its own model, with z trained
+// Uses       rung multilayer-gd, rung gd
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/joma/population_flow.hpp"
+#include "popgrad/parameters.hpp"
+#include "theorems/joma/latent_networks.hpp"
+#include "theorems/joma/layer_logits.hpp"
+#include "theorems/joma/statements.hpp"
+
+namespace popgrad::theorems::joma {
+namespace {
+
+using namespace popgrad::joma;
+
+constexpr LogitsWay fine_way{};   // ends before t = 20
+constexpr double quarter = 0.25;  // of the time in which the loss halves
+constexpr double early = 0.002;
+constexpr double small_miss = 0.1;
+constexpr double large_miss = 0.5;
+
+// `least` less a miss at one look, a layer each, with what twice the step changes as its error.
+std::vector<Quantity> short_of(double least, const Vector<double>& fine,
+                               const Vector<double>& coarse) {
+  std::vector<Quantity> found;
+  for (Index h = 0; h < fine.size(); ++h) {
+    found.emplace_back(least - fine[h], std::vector{ErrorPart::next_order(coarse[h] - fine[h])});
+  }
+  return found;
+}
+
+// The miss of Theorem 1 in its own model, with z trained, on the authors' Gaussian law.
+std::vector<Quantity> short_of_large_in_own_model(const NetworkShape& shape, double end) {
+  Parameters p("joma");
+  p.set("units", std::to_string(shape.width));
+  const PopulationFlow<double> flow(class_instance<double>(p, 1));
+  Vector<double> x = flow.initial();
+  Vector<double> slope(x.size());
+  for (double t = 0; t < end; t += fine_way.step) {
+    flow.rhs(x, slope, 0.0);
+    x += fine_way.step * slope;
+  }
+  const Vector<double> change = flow.logits(x) - flow.logits(flow.initial());
+  const Vector<double> predicted = flow.predicted(x) - flow.predicted(flow.initial());
+  return {Quantity(large_miss - (predicted - change).norm() / change.norm())};
+}
+
+void tell(const std::vector<LogitsLook>& looks, Examination& it) {
+  const LogitsLook& end = looks.back();
+  for (Index h = 0; h < end.frozen.size(); ++h) {
+    std::size_t k = 0;
+    while (k + 1 < looks.size() && looks[k].frozen[h] < small_miss) ++k;
+    it.report(fmt::format("share of the time with a miss below a tenth, layer {}", h),
+              looks[k].t / end.t,
+              fmt::format("t = {:.3g} of {:.3g}; miss at the end {:.3g}", looks[k].t, end.t,
+                          end.frozen[h]));
+    it.report(fmt::format("miss of Theorem 1 as the loss has halved, layer {}", h), end.theorem[h],
+              fmt::format("{:.3g} with the best factor, {:.3g}", end.scaled[h], end.factor[h]));
+  }
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const MultilayerInstance<double> instance = drawn_latent_network(setting);
+  it.parameters = told_latent_network(setting);
+  const MultilayerFlow<double> flow(instance);
+  const std::vector<LogitsLook> fine = logits_looks(flow, fine_way);
+  const double end = fine.back().t;
+  it.require("the loss halves before t = 20", fine.back().halved ? Truth::yes : Truth::no,
+             fmt::format("t = {:.3g}", end));
+  if (!fine.back().halved) return;
+  const auto looks_with = [&](double unit, double step, double last) {
+    return logits_looks(flow, {.step = step, .unit = unit, .end = last, .to_half = false});
+  };
+  const std::vector<LogitsLook> coarse = looks_with(fine_way.unit, 2 * fine_way.step, end);
+  std::size_t k = 0;
+  while (fine[k].t < quarter * end) ++k;
+  it.judge(
+      Comparison{.what = "a tenth, less the miss of frozen velocities at a quarter of the time",
+                 .measured = short_of(small_miss, fine[k].frozen, coarse[k].frozen),
+                 .relation = Relation::below,
+                 .predicted = {0.0},
+                 .scale = {1.0},
+                 .mistakes = {measures("early", [&] {
+                   return short_of(small_miss, looks_with(early, early / 4, early)[0].frozen,
+                                   looks_with(early, early / 2, early)[0].frozen);
+                 })}});
+  std::vector<Quantity> by_theorem;
+  for (std::size_t look = 0; look < fine.size(); ++look) {
+    for (const Quantity& layer : short_of(large_miss, fine[look].theorem, coarse[look].theorem)) {
+      by_theorem.push_back(layer);
+    }
+  }
+  it.judge(Comparison{.what = "half, less the miss of Theorem 1, at all times",
+                      .measured = by_theorem,
+                      .relation = Relation::below,
+                      .predicted = {0.0},
+                      .scale = {1.0},
+                      .mistakes = {measures("own-model", [&] {
+                        return short_of_large_in_own_model(instance.shape, end);
+                      })}});
+  tell(fine, it);
+}
+
+}  // namespace
+
+Statement logits_ahead() {
+  std::vector<Knob> knobs = knobs_of_latent_networks();
+  knobs.pop_back();  // shared classes are allowed here
+  return {.id = "joma.logits-ahead",
+          .claim = "neither frozen velocities nor Theorem 1 predict the logits of a trained layer",
+          .paper = "arXiv 2310.00535, Theorem 1 and Assumption 1",
+          .status = "derived here, against assumptions of the source",
+          .hypotheses = {"the loss halves before t = 20"},
+          .reaches = {EvidenceKind::numerical},
+          .controls = {{"early", "the miss of frozen velocities as soon as t = 0.002"},
+                       {"own-model", "Theorem 1 in its own model, with z trained"}},
+          .knobs = knobs,
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::joma
