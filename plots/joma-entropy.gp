@@ -1,5 +1,5 @@
 # Index 0: t, entropy of the reduced flow. 1: the same by Euler steps of 0.02. 2: linear phi.
-# 3: an instance that bounces twice. 4: which (flow, euler, twice), t, entropy of the extrema.
+# 3: an instance that bounces twice. Extrema, 4: flow or euler, t, entropy; 5: of the instance of 3.
 height = 3.2
 data = name.'.csv'
 do for [kind in 'svg png pdf'] {
@@ -11,7 +11,7 @@ do for [kind in 'svg png pdf'] {
   set xlabel 'time t = learning rate × steps'
   set logscale x
   set xrange [0.1:100]
-  set yrange [0:2.6]
+  eval y_range('0:2.6', '0:*')
   set ytics 0.5
   set format x '%g'
   set key on bottom left reverse Left
@@ -19,8 +19,8 @@ do for [kind in 'svg png pdf'] {
   plot data index 0 using 1:2 with lines linetype 1 title 'nonlinear φ, flow', \
        data index 1 using 1:2 with points pointtype 6 pointsize 0.6 linecolor rgb orange linewidth 0.7 title 'Euler, step 0.02', \
        data index 2 using 1:2 with lines linetype 3 dashtype 2 title 'linear φ', \
-       data index 4 every ::0::0 using 2:3 with points linestyle 9 notitle, \
-       data index 4 every ::0::0 using 2:3:(sprintf("minimum %.4f\nat t = %.2f", $3, $2)) with labels offset 3.5,-1 notitle
+       data index 4 using (strcol(1) eq 'flow' ? $2 : NaN):3 with points linestyle 9 notitle, \
+       data index 4 using (strcol(1) eq 'flow' ? $2 : NaN):3:(sprintf("minimum %.4f\nat t = %.2f", $3, $2)) with labels offset 3.5,-1 notitle
   set xrange [6:60]
   set xtics (6,10,20,30,60)
   set yrange [0.7535:0.7575]
@@ -29,8 +29,8 @@ do for [kind in 'svg png pdf'] {
   set label 2 'two bounces: μ = 1.63, 1.77, … 4.25' at graph 0.98, graph 0.93 right
   unset key
   plot data index 3 using 1:2 with lines linetype 2, \
-       data index 4 every ::2 using 2:3 with points linestyle 9, \
-       data index 4 every ::2 using 2:($3 + ($0 == 1 ? 0.0002 : -0.0002)):(sprintf('%.6f', $3)) with labels
+       data index 5 using 2:3 with points linestyle 9, \
+       data index 5 using 2:($3 + ($0 == 1 ? 0.0002 : -0.0002)):(sprintf('%.6f', $3)) with labels
   set format y '%g'
   set xtics autofreq
   unset logscale x

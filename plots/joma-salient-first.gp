@@ -16,7 +16,7 @@ do for [kind in 'svg png pdf'] {
   set ytics (1,2,5,10,20)
   set xlabel 'ln(1/δ_j) of the salient component, μ_j = 2.5'
   set ylabel 'ln(1/δ_j) / ln(1/δ_k)'
-  set key at graph 0.3, graph 0.2 left top reverse Left spacing 1.35*line
+  set key at graph 0.98,0.22 right
   plot for [b=0:2] data index b using 1:2 with lines linetype b+1 notitle, \
        for [b=0:2] data index b using 1:($1 > 6 ? $4 : NaN) with lines linecolor rgb black linewidth 0.8 dashtype 3 notitle, \
        for [b=0:2] data index b using 1:3 with lines linecolor rgb grey linewidth 0.8 dashtype 2 notitle, \

@@ -11,7 +11,7 @@ do for [kind in 'svg png pdf'] {
   set tmargin at screen 0.97
   set xrange [0:700]
   set logscale y
-  set yrange [1e-7:1e-2]
+  eval y_range('1e-7:1e-2', '1e-9<*:*')
   set format y '10^{%T}'
   set xlabel 'time t (steps of batch 1)'
   set ylabel 'growth χ − 1' offset 0+right,0

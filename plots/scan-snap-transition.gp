@@ -8,8 +8,8 @@ do for [kind in 'svg png pdf'] {
   set multiplot layout 2,1 margins 0.15,0.97,0.11,0.97 spacing 0,0.14
   set xrange [0:700]
   set xlabel ''
-  set yrange [0:0.05]
-  set ytics 0.01
+  eval y_range('0:0.06', '0:*')
+  if (own eq '0') { set ytics 0.02 }
   set ylabel 'B_n' offset 0+right,0
   set key top left reverse Left maxrows 3 samplen 1.5 width -2
   plot for [b=0:3] name.'.csv' index b every ::1 using 1:2 with lines linetype b+1 \
@@ -19,8 +19,8 @@ do for [kind in 'svg png pdf'] {
        name.'-marks.csv' every ::1 using 2:3 with points pointtype 7 pointsize 0.7 linecolor rgb black \
          title 'transition t_0'
   set xlabel 'time t (steps of batch 1)'
-  set yrange [0:0.5]
-  set ytics 0.1
+  eval y_range('0:0.5', '0:*')
+  if (own eq '0') { set ytics 0.1 }
   set key top left reverse Left maxrows 2 samplen 1.5
   plot name.'.csv' index 1 every ::1 using 1:4 with lines linetype 2 dashtype 2 title 'Theorem 4 as printed, less its value at 0', \
        name.'.csv' index 1 every ::1 using 1:2 with lines linetype 2 title 'corrected (η_Y = 1)'

@@ -13,7 +13,7 @@ do for [kind in 'svg png pdf'] {
   set logscale xy
   set format xy '10^{%T}'
   set xrange [50:2e9]
-  set yrange [3:1e18]
+  eval y_range('3:1e18', '*:*')
   set ytics 1000
   set xlabel 'context length T'
   set ylabel 'batch size for 75 % success' offset 0+right,0

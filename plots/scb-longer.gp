@@ -13,19 +13,19 @@ do for [kind in 'svg png pdf'] {
   set format y '10^{%T}'
   set key bottom left
   set ylabel '‖V − P‖_μ' offset 0+right,0
-  set yrange [3e-4:5]
+  eval y_range('3e-4:5', '*:*')
   plot data index 0 using 1:2 with lines linetype 3 title 'λ = 0', \
        data index 1 using 1:2 with lines linetype 1 title 'λ = 0.001', \
        data index 2 using 1:2 with lines linetype 2 title 'λ = 0.004', \
        data index 2 using 1:5 with lines linetype 2 dashtype 2 title 'normalised'
   set ylabel '‖A − Q‖_μ' offset 0+right,0
-  set yrange [3e-3:2]
+  eval y_range('3e-3:2', '*:*')
   plot data index 0 using 1:3 with lines linetype 3 notitle, \
        data index 1 using 1:3 with lines linetype 1 notitle, \
        data index 2 using 1:3 with lines linetype 2 notitle, \
        data index 2 using 1:6 with lines linetype 2 dashtype 2 notitle
   set ylabel 'excess loss' offset 0+right,0
-  set yrange [1e-7:1]
+  eval y_range('1e-7:1', '*:*')
   set format x '10^{%T}'
   set xlabel 'step'
   plot data index 0 using 1:4 with lines linetype 3 notitle, \

@@ -1,6 +1,8 @@
 # Blocks of .csv: Q, A (position, token, value), P, V (next token, token, value).
 height = 3.4
 data = name.'.csv'
+stats data index 0 using 1 name 'positions' nooutput
+stats data index 0 using 2 name 'tokens' nooutput
 set palette defined (0 '#ffffff', 0.25 '#9ecae1', 0.6 '#2171b5', 1 '#08306b')
 unset colorbox
 do for [kind in 'svg png pdf'] {
@@ -8,11 +10,11 @@ do for [kind in 'svg png pdf'] {
   eval labels
   set output name.'.'.kind
   set multiplot
-  set yrange [-0.5:5.5]
-  set ytics 1
+  set yrange [-0.5:tokens_max+0.5]
+  set ytics ceil((tokens_max+1)/10.0)
   set cbrange [0:0.8]
-  set xrange [-0.5:29.5]
-  set xtics 5
+  set xrange [-0.5:positions_max+0.5]
+  set xtics ceil((positions_max+1)/6.0)
   set lmargin at screen 0.12
   set rmargin at screen 0.97
   set tmargin at screen 0.94
@@ -26,8 +28,8 @@ do for [kind in 'svg png pdf'] {
   set title 'attention A after training'
   plot data index 1 using 1:2:3 with image notitle
   set cbrange [0:0.4]
-  set xrange [-0.5:5.5]
-  set xtics 1
+  set xrange [-0.5:tokens_max+0.5]
+  set xtics ceil((tokens_max+1)/10.0)
   set tmargin at screen 0.31
   set bmargin at screen 0.1
   set xlabel 'next token'

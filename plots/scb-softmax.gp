@@ -1,6 +1,8 @@
 # Blocks of .csv: Q, linear by plain steps, linear by three parts, softmax: position, token, attention.
 height = 3.4
 data = name.'.csv'
+stats data index 0 using 1 name 'positions' nooutput
+stats data index 0 using 2 name 'tokens' nooutput
 titles = '"Q" "linear, plain steps" "linear, three parts" "softmax, plain steps"'
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
@@ -10,9 +12,10 @@ do for [kind in 'svg png pdf'] {
   set palette defined (-1 red, 0 '#ffffff', 1 blue)
   set cbrange [-1:1]
   set cbtics 1 scale 0.3
-  set xrange [-0.5:29.5]
-  set yrange [-0.5:5.5]
-  set ytics 5
+  set xrange [-0.5:positions_max+0.5]
+  set yrange [-0.5:tokens_max+0.5]
+  token_step = tokens_max < 5 ? 1 : 5*ceil((tokens_max+1)/10.0)
+  set ytics token_step
   set format x ''
   unset key
   do for [i=0:3] {

@@ -27,3 +27,7 @@ terminal(kind, height) = kind eq 'svg' ? \
     sprintf("set terminal pngcairo size 1020,%d font 'Helvetica,7' fontscale 3.1 linewidth 4 pointscale 2 dashlength 0.45; tight = 0; line = 1; up = 0; right = 0", 300*height)
 # After the terminal, for each picture.
 labels = "set xlabel '' offset 0,0.5+up; set ylabel '' offset 1+right,0; set key spacing 1.05*line; set xtics offset 0,0.3+tight; set title '' offset 0,-0.8-tight"
+# Ranges that fit the usual parameters of a figure; with the user's own the data tell them.
+if (!exists('own')) own = '0'
+x_range(usual, other) = sprintf('set xrange [%s] noextend', own eq '1' ? other : usual)
+y_range(usual, other) = sprintf('set yrange [%s] noextend', own eq '1' ? other : usual)

@@ -9,7 +9,7 @@ do for [kind in 'svg png pdf'] {
   set output name.'.'.kind
   set multiplot layout 2,1 margins 0.17,0.96,0.10,0.95 spacing 0,0.09
   set logscale y
-  set yrange [0.1:300]
+  eval y_range('0.1:300', '*:*')
   set xrange [0:1500]
   set key top left
   set ylabel 'attention, uniform = 1' offset 0+right,0

@@ -10,8 +10,8 @@ do for [kind in 'svg png pdf'] {
   unset key
   set palette defined (-1 red, 0 '#ffffff', 1 blue)
   set size square
-  set xtics 4
-  set ytics 4
+  set xtics v+0
+  set ytics v+0
   set format x ''
   set format y ''
   set colorbox
@@ -22,8 +22,8 @@ do for [kind in 'svg png pdf'] {
     top = abs(STATS_max) > abs(STATS_min) ? abs(STATS_max) : abs(STATS_min)
     set cbrange [-top:top]
     set cbtics (sprintf('%.1f', -top) -top, '0' 0, sprintf('%.1f', top) top) scale 0.3 offset -0.6,0
-    set xrange [0:20]
-    set yrange [20:0]
+    set xrange [0:T*v]
+    set yrange [T*v:0]
     plot data index i every ::(i==0) using ($1+0.5):($2+0.5):3 with image
   }
   unset multiplot

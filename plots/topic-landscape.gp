@@ -10,8 +10,8 @@ do for [kind in 'svg png pdf'] {
   eval labels
   set output name.'.'.kind
   set multiplot layout 3,1 margins 0.12,0.78,0.07,0.96 spacing 0,0.07
-  set xrange [0:54]
-  set yrange [0:6]
+  eval x_range('0:54', '*:*')
+  eval y_range('0:6', '*:*')
   set palette defined (0 '#ffffff', 0.3 '#9ecae1', 1 '#2171b5')
   set logscale cb
   set cbrange [1e-5:0.3]

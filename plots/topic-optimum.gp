@@ -13,11 +13,11 @@ do for [kind in 'svg png pdf'] {
   set logscale x
   set format x '10^{%T}'
   set xrange [1.5:2e4]
-  set yrange [0:9]
+  eval y_range('0:9', '0:*')
   set xlabel 'topics of a document, τ'
   set ylabel 'best attention over τ v' offset 0+right,0
-  set key at graph 0.98,0.66
-  limit = 1/(0.9*0.15)
+  set key at graph 0.98,0.7
+  limit = 1/((1 - p_c)*p_m)
   plot limit with lines linetype 7 dashtype 2 linewidth 0.6 title 'limit 1/((1 − p_c) p_m)', \
        data index 2 using 1:2 with linespoints linetype 1 pointtype 7 pointsize 0.4 title 'T = 4096 τ, block-wise', \
        data index 2 using 1:3 with linespoints linetype 1 dashtype 2 pointtype 6 pointsize 0.6 title 'diagonal', \

@@ -11,7 +11,7 @@ do for [kind in 'svg png pdf'] {
   set format x ''
   set key top left
   set ylabel 'Frobenius norm' offset 0+right,0
-  set yrange [0:15]
+  eval y_range('0:15', '0:*')
   plot data index 0 every ::1 using 1:3 with lines linetype 1 title 'W_V', \
        data index 0 every ::1 using 1:4 with lines linetype 2 title 'W_K', \
        data index 0 every ::1 using 1:5 with lines linetype 3 dashtype 2 title 'W_Q', \
@@ -23,7 +23,7 @@ do for [kind in 'svg png pdf'] {
   set format x '10^{%T}'
   set xlabel 't'
   set ylabel 'loss' offset 0+right,0
-  set yrange [0.76:1.01]
+  eval y_range('0.76:1.01', '*:*')
   set key top right
   plot data index 0 every ::1 using 1:2 with lines linetype 7 title 'flow', \
        data index 1 every 4 using 1:2 with points linetype 7 pointtype 6 pointsize 0.45 title 'one run of SGD'

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "popgrad/error.hpp"
+#include "popgrad/record.hpp"
 #include "popgrad/theories.hpp"
 #include "register_case.hpp"
 #include "report/plot_scripts.hpp"
@@ -115,6 +116,89 @@ void popgrad::register_figure_cases() {
     register_case("Figures: " + figure.name + " is drawn", "[figure][slow]",
                   [name = figure.name] { is_drawn(name); });
   }
+}
+
+TEST_CASE("Figures: parameters that they read are those of their model", "[figure]") {
+  std::size_t reading = 0;
+  for (const FigureInfo& figure : figures(theories())) {
+    INFO(figure.name);
+    const std::vector<ParameterInfo> read = figure_parameters(theories(), figure.name);
+    CHECK(read.size() == figure.parameters.size());
+    reading += read.empty() ? 0 : 1;
+  }
+  CHECK(reading == 18);
+  const std::vector<ParameterInfo> read = figure_parameters(theories(), "scb-phase");
+  CHECK(read[1].name == "T");
+  CHECK(read[1].default_value == "200");  // that of the figure, not of the model
+}
+
+namespace {
+
+std::string data_at(const std::string& figure, const Record& parameters) {
+  const Folder folder;
+  FigureRequest made = request(figure, folder.path);
+  made.parameters = Parameters(figure, parameters);
+  const auto paths = make_figure(theories(), made);
+  CHECK(fs::file_size(fs::path(folder.path / figure).string() + ".svg") > 1000);
+  std::string all;
+  for (const fs::path& path : paths) {
+    if (path.extension() == ".csv") all += content(path);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("Figures: every parameter changes the data, and its default does not", "[figure][slow]") {
+  struct Change {
+    std::string figure, name;
+    Value standard, other;
+  };
+  const std::vector<Change> changes{
+      {"joma-entropy", "tau", "3", "2"},
+      {"joma-entropy", "v0", "0.05", "0.1"},
+      {"joma-entropy", "attention", "softmax", "exp"},
+      {"joma-entropy", "mu", {1.2, 1.5, 1.8, 2.0, 2.3, 2.6, 2.9, 3.2, 3.5, 3.8}, {1.0, 2.0}},
+      {"scan-snap-growth", "M", "1000", "5000"},
+      {"scan-snap-growth", "eta_Z", "0.5", "1"},
+      {"scan-snap-transition", "M", "1000", "5000"},
+      {"scan-snap-transition", "eta_Z", "0.5", "1"},
+      {"scb-phase", "N", "3", "4"},
+      {"scb-phase", "T", "200", "100"},
+      {"scb-phase", "Q", "2", "1"},
+      {"topic-optimum", "v", "10", "5"},
+      {"topic-optimum", "p_m", "0.15", "0.3"},
+      {"topic-optimum", "p_c", "0.1", "0.3"},
+      {"topic-optimum", "p_r", "0.1", "0.3"}};
+  for (const Change& change : changes) {
+    INFO(change.figure << " " << change.name);
+    const std::string usual = data_at(change.figure, {});
+    // The list of mu comes with other defaults of v0 and tau.
+    if (change.name != "mu")
+      CHECK(data_at(change.figure, {{change.name, change.standard}}) == usual);
+    CHECK(data_at(change.figure, {{change.name, change.other}}) != usual);
+  }
+}
+
+TEST_CASE("Figures: a law of one's own", "[figure][slow]") {
+  const Record law{{"P", Value::List{{0.5, 0.25}, {0.5, 0.75}}},
+                   {"q", Value::List{{0.5, 0.5, 0.0}, {0.0, 0.0, 1.0}}}};
+  CHECK(data_at("scb-phase", law) != data_at("scb-phase", {}));
+  // Sizes are those of the law.
+  CHECK(data_at("scb-starts", law).find("nan") == std::string::npos);
+}
+
+TEST_CASE("Figures: parameters that one does not read are refused", "[figure]") {
+  const Folder folder;
+  FigureRequest made = request("scb-phase", folder.path);
+  made.parameters = Parameters("scb", {{"lambda", "0.1"}});
+  CHECK_THROWS_WITH(make_figure(theories(), made),
+                    Catch::Contains("scb figure scb-phase") && Catch::Contains("allowed: N, T, Q"));
+  made.name = "joma-eqn10";
+  CHECK_THROWS_WITH(make_figure(theories(), made), Catch::Contains("fixed parameters"));
+  made.name = "scan-snap-growth";
+  made.parameters = Parameters("scan-snap", {{"M", "999"}});
+  CHECK_THROWS_WITH(make_figure(theories(), made), Catch::Contains("must be >= 1000"));
 }
 
 TEST_CASE("Figures: recorded runs", "[figure]") {

@@ -9,16 +9,24 @@
 #include <string_view>
 #include <vector>
 
+#include "popgrad/parameters.hpp"
 #include "popgrad/trajectory.hpp"
 
 namespace popgrad {
 
+/// A parameter of the model that a figure reads.
+struct FigureParameter {
+  std::string name;
+  std::string standard = {};  ///< default of the figure, as text; empty: that of the model
+};
+
 struct FigureInfo {
   std::string name;  ///< `MODEL-SUBJECT`, unique in a program
   std::string title;
-  bool needs_data = false;              ///< drawn from a file that the user names
-  bool in_report = false;               ///< part of `report` when no figures are named
-  std::vector<std::string> shows = {};  ///< ids of the statements whose evidence it shows
+  bool needs_data = false;                       ///< drawn from a file that the user names
+  bool in_report = false;                        ///< part of `report` when no figures are named
+  std::vector<std::string> shows = {};           ///< ids of the statements whose evidence it shows
+  std::vector<FigureParameter> parameters = {};  ///< of the model, that its data function reads
 };
 
 struct FigureRequest {
@@ -27,7 +35,9 @@ struct FigureRequest {
   std::uint64_t seed = 1;
   int jobs = 0;
   std::string data_file;  ///< recorded runs or a text; empty: none
-  std::string command;    ///< the line that makes it again
+  /// Of the model, for figures that read some; `make_figure` checks names and adds the defaults.
+  Parameters parameters;
+  std::string command;  ///< the line that makes it again
 };
 
 /// One file of data, read by the script of the figure.
@@ -41,7 +51,8 @@ struct FigureMaker {
   FigureInfo info;
   std::function<std::vector<FigureFile>(const FigureRequest&)> data;
   /// The text of a gnuplot script that writes NAME.svg, NAME.png and NAME.pdf, after plots/style.gp
-  /// and with NAME in the variable `name`; empty: the one in plots/ that has the figure's name.
+  /// and with NAME in the variable `name`, each number of the parameters in a variable of its name,
+  /// and `own` = '1' where a parameter is given; empty: the one in plots/ that has the figure's name.
   std::string script = {};
 };
 

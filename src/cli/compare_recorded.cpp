@@ -155,6 +155,19 @@ void print_regimes(const Judging& j, const RungInfo& sampled,
   if (!table.empty()) fmt::print("\n{}", table);
 }
 
+// What is given and this rung does not read: a reduction that leaves it out.
+std::vector<std::string> left_out(const Judging& j, const RungInfo& sampled, const RungInfo& rung) {
+  const Parameters given =
+      gather_parameters(j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
+  std::vector<std::string> names;
+  for (const ParameterInfo& info : j.model.parameters()) {
+    const bool read = info.rungs.empty() || std::find(info.rungs.begin(), info.rungs.end(),
+                                                      rung.name) != info.rungs.end();
+    if (!read && given.has(info.name)) names.push_back(info.name);
+  }
+  return names;
+}
+
 // Which rung of the ladder explains the runs best.
 void print_ladder(const Judging& j, const RungInfo& sampled,
                   const std::vector<Trajectory<double>>& ensemble) {
@@ -164,11 +177,12 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
     double size = 0;
     bool consistent = false;
     std::string why;
+    std::vector<std::string> left_out;
   };
   std::vector<Entry> entries;
   for (const RungInfo& info : j.model.rungs()) {
     if (!known.contains(info.name)) continue;
-    Entry entry{info.name, INFINITY, false, {}};
+    Entry entry{info.name, INFINITY, false, {}, left_out(j, sampled, info)};
     try {
       const Judgement made = judge(j, info, sampled, ensemble);
       entry.size = made.rows.root_mean_square;
@@ -184,8 +198,11 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
   fmt::print("\nrungs by how well they explain the runs (rms deviation, 1 is perfect)\n");
   for (const Entry& entry : entries) {
     if (entry.why.empty()) {
-      fmt::print("  {:<14} {:>9.3g}  {}\n", entry.name, entry.size,
-                 entry.consistent ? "consistent" : "departs");
+      fmt::print("  {:<14} {:>9.3g}  {}{}\n", entry.name, entry.size,
+                 entry.consistent ? "consistent" : "departs",
+                 entry.left_out.empty()
+                     ? std::string{}
+                     : fmt::format("; it does not read {}", fmt::join(entry.left_out, ", ")));
     } else {
       fmt::print("  {:<14} {:>9}  {}\n", entry.name, "-", entry.why);
     }

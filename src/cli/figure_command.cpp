@@ -7,10 +7,24 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/options.hpp"
 #include "popgrad/error.hpp"
 #include "report/figure.hpp"
 
 namespace popgrad::cli {
+
+namespace {
+
+// The figure named in the words, whose parameters become flags; empty: none.
+std::string figure_in(const Invocation& call) {
+  for (const FigureInfo& figure : figures(call.theories)) {
+    const auto found = std::find(call.words.begin(), call.words.end(), figure.name);
+    if (found != call.words.end()) return figure.name;
+  }
+  return {};
+}
+
+}  // namespace
 
 Action add_figure(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
@@ -23,7 +37,16 @@ Action add_figure(CommandLine& app, const Invocation& call) {
   command->add_option("--jobs", request->jobs, "threads (default 0: all cores)").not_negative();
   command->add_option("--data", request->data_file,
                       "recorded runs (CSV) or a text, for the figures that show them");
-  return [request, call]() -> int {
+  auto typed = std::make_shared<TypedParameters>();
+  command->add_option("--instance", typed->instance,
+                      "parameters of the figure as JSON, or a law of one's own where it reads one");
+  const std::string named = figure_in(call);
+  if (!named.empty()) {
+    add_parameter_flags(*command, figure_parameters(call.theories, named), "Parameters of " + named,
+                        typed);
+  }
+  command->footer("popgrad figure NAME --help lists the parameters that a figure reads.");
+  return [request, call, typed]() -> int {
     std::vector<std::string> names;
     std::set<std::string> needing_data;
     for (const FigureInfo& figure : figures(call.theories)) {
@@ -40,6 +63,14 @@ Action add_figure(CommandLine& app, const Invocation& call) {
              "is not known" + suggestion(request->name, names) + "; see 'popgrad list'");
     }
     request->command = command_line(call);
+    if (chosen.size() == 1) {
+      const std::string& name = chosen.front();
+      request->parameters = typed_parameters(*typed, figure_model(call.theories, name).name(),
+                                             figure_parameters(call.theories, name));
+    } else if (!typed->instance.empty()) {
+      reject("popgrad figure all", "--instance", typed->instance,
+             "is for one figure; all are drawn at their own parameters");
+    }
     for (const std::string& name : chosen) {
       // Each such figure reads a file of another kind, so one --data cannot serve all of them.
       if (needing_data.contains(name) && chosen.size() > 1) {

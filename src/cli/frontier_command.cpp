@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/panels.hpp"
 #include "cli/progress.hpp"
 #include "cli/statement_choice.hpp"
 #include "popgrad/error.hpp"
@@ -20,7 +22,7 @@ namespace {
 
 struct FrontierOptions {
   std::vector<std::string> patterns;
-  std::string hypothesis, output;
+  std::string hypothesis, output, plot;
   FrontierRequest request;
   bool quiet = false;
 };
@@ -101,8 +103,41 @@ std::string instances_table(const Frontier& f) {
   return csv.text();
 }
 
+// What --plot names has to fit the number of frontiers.
+void check_pictures(const FrontierOptions& o, const std::vector<Task>& tasks) {
+  check_plot(o.plot);
+  if (o.plot.empty() || tasks.size() == 1) return;
+  const std::filesystem::path path(o.plot);
+  if (path.extension().empty() || std::filesystem::is_directory(path)) return;
+  reject(
+      "popgrad frontier", "--plot", o.plot,
+      fmt::format("is one picture, and there are {} frontiers; name a folder, or choose one with "
+                  "--hypothesis",
+                  tasks.size()));
+}
+
+Drawing drawing_of(const Task& task, const Frontier& found, const FrontierOptions& o,
+                   const std::string& command) {
+  Drawing drawing = captioned_drawing(
+      fmt::format("frontier-{}-{}", task.statement->id, task.knob.name), "frontier",
+      fmt::format("{}: how far '{}' may be violated", task.statement->id, task.knob.breaks),
+      fmt::format("{} instances, failed when an equality is off by {:g}; seed {}",
+                  found.instances.size(), o.request.slack, o.request.seed));
+  const std::vector<std::pair<std::string, std::string>> variables{
+      {"axis", std::string(task.knob.meaning)},
+      {"spacing", task.knob.spacing == Spacing::logarithmic ? "logarithmic" : "linear"},
+      {"heading", task.statement->id}};
+  drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
+  drawing.files = {{drawing.name + ".csv", curve(found)},
+                   {drawing.name + "-instances.csv", instances_table(found)}};
+  drawing.command = command;
+  drawing.seed = o.request.seed;
+  return drawing;
+}
+
 int execute(const FrontierOptions& o, const Invocation& call) {
   const std::vector<Task> tasks = plan(call.theories, o);
+  check_pictures(o, tasks);
   std::size_t widest = 9;
   std::size_t longest = 10;
   for (const Task& task : tasks) {
@@ -137,22 +172,13 @@ int execute(const FrontierOptions& o, const Invocation& call) {
                                       [](const FrontierInstance& i) { return !i.what.empty(); });
       if (first != found.instances.end()) table += fmt::format("  fails:  {}\n", first->what);
     }
-    if (!o.output.empty() && !found.stopped) {
-      Drawing drawing;
-      drawing.name = fmt::format("frontier-{}-{}", task.statement->id, task.knob.name);
-      drawing.script = "frontier";
-      drawing.title =
-          fmt::format("{}: how far '{}' may be violated", task.statement->id, task.knob.breaks);
-      drawing.variables = {
-          {"axis", std::string(task.knob.meaning)},
-          {"spacing", task.knob.spacing == Spacing::logarithmic ? "logarithmic" : "linear"},
-          {"heading", task.statement->id}};
-      drawing.files = {{drawing.name + ".csv", curve(found)},
-                       {drawing.name + "-instances.csv", instances_table(found)}};
-      drawing.command = command_line(call);
-      drawing.seed = o.request.seed;
-      drawing.folder = o.output;
-      for (const auto& path : draw(drawing)) table += fmt::format("  {}\n", path.string());
+    if (!found.stopped && !found.instances.empty()) {
+      Drawing drawing = drawing_of(task, found, o, command_line(call));
+      if (!o.output.empty()) {
+        drawing.folder = o.output;
+        for (const auto& path : draw(drawing)) table += fmt::format("  {}\n", path.string());
+      }
+      if (!o.plot.empty()) draw_and_tell(std::move(drawing), o.plot);
     }
     if ((stopped = found.stopped)) break;
   }
@@ -188,6 +214,10 @@ Action add_frontier(CommandLine& app, const Invocation& call) {
       .not_negative();
   command->add_option("-o,--output", o->output,
                       "folder for the curve and its picture, one set a hypothesis");
+  command->add_option(
+      "--plot", o->plot,
+      "picture of the frontier: FILE.svg, FILE.png, FILE.pdf, or a folder, where each "
+      "hypothesis gets all three with data and gnuplot script");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
   return [o, call] { return execute(*o, call); };
 }

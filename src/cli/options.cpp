@@ -75,6 +75,47 @@ void take_config(Command& command, const std::string& file) {
 
 }  // namespace
 
+void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& parameters,
+                         const std::string& group, const std::shared_ptr<TypedParameters>& typed) {
+  for (const ParameterInfo& info : parameters) {
+    if (!info.flag) continue;
+    std::string help = info.help;
+    if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, ", "));
+    if (!info.default_value.empty()) help += fmt::format(" (default {})", info.default_value);
+    if (!info.rungs.empty()) help += fmt::format(" [{}]", fmt::join(info.rungs, ", "));
+    if (info.kind == "switch") {
+      command
+          .add_flag_function(
+              fmt::format("--{0},!--no-{0}", info.name),
+              [typed, name = info.name](std::int64_t count) { typed->switches[name] = count > 0; },
+              help)
+          .group(group);
+    } else {
+      command
+          .add_option_function(
+              "--" + info.name,
+              [typed, name = info.name](const std::string& v) { typed->flags[name] = v; }, help)
+          .group(group);
+    }
+  }
+}
+
+Parameters typed_parameters(const TypedParameters& typed, const std::string& model,
+                            const std::vector<ParameterInfo>& known) {
+  Parameters parameters = typed.instance.empty()
+                              ? Parameters(model)
+                              : Parameters::parse(model, read_file(typed.instance), typed.instance);
+  for (const auto& [name, text] : typed.flags) {
+    for (const ParameterInfo& info : known) {
+      if (info.name != name) continue;
+      const bool is_list = info.kind == "vector" || info.kind == "matrix";
+      parameters.set(name, is_list ? list_from_flag(text) : Value(text));
+    }
+  }
+  for (const auto& [name, on] : typed.switches) parameters.set(name, on);
+  return parameters;
+}
+
 std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invocation& call,
                                                   UnreadOptions unread, const std::string& output) {
   auto o = std::make_shared<CommonOptions>();
@@ -120,27 +161,7 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   // No heading: CLI11 leaves them out of the help, and still knows them.
   for (const std::string& name : o->unread.names) command.get_option(name).group("");
   if (const Model* model = model_in(call)) {
-    const std::string group = "Parameters of " + model->name();
-    for (const ParameterInfo& info : model->parameters()) {
-      if (!info.flag) continue;
-      std::string help = info.help;
-      if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, ", "));
-      if (!info.default_value.empty()) help += fmt::format(" (default {})", info.default_value);
-      if (!info.rungs.empty()) help += fmt::format(" [{}]", fmt::join(info.rungs, ", "));
-      if (info.kind == "switch") {
-        command
-            .add_flag_function(
-                fmt::format("--{0},!--no-{0}", info.name),
-                [o, name = info.name](std::int64_t count) { o->switches[name] = count > 0; }, help)
-            .group(group);
-      } else {
-        command
-            .add_option_function(
-                "--" + info.name,
-                [o, name = info.name](const std::string& v) { o->flags[name] = v; }, help)
-            .group(group);
-      }
-    }
+    add_parameter_flags(command, model->parameters(), "Parameters of " + model->name(), o);
   }
   return o;
 }
@@ -153,19 +174,8 @@ void apply_config(Command& command, const CommonOptions& options) {
 
 Parameters gather_parameters(const CommonOptions& options, const Model& model,
                              const std::vector<std::string>& rungs) {
-  Parameters parameters =
-      options.instance.empty()
-          ? Parameters(model.name())
-          : Parameters::parse(model.name(), read_file(options.instance), options.instance);
   std::vector<ParameterInfo> known = model.parameters();
-  for (const auto& [name, text] : options.flags) {
-    for (const ParameterInfo& info : known) {
-      if (info.name != name) continue;
-      const bool is_list = info.kind == "vector" || info.kind == "matrix";
-      parameters.set(name, is_list ? list_from_flag(text) : Value(text));
-    }
-  }
-  for (const auto& [name, on] : options.switches) parameters.set(name, on);
+  Parameters parameters = typed_parameters(options, model.name(), known);
   // What any of them reads, the first may be told of.
   for (ParameterInfo& info : known) {
     const bool read = std::any_of(rungs.begin(), rungs.end(), [&](const std::string& rung) {

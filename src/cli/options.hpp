@@ -22,11 +22,26 @@ struct UnreadOptions {
   std::string why;
 };
 
+/// Parameters of a model as typed: an instance file, and flags by name.
+struct TypedParameters {
+  std::string instance;
+  std::map<std::string, std::string> flags;
+  std::map<std::string, bool> switches;
+};
+
+/// A flag for each parameter that can be given as one, under the heading `group`.
+void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& parameters,
+                         const std::string& group, const std::shared_ptr<TypedParameters>& typed);
+
+/// Instance file, then flags over it; names are not checked.
+Parameters typed_parameters(const TypedParameters& typed, const std::string& model,
+                            const std::vector<ParameterInfo>& known);
+
 /// As typed; numbers stay text until the scalar is known.
-struct CommonOptions {
+struct CommonOptions : TypedParameters {
   Theories theories;  ///< that `model` is one of
   UnreadOptions unread;
-  std::string model, instance, config, output, method = "auto";
+  std::string model, config, output, method = "auto";
   std::string end, relative_tolerance, absolute_tolerance, step_size, optimiser = "plain";
   std::string momentum = "0.9";
   std::vector<std::string> save_at;
@@ -38,9 +53,6 @@ struct CommonOptions {
   bool states = false;
   bool no_events = false;
   bool quiet = false;
-  /// Model parameters given as flags, by name.
-  std::map<std::string, std::string> flags;
-  std::map<std::string, bool> switches;
 };
 
 /// Adds the options that commands share, and the parameters of the model named in the words. `output`

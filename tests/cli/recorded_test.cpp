@@ -86,6 +86,12 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   CHECK_THAT(content(table), Catch::StartsWith("t,attention_entropy_expected,"));
   CHECK(std::filesystem::file_size(folder.path / "compare-joma-sgd.svg") > 1000);
 
+  // A reduction that has no sequences says so.
+  const Answer sequences =
+      popgrad(common + "--clock 'lr*step' --length 40 --with " + data + "data/joma.csv");
+  CHECK_THAT(sequences.out, Catch::Contains("; it does not read length"));
+  CHECK_THAT(files.out, !Catch::Contains("does not read"));
+
   const auto refused = [&](const std::string& words, const std::string& says) {
     const Answer answer = popgrad(common + words);
     CAPTURE(words, answer.out);

@@ -37,6 +37,12 @@ TEST_CASE("frontier: a table, and a curve with its picture", "[cli]") {
   CHECK_THAT(content(curve.string()), Catch::StartsWith("start,failed,margin_low"));
   CHECK(std::filesystem::exists(folder.path / "frontier-joma.linear-growth-start.svg"));
   CHECK(popgrad("frontier joma.linear-growth --hypothesis strat").status == 2);
+  const std::string start = "frontier joma.linear-growth --hypothesis start --instances 3 -q";
+  const std::string one = folder.file("one.svg");
+  CHECK(popgrad(start + " --plot " + one).status == 0);
+  CHECK_THAT(content(one), Catch::Contains("3 instances"));
+  CHECK(popgrad("frontier joma.linear-growth joma.entropy-bounce -q --plot " + one).status == 2);
+  CHECK(popgrad(start + " --plot " + folder.file("one.gif")).status == 2);
 }
 
 TEST_CASE("ladder: every step is measured", "[cli]") {

@@ -36,6 +36,8 @@ WITHOUT_FORMULAS = {"model.cpp", "model.hpp", "instance.cpp", "parameters.cpp", 
                     "corpus.cpp", "common_error.cpp"}
 LIMIT = 240  # seconds for one group of checks, five times what it takes; what makes it last longer is noticed
 
+OTHER_TESTS = "~[law]~[statement]~[slow]"
+
 # name, pattern, replacements of the whole match. Sources are laid out by clang-format, so that a
 # binary operator has blanks around it.
 KINDS = (
@@ -178,11 +180,17 @@ def failed_tests(tree, filters):
     return sorted(names) or [f"ended with status {status}: {out.strip()[-200:]}"]
 
 
-def unsound(tree):
-    """Statements that do not hold with every control refuted."""
+def statements_on(path):
+    """Those that can notice a mistake in a file: a model's code is used by its own statements alone."""
+    model = next((part for part in Path(path).parts if part in MODELS), None)
+    return f"{model.replace('_', '-')}.*" if model else "*"
+
+
+def unsound(tree, pattern):
+    """Statements among those that do not hold with every control refuted."""
     report = tree / "build" / "mutate-verdicts.json"
     report.unlink(missing_ok=True)
-    status, _ = run(["build/popgrad", "verify", "-q", "--json", str(report)], tree)
+    status, _ = run(["build/popgrad", "verify", pattern, "-q", "--json", str(report)], tree)
     if status is None:
         return {f"longer than {LIMIT} s"}
     try:
@@ -197,15 +205,15 @@ def unsound(tree):
     return bad
 
 
-def examine(tree, baseline):
+def examine(tree, pattern, baseline):
     """What notices the mistake that is built: the first group that does, and who in it."""
     laws = failed_tests(tree, "[law]")
     if laws:
         return "law", laws
-    statements = sorted(unsound(tree) - baseline)
+    statements = sorted(unsound(tree, pattern) - baseline)
     if statements:
         return "statement", statements
-    tests = failed_tests(tree, "~[law]~[statement]~[slow]")
+    tests = failed_tests(tree, OTHER_TESTS)
     return ("test", tests) if tests else ("nothing", [])
 
 
@@ -321,10 +329,11 @@ def main():
     if status != 0:
         sys.exit(f"mutate: the build failed without a mistake:\n{out[-3000:]}")
     clean = digest(tree)
-    baseline = unsound(tree)
-    laws = failed_tests(tree, "[law]")
-    if laws:
-        sys.exit(f"mutate: laws fail without a mistake: {', '.join(laws)}")
+    baseline = unsound(tree, "*")
+    for group in ("[law]", OTHER_TESTS):
+        failed = failed_tests(tree, group)
+        if failed:
+            sys.exit(f"mutate: tests fail without a mistake: {', '.join(failed)}")
     results = []
     judged = 0
     try:
@@ -343,7 +352,7 @@ def main():
                     elif digest(tree) == clean:
                         by, who = "no change of the program", []
                     else:
-                        by, who = examine(tree, baseline)
+                        by, who = examine(tree, statements_on(mistake[0]), baseline)
                 finally:
                     (tree / mistake[0]).write_text(before)
                 result = {"mistake": mistake, "line": line, "by": by, "who": who,

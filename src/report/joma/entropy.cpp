@@ -16,13 +16,14 @@ namespace {
 
 using namespace popgrad::joma;
 
-ReducedInstance<double> instance(const std::vector<double>& target, bool nonlinear) {
+// Attention becomes sparse and uniform twice before it stays.
+ReducedInstance<double> two_bounces() {
+  const std::vector<double> target{1.63, 1.77, 1.79, 1.82, 1.83, 1.83, 4.23, 4.25};
   ReducedInstance<double> made;
   const auto d = static_cast<Index>(target.size());
-  made.nonlinear = nonlinear;
+  made.nonlinear = true;
   made.target = Eigen::Map<const Vector<double>>(target.data(), d);
-  // Linear phi is monotone from a zero start only.
-  made.start = Matrix<double>::Constant(d, 1, nonlinear ? 0.05 : 0.0);
+  made.start = Matrix<double>::Constant(d, 1, 0.05);
   made.logits = Vector<double>::Zero(d);
   made.tau = 3.0;
   made.attention = Attention::softmax;
@@ -58,20 +59,24 @@ void add_curve(CsvText& csv, const Trajectory<double>& run) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const std::vector<double> mu{1.2, 1.5, 1.8, 2, 2.3, 2.6, 2.9, 3.2, 3.5, 3.8};
+  const ReducedInstance<double> chosen = reduced_instance<double>(request.parameters, request.seed);
+  ReducedInstance<double> linear = chosen;
+  linear.nonlinear = false;
+  // Linear phi is monotone from a zero start only.
+  linear.start.setZero();
   CsvText csv{"t", "attention_entropy"};
   CsvText marks{"extremum", "t", "attention_entropy"};
   const auto mark = [&](std::string_view name, double t, double value) {
     marks.word(name).number(t).number(value).end_row();
   };
 
-  const Trajectory<double> flow = follow(instance(mu, true), 0.1, 100.0, request.name);
+  const Trajectory<double> flow = follow(chosen, 0.1, 100.0, request.name);
   add_curve(csv, flow);
   for (const Event<double>& event : flow.events) {
     if (event.name == "entropy-minimum") mark("flow", event.t, event.value);
   }
 
-  const AnyRung<double> rung = forget_type(ReducedFlow<double>(instance(mu, true)));
+  const AnyRung<double> rung = forget_type(ReducedFlow<double>(chosen));
   WalkRequest walk_request;
   walk_request.step_size = 0.02;
   walk_request.steps = 5000;
@@ -92,11 +97,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       [](const std::vector<double>& a, const std::vector<double>& b) { return a[0] < b[0]; });
   mark("euler", euler.t[static_cast<std::size_t>(least - euler.rows.begin())], (*least)[0]);
 
-  add_curve(csv, follow(instance(mu, false), 0.1, 100.0, request.name));
+  add_curve(csv, follow(linear, 0.1, 100.0, request.name));
 
-  const Trajectory<double> twice = follow(
-      instance({1.63, 1.77, 1.79, 1.82, 1.83, 1.83, 4.23, 4.25}, true), 1.0, 100.0, request.name);
+  const Trajectory<double> twice = follow(two_bounces(), 1.0, 100.0, request.name);
   add_curve(csv, twice);
+  marks.end_block();
   for (const Event<double>& event : twice.events) mark("twice", event.t, event.value);
   const std::string& extrema = marks.text();
   return {{request.name + ".csv", csv.text() + extrema.substr(extrema.find('\n') + 1)}};
@@ -111,7 +116,8 @@ FigureMaker entropy_figure() {
            .title =
                "Attention entropy falls and bounces back with nonlinear phi, once or several times",
            .in_report = true,
-           .shows = {"joma.entropy-bounce"}},
+           .shows = {"joma.entropy-bounce"},
+           .parameters = {{"mu"}, {"tau"}, {"v0"}, {"attention", "softmax"}}},
       .data = data};
 }
 

@@ -7,6 +7,15 @@
 
 namespace popgrad::report {
 
+/// Vocabulary and attention rate of the growth instance.
+struct GrowthSetting {
+  Index tokens;
+  double attention_rate;
+};
+std::vector<FigureParameter> growth_parameters();
+/// Throws InputError if the vocabulary is smaller than the instance.
+GrowthSetting growth_setting(const FigureRequest& request);
+
 FigureMaker attention_pattern_figure();
 FigureMaker learning_rates_figure();
 FigureMaker growth_factor_figure();

@@ -16,14 +16,16 @@ namespace {
 using namespace popgrad::scan_snap;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
+  const auto [tokens, attention_rate] = growth_setting(request);
   CsvText csv{"t", "chi_minus_1_reduced", "chi_minus_1_flow"};
   CsvText marks{"eta_Y", "t0", "chi_minus_1_reduced"};
   for (const double rate : {0.5, 1.0, 2.0, 5.0}) {
     TrainingInstance<double> instance;
     instance.classes = growth_classes<double>();
     instance.decoder_rate = rate;
-    instance.attention_rate = 0.5;
-    const double t0 = transition_time(1000.0, rate, 10);
+    instance.classes.tokens = tokens;
+    instance.attention_rate = attention_rate;
+    const double t0 = transition_time(static_cast<double>(tokens), rate, 10);
     SolveRequest<double> solve_request;
     solve_request.end = 700;
     for (int i = 0; i <= 140; ++i) {
@@ -60,10 +62,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 
 FigureMaker growth_factor_figure() {
   return {.info = {.name = "scan-snap-growth",
-                   .title = "Growth factor of the leading distinct token, with transition times, K "
-                            "= 10, M = 1000",
+                   .title = "Growth factor of the leading distinct token, with transition times",
                    .in_report = true,
-                   .shows = {"scan-snap.growth"}},
+                   .shows = {"scan-snap.growth"},
+                   .parameters = growth_parameters()},
           .data = data};
 }
 

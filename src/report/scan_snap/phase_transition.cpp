@@ -14,13 +14,15 @@ namespace {
 using namespace popgrad::scan_snap;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
+  const auto [tokens, attention_rate] = growth_setting(request);
   CsvText csv{"t", "B_closed_form", "B_reduced", "B_paper_from_0"};
   CsvText marks{"eta_Y", "t0", "B_closed_form"};
   for (const double rate : {0.5, 1.0, 2.0, 5.0}) {
     TrainingInstance<double> instance;
     instance.classes = growth_classes<double>();
     instance.decoder_rate = rate;
-    instance.attention_rate = 0.5;
+    instance.classes.tokens = tokens;
+    instance.attention_rate = attention_rate;
     instance.track_growth = true;
     const CommonToken<double> token = common_token(instance);
     const auto accumulated = [&](double t) {
@@ -56,7 +58,8 @@ FigureMaker phase_transition_figure() {
   return {.info = {.name = "scan-snap-transition",
                    .title = "B_n of one common token with its transition times t0",
                    .in_report = true,
-                   .shows = {"scan-snap.phase-transition"}},
+                   .shows = {"scan-snap.phase-transition"},
+                   .parameters = growth_parameters()},
           .data = data};
 }
 

@@ -11,14 +11,15 @@ namespace {
 using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  constexpr Index context = 1000;
   CsvText csv{"Q", "B", "low", "high", "steps", "K_Q"};
   for (const Sampling sampling : {Sampling::lumped_noise, Sampling::sequences}) {
     for (Index instance = 0; instance < 2; ++instance) {
       for (Index support = 1; support <= 64; support *= 2) {
         if (sampling == Sampling::sequences && (instance > 0 || support > 16)) continue;
+        Parameters at_support = request.parameters;
+        at_support.set("Q", std::to_string(support));
         const Training<double> training =
-            from_scratch(3, context, support, request.seed + static_cast<std::uint64_t>(instance));
+            scb::training<double>(at_support, request.seed + static_cast<std::uint64_t>(instance));
         AttemptSetting setting;
         setting.seed = request.seed;
         setting.jobs = request.jobs;
@@ -47,7 +48,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker context_size_figure() {
   return {.info = {.name = "scb-context-size",
                    .title = "The role of Q: critical batch and time of boosting",
-                   .shows = {"scb.two-stages"}},
+                   .shows = {"scb.two-stages"},
+                   .parameters = {{"N", "3"}, {"T", "1000"}}},
           .data = data};
 }
 

@@ -23,7 +23,9 @@ void add_curve(CsvText& csv, Curve curve, const FigureRequest& request) {
   const double decades = curve == Curve::sequences ? 3 : 9;
   for (double power = 2; power <= decades; power += curve == Curve::sequences ? 0.5 : 1) {
     const auto context = static_cast<Index>(std::llround(std::pow(10.0, power)));
-    Training<double> training = from_scratch(3, context, 2, request.seed);
+    Parameters at_context = request.parameters;
+    at_context.set("T", std::to_string(context));
+    Training<double> training = scb::training<double>(at_context, request.seed);
     AttemptSetting setting;
     setting.seed = request.seed;
     setting.jobs = request.jobs;
@@ -56,7 +58,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker critical_batch_figure() {
   return {.info = {.name = "scb-critical",
                    .title = "Critical batch size of boosting against the context length, to 1e9",
-                   .shows = {"scb.two-stages", "scb.transfer"}},
+                   .shows = {"scb.two-stages", "scb.transfer"},
+                   .parameters = {{"N", "3"}, {"Q", "2"}}},
           .data = data};
 }
 

@@ -8,6 +8,12 @@
 
 namespace popgrad::report {
 
+/// The data law drawn at these sizes, or the user's own.
+inline std::vector<FigureParameter> data_law(const char* tokens, const char* context,
+                                             const char* support) {
+  return {{"N", tokens}, {"T", context}, {"Q", support}, {"P"}, {"mu"}, {"q"}};
+}
+
 FigureMaker training_figure();
 FigureMaker longer_training_figure();
 FigureMaker heat_maps_figure();

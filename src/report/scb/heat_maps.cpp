@@ -22,10 +22,10 @@ void add_block(CsvText& csv, const Matrix<double>& matrix) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  constexpr Index n = 6;
-  constexpr Index positions = 30;
-  const Training<double> training = from_scratch(n, positions, 3, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double>& b = training.bigrams;
+  const Index n = b.tokens();
+  const Index positions = b.context;
   Schedule schedule;
   schedule.l1_step = 0.01;
   schedule.l1_weight = 0.001;
@@ -60,7 +60,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker heat_maps_figure() {
   return {.info = {.name = "scb-maps",
                    .title = "Attention and values after training on sequences, next to Q and P",
-                   .shows = {"scb.convergence"}},
+                   .shows = {"scb.convergence"},
+                   .parameters = data_law("6", "30", "3")},
           .data = data};
 }
 

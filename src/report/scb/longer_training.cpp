@@ -14,7 +14,7 @@ namespace {
 using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training = from_scratch(3, 5000, 2, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double>& b = training.bigrams;
   // The loss at V = P, A = Q.
   const double least =
@@ -25,7 +25,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     Schedule schedule;
     schedule.l1_weight = weight;
     schedule.l1_step = 0.01;
-    const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, no_noise(3)));
+    const AnyRung<double> rung =
+        forget_type(LumpedThreePart(training, schedule, no_noise(b.tokens())));
     WalkRequest walk_request;
     walk_request.step_size = 0.02;
     walk_request.steps = 200'000;
@@ -54,7 +55,8 @@ FigureMaker longer_training_figure() {
       .info = {.name = "scb-longer",
                .title =
                    "Longer training under l1: distances and loss rise again, normalised ones stay",
-               .shows = {"scb.hyperbola"}},
+               .shows = {"scb.hyperbola"},
+               .parameters = data_law("3", "5000", "2")},
       .data = data};
 }
 

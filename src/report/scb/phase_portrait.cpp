@@ -17,7 +17,7 @@ namespace {
 using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training = from_scratch(3, 200, 2, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const ReducedFlow<double> flow(training);
   CsvText field{"alpha_V", "alpha_A", "d_alpha_V", "d_alpha_A"};
   for (int i = 0; i <= 16; ++i) {
@@ -37,9 +37,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (const std::vector<double>& row : run.rows) runs.number(row[0]).number(row[1]).end_row();
     runs.end_block();
   };
+  // Transitions are about 1/(3 N) in size, and the time to learn them goes with N.
+  const double slowness = static_cast<double>(training.bigrams.tokens()) / 3;
   SolveRequest<double> solve_request;
-  solve_request.end = 400;
-  solve_request.save_at = equally_spaced(0.0, 400.0, 801);
+  solve_request.end = 400 * slowness;
+  solve_request.save_at = equally_spaced(0.0, solve_request.end, 801);
   solve_request.relative_tolerance = 1e-9;
   solve_request.absolute_tolerance = 1e-12;
   solve_request.find_events = false;
@@ -51,7 +53,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   }()));
   WalkRequest walk_request;
   walk_request.step_size = 0.02;
-  walk_request.steps = 6000;
+  walk_request.steps = static_cast<std::uint64_t>(6000 * slowness);
   walk_request.save_steps = evenly_spread_steps(walk_request.steps, 601);
   walk_request.batch = 64;
   walk_request.runs = 6;
@@ -66,7 +68,8 @@ FigureMaker phase_portrait_figure() {
   return {.info = {.name = "scb-phase",
                    .title = "Reduced flow: phase portrait with noisy runs over it",
                    .in_report = true,
-                   .shows = {"scb.reduction", "scb.fixed-points", "scb.branch"}},
+                   .shows = {"scb.reduction", "scb.fixed-points", "scb.branch"},
+                   .parameters = data_law("3", "200", "2")},
           .data = data};
 }
 

@@ -47,7 +47,9 @@ double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch,
 }
 
 Best best_over_grid(Index context, bool softmax, const FigureRequest& request) {
-  Training<double> training = from_scratch(3, context, 1, request.seed);
+  Parameters at_context = request.parameters;
+  at_context.set("T", std::to_string(context));
+  Training<double> training = scb::training<double>(at_context, request.seed);
   training.softmax = softmax;
   Best best;
   const auto positions = static_cast<double>(context);
@@ -103,7 +105,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker sample_complexity_figure() {
   return {.info = {.name = "scb-samples",
                    .title = "Sequences needed by linear and by softmax attention against T",
-                   .shows = {"scb.softmax-link"}},
+                   .shows = {"scb.softmax-link"},
+                   .parameters = {{"N", "3"}, {"Q", "1"}}},
           .data = data};
 }
 

@@ -11,13 +11,10 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr Index tokens = 6;
-constexpr Index positions = 30;
-
-void add_block(CsvText& csv, const std::function<Vector<double>(Index)>& column) {
+void add_block(CsvText& csv, Index tokens, const std::function<Vector<double>(Index)>& column) {
   for (Index k = 0; k < tokens; ++k) {
     const Vector<double> a = column(k);
-    for (Index t = 0; t < positions; ++t) {
+    for (Index t = 0; t < a.size(); ++t) {
       csv.number(static_cast<double>(t)).number(static_cast<double>(k)).number(a[t]).end_row();
     }
   }
@@ -37,11 +34,12 @@ Vector<double> trained(const AnyRung<double>& rung, const FigureRequest& request
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  Training<double> training = from_scratch(tokens, positions, 3, request.seed);
+  Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double> b = training.bigrams;
+  const Index tokens = b.tokens();
   CsvText csv{"position", "token", "attention"};
-  add_block(csv, [&](Index k) {
-    Vector<double> q = Vector<double>::Zero(positions);
+  add_block(csv, tokens, [&](Index k) {
+    Vector<double> q = Vector<double>::Zero(b.context);
     for (Index e = b.first[static_cast<std::size_t>(k)];
          e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
       q[b.position[static_cast<std::size_t>(e)]] = b.law[e];
@@ -50,7 +48,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   });
   const auto add_trained = [&](const AnyRung<double>& rung, const SequenceSgd<double>& reader) {
     const Vector<double> x = trained(rung, request);
-    add_block(csv, [&](Index k) { return reader.attention(x, k); });
+    add_block(csv, tokens, [&](Index k) { return reader.attention(x, k); });
   };
   const SequenceSgd<double> linear(training);
   add_trained(forget_type(SequenceSgd<double>(linear)), linear);
@@ -61,7 +59,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   add_trained(forget_type(ThreePartDescent(training, schedule)), linear);
   training.softmax = true;
   // Near 1/T softmax attention moves 1/T^2 as fast; where it is of order one, as fast.
-  training.attention_rate = positions;
+  training.attention_rate = static_cast<double>(b.context);
   const SequenceSgd<double> softmax(training);
   add_trained(forget_type(SequenceSgd<double>(softmax)), softmax);
   return {{request.name + ".csv", csv.text()}};
@@ -72,7 +70,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker softmax_patterns_figure() {
   return {.info = {.name = "scb-softmax",
                    .title = "Attention patterns: linear, linear by three parts, softmax",
-                   .shows = {"scb.softmax-link"}},
+                   .shows = {"scb.softmax-link"},
+                   .parameters = data_law("6", "30", "3")},
           .data = data};
 }
 

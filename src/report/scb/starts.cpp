@@ -16,11 +16,12 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText csv{"t", "dist_P", "dist_Q", "loss", "S_mean"};
   for (const bool uniform : {false, true}) {
     for (const bool project : {true, false}) {
-      Training<double> training = from_scratch(3, 200, 2, request.seed);
-      if (uniform) training.start.setConstant(1.0 / 3);
+      Training<double> training = scb::training<double>(request.parameters, request.seed);
+      if (uniform) training.start.setConstant(1.0 / static_cast<double>(training.bigrams.tokens()));
       training.project = project;
       SolveRequest<double> solve_request;
-      solve_request.end = 400;
+      // Transitions are about 1/(3 N) in size, and the time to learn them goes with N.
+      solve_request.end = 400 * static_cast<double>(training.bigrams.tokens()) / 3;
       solve_request.save_at = equally_spaced(0.0, solve_request.end, 401);
       solve_request.relative_tolerance = 1e-9;
       solve_request.absolute_tolerance = 1e-12;
@@ -42,7 +43,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker starts_figure() {
   return {.info = {.name = "scb-starts",
                    .title = "Both initialisations of V, with and without projection",
-                   .shows = {"scb.reduction"}},
+                   .shows = {"scb.reduction"},
+                   .parameters = data_law("3", "200", "2")},
           .data = data};
 }
 

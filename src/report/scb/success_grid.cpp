@@ -39,7 +39,7 @@ double success_rate(const Training<double>& training, const NoiseLevels& levels,
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training = from_scratch(3, 1000, 2, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   CsvText csv{"log2_B", "log10_eta_or_lambda", "rate"};
   for (const bool over_steps : {true, false}) {
@@ -66,7 +66,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker success_grid_figure() {
   return {.info = {.name = "scb-grid",
                    .title = "Success rates over batch, step size and weight of l1",
-                   .shows = {"scb.convergence", "scb.l1-needed"}},
+                   .shows = {"scb.convergence", "scb.l1-needed"},
+                   .parameters = data_law("3", "1000", "2")},
           .data = data};
 }
 

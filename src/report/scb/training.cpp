@@ -12,7 +12,7 @@ namespace {
 using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training = from_scratch(3, 5000, 2, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   CsvText csv{"step", "dist_P", "dist_Q", "loss"};
   for (const int curve : {0, 1, 2}) {
@@ -25,7 +25,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, levels));
     WalkRequest walk_request;
     walk_request.step_size = 0.01;
-    walk_request.steps = 14'000;
+    // Transitions are about 1/(3 N) in size, and the time to learn them goes with N.
+    walk_request.steps = static_cast<std::uint64_t>(14'000 * training.bigrams.tokens() / 3);
     walk_request.save_steps = evenly_spread_steps(walk_request.steps, 281);
     walk_request.batch = curve == 2 ? 0 : 64;
     walk_request.seed = request.seed;
@@ -45,7 +46,8 @@ FigureMaker training_figure() {
   return {.info = {.name = "scb-training",
                    .title = "Distances to P and Q and loss: plain descent, threshold and l1",
                    .in_report = true,
-                   .shows = {"scb.convergence", "scb.l1-needed"}},
+                   .shows = {"scb.convergence", "scb.l1-needed"},
+                   .parameters = data_law("3", "5000", "2")},
           .data = data};
 }
 

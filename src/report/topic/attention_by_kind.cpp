@@ -17,7 +17,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
               "deviation_2", "other_topic", "deviation_3"};
   for (const LossKind loss : {LossKind::squared, LossKind::cross_entropy}) {
     Training training;
-    training.law = {10, 4, 10, 0.15, 0.1, 0.1};
+    training.law = topic_law<double>(request.parameters);
     training.loss = loss;
     training.key_width = 20;
     training.seed = request.seed;
@@ -52,7 +52,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker attention_by_kind_figure() {
   return {.info = {.name = "topic-attention",
                    .title = "Attention by kind of pair over training, for both losses",
-                   .shows = {"topic.same-topic-attention"}},
+                   .shows = {"topic.same-topic-attention"},
+                   .parameters = document_law("10", "4", "10")},
           .data = data};
 }
 

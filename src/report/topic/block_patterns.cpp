@@ -28,8 +28,8 @@ Trajectory<double> solved(const AnyRung<double>& rung, const std::vector<double>
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   Training training;
-  training.law = {5, 2, 4, 0.15, 0.1, 0.1};
-  training.key_width = 21;
+  training.law = topic_law<double>(request.parameters);
+  training.key_width = training.law.vocabulary();
   training.scale = 0.05;
   training.seed = request.seed;
   const Index words = training.law.topics * training.law.words;
@@ -61,7 +61,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker block_patterns_figure() {
   return {.info = {.name = "topic-blocks",
                    .title = "Block patterns of W_V and of the embeddings' inner products",
-                   .shows = {"topic.value", "topic.embedding"}},
+                   .shows = {"topic.value", "topic.embedding"},
+                   .parameters = document_law("5", "2", "4")},
           .data = data};
 }
 

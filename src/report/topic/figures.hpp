@@ -8,6 +8,12 @@
 
 namespace popgrad::report {
 
+/// The law of documents.
+inline std::vector<FigureParameter> document_law(const char* topics, const char* active,
+                                                 const char* words) {
+  return {{"T", topics}, {"tau", active}, {"v", words}, {"p_m"}, {"p_c"}, {"p_r"}};
+}
+
 FigureMaker block_patterns_figure();
 FigureMaker stages_figure();
 FigureMaker landscape_figure();

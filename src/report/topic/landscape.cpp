@@ -17,9 +17,6 @@ namespace {
 
 using namespace popgrad::topic;
 
-constexpr double most_alpha = 54;
-constexpr double most_beta = 6;
-
 // Mean weights of the same word and of others of its topic over those of other topics.
 std::pair<double, double> weights(const TopicLaw<double>& law, const Matrix<double>& logits) {
   double own = 0;
@@ -54,15 +51,18 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText grid{"alpha", "beta", "excess"};
   CsvText optima{"alpha", "beta"};
   CsvText paths{"alpha", "beta"};
-  const TopicLaw<Rational> exact{5, 2, 3, Rational(3) / 20, Rational(1) / 10, Rational(1) / 10};
+  const TopicLaw<Rational> exact = topic_law<Rational>(request.parameters);
+  // The best alpha of a large tau is below 9 tau v, and beta matters up to the number of words.
+  const int most_beta = static_cast<int>(exact.active * exact.words);
+  const int most_alpha = 9 * most_beta;
+  const auto others = static_cast<int>(exact.words - 1);
   for (const int half : {0, 1, 2}) {
     const BlockValue<Rational> value = mixture_value(exact, Rational(Rational(half) / 2));
     const Landscape<Rational> made = landscape(exact, value);
-    const Certificate c = certify_minimum(
-        exact, made, {0, static_cast<int>(most_alpha), 0, static_cast<int>(most_beta)},
-        Rational(1) / 1'000'000'000);
-    const std::vector<double> alphas = equally_spaced(0.0, most_alpha, 217);
-    const std::vector<double> betas = equally_spaced(0.0, most_beta, 81);
+    const Certificate c =
+        certify_minimum(exact, made, {0, most_alpha, 0, most_beta}, Rational(1) / 1'000'000'000);
+    const std::vector<double> alphas = equally_spaced(0.0, static_cast<double>(most_alpha), 217);
+    const std::vector<double> betas = equally_spaced(0.0, static_cast<double>(most_beta), 81);
     const std::vector<double> values = on_grid(made.cast<double>(), alphas, betas, request.jobs);
     for (std::size_t i = 0; i < betas.size(); ++i) {
       for (std::size_t j = 0; j < alphas.size(); ++j) {
@@ -72,16 +72,16 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     }
     grid.end_block();
     if (c.on_line) {
-      const double g = to_double(Rational(c.alpha + Rational(2) * c.beta));
+      const double g = to_double(Rational(c.alpha + Rational(others) * c.beta));
       optima.number(g).number(0).end_row();
-      optima.number(g - 2 * most_beta).number(most_beta).end_row();
+      optima.number(g - others * most_beta).number(most_beta).end_row();
     } else {
       optima.number(to_double(c.alpha)).number(to_double(c.beta)).end_row();
     }
     optima.end_block();
     Training training;
     training.law = exact.cast<double>();
-    training.key_width = 16;
+    training.key_width = training.law.vocabulary();
     training.scale = 0.05;
     training.start = ValueStart::block;
     training.value = value.cast<double>();
@@ -118,7 +118,8 @@ FigureMaker landscape_figure() {
                    .title = "Loss over (alpha, beta) with optimum and training paths",
                    .in_report = true,
                    .shows = {"topic.attention-block", "topic.attention-diagonal",
-                             "topic.stage2-optimum"}},
+                             "topic.stage2-optimum"},
+                   .parameters = document_law("5", "2", "3")},
           .data = data};
 }
 

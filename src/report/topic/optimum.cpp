@@ -11,10 +11,14 @@ namespace {
 using namespace popgrad::topic;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
+  // Only v and the probabilities of it are used.
+  const TopicLaw<double> given = topic_law<double>(request.parameters);
   CsvText csv{"tau", "block", "diagonal", "beta_diagonal"};
   for (const Index spread : {4, 64, 4096}) {
     for (Index active = 2; active <= 16'384; active *= 2) {
-      const TopicLaw<double> law{spread * active, active, 10, 0.15, 0.1, 0.1};
+      TopicLaw<double> law = given;
+      law.topics = spread * active;
+      law.active = active;
       const double scale = static_cast<double>(active * law.words);
       const auto best = [&](const BlockValue<double>& value) {
         return find_minimum(landscape(law, value), {0, 20 * scale, 0, 20});
@@ -35,7 +39,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker optimum_figure() {
   return {.info = {.name = "topic-optimum",
                    .title = "Best attention against the number of topics, and its limit",
-                   .shows = {"topic.attention-limit"}},
+                   .shows = {"topic.attention-limit"},
+                   .parameters = {{"v", "10"}, {"p_m", "0.15"}, {"p_c", "0.1"}, {"p_r", "0.1"}}},
           .data = data};
 }
 

@@ -25,8 +25,8 @@ void add(CsvText& csv, const Trajectory<double>& run) {
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   Training training;
-  training.law = {4, 2, 3, 0.15, 0.1, 0.1};
-  training.key_width = 13;
+  training.law = topic_law<double>(request.parameters);
+  training.key_width = training.law.vocabulary();
   training.scale = 0.01;
   training.seed = request.seed;
   CsvText csv{"t",        "loss",      "norm_W_V",   "norm_W_K",
@@ -66,7 +66,8 @@ FigureMaker stages_figure() {
   return {.info = {.name = "topic-stages",
                    .title = "Stages of training: norms and loss of the flow and of SGD",
                    .in_report = true,
-                   .shows = {"topic.two-stage"}},
+                   .shows = {"topic.two-stage"},
+                   .parameters = document_law("4", "2", "3")},
           .data = data};
 }
 
