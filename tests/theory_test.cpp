@@ -62,6 +62,8 @@ TEST_CASE("what no program could use is refused, with the reason", "[theory]") {
   CHECK_THAT(fault(theory), Catch::Contains("has no model"));
   theory = scb::theory();
   theory.statements = {small_statement("scb.one")};
+  CHECK_THAT(fault(theory), Catch::Contains("of the figure scb-training is no statement"));
+  theory.figures.clear();
   CHECK(fault(theory).empty());
   theory.statements = {small_statement("scb.one"), small_statement("scb.one")};
   CHECK_THAT(fault(theory), Catch::Contains("statement scb.one occurs twice"));

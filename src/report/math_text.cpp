@@ -840,7 +840,8 @@ class Reader {
     const bool attached = next < text_.size() && text_[next] != ' ';
     while (next < text_.size() && text_[next] == ' ') ++next;
     const View rest = text_.substr(next);
-    if (rest.empty() || attached) return true;
+    // With a space behind it, what follows is no text but has marks of its own.
+    if (rest.empty() || attached) return attached || next == place + 1;
     if (rest.starts_with("o ") || View("=+*/^<>").find(rest.front()) != View::npos) return true;
     if (rest.starts_with("- ") || rest.starts_with("-> ")) return true;
     if (letter != 'a') return place > 0 && !View(text_.substr(0, place)).ends_with(". ");

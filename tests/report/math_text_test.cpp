@@ -98,7 +98,7 @@ TEST_CASE("math text: what is not surely a formula stays text", "[report]") {
        {"arXiv 2310.00535, Theorem 1b and Eqns 40-43", "read in full, v4; a misprint",
         "the entropy's way to the unit's end", "10 % larger, 5000 steps of 0.02, Section 5/6",
         "A2, appendix D.1", "as A1(c) says", "O(.) is printed", "the weight of [MASK]",
-        "no Syn-Small, first-order", "A figure", "a step (law) or O(overlaps)", "th1 twice",
+        "no Syn-Small, first-order", "A figure", "a step (law) or O(many overlaps)", "th1 twice",
         "SGD's own"}) {
     INFO(text);
     CHECK(math_html(text) == text);

@@ -145,10 +145,12 @@ TEST_CASE("report: no plain formulas in the running text of any statement or err
 
 TEST_CASE("observables: the section of a model's page", "[report]") {
   const std::string html = observables_html(
-      "\nAt all times, *also* late:\n\n    R = z^2     linear\n\n| column | formula |\n|---|---|\n"
+      "\nAt all times, of a `b_c`, *also* late:\n\n    R = z^2     linear\n\n| column | formula "
+      "|\n|---|---|\n"
       "| `a_b` | max \\|z_l\\| |\n",
       "Some");
-  CHECK_THAT(html, Catch::Contains("<p>At all times, <em>also</em> late:</p>"));
+  CHECK_THAT(html, Catch::Contains(
+                       "<p>At all times, of a <code>b_<wbr>c</code>, <em>also</em> late:</p>"));
   CHECK_THAT(html,
              Catch::Contains("<table class=\"formulas\">") && Catch::Contains("<td>linear</td>"));
   CHECK_THAT(html, Catch::Contains("<code>a_<wbr>b</code>") &&
