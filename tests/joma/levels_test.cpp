@@ -5,6 +5,7 @@
 
 #include "popgrad/joma/multilayer_flow.hpp"
 #include "popgrad/parameters.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/joma/level_networks.hpp"
 

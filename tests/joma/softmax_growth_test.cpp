@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "popgrad/joma/population_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/joma/softmax_growth_parts.hpp"
 

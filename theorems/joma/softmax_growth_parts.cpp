@@ -6,6 +6,7 @@
 
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/stationary_flow.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 
 namespace popgrad::theorems::joma {

@@ -105,9 +105,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker softmax_growth_figure() {
-  return {{"joma-softmax-growth",
-           "Fig 3 as it was run, with softmax attention, against the law of Theorem 2"},
-          data};
+  return {
+      .info = {.name = "joma-softmax-growth",
+               .title = "Fig 3 as it was run, with softmax attention, against the law of Theorem 2",
+               .shows = {"joma.softmax-growth"}},
+      .data = data};
 }
 
 }  // namespace popgrad::report
