@@ -29,7 +29,7 @@ using namespace popgrad::joma;
 constexpr Knob temperature = logarithmic_knob("temperature", "of attention", 0.35, 0.8, 0.5);
 constexpr Knob law_of_tokens = whole_knob("law", "of tokens: 0 Gaussian, 1 uniform", 0, 1, 0);
 constexpr Knob start_size =
-    logarithmic_knob("start", "of v(0), in units of the authors'", 1.5, 100, 1)
+    logarithmic_knob("start", "of v(0), in units of the authors'", 5, 100, 1)
         .breaking("a small start");
 
 constexpr double twentieth = 0.05;
