@@ -1,4 +1,4 @@
-/// The law of Theorem 2 beside Fig 3's run: one unit against the closed form, clocks that are known.
+/// The law of Theorem 2 beside Fig 3's run: one unit against the closed form, known clocks.
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
-/// Attention logits of every layer of a network, and what Theorem 1 says of them from the weights of
-/// the MLP above.
+/// Attention logits of every layer of a network, and what Theorem 1 says of them from the weights
+/// of the MLP above.
 
 #include <vector>
 
@@ -27,7 +27,7 @@ std::vector<LayerLogits> layer_logits(const popgrad::joma::MultilayerFlow<double
 struct LogitsLook {
   double t = 0;
   bool halved = false;  ///< whether the loss is half of what it was at the start
-  /// |predicted - change|/|change| of the logits, changes from the start, a constant a sequence free:
+  /// |predicted - change|/|change| of the logits since the start, a constant a sequence free:
   Vector<double> frozen;   ///< from weights that keep the velocity of the start
   Vector<double> theorem;  ///< `squares` - `shared`: Theorem 1 from the weights at that time
   Vector<double> factor;   ///< that makes the last miss least; Theorem 1 says 1

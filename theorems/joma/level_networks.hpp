@@ -10,8 +10,8 @@
 
 namespace popgrad::theorems::joma {
 
-/// Residual of a network: P[class | sequence] - softmax(logits). What is left of a level of latents y
-/// is the sum over them of |E[residual (y - E y)]|^2/Var y, in units of that at the start.
+/// Residual of a network: P[class | sequence] - softmax(logits). What is left of a level of latents
+/// y is the sum over them of |E[residual (y - E y)]|^2/Var y, in units of that at the start.
 struct LevelReading {
   double time = 0;  ///< at which a tenth of level 0 is learned; `level_latest` if it is not
   double lower = 1, higher = 1;
@@ -31,8 +31,8 @@ struct LevelNetwork {
 inline constexpr double level_step = 0.05;
 inline constexpr double level_latest = 15;
 
-/// Knobs of a network on two levels of latents, the parameters of the rung `multilayer-gd` that they
-/// give, and by how many latents level 1 exceeds level 0.
+/// Knobs of a network on two levels of latents, the parameters of the rung `multilayer-gd` that
+/// they give, and by how many latents level 1 exceeds level 0.
 std::vector<Knob> knobs_of_level_networks();
 Record told_level_network(const Setting& setting);
 Index latents_to_spare(const Setting& setting);

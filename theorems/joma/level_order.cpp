@@ -1,14 +1,14 @@
 // Theorem    joma.level-order
 // Status     argued in source, qualitatively; measured here
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 5, on the data of the authors' scripts
-// Statement  networks on sets of sets learn strong co-occurrences (latents of level 0) ahead of weak
-//            ones (level 1), and these ahead of what sequences have by chance; attention does not
-//            make the order: with attention uniform there is more than half of it when as much of
-//            level 0 is learned
+// Statement  networks on sets of sets learn strong co-occurrences (latents of level 0) ahead of
+//            weak ones (level 1), and these ahead of what sequences have by chance; attention does
+//            not make the order: with attention uniform there is more than half of it when as much
+//            of level 0 is learned
 // Hypotheses H1 level 1 has no fewer latents than level 0; H2 a hierarchy of sets
-// Check      96 networks an instance, each on a hierarchy of its own: the residual along the latents
-//            of a level, in units of its start, as that of level 0 is down to 9/10, or at t = 15;
-//            intervals over networks, which are paired
+// Check      96 networks an instance, each on a hierarchy of its own: the residual along the
+//            latents of a level, in units of its start, as that of level 0 is down to 9/10, or at t
+//            = 15; intervals over networks, which are paired
 // Controls   level 0 with the latents of the wrong sequences; the classes in place of level 0; the
 //            untrained network in place of that with attention uniform
 // Uses       rung multilayer-gd

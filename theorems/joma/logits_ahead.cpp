@@ -1,15 +1,15 @@
 // Theorem    joma.logits-ahead
 // Status     derived here, against assumptions of the source
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 and Assumption 1, in networks of several
-//            layers with softmax attention
-// Statement  weights that keep the velocity of the start miss the change of the logits of every layer
-//            by more than a tenth of it before a quarter of the time in which the loss halves; and
-//            Theorem 1, with the network's own weights at the time, misses it by more than half at
-//            all times: keys, queries and embeddings that are trained are not its z on orthonormal
-//            fixed embeddings
+// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 and Assumption 1, in networks of
+//            several layers with softmax attention
+// Statement  weights that keep the velocity of the start miss the change of the logits of every
+//            layer by more than a tenth of it before a quarter of the time in which the loss
+//            halves; and Theorem 1, with the network's own weights at the time, misses it by more
+//            than half at all times: keys, queries and embeddings that are trained are not its z on
+//            orthonormal fixed embeddings
 // Hypotheses H1 the loss halves before t = 20
-// Check      descent with steps of 0.01, and of 0.02 for its error; told: for what share of that time
-//            the first miss is below a tenth, the best factor for Theorem 1 and what it leaves
+// Check      descent with steps of 0.01, and of 0.02 for its error; told: for what share of that
+//            time the first miss is below a tenth, the best factor for Theorem 1 and what it leaves
 // Controls   the first miss as soon as t = 0.002; Theorem 1 in its own model, with z trained
 // Uses       rung multilayer-gd, rung gd
 

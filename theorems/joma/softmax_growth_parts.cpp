@@ -53,8 +53,8 @@ GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double h
   ReducedInstance<double> frozen;
   frozen.target = initial_mean_gradient(instance);
   frozen.start = instance.weights.topRows(instance.tokens());
-  // z/T = z(0)/T + halves sum_k (v_k^2 - v_k(0)^2)/T^2 is what `stationary` makes of a temperature of
-  // T/sqrt(2 halves).
+  // z/T = z(0)/T + halves sum_k (v_k^2 - v_k(0)^2)/T^2 is what `stationary` makes of a temperature
+  // of T/sqrt(2 halves).
   const double factor = std::sqrt(2 * halves);
   frozen.logits = instance.logits / factor;
   frozen.tau = 2 * std::pow(instance.temperature / factor, 2);

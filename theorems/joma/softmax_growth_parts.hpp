@@ -1,6 +1,6 @@
 #pragma once
-/// The run of Figs 2 and 3 (linear phi, softmax attention), and what Theorem 2's law makes of it with
-/// the gradients of the start.
+/// The run of Figs 2 and 3 (linear phi, softmax attention), and what Theorem 2's law makes of it
+/// with the gradients of the start.
 
 #include <cstdint>
 #include <vector>
@@ -20,8 +20,8 @@ inline constexpr double growth_step = 0.1;
 GrowthRun growth_run(const popgrad::joma::ClassInstance<double>& instance, std::uint64_t steps,
                      std::uint64_t every, double until);
 
-/// v' = Delta o exp(sum_k v_k^2/tau + c), Delta = E[g x] and c = z/T less the sum of the start, up to
-/// `end` or to just before the blow-up: the law of Theorem 2 for many units, on the clock of exp
+/// v' = Delta o exp(sum_k v_k^2/tau + c), Delta = E[g x] and c = z/T less the sum of the start, up
+/// to `end` or to just before the blow-up: the law of Theorem 2 for many units, on the clock of exp
 /// attention. `halves` is 1/2 in z/T = halves sum_k v_k^2/T^2 + c; Theorem 1 says 1/2.
 struct GrowthLaw {
   std::vector<double> s;  ///< exp clock; fine enough for `nearest`

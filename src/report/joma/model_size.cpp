@@ -1,6 +1,6 @@
-// What the size of the model does, one layer with K = 1 to 256 hidden units: loss, how well Theorem 1
-// predicts the logits in size, how far gradients move from those of the start, stable rank, and the
-// rebound of attention entropy; means over starts with intervals.
+// What the size of the model does, one layer with K = 1 to 256 hidden units: loss, how well Theorem
+// 1 predicts the logits in size, how far gradients move from those of the start, stable rank, and
+// the rebound of attention entropy; means over starts with intervals.
 
 #include <omp.h>
 

@@ -1,6 +1,6 @@
-// Does a rebound of attention entropy go with a low validation loss? Networks of two layers trained on
-// samples of Theorem 5's tree, the loss on its whole law beside: least validation loss against the
-// rebound, by learning rate, and their rank correlation at fixed rate.
+// Does a rebound of attention entropy go with a low validation loss? Networks of two layers trained
+// on samples of Theorem 5's tree, the loss on its whole law beside: least validation loss against
+// the rebound, by learning rate, and their rank correlation at fixed rate.
 
 #include <omp.h>
 
@@ -108,8 +108,8 @@ Run trained(double rate, std::uint64_t seed) {
   return run;
 }
 
-// Mean over rates of the rank correlation of one layer's rebounds with a loss, and the share of
-// permutations within rates whose mean lies as far from 0.
+// Mean over rates of the rank correlation of one layer's rebounds with a loss, and where 95 % of
+// permutations within rates have it.
 Share correlation(const std::vector<Run>& runs, std::size_t layer, double Run::*loss,
                   std::uint64_t seed) {
   std::vector<std::vector<double>> x(rates.size());
@@ -141,8 +141,9 @@ Share correlation(const std::vector<Run>& runs, std::size_t layer, double Run::*
   return {found, quantile(0.025), quantile(0.975)};
 }
 
-// A block a rate: rate, least and last validation loss, rebound of every layer. -correlation.csv: a row
-// a layer, with the least loss and then with the last: correlation, and where chance has 95 % of it.
+// A block a rate: rate, least and last validation loss, rebound of every layer. -correlation.csv: a
+// row a layer, with the least loss and then with the last: correlation, and where chance has 95 %
+// of it.
 std::vector<FigureFile> data(const FigureRequest& request) {
   std::vector<Run> runs(rates.size() * seeds);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
