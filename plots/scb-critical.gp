@@ -17,7 +17,7 @@ do for [kind in 'svg png pdf'] {
   set ytics 1000
   set xlabel 'context length T'
   set ylabel 'batch size for 75 % success' offset 0+right,0
-  set key top left
+  set key top left reverse Left
   plot data index 0 every ::1 using 1:2:3:4 with yerrorlines linetype 2 pointtype 5 pointsize 0.5 title 'from scratch, constant noise', \
        data index 1 using 1:2:3:4 with yerrorlines linetype 1 pointtype 7 pointsize 0.5 title 'from scratch, multiplicative noise', \
        data index 2 using 1:2:3:4 with yerrorlines linetype 3 pointtype 9 pointsize 0.5 title 'from transfer, multiplicative noise', \

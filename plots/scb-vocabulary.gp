@@ -11,7 +11,7 @@ do for [kind in 'svg png pdf'] {
   set format y '10^{%T}'
   set xrange [0:8]
   set format x ''
-  set key top right
+  set key top right maxrows 3 samplen 1.5
   set yrange [0.0005:3]
   set ylabel '‖V − P‖_μ, normalised' offset 0+right,0
   plot for [i=0:3] data index i every ::(i==0) using 1:2 with lines linetype i+1 title sprintf('N = %s', word('3 5 10 20', i+1)), \
