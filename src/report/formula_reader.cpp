@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 namespace popgrad::formula {
 
 std::string tag(View name, View content) { return fmt::format("<{0}>{1}</{0}>", name, content); }
