@@ -8,10 +8,12 @@ do for [i=1:panels] {
   stats name.'-panels.csv' skip 1 every ::(i-1)::(i-1) using (rate[i]=$2, depth[i]=$3, first[i]=$4, last[i]=$5, loss[i]=$6, $1) nooutput
 }
 set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#d9c51f')
-top = 0.96
-bottom = 0.06
-pitch = (top - bottom + 0.055)/rows
-height = 0.98*rows + 0.3
+# Inches, whatever the number of rows.
+height = 1.3*rows + 0.35
+between = 0.48/height
+top = 1 - 0.2/height
+bottom = 0.45/height
+pitch = (top - bottom + between)/rows
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
@@ -30,14 +32,14 @@ do for [kind in 'svg png pdf'] {
     set lmargin at screen 0.11 + 0.46*column
     set rmargin at screen 0.11 + 0.46*column + 0.405
     set tmargin at screen top - pitch*row
-    set bmargin at screen top - pitch*(row+1) + 0.055
+    set bmargin at screen top - pitch*(row+1) + between
     set title sprintf('lr %g, %d layers, loss %.2f', rate[i], depth[i], loss[i])
     set ylabel (column == 0 ? 'entropy (nats)' : '') offset 1+right,0
     set xlabel ''
     # Said once, in the free place beside the last panel.
     if (i == panels && column == 0) {
-      set label 1 "horizontal: 1000 minibatches\nlayers: dark is the first,\nlight the last" \
-          at graph 1.2, graph 0.65 left
+      set label 1 "across: 1000 minibatches\nlayers: dark is the first,\nlight the last" \
+          at graph 1.1, graph 0.65 left
     }
     plot for [b=first[i]:last[i]] name.'.csv' index b using ($1/1000):2 with lines \
          linewidth 0.8 linecolor palette frac ((b-first[i])/(depth[i] > 1 ? depth[i]-1.0 : 1.0))
@@ -47,7 +49,7 @@ do for [kind in 'svg png pdf'] {
   set lmargin at screen 0.11
   set rmargin at screen 0.84
   set tmargin at screen top - pitch*row
-  set bmargin at screen bottom + 0.015
+  set bmargin at screen bottom
   set title 'all layers of all runs'
   set xlabel 'rebound of the entropy: end − minimum (nats)'
   set ylabel 'final validation loss' offset 1.6+right,0

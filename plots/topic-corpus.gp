@@ -2,7 +2,7 @@
 # value.
 height = 1.75
 data = name.'.csv'
-array titles[2] = ['logits of attention', 'co-occurrence, ln over chance']
+array titles[2] = ['logits of attention', 'ln of co-occurrence']
 do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
