@@ -6,6 +6,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # What ccache asks for to store objects made with precompiled headers; and GCC forgets, in them,
   # that Eigen silences a warning about its own vector types.
   add_compile_options(-fpch-preprocess $<$<COMPILE_LANGUAGE:CXX>:-Wno-ignored-attributes>)
+elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # Without the times of the headers two builds of one folder have the same precompiled header, byte by
+  # byte, and the second finds its objects in ccache. Ninja knows when a header has changed.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
 function(popgrad_use_precompiled target)
