@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "popgrad/compare.hpp"
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 
 namespace popgrad {
@@ -137,7 +138,7 @@ Vector<double> LoggedNumbers::level_of(std::size_t column, std::size_t part,
   return level;
 }
 
-RunCorrelation::RunCorrelation(const Matrix<double>& runs) {
+RunCorrelation RunCorrelation::estimated(const Matrix<double>& runs) {
   if (runs.cols() < 3) throw std::invalid_argument("RunCorrelation: needs at least 3 runs");
   const auto n = static_cast<double>(runs.cols());
   const auto numbers = static_cast<double>(runs.rows());
@@ -148,18 +149,68 @@ RunCorrelation::RunCorrelation(const Matrix<double>& runs) {
   const double square = gram.squaredNorm() / (n * n);
   const double apart = square - numbers * mean * mean;
   const double error = (gram.diagonal().squaredNorm() / n - square) / n;
-  shrinkage_ = apart > 0 ? std::clamp(error / apart, least_shrinkage, 1.0) : 1.0;
-  factor_ = std::sqrt((1 - shrinkage_) / n) * deviations;
-  gram *= (1 - shrinkage_) / n;
+  Estimate made;
+  made.shrinkage = apart > 0 ? std::clamp(error / apart, least_shrinkage, 1.0) : 1.0;
+  made.factor = std::sqrt((1 - made.shrinkage) / n) * deviations;
+  gram *= (1 - made.shrinkage) / n;
   const Matrix<double> identity = Matrix<double>::Identity(runs.cols(), runs.cols());
-  inner_ = (shrinkage_ * identity + gram).ldlt().solve(identity);
+  made.inner = (made.shrinkage * identity + gram).ldlt().solve(identity);
+  return RunCorrelation(std::move(made));
+}
+
+RunCorrelation RunCorrelation::predicted(const Matrix<double>& likely, const Matrix<double>& runs) {
+  const Matrix<double> deviations = about_mean(likely);
+  PrincipalAxes own =
+      principal_axes(deviations * deviations.transpose() / static_cast<double>(likely.cols() - 1));
+  own.values = own.values.cwiseMax(0.0);
+  const Vector<double> squares =
+      (own.vectors.transpose() * about_mean(runs)).rowwise().squaredNorm();
+  const auto numbers = static_cast<double>(squares.size());
+  // Twice the logarithm of the likelihood a run, at the factor of S under which it is largest.
+  const auto likelihood = [&](const Vector<double>& tried) {
+    return -(tried.array().log().sum() + numbers * std::log(squares.cwiseQuotient(tried).mean()));
+  };
+  Vector<double> variances;
+  double largest = -INFINITY;
+  // Not less than a thirtieth: what hardly fluctuates shows how curved the rest is before it shows a fault.
+  for (int half_decade = -3; half_decade <= 4; ++half_decade) {
+    const double lambda = own.values.mean() * std::pow(10.0, 0.5 * half_decade);
+    const Vector<double> tried = own.values.array() + lambda;
+    const double found = likelihood(tried);
+    if (!(found > largest)) continue;
+    largest = found;
+    variances = tried;
+  }
+  // Along each axis as if the prediction were worth as many runs as this.
+  constexpr double worth = 16;
+  const auto freedom = static_cast<double>(runs.cols() - 1);
+  variances *= squares.cwiseQuotient(variances).mean() / freedom;
+  Prediction best;
+  best.variances = (worth * variances + squares) / (worth + freedom);
+  best.axes = std::move(own.vectors);
+  return RunCorrelation(std::move(best));
+}
+
+Vector<double> RunCorrelation::solved(const Vector<double>& shift) const {
+  if (const Prediction* known = std::get_if<Prediction>(&known_)) {
+    return known->axes * (known->axes.transpose() * shift).cwiseQuotient(known->variances);
+  }
+  // Woodbury's identity: S^-1 d without S, whose size is that of all rows.
+  const Estimate& known = std::get<Estimate>(known_);
+  const Vector<double> inside = known.inner * (known.factor.transpose() * shift);
+  return (shift - known.factor * inside) / known.shrinkage;
 }
 
 Vector<double> RunCorrelation::weights(const Vector<double>& shift) const {
-  // Woodbury's identity: S^-1 d without S, whose size is that of all rows.
-  const Vector<double> inside = inner_ * (factor_.transpose() * shift);
-  const Vector<double> solved = (shift - factor_ * inside) / shrinkage_;
-  return solved / shift.dot(solved);
+  const Vector<double> sums = solved(shift);
+  return sums / shift.dot(sums);
+}
+
+Matrix<double> RunCorrelation::uncorrelated(const Matrix<double>& runs) const {
+  const Prediction* known = std::get_if<Prediction>(&known_);
+  if (known == nullptr) return runs;
+  return known->variances.cwiseSqrt().cwiseInverse().asDiagonal() *
+         (known->axes.transpose() * runs);
 }
 
 double ScoreTest::half_width(double level) const {

@@ -69,14 +69,14 @@ TEST_CASE("score test: weights are those of a dense inverse", "[score]") {
   const Matrix<double> s = (1 - lambda) * c + lambda * identity;
   const Vector<double> solved = s.inverse() * shift;
   const Vector<double> expected = solved / shift.dot(solved);
-  const Vector<double> found = RunCorrelation(runs).weights(shift);
+  const Vector<double> found = RunCorrelation::estimated(runs).weights(shift);
   CHECK((found - expected).norm() < 1e-10 * expected.norm());
   CHECK(found.dot(shift) == Approx(1).epsilon(1e-12));
 }
 
 TEST_CASE("score test: the level is kept, and estimates have their error", "[score]") {
   const Vector<double> shift = Vector<double>::LinSpaced(rows, 0.1, 1);
-  const Vector<double> weights = RunCorrelation(walks(2, 64, none)).weights(shift);
+  const Vector<double> weights = RunCorrelation::estimated(walks(2, 64, none)).weights(shift);
   constexpr int trials = 2000;
   int outside = 0;
   double sum = 0, squares = 0, errors = 0;
@@ -140,14 +140,48 @@ TEST_CASE("score test: nearly as sharp as the likelihood ratio, sharper than any
   const double best = 1 / std::sqrt(shift.dot(c.inverse() * shift));  // error of one run
   double row = INFINITY;
   for (Index i = 0; i < rows; ++i) row = std::min(row, std::sqrt(c(i, i)) / std::fabs(shift[i]));
-  const Vector<double> few = RunCorrelation(walks(3, 32, none)).weights(shift);
-  const Vector<double> many = RunCorrelation(walks(3, 1000, none)).weights(shift);
+  const Vector<double> few = RunCorrelation::estimated(walks(3, 32, none)).weights(shift);
+  const Vector<double> many = RunCorrelation::estimated(walks(3, 1000, none)).weights(shift);
   const double with_few = std::sqrt(few.dot(c * few));
   const double with_many = std::sqrt(many.dot(c * many));
   CAPTURE(best, with_few, with_many, row);
   CHECK(with_many < 1.1 * best);
   CHECK(with_few < 1.6 * best);
   CHECK(with_few < 0.7 * row);
+  // Predicted by many likely runs, in whatever unit of the noise.
+  const Matrix<double> likely_runs = 7 * walks(10, 4000, none);
+  const Vector<double> known =
+      RunCorrelation::predicted(likely_runs, walks(3, 32, none)).weights(shift);
+  const double with_prediction = std::sqrt(known.dot(c * known));
+  CAPTURE(with_prediction);
+  CHECK(known.dot(shift) == Approx(1).epsilon(1e-12));
+  CHECK(with_prediction < 1.05 * best);
+}
+
+TEST_CASE("score test: what a prediction leaves out does not blunt it", "[score]") {
+  // Walks and, in every row, noise of its own that the prediction knows nothing of.
+  const Matrix<double> c = exact_covariance();
+  const Matrix<double> noise = 4 * Matrix<double>::Identity(rows, rows);
+  Matrix<double> runs = walks(5, 64, none);
+  for (Index r = 0; r < runs.cols(); ++r) {
+    Stream stream(5, 5, static_cast<std::uint64_t>(r));
+    for (Index i = 0; i < rows; ++i) runs(i, r) += 2 * stream.normal();
+  }
+  const Vector<double> shift = Vector<double>::Ones(rows);
+  const Matrix<double> whole = c + noise;
+  const auto error = [&](const Vector<double>& w) { return std::sqrt(w.dot(whole * w)); };
+  const double best = 1 / std::sqrt(shift.dot(whole.inverse() * shift));
+  const Vector<double> blind = c.inverse() * shift / shift.dot(c.inverse() * shift);
+  CHECK(error(blind) > 1.2 * best);
+  const RunCorrelation found = RunCorrelation::predicted(walks(10, 4000, none), runs);
+  CHECK(error(found.weights(shift)) < 1.1 * best);
+  CHECK(found.is_predicted());
+  CHECK_FALSE(RunCorrelation::estimated(runs).is_predicted());
+  // In its sums the noise is the same everywhere, and none has to do with another.
+  const Matrix<double> sums = found.uncorrelated(Matrix<double>::Identity(rows, rows));
+  Matrix<double> left = sums * whole * sums.transpose();
+  left /= left.trace() / rows;
+  CHECK((left - Matrix<double>::Identity(rows, rows)).norm() < 0.7);
 }
 
 TEST_CASE("scatter test: the level is kept, and a factor is found", "[score]") {
@@ -166,6 +200,24 @@ TEST_CASE("scatter test: the level is kept, and a factor is found", "[score]") {
   CHECK(small > trials / 40);
   CHECK(small < 3 * trials / 40);
   CHECK(trials - covered < 3 * trials / 40);
+  // The squares of rows that move together are few numbers; those of uncorrelated sums are twelve.
+  const RunCorrelation known = RunCorrelation::predicted(walks(10, 4000, none), walks(6, 32, none));
+  int alarms = 0, found = 0, found_in_rows = 0;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    const Matrix<double> own = walks(300'000 + k, 64, none);
+    const Matrix<double> runs = walks(400'000 + k, 4, none, 1.4);
+    const Matrix<double> sums = known.uncorrelated(own);
+    const auto chance = [&](const Matrix<double>& recorded) {
+      return scatter_test(known.uncorrelated(recorded), sums).chance();
+    };
+    if (chance(walks(500'000 + k, 4, none)) < 0.01) ++alarms;
+    if (chance(runs) < 0.01) ++found;
+    if (scatter_test(runs, own).chance() < 0.01) ++found_in_rows;
+  }
+  CAPTURE(alarms, found, found_in_rows);
+  CHECK(alarms < trials / 50);
+  CHECK(found > trials / 2);
+  CHECK(found_in_rows < trials / 4);
   const Matrix<double> own = walks(8, 64, none);
   const ScatterTest wide = scatter_test(walks(9, 30, none, 3), own);
   CAPTURE(wide.ratio, wide.recorded_freedom, wide.own_freedom);

@@ -6,16 +6,18 @@
 /// d the shift that a fault of unit size makes, the sum
 ///   z = w'y,   w = S^-1 d / (d' S^-1 d),   S = (1 - lambda) C + lambda I
 /// moves by 1 for a unit of the fault, and has the least variance of all such sums where S is the
-/// correlation of y (the score of a normal law; Rao, Proc. Camb. Phil. Soc. 44 (1948) 50). C and d
-/// come from runs of other draws than those of the ensemble, so that w is fixed before these are looked
-/// at; then
+/// correlation of y (the score of a normal law; Rao, Proc. Camb. Phil. Soc. 44 (1948) 50). d and, where
+/// it is not predicted (popgrad/linear_runs.hpp), C come from runs of other draws than those of the
+/// ensemble, so that w is fixed before these are looked at; then
 ///   (mean z of R recorded runs - mean z of M own runs) / (s sqrt(1/R + 1/M))
 /// is of Student's t with M - 1 degrees of freedom where z is normal; where it is not, bounds are widened
 /// by what the ensemble's own runs do, drawn by R against the others. lambda keeps what few runs know
 /// badly of C from being weighted most, and falls with their number (Ledoit and Wolf, J. Multivariate
-/// Anal. 88 (2004) 365); with any weights the level is kept.
+/// Anal. 88 (2004) 365). A predicted C is known in all directions: S = C + lambda I, with the lambda under
+/// which the runs are most likely. With any weights the level is kept.
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "popgrad/cross_check.hpp"
@@ -57,18 +59,35 @@ class LoggedNumbers {
   std::vector<Number> numbers_;
 };
 
-/// S of the file's comment, from runs about their own mean.
+/// S of the file's comment.
 class RunCorrelation {
  public:
-  /// `runs`: (numbers x runs), at least 3 runs. Cost O(numbers runs^2).
-  explicit RunCorrelation(const Matrix<double>& runs);
-  /// w for a shift d, not zero. Cost O(numbers runs).
+  /// From runs about their own mean, (numbers x runs), at least 3. Cost O(numbers runs^2).
+  static RunCorrelation estimated(const Matrix<double>& runs);
+  /// From many runs of a law near that of `runs`, (numbers x runs) both. Cost O(numbers^2 (numbers +
+  /// runs)).
+  static RunCorrelation predicted(const Matrix<double>& likely, const Matrix<double>& runs);
+
+  /// w for a shift d, not zero. Cost O(numbers runs), or O(numbers^2) if predicted.
   [[nodiscard]] Vector<double> weights(const Vector<double>& shift) const;
+  /// Uncorrelated sums of the numbers, of equal variance, where S is predicted; else the numbers.
+  [[nodiscard]] Matrix<double> uncorrelated(const Matrix<double>& runs) const;
+  [[nodiscard]] bool is_predicted() const { return std::holds_alternative<Prediction>(known_); }
 
  private:
-  double shrinkage_ = 0;   // lambda
-  Matrix<double> factor_;  // (1 - lambda) C = factor factor'
-  Matrix<double> inner_;   // (lambda I + factor' factor)^-1
+  struct Estimate {
+    double shrinkage = 0;   // lambda
+    Matrix<double> factor;  // (1 - lambda) C = factor factor'
+    Matrix<double> inner;   // (lambda I + factor' factor)^-1
+  };
+  struct Prediction {
+    Matrix<double> axes;  // orthonormal columns
+    Vector<double> variances;
+  };
+  explicit RunCorrelation(std::variant<Estimate, Prediction> known) : known_(std::move(known)) {}
+  [[nodiscard]] Vector<double> solved(const Vector<double>& shift) const;  // S^-1 d
+
+  std::variant<Estimate, Prediction> known_;
 };
 
 /// How far recorded runs lie from the ensemble, in units of a fault.

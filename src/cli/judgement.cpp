@@ -34,8 +34,10 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   for (const WholeRunTests::Fault& fault : tests.faults) {
     widest = std::max(widest, fault.suspect.name.size());
   }
-  fmt::print("\nruns as wholes ({} tests, each with a false alarm of {:.2g})\n",
-             tests.faults.size() + tests.levels.size() + 1, tests.chance);
+  fmt::print(
+      "\nruns as wholes ({} tests, each with a false alarm of {:.2g}; rows weighted by {})\n",
+      tests.faults.size() + tests.levels.size() + 1, tests.chance,
+      tests.predicted ? "the predicted law of a run" : "what other runs do");
   fmt::print("{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest, "assumed",
              "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
   for (const WholeRunTests::Fault& fault : tests.faults) {
@@ -204,6 +206,7 @@ Record as_record(const Judgement& judgement) {
                                                    : "departs"},
               {"level", judgement.level},
               {"recorded_runs", judgement.recorded_runs},
+              {"weights", whole.predicted ? "predicted" : "estimated"},
               {"band", judgement.rows.bound},
               {"looks", judgement.rows.looks},
               {"runs", run_records(judgement.rows)},

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
+#include "popgrad/linear_runs.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/statistics.hpp"
 
@@ -19,6 +21,10 @@ constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t runs_of_a_shift = 16;
 constexpr double relative_change = 0.05;
 constexpr int most_steps = 5;  // of a fit
+// Of a prediction: its cost goes with the cube of either, a second or two at the most.
+constexpr Index largest_state = 128;
+constexpr std::size_t most_rows = 640;
+constexpr Index number_of_likely_runs = 1000;
 
 // Of the rows of an observable.
 constexpr std::array part_names{"first third", "middle third", "last third"};
@@ -78,7 +84,11 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
   if (numbers() == 0) return;
   recorded_ = logged_->of(recorded);
   spread_ = logged_->of(spread);
-  correlation_ = std::make_unique<RunCorrelation>(spread_);
+  if (recorded.front().columns.size() * request_.times.size() <= most_rows) {
+    likely_ = likely_runs(all.front(), all.front().assumed);
+  }
+  correlation_ = std::make_unique<RunCorrelation>(
+      likely_ ? RunCorrelation::predicted(*likely_, spread_) : RunCorrelation::estimated(spread_));
   for (const Suspect& suspect : all) {
     try {
       const Vector<double> shift = shift_by(suspect, report);
@@ -138,14 +148,11 @@ std::vector<Suspect> WholeRuns::suspects() const {
   return all;
 }
 
-std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, double value,
-                                                    std::uint32_t runs, std::uint32_t first_run,
-                                                    const Report& report) const {
+WholeRuns::Setting WholeRuns::setting_of(const Suspect& suspect, double value) const {
   // The steps are those of the recorded rows, whatever the learning rate.
-  WalkRequest steps = walk_request_at(request_.common, request_.sampled, request_.times);
-  steps.runs = runs;
-  steps.first_run = first_run;
-  Parameters parameters = request_.parameters;
+  Setting made{walk_request_at(request_.common, request_.sampled, request_.times),
+               request_.parameters};
+  auto& [steps, parameters] = made;
   switch (suspect.kind) {
     case Suspect::Kind::learning_rate:
       steps.step_size = value;
@@ -158,12 +165,38 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
       parameters.set(suspect.name, to_text(value));
       break;
   }
+  return made;
+}
+
+std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, double value,
+                                                    std::uint32_t runs, std::uint32_t first_run,
+                                                    const Report& report) const {
+  auto [steps, parameters] = setting_of(suspect, value);
+  steps.runs = runs;
+  steps.first_run = first_run;
   return walks_at(without_events(request_.common), request_.model, request_.sampled, parameters,
                   steps, report, request_.fresh_starts);
 }
 
+std::optional<Matrix<double>> WholeRuns::likely_runs(const Suspect& suspect, double value) const {
+  if (request_.fresh_starts) return std::nullopt;
+  const auto [steps, parameters] = setting_of(suspect, value);
+  if (steps.optimiser.rule != Optimiser::Rule::plain || steps.batch < 1) return std::nullopt;
+  const AnyRung<double> sgd =
+      request_.model.rung(request_.sampled.name, parameters, request_.common.seed);
+  if (!sgd.draw_covariance || sgd.dimension > largest_state) return std::nullopt;
+  Matrix<double> made = logged_->of(linear_runs(
+      sgd, {steps.step_size, steps.batch, steps.save_steps, number_of_likely_runs, steps.seed}));
+  if (!made.allFinite()) return std::nullopt;
+  return made;
+}
+
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
   const double change = change_of(suspect);
+  if (likely_) {
+    const std::optional<Matrix<double>> changed = likely_runs(suspect, suspect.assumed + change);
+    if (changed) return (*changed - *likely_).rowwise().mean() / change;
+  }
   const std::vector<Trajectory<double>> changed =
       simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
   require_ends(changed);
@@ -185,7 +218,9 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   for (const KnownLevel& level : levels_) {
     made.levels.push_back({level.what, score_test(level.weights, recorded_, own, mean)});
   }
-  made.scatter = scatter_test(recorded_, own);
+  made.scatter =
+      scatter_test(correlation_->uncorrelated(recorded_), correlation_->uncorrelated(own));
+  made.predicted = predicts();
   const auto looks = static_cast<double>(made.faults.size() + made.levels.size() + 1);
   made.chance = request_.false_alarm / looks;
   return made;

@@ -3,6 +3,7 @@
 /// which would have been seen.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ struct WholeRunTests {
   std::vector<Fault> faults;
   std::vector<Level> levels;
   ScatterTest scatter;
-  double chance = 0;  ///< of a false alarm, for each test
+  double chance = 0;       ///< of a false alarm, for each test
+  bool predicted = false;  ///< weights from the predicted law of a run, not from runs
 
   [[nodiscard]] const Level& largest_level() const;
   [[nodiscard]] bool scatter_departs() const { return scatter.chance() < chance; }
@@ -66,13 +68,19 @@ struct FittedFault {
 
 class WholeRuns {
  public:
-  /// Simulates what the tests need beside the ensemble: half as many runs for the correlation, and 16
+  /// Simulates what the tests need beside the ensemble: half as many runs for the correlation (or, where
+  /// it is predicted, for what the prediction leaves out), and 16
   /// for every suspect. Throws InputError for a suspect that is not a number of the rung.
   WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
             const Report& report);
 
   /// Numbers that all runs have and that fluctuate; without any there is no test.
   [[nodiscard]] Index numbers() const { return logged_->size(); }
+  /// Whether the correlation of rows is that of the predicted law (popgrad/linear_runs.hpp), in place of an
+  /// estimate from runs.
+  [[nodiscard]] bool predicts() const {
+    return correlation_ != nullptr && correlation_->is_predicted();
+  }
   [[nodiscard]] double recorded_runs() const { return static_cast<double>(recorded_.cols()); }
   /// `centre`: the trajectory of a rung without noise, or null.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
@@ -95,6 +103,16 @@ class WholeRuns {
                                                          std::uint32_t runs,
                                                          std::uint32_t first_run,
                                                          const Report& report) const;
+  /// Numbers of many linear runs of the steps with a suspect changed (numbers x runs); none where the law
+  /// of one draw is not known, for states and rows too many for it, and with starts of their own.
+  [[nodiscard]] std::optional<Matrix<double>> likely_runs(const Suspect& suspect,
+                                                          double value) const;
+  struct Setting {
+    WalkRequest steps;
+    Parameters parameters;
+  };
+  /// What runs are made with where a suspect has this value.
+  [[nodiscard]] Setting setting_of(const Suspect& suspect, double value) const;
   /// Shift of the mean a unit of the suspect, from equal draws.
   [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
   [[nodiscard]] bool every_number() const;
@@ -104,6 +122,7 @@ class WholeRuns {
   WholeRunRequest request_;
   std::unique_ptr<LoggedNumbers> logged_;
   Matrix<double> spread_;  ///< runs of other draws than the ensemble's, a column each
+  std::optional<Matrix<double>> likely_;  ///< many linear runs
   std::unique_ptr<RunCorrelation> correlation_;
   Matrix<double> recorded_;
   std::vector<Known> known_;

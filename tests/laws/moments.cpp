@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
+#include "popgrad/linear_runs.hpp"
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
@@ -91,6 +92,44 @@ Value rows(const std::vector<std::vector<double>>& values) {
   return Value(std::move(list));
 }
 
+Matrix<double> losses(const std::vector<Trajectory<double>>& runs) {
+  const std::vector<std::string>& names = runs.front().columns;
+  const auto column = static_cast<std::size_t>(
+      std::distance(names.begin(), std::find(names.begin(), names.end(), "loss")));
+  Matrix<double> made(std::ssize(runs.front().rows), std::ssize(runs));
+  for (Index r = 0; r < made.cols(); ++r) {
+    for (Index k = 0; k < made.rows(); ++k) {
+      made(k, r) = runs[static_cast<std::size_t>(r)].rows[static_cast<std::size_t>(k)][column];
+    }
+  }
+  return made;
+}
+
+Matrix<double> covariance_of(Matrix<double> runs) {
+  const Vector<double> mean = runs.rowwise().mean();
+  runs.colwise() -= mean;
+  return runs * runs.transpose() / static_cast<double>(runs.cols() - 1);
+}
+
+// The loss at all pairs of rows: covariances over runs and over linear runs.
+void check_linear_runs(const Training& training, const AnyRung<double>& sgd,
+                       const std::vector<std::uint64_t>& steps,
+                       const std::vector<Trajectory<double>>& runs) {
+  constexpr Index count = 4000;
+  const Matrix<double> seen = covariance_of(losses(runs));
+  const Matrix<double> linear =
+      covariance_of(losses(linear_runs(sgd, {training.eta, training.batch, steps, count, 1})));
+  const double statistics = std::sqrt(2.0 / count + 2.0 / static_cast<double>(runs.size()));
+  for (Index k = 1; k < seen.rows(); ++k) {
+    for (Index l = 1; l <= k; ++l) {
+      INFO(training.model << " rows " << k << " and " << l);
+      // Statistics, and the next order in the step size.
+      CHECK(std::fabs(linear(k, l) - seen(k, l)) <=
+            (4.5 * statistics + 0.05) * std::sqrt(seen(k, k) * seen(l, l)));
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("laws: moments are those of many runs", "[law]") {
@@ -124,6 +163,7 @@ TEST_CASE("laws: moments are those of many runs", "[law]") {
     const AnyRung<double> sgd = model.rung("sgd", parameters, 3);
     const std::vector<Trajectory<double>> runs = walk(sgd, sgd.initial, request);
     const std::size_t columns = sgd.columns.size();
+    check_linear_runs(training, sgd, request.save_steps, runs);
     std::size_t judged = 0;
     for (std::size_t save = 1; save < predicted.rows.size(); ++save) {
       const double neglected = predicted.rows[save][2 * columns];

@@ -1,0 +1,36 @@
+#pragma once
+/// Runs of SGD whose fluctuations are linear about their mean: in law what runs are to first order in
+/// the step size, at a cost that does not grow with the batch and hardly with the number of steps.
+///
+/// With f the mean direction, J its Jacobian, Sigma(x) the covariance of one draw and C that of the state,
+///   x <- x + eta (f(x) + 1/2 sum_ij C_ij d^2 f/dx_i dx_j)
+///   d <- (I + eta J) d + (eta/sqrt(B)) Sigma(x)^(1/2) r,   r standard normal,
+/// and the observables, which may be curved, are those of the state x + d. J, Sigma and the second
+/// derivatives are taken once in a block of steps, a block at most 1/64 of the run, so that one draw
+/// serves a block. What this leaves out (skewness, noise that differs with d) is for the caller to look
+/// at. Derived here.
+
+#include <cstdint>
+#include <vector>
+
+#include "popgrad/rung_fwd.hpp"
+#include "popgrad/trajectory.hpp"
+
+namespace popgrad {
+
+struct LinearRunsRequest {
+  double step_size = 0;
+  Index batch = 1;
+  std::vector<std::uint64_t> save_steps;  ///< after which a row is written, ascending
+  Index runs = 1;
+  std::uint64_t seed = 0;  ///< the same draws for every rung of as many numbers
+};
+
+/// Plain steps of a rung that knows its law of one draw, from its start, with all of its columns. Cost:
+/// one evaluation of the mean direction a step; for a block 4 n evaluations and O(n^3 log(steps) + n^2
+/// runs), n the size of the state; runs observations a row; memory O(n (n + runs)). Throws
+/// std::invalid_argument if the law of a draw is not known.
+std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
+                                            const LinearRunsRequest& request);
+
+}  // namespace popgrad

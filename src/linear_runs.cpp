@@ -1,0 +1,160 @@
+#include "popgrad/linear_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include "popgrad/linear_algebra.hpp"
+#include "popgrad/random.hpp"
+#include "popgrad/rung.hpp"
+
+namespace popgrad {
+namespace {
+
+// For derivatives by central differences: errors of h^2 f'''/6 and of rounding, 1e-16/h.
+constexpr double short_step = 1e-5;
+constexpr std::uint64_t blocks = 64;
+constexpr std::uint32_t stream_of_normals = 0xFFFFFFF5U;
+
+// What equal steps do to a deviation and to its covariance: d -> power d, C -> power C power' + noise.
+struct Propagator {
+  Matrix<double> power, noise;
+};
+
+Propagator repeated(Propagator step, std::uint64_t count) {
+  const Index n = step.power.rows();
+  Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n)};
+  const auto followed_by = [](const Propagator& first, const Propagator& then) {
+    return Propagator{then.power * first.power,
+                      then.power * first.noise * then.power.transpose() + then.noise};
+  };
+  // Doubled as often as `count` has binary digits.
+  for (;; count /= 2) {
+    if (count % 2 == 1) made = followed_by(made, step);
+    if (count <= 1) return made;
+    step = followed_by(step, step);
+  }
+}
+
+class Path {
+ public:
+  Path(const AnyRung<double>& rung, const LinearRunsRequest& request)
+      : rung_(rung),
+        request_(request),
+        x_(rung.initial),
+        direction_(rung.dimension),
+        covariance_(Matrix<double>::Zero(rung.dimension, rung.dimension)) {}
+
+  // Moves on by `count` steps.
+  [[nodiscard]] Propagator block(std::uint64_t count) {
+    set_drift();
+    walk(count / 2);
+    const double eta = request_.step_size;
+    const Index n = rung_.dimension;
+    const Matrix<double> identity = Matrix<double>::Identity(n, n);
+    Propagator one{identity + eta * jacobian(), {}};
+    rung_.draw_covariance(x_, identity, one.noise);
+    one.noise *= eta * eta / static_cast<double>(request_.batch);
+    walk(count - count / 2);
+    Propagator moved = repeated(std::move(one), count);
+    covariance_ = (moved.power * covariance_ * moved.power.transpose() + moved.noise).eval();
+    return moved;
+  }
+
+  [[nodiscard]] const Vector<double>& state() const { return x_; }
+  [[nodiscard]] std::uint64_t step() const { return step_; }
+
+ private:
+  void walk(std::uint64_t steps) {
+    for (std::uint64_t k = 0; k < steps; ++k) {
+      direction_at(x_, direction_);
+      x_ += request_.step_size * (direction_ + drift_);
+    }
+    step_ += steps;
+  }
+
+  // Half the second derivatives of the mean direction over the covariance: by Gauss-Hermite nodes along
+  // the columns of a square root of it, exact where the direction is cubic along them.
+  void set_drift() {
+    constexpr double node = std::numbers::sqrt3;
+    const Matrix<double> root = square_root(covariance_);
+    Vector<double> ahead(x_.size());
+    Vector<double> behind(x_.size());
+    direction_at(x_, direction_);
+    drift_.setZero(x_.size());
+    for (Index k = 0; k < root.cols(); ++k) {
+      if (root.col(k).isZero(0)) continue;
+      direction_at(x_ + node * root.col(k), ahead);
+      direction_at(x_ - node * root.col(k), behind);
+      drift_ += (ahead + behind - 2 * direction_) / (2 * node * node);
+    }
+  }
+
+  void direction_at(const Vector<double>& x, Vector<double>& dx) const {
+    if (rung_.draw_mean) {
+      rung_.draw_mean(x, dx);
+    } else {
+      rung_.rhs(x, dx, 0.0);
+    }
+  }
+
+  [[nodiscard]] Matrix<double> jacobian() const {
+    const Index n = rung_.dimension;
+    Matrix<double> made(n, n);
+    Vector<double> ahead(n);
+    Vector<double> behind(n);
+    for (Index i = 0; i < n; ++i) {
+      Vector<double> x = x_;
+      const double h = short_step * std::max(1.0, std::fabs(x_[i]));
+      x[i] = x_[i] + h;
+      direction_at(x, ahead);
+      x[i] = x_[i] - h;
+      direction_at(x, behind);
+      made.col(i) = (ahead - behind) / (2 * h);
+    }
+    return made;
+  }
+
+  const AnyRung<double>& rung_;
+  const LinearRunsRequest& request_;
+  Vector<double> x_, direction_, drift_;
+  Matrix<double> covariance_;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace
+
+std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
+                                            const LinearRunsRequest& request) {
+  if (!sgd.draw_covariance) throw std::invalid_argument("linear_runs: no law of one draw");
+  const Index n = sgd.dimension;
+  std::vector<Trajectory<double>> runs(static_cast<std::size_t>(request.runs));
+  std::vector<Stream> streams;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    runs[r].columns = sgd.columns;
+    streams.emplace_back(request.seed, stream_of_normals, r);
+  }
+  Path path(sgd, request);
+  Matrix<double> deviations = Matrix<double>::Zero(n, request.runs);
+  Matrix<double> normals(n, request.runs);
+  const std::uint64_t longest = std::max<std::uint64_t>(1, request.save_steps.back() / blocks);
+  for (const std::uint64_t target : request.save_steps) {
+    while (path.step() < target) {
+      const Propagator moved = path.block(std::min(longest, target - path.step()));
+      for (Index r = 0; r < request.runs; ++r) {
+        for (double& x : normals.col(r)) x = streams[static_cast<std::size_t>(r)].normal();
+      }
+      deviations = (moved.power * deviations + square_root(moved.noise) * normals).eval();
+    }
+    const double t = static_cast<double>(target) * request.step_size;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      std::vector<double>& row = runs[r].rows.emplace_back(sgd.columns.size());
+      sgd.observe(path.state() + deviations.col(static_cast<Index>(r)), t, row);
+      runs[r].t.push_back(t);
+    }
+  }
+  return runs;
+}
+
+}  // namespace popgrad

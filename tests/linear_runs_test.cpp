@@ -1,0 +1,159 @@
+#include "popgrad/linear_runs.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "popgrad/rung.hpp"
+
+using namespace popgrad;
+
+namespace {
+
+constexpr double coupling = 0.3;
+
+// x' = -A x + c x_0^2, draws with a covariance that grows with x_0, seen through a linear and a curved
+// column.
+struct Toy {
+  double growth = 0, curvature = 0;
+
+  [[nodiscard]] AnyRung<double> rung() const {
+    AnyRung<double> any;
+    any.dimension = 2;
+    any.initial = Vector<double>{{1.0, -0.5}};
+    any.columns = {"sum", "square"};
+    any.rhs = [c = curvature](const Vector<double>& x, Vector<double>& dx, const double&) {
+      dx = Vector<double>{{-x[0] + coupling * x[1] + c * x[0] * x[0], -2 * x[1]}};
+    };
+    any.draw_covariance = [g = growth](const Vector<double>& x, const Matrix<double>& vectors,
+                                       Matrix<double>& images) {
+      const Matrix<double> sigma{{1 + g * x[0] * x[0], 0.2}, {0.2, 0.5}};
+      images = sigma * vectors;
+    };
+    any.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+      row[0] = x[0] + 2 * x[1];
+      row[1] = x[0] * x[0];
+    };
+    return any;
+  }
+};
+
+struct RowLaw {
+  Vector<double> mean;
+  Matrix<double> covariance;  // of the first column
+};
+
+// Of the first column, which is linear: step by step, without blocks.
+RowLaw step_by_step(const Toy& toy, const LinearRunsRequest& r) {
+  const AnyRung<double> rung = toy.rung();
+  const double eta = r.step_size;
+  const Vector<double> h{{1.0, 2.0}};
+  const auto rows = static_cast<Index>(r.save_steps.size());
+  Vector<double> x = rung.initial;
+  Vector<double> dx(2);
+  Matrix<double> c = Matrix<double>::Zero(2, 2);
+  Matrix<double> with_rows = Matrix<double>::Zero(2, rows);
+  RowLaw law{Vector<double>(rows), Matrix<double>(rows, rows)};
+  std::uint64_t now = 0;
+  for (Index row = 0; row < rows; ++row) {
+    for (; now < r.save_steps[static_cast<std::size_t>(row)]; ++now) {
+      const Matrix<double> step{{1 - eta + 2 * eta * toy.curvature * x[0], eta * coupling},
+                                {0, 1 - 2 * eta}};
+      Matrix<double> sigma;
+      rung.draw_covariance(x, Matrix<double>::Identity(2, 2), sigma);
+      rung.rhs(x, dx, 0.0);
+      dx[0] += toy.curvature * c(0, 0);
+      x += eta * dx;
+      c = (step * c * step.transpose() + eta * eta / static_cast<double>(r.batch) * sigma).eval();
+      with_rows = (step * with_rows).eval();
+    }
+    with_rows.col(row) = c * h;
+    law.mean[row] = h.dot(x);
+    for (Index k = 0; k <= row; ++k) {
+      law.covariance(row, k) = law.covariance(k, row) = h.dot(with_rows.col(k));
+    }
+  }
+  return law;
+}
+
+Matrix<double> values_of(const std::vector<Trajectory<double>>& runs, std::size_t column) {
+  Matrix<double> made(std::ssize(runs.front().rows), std::ssize(runs));
+  for (Index r = 0; r < made.cols(); ++r) {
+    for (Index k = 0; k < made.rows(); ++k) {
+      made(k, r) = runs[static_cast<std::size_t>(r)].rows[static_cast<std::size_t>(k)][column];
+    }
+  }
+  return made;
+}
+
+// Largest difference of the mean, and of the covariance of rows, in units of their deviations.
+struct Apart {
+  double mean = 0, covariance = 0;
+};
+Apart apart(const Matrix<double>& seen, const RowLaw& law) {
+  const auto count = static_cast<double>(seen.cols());
+  const Vector<double> mean = seen.rowwise().mean();
+  const Matrix<double> off = seen.colwise() - mean;
+  const Matrix<double> covariance = off * off.transpose() / (count - 1);
+  const Vector<double> deviation = law.covariance.diagonal().cwiseSqrt();
+  return {(mean - law.mean).cwiseQuotient(deviation).lpNorm<Eigen::Infinity>(),
+          (covariance - law.covariance)
+              .cwiseQuotient(deviation * deviation.transpose())
+              .lpNorm<Eigen::Infinity>()};
+}
+
+}  // namespace
+
+TEST_CASE("linear runs: blocks of steps are the steps, where draws are alike", "[moments]") {
+  constexpr Index count = 20'000;
+  const LinearRunsRequest request{0.01, 4, {1, 7, 130, 131, 400}, count, 3};
+  const Toy linear;
+  const auto runs = linear_runs(linear.rung(), request);
+  const Apart error = apart(values_of(runs, 0), step_by_step(linear, request));
+  // Five deviations of a mean and of a covariance.
+  CHECK(error.mean < 5 / std::sqrt(count));
+  CHECK(error.covariance < 5 * std::sqrt(2.0 / count));
+  // Curved observables are those of each run's own state.
+  const Matrix<double> squares = values_of(runs, 1);
+  CHECK(squares.minCoeff() >= 0);
+  CHECK(runs.front().t == std::vector<double>{0.01, 0.07, 1.3, 1.31, 4.0});
+  CHECK(runs.front().columns == linear.rung().columns);
+}
+
+TEST_CASE("linear runs: draws that change, and the drift that noise causes", "[moments]") {
+  constexpr Index count = 20'000;
+  const Toy curved{3.0, 0.4};
+  LinearRunsRequest request{0.08, 1, {15, 30, 50}, count, 4};  // blocks of one step
+  const Matrix<double> seen = values_of(linear_runs(curved.rung(), request), 0);
+  const RowLaw law = step_by_step(curved, request);
+  const Apart error = apart(seen, law);
+  CHECK(error.mean < 5 / std::sqrt(count));
+  CHECK(error.covariance < 5 * std::sqrt(2.0 / count));
+  // It would see noise of another size, or no drift.
+  CHECK(apart(seen, step_by_step({2.0, 0.4}, request)).covariance > 0.07);
+  RowLaw descent = law;
+  request.batch = 2'000'000'000;
+  descent.mean = step_by_step(curved, request).mean;
+  CHECK(apart(seen, descent).mean > 0.1);
+  // Longer blocks: what changes within one is left out.
+  const LinearRunsRequest longer{0.01, 4, {100, 200, 400}, count, 4};
+  const Apart blocks =
+      apart(values_of(linear_runs(curved.rung(), longer), 0), step_by_step(curved, longer));
+  CHECK(blocks.mean < 0.06);
+  CHECK(blocks.covariance < 0.08);
+}
+
+TEST_CASE("linear runs: the same draws for other settings, others for another seed", "[moments]") {
+  const Toy toy;
+  const LinearRunsRequest request{0.01, 4, {100}, 50, 1};
+  const Matrix<double> one = values_of(linear_runs(toy.rung(), request), 0);
+  LinearRunsRequest larger = request;
+  larger.batch = 16;
+  const Matrix<double> half = values_of(linear_runs(toy.rung(), larger), 0);
+  const double path = step_by_step(toy, request).mean[0];
+  CHECK((2 * (half.array() - path) - (one.array() - path)).abs().maxCoeff() < 1e-9);
+  larger.seed = 2;
+  CHECK((values_of(linear_runs(toy.rung(), larger), 0) - half).norm() > 1e-3);
+  AnyRung<double> unknown = toy.rung();
+  unknown.draw_covariance = nullptr;
+  CHECK_THROWS_AS(linear_runs(unknown, request), std::invalid_argument);
+}
