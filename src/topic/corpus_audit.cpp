@@ -92,37 +92,6 @@ std::vector<Hypothesis> hypotheses_of(const Training& training) {
   return all;
 }
 
-// Slopes of y in two regressors with a constant, by normal equations; false if they are collinear.
-bool two_slopes(const std::vector<double>& y, const std::vector<double>& a,
-                const std::vector<double>& b, double& in_a, double& in_b) {
-  const auto n = static_cast<double>(y.size());
-  double my = 0;
-  double ma = 0;
-  double mb = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    my += y[i] / n;
-    ma += a[i] / n;
-    mb += b[i] / n;
-  }
-  double aa = 0;
-  double bb = 0;
-  double ab = 0;
-  double ya = 0;
-  double yb = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    aa += (a[i] - ma) * (a[i] - ma);
-    bb += (b[i] - mb) * (b[i] - mb);
-    ab += (a[i] - ma) * (b[i] - mb);
-    ya += (y[i] - my) * (a[i] - ma);
-    yb += (y[i] - my) * (b[i] - mb);
-  }
-  const double determinant = aa * bb - ab * ab;
-  if (!(determinant > 1e-9 * aa * bb)) return false;
-  in_a = (ya * bb - yb * ab) / determinant;
-  in_b = (yb * aa - ya * ab) / determinant;
-  return true;
-}
-
 }  // namespace
 
 Matrix<double> pointwise_information(const std::vector<std::vector<Index>>& corpus, Index words) {
@@ -143,6 +112,25 @@ Matrix<double> pointwise_information(const std::vector<std::vector<Index>>& corp
     }
   }
   return information;
+}
+
+std::optional<Slopes> regression(const std::vector<double>& y, const std::vector<double>& first,
+                                 const std::vector<double>& second) {
+  const auto about_mean = [](const std::vector<double>& x) {
+    const Eigen::Map<const Vector<double>> values(x.data(), std::ssize(x));
+    return Vector<double>(values.array() - values.mean());
+  };
+  const Vector<double> target = about_mean(y);
+  const Vector<double> a = about_mean(first);
+  const Vector<double> b = about_mean(second);
+  const double aa = a.squaredNorm();
+  const double bb = b.squaredNorm();
+  const double ab = a.dot(b);
+  const double determinant = aa * bb - ab * ab;
+  if (!(determinant > 1e-9 * aa * bb)) return std::nullopt;
+  const double ya = target.dot(a);
+  const double yb = target.dot(b);
+  return Slopes{(ya * bb - yb * ab) / determinant, (yb * aa - ya * ab) / determinant};
 }
 
 Examination audit_corpus(const Training& training, const Vector<double>& state) {
@@ -199,11 +187,10 @@ Examination audit_corpus(const Training& training, const Vector<double>& state) 
       topic.push_back(law.topic_of(i) == law.topic_of(j) ? 1 : 0);
       together.push_back(information(i - 1, j - 1));
     }
-    double in_topic = 0;
-    double in_information = 0;
-    if (!two_slopes(y, topic, together, in_topic, in_information)) continue;
-    by_topic.push_back(in_topic);
-    by_information.push_back(in_information);
+    const std::optional<Slopes> slopes = regression(y, topic, together);
+    if (!slopes) continue;
+    by_topic.push_back(slopes->first);
+    by_information.push_back(slopes->second);
   }
   if (by_topic.size() > 1) {
     const Mean topic = mean_of(by_topic);

@@ -1,6 +1,9 @@
 #pragma once
 /// What trained matrices do on documents of a file, and which hypotheses these documents break.
 
+#include <optional>
+#include <vector>
+
 #include "popgrad/statement.hpp"
 #include "popgrad/topic/training.hpp"
 
@@ -9,6 +12,14 @@ namespace popgrad::topic {
 /// ln(P[i and j in a document]/(P[i] P[j])) for words 1..`words` at rows and columns 0..words - 1,
 /// half a document added to each count; 0 on the diagonal. Cost documents * (distinct words)^2.
 Matrix<double> pointwise_information(const std::vector<std::vector<Index>>& corpus, Index words);
+
+/// Least-squares slopes of y in two regressors, with a constant; none if these are collinear. All of one
+/// length.
+struct Slopes {
+  double first = 0, second = 0;
+};
+std::optional<Slopes> regression(const std::vector<double>& y, const std::vector<double>& first,
+                                 const std::vector<double>& second);
 
 /// Hypotheses of the theory on the corpus: documents of tau topics, of equal shares, uniform words;
 /// words whose topic is w // v. Conclusions at a state: attention and inner products of words of
