@@ -9,6 +9,7 @@
 #include <map>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/manual.hpp"
 #include "popgrad/error.hpp"
@@ -54,10 +55,7 @@ std::string command_line(const Invocation& call) {
   return line;
 }
 
-int run(const Invocation& call) {
-  // A reader that closes the pipe ends us quietly, as it does any filter.
-  std::signal(SIGPIPE, SIG_DFL);
-  watch_for_interrupts();
+int carry_out(const Invocation& call) {
   CommandLine app{"popgrad checks theorems about how transformers train", "popgrad"};
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
@@ -87,16 +85,27 @@ int run(const Invocation& call) {
   } catch (const Enquiry& enquiry) {
     return app.answer(enquiry);
   } catch (const UsageError& error) {
-    fmt::print(stderr, "popgrad: {}; see 'popgrad --help'\n", one_line(app, error));
+    throw UsageError(fmt::format("popgrad: {}; see 'popgrad --help'", one_line(app, error)));
+  }
+}
+
+int run(const Invocation& call) {
+  // A reader that closes the pipe ends us quietly, as it does any filter.
+  std::signal(SIGPIPE, SIG_DFL);
+  watch_for_interrupts();
+  try {
+    return carry_out(call);
+  } catch (const UsageError& error) {
+    fmt::print(standard_error(), "{}\n", error.what());
     return bad_input;
   } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    fmt::print(standard_error(), "{}\n", error.what());
     return bad_input;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "popgrad: not enough memory for this size; lower it\n");
+    fmt::print(standard_error(), "popgrad: not enough memory for this size; lower it\n");
     return numerical_failure;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "popgrad: {}\n", error.what());
+    fmt::print(standard_error(), "popgrad: {}\n", error.what());
     return numerical_failure;
   }
 }

@@ -35,7 +35,11 @@ Action add_equations(CommandLine& app, const Invocation& call);
 /// `PROGRAM WORD ...`, quoted for a shell.
 std::string command_line(const Invocation& call);
 
-/// Parses and answers, mapping errors to exit statuses.
+/// Parses and answers: the exit status. Throws UsageError with its whole line, InputError (a
+/// std::invalid_argument) for bad input, and whatever a computation throws.
+int carry_out(const Invocation& call);
+
+/// The same for a program: errors become lines on standard error and exit statuses.
 int run(const Invocation& call);
 
 }  // namespace popgrad::cli

@@ -7,6 +7,7 @@
 
 #include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/panels.hpp"
@@ -51,7 +52,8 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
     endless.set("length", "0");
     laws = produce(options, model, random, endless, times, 1.0, report);
   }
-  fmt::print("\nerror budget (largest over the save points)\n{:<28} {:>12} {:>12} {:>12} {:>14}\n",
+  fmt::print(standard_output(),
+             "\nerror budget (largest over the save points)\n{:<28} {:>12} {:>12} {:>12} {:>14}\n",
              "observable", "solver", "step size", "batch noise", "finite length");
   const auto has = [](const Trajectory<double>& run, const std::string& column) {
     return std::find(run.columns.begin(), run.columns.end(), column) != run.columns.end();
@@ -68,8 +70,8 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
       finite = fmt::format("{:.3g}",
                            distance(column, times, spread.mean, band(laws, column).mean).largest);
     }
-    fmt::print("{:<28} {:>12.3g} {:>12.3g} {:>12} {:>14}\n", column, solver, step,
-               samples.size() > 1 ? fmt::format("{:.3g}", noise) : "--runs >= 2", finite);
+    fmt::print(standard_output(), "{:<28} {:>12.3g} {:>12.3g} {:>12} {:>14}\n", column, solver,
+               step, samples.size() > 1 ? fmt::format("{:.3g}", noise) : "--runs >= 2", finite);
   }
 }
 
@@ -112,6 +114,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   const bool to_stdout = common.output == "-";
   if (!to_stdout) {
     fmt::print(
+        standard_output(),
         "{} {} against {}, {} save points to t = {:.6g}{}\n{:<28} {:>12} {:>12} {:>12} {:>12} "
         "{:>12}\n",
         model.name(), a.info.name, b.info.name, times.size(), times.back(),
@@ -130,8 +133,8 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
                              : *std::max_element(left.deviation.begin(), left.deviation.end()) /
                                    std::sqrt(static_cast<double>(left.runs));
     if (!to_stdout) {
-      fmt::print("{:<28} {:>12.4g} {:>12.6g} {:>12.4g} {:>12.4g} {:>12}\n", column, d.largest,
-                 d.time_of_largest, d.relative, d.root_mean_square,
+      fmt::print(standard_output(), "{:<28} {:>12.4g} {:>12.6g} {:>12.4g} {:>12.4g} {:>12}\n",
+                 column, d.largest, d.time_of_largest, d.relative, d.root_mean_square,
                  left.runs > 1 ? fmt::format("{:.3g}", error) : "");
     }
     for (const auto& [side, values] :
@@ -147,7 +150,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   if (!to_stdout) {
     const std::string regimes =
         regime_table({{a.info.name, regime_times(a.runs)}, {b.info.name, regime_times(b.runs)}});
-    if (!regimes.empty()) fmt::print("\n{}", regimes);
+    if (!regimes.empty()) fmt::print(standard_output(), "\n{}", regimes);
   }
   if (!to_stdout && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
     print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);
@@ -166,6 +169,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   }
   record.runs = {std::move(table)};
   if (!common.output.empty()) write_record(record, common.output);
+  if (host().results != nullptr) host().results->run = std::move(record);
   return success;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
 
@@ -84,7 +85,7 @@ RunSide side_of(const CommonOptions& options, const RungInfo& info,
 int status_of(const std::vector<Trajectory<double>>& runs) {
   const std::string failure = failure_of(runs);
   if (failure.empty()) return success;
-  fmt::print(stderr, "popgrad: {}\n", failure);
+  fmt::print(standard_error(), "popgrad: {}\n", failure);
   return numerical_failure;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/judgement.hpp"
 #include "cli/panels.hpp"
@@ -47,8 +48,9 @@ void print_deviations(const std::vector<RecordedRun>& recorded,
                       const std::vector<Trajectory<double>>& runs, bool fitted) {
   std::size_t widest = 3;
   for (const RecordedRun& run : recorded) widest = std::max(widest, run.label.size());
-  fmt::print("{:<{}} {:<20} {:>6} {:>11} {:>11} {:>11} {:>11} {:>12}\n", "run", widest,
-             "observable", "rows", "factor", "rms", "largest", "at recorded", "correlation");
+  fmt::print(standard_output(), "{:<{}} {:<20} {:>6} {:>11} {:>11} {:>11} {:>11} {:>12}\n", "run",
+             widest, "observable", "rows", "factor", "rms", "largest", "at recorded",
+             "correlation");
   const std::vector<double>& times = runs.front().t;
   for (const RecordedRun& run : recorded) {
     for (std::size_t c = 0; c < run.columns.size(); ++c) {
@@ -63,7 +65,8 @@ void print_deviations(const std::vector<RecordedRun>& recorded,
       const std::vector<double> computed = band(runs, run.columns[c]).mean;
       const ClockFit fit =
           fitted ? fit_clock(times, computed, t, y) : deviation_at(1.0, times, computed, t, y);
-      fmt::print("{:<{}} {:<20} {:>6} {:>11.4g} {:>11.4g} {:>11.4g} {:>11.6g} {:>12.4f}\n",
+      fmt::print(standard_output(),
+                 "{:<{}} {:<20} {:>6} {:>11.4g} {:>11.4g} {:>11.4g} {:>11.6g} {:>12.4f}\n",
                  run.label, widest, run.columns[c], t.size(), fit.factor, fit.root_mean_square,
                  fit.largest, fit.time_of_largest, fit.correlation);
     }
@@ -152,7 +155,7 @@ void print_regimes(const Judging& j, const RungInfo& sampled,
                                  {sampled.name, only_recorded(ensemble)}};
   if (!centre.empty()) rungs.push_back({j.rung.name, only_recorded(centre)});
   const std::string table = regime_table(rungs);
-  if (!table.empty()) fmt::print("\n{}", table);
+  if (!table.empty()) fmt::print(standard_output(), "\n{}", table);
 }
 
 // What is given and this rung does not read: a reduction that leaves it out.
@@ -195,16 +198,17 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
   }
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.size < b.size; });
-  fmt::print("\nrungs by how well they explain the runs (rms deviation, 1 is perfect)\n");
+  fmt::print(standard_output(),
+             "\nrungs by how well they explain the runs (rms deviation, 1 is perfect)\n");
   for (const Entry& entry : entries) {
     if (entry.why.empty()) {
-      fmt::print("  {:<14} {:>9.3g}  {}{}\n", entry.name, entry.size,
+      fmt::print(standard_output(), "  {:<14} {:>9.3g}  {}{}\n", entry.name, entry.size,
                  entry.consistent ? "consistent" : "departs",
                  entry.left_out.empty()
                      ? std::string{}
                      : fmt::format("; it does not read {}", fmt::join(entry.left_out, ", ")));
     } else {
-      fmt::print("  {:<14} {:>9}  {}\n", entry.name, "-", entry.why);
+      fmt::print(standard_output(), "  {:<14} {:>9}  {}\n", entry.name, "-", entry.why);
     }
   }
 }
@@ -330,17 +334,17 @@ int judge_runs(Judging& j, const Invocation& call) {
   }
   const bool to_stdout = j.common.output == "-";
   if (!to_stdout) {
-    fmt::print(
-        "{} {} against {}: {} runs, {} times to t = {:.6g}\n"
-        "expected fluctuation: {} runs of {} with eta {:g}, batch {}, seed {}\n"
-        "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
-        j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
-        j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(), j.times.back(),
-        ensemble.size(), sampled.name, steps.step_size, steps.batch, j.common.seed, check.bound,
-        j.request.false_alarm, check.looks,
-        fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", check.student_bound,
-                    check.tail_bound),
-        check.own_largest);
+    fmt::print(standard_output(),
+               "{} {} against {}: {} runs, {} times to t = {:.6g}\n"
+               "expected fluctuation: {} runs of {} with eta {:g}, batch {}, seed {}\n"
+               "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
+               j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
+               j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(), j.times.back(),
+               ensemble.size(), sampled.name, steps.step_size, steps.batch, j.common.seed,
+               check.bound, j.request.false_alarm, check.looks,
+               fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", check.student_bound,
+                           check.tail_bound),
+               check.own_largest);
     print_judgement(made, fmt::format("{} {}", j.model.name(), j.rung.name));
     print_regimes(j, sampled, ensemble, centre);
     if (!j.options.no_ladder) print_ladder(j, sampled, ensemble);
@@ -349,7 +353,7 @@ int judge_runs(Judging& j, const Invocation& call) {
   Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : ensemble,
                                       with_centre ? &centre.front() : nullptr);
   if (!j.common.plot.empty()) draw_check(j, check, table, call);
-  if (!j.common.output.empty()) {
+  if (!j.common.output.empty() || host().results != nullptr) {
     RunRecord<double> record;
     record.model = j.model.name();
     record.rung = fmt::format("{} against {}", j.rung.name, fmt::join(j.options.with, ", "));
@@ -362,7 +366,8 @@ int judge_runs(Judging& j, const Invocation& call) {
       record.sides.push_back(side_of(j.common, j.rung, centre));
     }
     record.runs = {std::move(table)};
-    write_record(record, j.common.output);
+    if (!j.common.output.empty()) write_record(record, j.common.output);
+    if (host().results != nullptr) host().results->run = std::move(record);
   }
   return made.status();
 }
@@ -393,7 +398,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
     const std::vector<Trajectory<double>> runs =
         produce(common, model, info, parameters, {}, 1.0, report);
     if (const int status = status_of(runs); status != success) return status;
-    fmt::print("{} {} against {}: {} runs; {}\n", model.name(), info.name,
+    fmt::print(standard_output(), "{} {} against {}: {} runs; {}\n", model.name(), info.name,
                fmt::join(options.with, ", "), recorded.size(),
                options.clock.empty()
                    ? "computed time = factor * recorded time, factor fitted to each; with --clock "

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/options.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
@@ -59,12 +60,13 @@ Action add_equations(CommandLine& app, const Invocation& call) {
     const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
     Vector<Expression> rate(rung.dimension);
     rung.rhs(rung.initial, rate, Expression(0));
-    if (notation == Notation::latex) fmt::print("\\begin{{align}}\n");
+    if (notation == Notation::latex) fmt::print(standard_output(), "\\begin{{align}}\n");
     for (Index i = 0; i < rung.dimension; ++i) {
-      fmt::print("{}\n", equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i],
-                                  rate[i], notation));
+      fmt::print(standard_output(), "{}\n",
+                 equation(rung.state_names[static_cast<std::size_t>(i)], rung.initial[i], rate[i],
+                          notation));
     }
-    if (notation == Notation::latex) fmt::print("\\end{{align}}\n");
+    if (notation == Notation::latex) fmt::print(standard_output(), "\\end{{align}}\n");
     return success;
   };
 }

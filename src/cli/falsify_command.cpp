@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "cli/statement_choice.hpp"
@@ -114,9 +115,12 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
     }
   }
   records.resize(done);
-  std::fputs(search_table(records).c_str(), stdout);
+  if (host().results != nullptr) {
+    host().results->document = document_of(records, earlier, command).dump();
+  }
+  std::fputs(search_table(records).c_str(), standard_output());
   if (stopped) {
-    fmt::print(stderr, "popgrad: interrupted{}\n",
+    fmt::print(standard_error(), "popgrad: interrupted{}\n",
                to_file ? fmt::format("; the same command goes on from {}", o.output)
                        : "; with -o FILE.json a search can go on");
     return numerical_failure;

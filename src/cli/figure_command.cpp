@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "popgrad/error.hpp"
@@ -74,7 +75,7 @@ Action add_figure(CommandLine& app, const Invocation& call) {
     for (const std::string& name : chosen) {
       // Each such figure reads a file of another kind, so one --data cannot serve all of them.
       if (needing_data.contains(name) && chosen.size() > 1) {
-        fmt::print(stderr,
+        fmt::print(standard_error(),
                    "popgrad: {0} is left out: it needs a file of its own; popgrad figure {0} "
                    "--data FILE\n",
                    name);
@@ -83,7 +84,7 @@ Action add_figure(CommandLine& app, const Invocation& call) {
       FigureRequest one = *request;
       one.name = name;
       for (const std::filesystem::path& path : make_figure(call.theories, one))
-        fmt::print("{}\n", path.string());
+        fmt::print(standard_output(), "{}\n", path.string());
       if (interrupted()) return numerical_failure;
     }
     return success;

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/panels.hpp"
 #include "cli/progress.hpp"
@@ -182,11 +183,11 @@ int execute(const FrontierOptions& o, const Invocation& call) {
     }
     if ((stopped = found.stopped)) break;
   }
-  fmt::print(
-      "{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
-      "instances;\nan equality counts as failed when it is off by more than {:g}\n",
-      table, o.request.slack);
-  if (stopped) fmt::print(stderr, "popgrad: interrupted after {} frontiers\n", done - 1);
+  fmt::print(standard_output(),
+             "{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
+             "instances;\nan equality counts as failed when it is off by more than {:g}\n",
+             table, o.request.slack);
+  if (stopped) fmt::print(standard_error(), "popgrad: interrupted after {} frontiers\n", done - 1);
   return stopped ? numerical_failure : success;
 }
 

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <csignal>
 
+#include "cli/host.hpp"
+
 namespace popgrad::cli {
 namespace {
 
@@ -18,6 +20,6 @@ extern "C" void on_interrupt(int signal) {
 
 void watch_for_interrupts() { std::signal(SIGINT, on_interrupt); }
 
-bool interrupted() { return asked; }
+bool interrupted() { return asked || (host().interrupted && host().interrupted()); }
 
 }  // namespace popgrad::cli

@@ -1,4 +1,5 @@
 #include "cli/judgement.hpp"
+#include "cli/host.hpp"
 
 #include <fmt/format.h>
 
@@ -18,12 +19,13 @@ std::string with_error(double value, double error) {
 void print_rows(const CrossCheck& check) {
   std::size_t widest = 3;
   for (const RunCheck& run : check.runs) widest = std::max(widest, run.label.size());
-  fmt::print("{:<{}} {:<24} {:>8} {:>9} {:>10}  {}\n", "run", widest, "observable", "rms",
-             "largest", "at t", "first outside the band");
+  fmt::print(standard_output(), "{:<{}} {:<24} {:>8} {:>9} {:>10}  {}\n", "run", widest,
+             "observable", "rms", "largest", "at t", "first outside the band");
   for (const RunCheck& run : check.runs) {
     for (const ColumnCheck& column : run.columns) {
-      fmt::print("{:<{}} {:<24} {:>8.3g} {:>9.3g} {:>10.5g}  {}\n", run.label, widest,
-                 column.column, column.root_mean_square, column.largest, column.time_of_largest,
+      fmt::print(standard_output(), "{:<{}} {:<24} {:>8.3g} {:>9.3g} {:>10.5g}  {}\n", run.label,
+                 widest, column.column, column.root_mean_square, column.largest,
+                 column.time_of_largest,
                  column.first_outside ? fmt::format("t = {:.6g}", *column.first_outside) : "-");
     }
   }
@@ -35,11 +37,12 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
     widest = std::max(widest, fault.suspect.name.size());
   }
   fmt::print(
+      standard_output(),
       "\nruns as wholes ({} tests, each with a false alarm of {:.2g}; rows weighted by {})\n",
       tests.faults.size() + tests.levels.size() + 1, tests.chance,
       tests.predicted ? "the predicted law of a run" : "what other runs do");
-  fmt::print("{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest, "assumed",
-             "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
+  fmt::print(standard_output(), "{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest,
+             "assumed", "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
   for (const WholeRunTests::Fault& fault : tests.faults) {
     const double half = fault.test.half_width(0.05);
     const auto seen = [&](double runs) {
@@ -48,7 +51,8 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
                  ? fmt::format("{:.2g}", size)
                  : fmt::format("{:.2g} %", 100 * size / std::fabs(fault.suspect.assumed));
     };
-    fmt::print("{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
+    fmt::print(standard_output(),
+               "{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
                fault.suspect.name, widest, fault.suspect.assumed,
                tests.departs(fault.test)
                    ? "departs"  // too far for a linear estimate
@@ -58,7 +62,8 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   }
   const Share ratio = tests.scatter.interval(0.05);
   if (batch > 0) {
-    fmt::print("{:<{}} {:>10.4g} {:>24} {:>8} {:>6}  (from the scatter; chance {:.2g})\n", "batch",
+    fmt::print(standard_output(),
+               "{:<{}} {:>10.4g} {:>24} {:>8} {:>6}  (from the scatter; chance {:.2g})\n", "batch",
                widest, batch,
                fmt::format("{:.3g} ({:.3g} to {:.3g})", batch / ratio.value, batch / ratio.high,
                            batch / ratio.low),
@@ -66,21 +71,21 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   }
   if (!tests.levels.empty()) {
     const WholeRunTests::Level& level = tests.largest_level();
-    fmt::print("largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
-               tests.levels.size(), level.test.statistic(), level.test.bound(tests.chance),
-               level.what);
+    fmt::print(
+        standard_output(), "largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
+        tests.levels.size(), level.test.statistic(), level.test.bound(tests.chance), level.what);
   }
 }
 
 void print_fits(const std::vector<FittedFault>& fits) {
   if (fits.empty()) return;
-  fmt::print("\nwhat would explain the runs, one setting at a time\n");
+  fmt::print(standard_output(), "\nwhat would explain the runs, one setting at a time\n");
   for (const FittedFault& fit : fits) {
     if (!fit.why_not.empty()) {
-      fmt::print("  {}: no value found ({})\n", fit.suspect.name, fit.why_not);
+      fmt::print(standard_output(), "  {}: no value found ({})\n", fit.suspect.name, fit.why_not);
       continue;
     }
-    fmt::print("  {} {} in place of {:g}: {}\n", fit.suspect.name,
+    fmt::print(standard_output(), "  {} {} in place of {:g}: {}\n", fit.suspect.name,
                with_error(fit.value, fit.half_width), fit.suspect.assumed,
                fit.explains ? "explains them" : "nearest, but does not explain them");
   }
@@ -194,9 +199,9 @@ void print_judgement(const Judgement& judgement, const std::string& rung) {
   if (judgement.whole.chance > 0) {
     print_whole_runs(judgement.whole, judgement.recorded_runs, judgement.batch);
     print_fits(judgement.fits);
-    fmt::print("\n");
+    fmt::print(standard_output(), "\n");
   }
-  fmt::print("verdict: {}\n", verdict(judgement, rung));
+  fmt::print(standard_output(), "verdict: {}\n", verdict(judgement, rung));
 }
 
 Record as_record(const Judgement& judgement) {

@@ -7,6 +7,7 @@
 
 #include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/ladder.hpp"
 #include "cli/panels.hpp"
@@ -116,9 +117,9 @@ int execute(const LadderOptions& o, const Invocation& call) {
   }
   if (interrupted()) return numerical_failure;
   if (common.output == "-") {
-    fmt::print("{}", csv_of(costs));
+    fmt::print(standard_output(), "{}", csv_of(costs));
   } else {
-    fmt::print("{}", ladder_table(costs));
+    fmt::print(standard_output(), "{}", ladder_table(costs));
     if (!common.output.empty()) write_atomically(common.output, csv_of(costs));
   }
   if (!common.plot.empty()) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/landscape_slice.hpp"
 #include "cli/options.hpp"
 #include "cli/surface.hpp"
@@ -184,33 +185,35 @@ void print_minimum(const Made& made, const Certificate& c) {
   const auto range = [](const Rational& low, const Rational& high) {
     return fmt::format("[{:.8g}, {:.8g}]", to_double(low), to_double(high));
   };
-  fmt::print("minimum      {:.12g}, certified within [{:.12g}, {:.12g}]\n", to_double(c.upper),
-             to_double(c.lower), to_double(c.upper));
-  fmt::print("of the box   alpha in {}, beta in {} (--alpha, --beta)\n",
+  fmt::print(standard_output(), "minimum      {:.12g}, certified within [{:.12g}, {:.12g}]\n",
+             to_double(c.upper), to_double(c.lower), to_double(c.upper));
+  fmt::print(standard_output(), "of the box   alpha in {}, beta in {} (--alpha, --beta)\n",
              range(c.box.alpha_low, c.box.alpha_high), range(c.box.beta_low, c.box.beta_high));
   if (c.on_line) {
-    fmt::print("minimisers   the line alpha + {} beta = g, g in {}\n", made.law.words - 1,
-               range(c.minimisers.alpha_low, c.minimisers.alpha_high));
+    fmt::print(standard_output(), "minimisers   the line alpha + {} beta = g, g in {}\n",
+               made.law.words - 1, range(c.minimisers.alpha_low, c.minimisers.alpha_high));
   } else {
-    fmt::print("minimisers   alpha in {}, beta in {}\n",
+    fmt::print(standard_output(), "minimisers   alpha in {}, beta in {}\n",
                range(c.minimisers.alpha_low, c.minimisers.alpha_high),
                range(c.minimisers.beta_low, c.minimisers.beta_high));
   }
-  fmt::print("best point   alpha = {:.12g}, beta = {:.12g}\n", to_double(c.alpha),
-             to_double(c.beta));
+  fmt::print(standard_output(), "best point   alpha = {:.12g}, beta = {:.12g}\n",
+             to_double(c.alpha), to_double(c.beta));
   if (c.alpha == c.box.alpha_high || c.beta == c.box.beta_high) {
-    fmt::print("edge         it lies on the edge of the box; look further with {} LOW,HIGH\n",
+    fmt::print(standard_output(),
+               "edge         it lies on the edge of the box; look further with {} LOW,HIGH\n",
                c.alpha == c.box.alpha_high ? "--alpha" : "--beta");
   }
   const Vector<Rational> gradient = made.landscape.gradient(c.alpha, c.beta);
   const Matrix<Rational> hessian = made.landscape.hessian(c.alpha, c.beta);
   const Inertia signs = inertia(hessian);
-  fmt::print("gradient     ({:.3g}, {:.3g}); Hessian ({:.6g}, {:.6g}; {:.6g})\n",
+  fmt::print(standard_output(), "gradient     ({:.3g}, {:.3g}); Hessian ({:.6g}, {:.6g}; {:.6g})\n",
              to_double(gradient[0]), to_double(gradient[1]), to_double(hessian(0, 0)),
              to_double(hessian(0, 1)), to_double(hessian(1, 1)));
-  fmt::print("inertia      {} positive, {} zero, {} negative (exact)\n", signs.positive, signs.zero,
-             signs.negative);
-  fmt::print("boxes        {} examined, {} in the certificate\n", c.boxes, c.leaves.size());
+  fmt::print(standard_output(), "inertia      {} positive, {} zero, {} negative (exact)\n",
+             signs.positive, signs.zero, signs.negative);
+  fmt::print(standard_output(), "boxes        {} examined, {} in the certificate\n", c.boxes,
+             c.leaves.size());
 }
 
 Json points_json(const LandscapeOptions& o, const Made& made) {
@@ -300,14 +303,20 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
       const auto text = [](const Json& x) {
         return x.is_string() ? x.get<std::string>() : fmt::format("{:.17g}", x.get<double>());
       };
-      fmt::print("L({}, {}) = {}\n", text(point["alpha"]), text(point["beta"]),
+      fmt::print(standard_output(), "L({}, {}) = {}\n", text(point["alpha"]), text(point["beta"]),
                  text(point["value"]));
     }
+  }
+  result["points"] = points;
+  if (Results* const results = host().results) {
+    results->document = result.dump();
+    results->alphas = alphas;
+    results->betas = betas;
+    results->values = values;
   }
   if (common.output.empty()) return success;
   std::string text;
   if (json) {
-    result["points"] = points;
     for (std::size_t i = 0; i < values.size(); ++i) {
       result["points"].push_back({{"alpha", alphas[i % alphas.size()]},
                                   {"beta", betas[i / alphas.size()]},
@@ -331,7 +340,7 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     }
   }
   if (common.output == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fwrite(text.data(), 1, text.size(), standard_output());
   } else {
     write_atomically(common.output, text);
   }
@@ -393,7 +402,7 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
              "belongs to --around RUNG; give that as well");
     }
     if (o->slice.directions == 0) o->slice.directions = 1;
-    if (o->grid > 0 && o->common->output.empty()) {
+    if (o->grid > 0 && o->common->output.empty() && host().results == nullptr) {
       reject(where, "--grid", std::to_string(o->grid), "needs -o FILE.csv, FILE.json or -");
     }
     const Model& model = find_model(call.theories, "topic");

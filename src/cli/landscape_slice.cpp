@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/panels.hpp"
 #include "cli/produce.hpp"
@@ -106,8 +107,8 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
     run = produce_walks(rung, walk_request(common, info), {}, report).front();
   }
   if (!run.outcome.usable()) {
-    fmt::print(stderr, "popgrad: training stopped at t = {:.6g}: {}\n", run.outcome.t_reached,
-               describe(run.outcome.ending));
+    fmt::print(standard_error(), "popgrad: training stopped at t = {:.6g}: {}\n",
+               run.outcome.t_reached, describe(run.outcome.ending));
     return numerical_failure;
   }
   const Vector<double>& x = run.last_state;
@@ -131,8 +132,9 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
   }
   if (!common.plot.empty())
     draw_slice(slice, common, along, losses, caption_of(p.values(), {}, common.seed), call);
+  if (host().results != nullptr) host().results->table = csv;
   if (common.output.empty() || common.output == "-") {
-    fmt::print("{}", csv);
+    fmt::print(standard_output(), "{}", csv);
   } else {
     write_atomically(common.output, csv);
   }

@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/theory.hpp"
 #include "report/catalogue.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 void write(const std::string& path, const std::string& text) {
   if (path == "-") {
-    std::fputs(text.c_str(), stdout);
+    std::fputs(text.c_str(), standard_output());
   } else {
     write_atomically(path, text);
   }
@@ -23,7 +24,8 @@ void write(const std::string& path, const std::string& text) {
 int list_errata(Theories theories, const std::string& json) {
   const std::vector<Erratum> all = errata(theories);
   const std::vector<ExaminedErratum> found = examined_errata(all);
-  if (json != "-") std::fputs(errata_text(found).c_str(), stdout);
+  if (host().results != nullptr) host().results->document = errata_json(found);
+  if (json != "-") std::fputs(errata_text(found).c_str(), standard_output());
   if (!json.empty()) write(json, errata_json(found));
   // An erratum that its own program does not confirm is one of ours.
   const bool shown = std::all_of(found.begin(), found.end(),
@@ -46,7 +48,8 @@ Action add_list(CommandLine& app, const Invocation& call) {
     if (!json->empty() && *json != "-") check_writable(*json);
     const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
     if (*only_errata) return list_errata(chosen, *json);
-    if (*json != "-") std::fputs(catalogue_text(chosen).c_str(), stdout);
+    if (host().results != nullptr) host().results->document = catalogue_json(chosen);
+    if (*json != "-") std::fputs(catalogue_text(chosen).c_str(), standard_output());
     if (!json->empty()) write(*json, catalogue_json(chosen));
     return success;
   };

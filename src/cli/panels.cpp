@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/host.hpp"
 #include "io/atomic_file.hpp"
 #include "io/table.hpp"
 #include "popgrad/error.hpp"
@@ -143,7 +144,8 @@ void draw_and_tell(Drawing drawing, const std::string& plot) {
     drawing.folder = path.parent_path();
     drawing.picture = path;
   }
-  for (const fs::path& made : draw(drawing)) fmt::print(stderr, "popgrad: {}\n", made.string());
+  for (const fs::path& made : draw(drawing))
+    fmt::print(standard_error(), "popgrad: {}\n", made.string());
 }
 
 void draw_panels(const Panels& all, const std::string& plot, const std::string& command,
@@ -156,12 +158,12 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
     panels.curves.erase(panels.curves.begin() + at);
   }
   if (panels.observables.empty()) {
-    fmt::print(stderr, "popgrad: there is nothing to draw: no observable has a value\n");
+    fmt::print(standard_error(), "popgrad: there is nothing to draw: no observable has a value\n");
     return;
   }
   const std::size_t count = std::min(panels.observables.size(), most_panels);
   if (count < panels.observables.size()) {
-    fmt::print(stderr, "popgrad: the first {} of {} observables are drawn\n", count,
+    fmt::print(standard_error(), "popgrad: the first {} of {} observables are drawn\n", count,
                panels.observables.size());
   }
   std::vector<std::string> names{"x"};

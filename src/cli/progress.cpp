@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/host.hpp"
+
 namespace popgrad::cli {
 namespace {
 
@@ -27,6 +29,7 @@ Progress::~Progress() {
 }
 
 void Progress::update(double fraction, const std::string& doing) {
+  if (host().progress) return host().progress(fraction, what_, doing);
   if (form_ == Form::none) return;
   const Clock::duration since = Clock::now() - last_;
   if (form_ == Form::bar ? since < between_bars : since < between_lines) return;
@@ -34,7 +37,7 @@ void Progress::update(double fraction, const std::string& doing) {
 }
 
 void Progress::begin(double fraction, const std::string& doing) {
-  if (form_ == Form::lines) {
+  if (form_ == Form::lines && !host().progress) {
     show(fraction, doing);
   } else {
     update(fraction, doing);

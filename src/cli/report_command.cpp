@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/ladder.hpp"
 #include "cli/progress.hpp"
@@ -246,7 +247,8 @@ class Writer {
   void take_made(const Task& task, Made made) {
     if (made.lasting && !cache_.keep(key_of(task), kept_text(made.part)) && !warned_ && !quiet_) {
       warned_ = true;
-      fmt::print(stderr, "popgrad: {} cannot be written; the next report makes all parts anew\n",
+      fmt::print(standard_error(),
+                 "popgrad: {} cannot be written; the next report makes all parts anew\n",
                  usual_cache_folder().string());
     }
     content.parts.push_back(std::move(made.part));
@@ -314,10 +316,10 @@ int execute(const ReportOptions& o, const Invocation& call) {
   }
   writer.write();
   const std::vector<ReportPart>& parts = writer.content.parts;
-  if (!o.verification.quiet) fmt::print(stderr, "popgrad: {} is written\n", o.output);
+  if (!o.verification.quiet) fmt::print(standard_error(), "popgrad: {} is written\n", o.output);
   if (parts.size() < tasks.size()) {
-    fmt::print(stderr, "popgrad: interrupted; the page holds {} of {} parts\n", parts.size(),
-               tasks.size());
+    fmt::print(standard_error(), "popgrad: interrupted; the page holds {} of {} parts\n",
+               parts.size(), tasks.size());
     return numerical_failure;
   }
   std::vector<Judged> all;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/panels.hpp"
@@ -64,7 +65,7 @@ void tell_ends_of_moments(const Trajectory<T>& run) {
   }
   for (const auto& [k, columns] : ends) {
     fmt::print(
-        stderr,
+        standard_error(),
         "popgrad: first and second order differ by half a standard deviation from t = {} on, "
         "left out: {}; take an ensemble there\n",
         to_text(run.t[k]), fmt::join(columns, " "));
@@ -81,12 +82,12 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
     for (const Event<T>& event : run.events) {
       if (record.ensemble && event.name != "blow-up") continue;
       if (++told > most_events_told) {
-        fmt::print(stderr, "popgrad: and {} events more; -o FILE.json has all\n",
+        fmt::print(standard_error(), "popgrad: and {} events more; -o FILE.json has all\n",
                    run.events.size() - most_events_told);
         break;
       }
-      fmt::print(stderr, "popgrad: {}{} of {} at t = {}\n", which, event.name, event.column,
-                 time_with_uncertainty(event));
+      fmt::print(standard_error(), "popgrad: {}{} of {} at t = {}\n", which, event.name,
+                 event.column, time_with_uncertainty(event));
     }
     if (run.outcome.ending == Ending::reached_end) continue;
     std::string why = describe(run.outcome.ending);
@@ -95,17 +96,17 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       const std::string& note = run.outcome.notes.back();
       why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
     }
-    fmt::print(stderr, "popgrad: {}stopped at t = {:.17g}: {}\n", which, run.outcome.t_reached,
-               why);
+    fmt::print(standard_error(), "popgrad: {}stopped at t = {:.17g}: {}\n", which,
+               run.outcome.t_reached, why);
   }
   if constexpr (std::is_same_v<T, double>) {
     if (record.ensemble) {
-      fmt::print(stderr, "{}", regime_table({{record.rung, regime_times(record.runs)}}));
+      fmt::print(standard_error(), "{}", regime_table({{record.rung, regime_times(record.runs)}}));
     }
   }
   if (record.rung == "moments") tell_ends_of_moments(record.runs.front());
-  if (record.audit) fmt::print(stderr, "{}", audit_table(*record.audit));
-  fmt::print(stderr, "popgrad: made by: {}\n", record.command);
+  if (record.audit) fmt::print(standard_error(), "{}", audit_table(*record.audit));
+  fmt::print(standard_error(), "popgrad: made by: {}\n", record.command);
 }
 
 // Times and observables.
@@ -155,19 +156,28 @@ void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
 }
 
 template <class T>
-int finish(const RunRecord<T>& record, const CommonOptions& options, const Invocation& call) {
-  if (!options.output.empty() || options.plot.empty()) write_record(record, options.output);
+int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& call) {
+  const bool handed_over = host().results != nullptr;
+  if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
+    write_record(record, options.output);
+  }
   tell(record, options);
   if (!options.plot.empty()) draw_run(record, options);
   const Ending worst = worst_ending(record.runs);
-  if (worst == Ending::interrupted) {
+  if (handed_over) {
+    if constexpr (std::is_same_v<T, double>) {
+      host().results->run = std::move(record);
+    } else {
+      host().results->run_in_digits = std::move(record);
+    }
+  } else if (worst == Ending::interrupted) {
     const bool to_file = !options.output.empty() && options.output != "-";
     const std::string checkpoint =
         (to_file ? options.output : "popgrad-" + record.model + "-" + record.rung) +
         ".checkpoint.json";
     write_checkpoint(Checkpoint<T>{call.words, record.runs}, checkpoint);
     fmt::print(
-        stderr,
+        standard_error(),
         "popgrad: interrupted; what was computed is saved. Go on with: popgrad run --resume {}{}\n",
         checkpoint, to_file ? " -o " + options.output : "");
   }
@@ -244,7 +254,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       record.settings = settings_of(request, options.optimiser);
       record.settings["steps"] = "inf";
       record.runs = {stationary_run(options, model, info, parameters, request)};
-      return finish(record, options, call);
+      return finish(std::move(record), options, call);
     }
     if (walks(info)) {
       const WalkRequest request = walk_request(options, info);
@@ -260,7 +270,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }
-      return finish(record, options, call);
+      return finish(std::move(record), options, call);
     }
     record.settings = settings_of(solve_request<double>(options, info), options.digits);
     record.runs = {flow_with_events<double>(options, model, info, rung, earlier, report)};
@@ -273,7 +283,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     record.settings = settings_of(solve_request<Real>(options, info), options.digits);
     record.runs = {flow_with_events<Real>(options, model, info, rung, earlier, report)};
   }
-  return finish(record, options, call);
+  return finish(std::move(record), options, call);
 }
 
 int execute(const Command& command, const RunOptions& options, const Invocation& call,

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
 #include "cli/sweep_picture.hpp"
@@ -149,8 +150,8 @@ int execute(const SweepOptions& o, const Invocation& call) {
     done = static_cast<std::size_t>(
         std::max<std::ptrdiff_t>(0, std::count(text.begin(), text.end(), '\n') - 1));
     if (!common.quiet && done > 0) {
-      fmt::print(stderr, "popgrad: {} of {} cells are there already\n", std::min(done, cells),
-                 cells);
+      fmt::print(standard_error(), "popgrad: {} of {} cells are there already\n",
+                 std::min(done, cells), cells);
     }
   }
   Progress bar("sweep", common.quiet);
@@ -174,9 +175,11 @@ int execute(const SweepOptions& o, const Invocation& call) {
     };
     row += row_of(info, own, model, conditions, report, stopped);
     if (stopped || interrupted()) {
+      if (host().results != nullptr) host().results->table = text;
       if (to_file)
-        fmt::print(stderr, "popgrad: interrupted after {} of {} cells; the same command goes on\n",
-                   cell, cells);
+        fmt::print(standard_error(),
+                   "popgrad: interrupted after {} of {} cells; the same command goes on\n", cell,
+                   cells);
       return numerical_failure;
     }
     if (text.empty()) {
@@ -184,18 +187,19 @@ int execute(const SweepOptions& o, const Invocation& call) {
           model.rung(info.name, gather_parameters(own, model, info.name), own.seed);
       const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
       text = header_of(axes, conditions, rung.columns, ensemble);
-      if (to_stdout) fmt::print("{}", text);
+      if (to_stdout) fmt::print(standard_output(), "{}", text);
     }
     text += row + "\n";
     if (to_file) {
       if (cell == 0) write_atomically(note, json_text(call.words));
       write_atomically(common.output, text);
     } else if (to_stdout) {
-      fmt::print("{}\n", row);
+      fmt::print(standard_output(), "{}\n", row);
     }
   }
+  if (host().results != nullptr) host().results->table = text;
   if (!common.plot.empty()) draw_sweep(text, axes, common, o.rung, command_line(call));
-  if (!common.quiet) fmt::print(stderr, "popgrad: made by: {}\n", command_line(call));
+  if (!common.quiet) fmt::print(standard_error(), "popgrad: made by: {}\n", command_line(call));
   return success;
 }
 

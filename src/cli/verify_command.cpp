@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "cli/statement_choice.hpp"
 #include "cli/verification.hpp"
 #include "io/atomic_file.hpp"
@@ -26,35 +27,37 @@ int execute(const VerifyOptions& options, const Invocation& call) {
   }
   const Verification v = verification_of(options.verification, chosen, call);
   const bool json_to_stdout = options.json == "-";
+  if (host().results != nullptr) host().results->document = verdict_json(v);
   if (!options.json.empty()) {
     const std::string text = verdict_json(v);
     if (json_to_stdout) {
-      std::fputs(text.c_str(), stdout);
+      std::fputs(text.c_str(), standard_output());
     } else {
       write_atomically(options.json, text);
     }
   }
   if (!options.latex.empty()) {
     if (options.latex == "-") {
-      std::fputs(verdict_latex(v).c_str(), stdout);
+      std::fputs(verdict_latex(v).c_str(), standard_output());
     } else {
       write_atomically(options.latex, verdict_latex(v));
     }
   }
   if (!json_to_stdout && options.latex != "-") {
-    std::fputs((v.surveys.empty() ? verdict_table(v) : survey_table(v)).c_str(), stdout);
+    std::fputs((v.surveys.empty() ? verdict_table(v) : survey_table(v)).c_str(), standard_output());
     if (!options.verification.instance.empty()) {
-      std::fputs(hypothesis_table(v).c_str(), stdout);
+      std::fputs(hypothesis_table(v).c_str(), standard_output());
     }
-    if (options.details) std::fputs(verdict_details(v).c_str(), stdout);
+    if (options.details) std::fputs(verdict_details(v).c_str(), standard_output());
   }
   if (v.findings.size() < chosen.size()) {
-    fmt::print(stderr, "popgrad: interrupted after {} of {} statements; go on with: popgrad verify",
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} statements; go on with: popgrad verify",
                v.findings.size(), chosen.size());
     for (std::size_t i = v.findings.size(); i < chosen.size(); ++i) {
-      fmt::print(stderr, " {}", chosen[i]->id);
+      fmt::print(standard_error(), " {}", chosen[i]->id);
     }
-    fmt::print(stderr, "\n");
+    fmt::print(standard_error(), "\n");
     return numerical_failure;
   }
   return status_of(v);

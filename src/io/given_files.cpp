@@ -1,0 +1,10 @@
+#include "io/given_files.hpp"
+
+namespace popgrad {
+
+GivenFiles& given_files() {
+  static GivenFiles files;
+  return files;
+}
+
+}  // namespace popgrad

@@ -1,0 +1,21 @@
+#pragma once
+/// Files that are none: what a program that calls commands as functions holds in memory, under names
+/// that stand where a path would.
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "io/table.hpp"
+
+namespace popgrad {
+
+struct GivenFiles {
+  std::map<std::string, std::string, std::less<>> texts;  ///< for `read_file`
+  std::map<std::string, Table, std::less<>> tables;       ///< for `read_table`
+};
+
+/// Of the process; empty unless a caller fills it for the time of a command.
+GivenFiles& given_files();
+
+}  // namespace popgrad
