@@ -38,7 +38,7 @@ set(defines $<TARGET_PROPERTY:popgrad,COMPILE_DEFINITIONS>)
 set(includes $<FILTER:$<TARGET_PROPERTY:popgrad,INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>)
 add_custom_command(
   OUTPUT ${lint_headers}
-  COMMAND ${CLANG} -std=c++20 -O2 -DNDEBUG -fopenmp ${lint_flags} "-D$<JOIN:${defines},;-D>"
+  COMMAND ${CLANG} -std=c++20 -O2 -DNDEBUG -fopenmp ${popgrad_shareable} ${lint_flags} "-D$<JOIN:${defines},;-D>"
           "-isystem;$<JOIN:${includes},;-isystem;>" -x c++-header ${popgrad_precompiled} -o ${lint_headers}
   DEPENDS ${popgrad_precompiled}
   COMMENT "Parsing library headers for the checks"

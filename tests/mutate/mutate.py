@@ -90,7 +90,7 @@ def sources(root, only):
         for path in sorted((root / top).rglob("*.?pp")):
             inside = path.relative_to(root)
             folder = inside.parent.name
-            if path.name in WITHOUT_FORMULAS or folder in ("cli", "io", "report"):
+            if path.name in WITHOUT_FORMULAS or folder in ("cli", "io", "python", "report"):
                 continue
             if "report" in inside.parts:
                 continue

@@ -1,0 +1,104 @@
+#pragma once
+/// Observables of states that are given by the names of their matrices.
+
+#include <fmt/format.h>
+#include <pybind11/numpy.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "popgrad/error.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/theories.hpp"
+#include "python/calling.hpp"
+
+namespace popgrad::python {
+
+using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+inline Value value_of(const std::string& name, const Array& numbers) {
+  const auto row = [](const double* first, py::ssize_t n) {
+    return Value(std::vector<double>(first, first + n));
+  };
+  const double* const data = numbers.data();
+  if (numbers.ndim() == 0) return Value(*data);
+  if (numbers.ndim() == 1) return row(data, numbers.shape(0));
+  if (numbers.ndim() != 2) {
+    reject("popgrad observe", name, fmt::format("of {} dimensions", numbers.ndim()),
+           "must be a number, a vector or a matrix");
+  }
+  Value::List rows;
+  for (py::ssize_t i = 0; i < numbers.shape(0); ++i) {
+    rows.push_back(row(data + i * numbers.shape(1), numbers.shape(1)));
+  }
+  return Value(std::move(rows));  // braces would make a list of one list
+}
+
+/// The observables of one rung, at states given by the names of their matrices.
+class Observer {
+ public:
+  Observer(const std::string& model, std::string rung, const std::string& instance,
+           std::uint64_t seed)
+      : model_(find_model(model)), rung_(std::move(rung)), seed_(seed) {
+    const auto turn = take_turn();
+    static_cast<void>(find_rung(model_, rung_));
+    GivenFiles files;
+    files.texts["instance"] = instance;
+    const Surroundings around({}, std::move(files));
+    cli::CommonOptions options;
+    options.theories = theories();
+    options.model = model;
+    options.instance = "instance";
+    parameters_ = cli::gather_parameters(options, model_, rung_);
+    made_ = model_.rung(rung_, parameters_, seed_);
+    if (made_.varying_length) {
+      reject("popgrad observe", "rung", rung_,
+             "has a state whose length changes; take one with matrices, such as sgd");
+    }
+  }
+  [[nodiscard]] const std::vector<std::string>& columns() const { return made_.columns; }
+
+  /// The matrices are read as the start of an instance is; observables that refer to the start
+  /// (invariants of joma) refer to that of this object.
+  std::map<std::string, double> observe(const std::map<std::string, Array>& state, double t) const {
+    const auto turn = take_turn();
+    if (state.empty()) {
+      throw InputError("popgrad observe: no matrix is given; give those of the state by name");
+    }
+    Parameters p = parameters_;
+    for (const auto& [name, numbers] : state) p.set(name, value_of(name, numbers));
+    p.check_names(model_.parameters(), rung_);
+    // A start of scb has to have what its projection conserves, to 1e-9. A state on the way in single
+    // precision has it to 1e-7, and the projection changes no observable of it.
+    if (model_.name() == "scb" && rung_ == "sgd") p.set_default("project", false);
+    const AnyRung<double> there = model_.rung(rung_, p, seed_);
+    if (there.columns != made_.columns) {
+      reject("popgrad observe", "state", fmt::format("{}", fmt::join(there.columns, ", ")),
+             fmt::format(
+                 "are its observables, and those of the instance {}; give the instance a start "
+                 "of the same kind",
+                 fmt::join(made_.columns, ", ")));
+    }
+    // A rung may keep a special start in fewer numbers; such a state is read by a rung that begins there.
+    const bool same = there.state_names == made_.state_names;
+    const AnyRung<double>& reader = same ? made_ : there;
+    std::vector<double> row(made_.columns.size());
+    reader.observe(there.initial, t, row);
+    std::map<std::string, double> made;
+    for (std::size_t c = 0; c < row.size(); ++c) made[made_.columns[c]] = row[c];
+    return made;
+  }
+
+ private:
+  const Model& model_;
+  std::string rung_;
+  std::uint64_t seed_;
+  Parameters parameters_;
+  AnyRung<double> made_;
+};
+
+}  // namespace popgrad::python
