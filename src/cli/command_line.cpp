@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <limits>
+#include <sstream>
 #include <string>
+
+#include "cli/host.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -221,8 +225,13 @@ void CommandLine::parse(const std::vector<std::string>& words) {
 std::string CommandLine::chosen() const { return app_->get_subcommands().front()->get_name(); }
 
 int CommandLine::answer(const Enquiry& enquiry) const {
-  if (enquiry.version().empty()) return app_->exit(CLI::CallForHelp());
-  return app_->exit(CLI::CallForVersion(enquiry.version(), CLI::ExitCodes::Success));
+  std::ostringstream text;
+  const int status =
+      enquiry.version().empty()
+          ? app_->exit(CLI::CallForHelp(), text, text)
+          : app_->exit(CLI::CallForVersion(enquiry.version(), CLI::ExitCodes::Success), text, text);
+  std::fputs(text.str().c_str(), standard_output());
+  return status;
 }
 
 }  // namespace popgrad::cli

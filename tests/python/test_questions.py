@@ -213,3 +213,23 @@ def test_keywords_are_options_of_the_command(program, method, command):
     own = {"self", "rung", "other", "run", "over", "statements", "patterns", "progress", "options"}
     named = set(inspect.signature(method).parameters) - own
     assert len(named) >= 6 and {name.replace("_", "-") for name in named} <= options
+
+
+def test_any_command(program):
+    status, out, _ = program("ladder", "scb", "-q")
+    made = popgrad.command("ladder", "scb", "-q")
+    assert made.text == out and made.status == status
+    assert popgrad.command("run", "--help").text == program("run", "--help")[1]
+    assert popgrad.command("--version").text == program("--version")[1]
+    with pytest.raises(popgrad.Error, match="did you mean 'scb'"):
+        popgrad.command("ladder", "scbb")
+
+
+def test_commands_print_through_their_host():
+    # What went to standard output directly would be lost in a notebook.
+    own = {"host.hpp", "host.cpp", "program.cpp", "progress.cpp"}
+    for path in sorted((source.parent / "cli").glob("*.?pp")):
+        if path.name in own:
+            continue
+        direct = re.findall(r"fmt::print\(\s*\"|\b(?:stdout|stderr|cout|cerr)\b", path.read_text())
+        assert not direct, path.name

@@ -18,10 +18,10 @@ except ImportError as error:
                       "-DPOPGRAD_PYTHON=ON") from error
 from ._errors import Error, NumericalError
 from ._results import (Comparison, Landscape, Result, Run, Searches, Table, Verdict, Verdicts)
-from ._theory import Observer, Theory, falsify, theories, theory, verify
+from ._theory import Observer, Theory, command, falsify, theories, theory, verify
 from ._watch import Watch
 
 __version__ = _popgrad.__version__
 __all__ = ["Comparison", "Error", "Landscape", "NumericalError", "Observer", "Result", "Run",
-           "Searches", "Table", "Theory", "Verdict", "Verdicts", "Watch", "__version__", "falsify",
+           "Searches", "Table", "Theory", "Verdict", "Verdicts", "Watch", "__version__", "command", "falsify",
            "theories", "theory", "verify"]

@@ -55,14 +55,19 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[Any]], note: str 
 class Result:
     """What every result has.
 
-    ``text`` is what the command prints, ``notes`` what it says beside that, ``command`` the line that
-    makes the result again (an instance given as a dictionary is the file ``instance`` there).
+    ``text`` is what the command prints, ``notes`` what it says beside that, ``status`` its exit status,
+    ``command`` the line that makes the result again (an instance given as a dictionary is the file
+    ``instance`` there).
     """
 
     def __init__(self, answer: dict[str, Any], command: str) -> None:
         self.text: str = answer["output"]
         self.notes: str = answer["notes"]
         self.command: str = command
+        self.status: int = answer["status"]
+
+    def __repr__(self) -> str:
+        return f"<popgrad.{type(self).__name__} of {self.command}>"
 
     def __str__(self) -> str:
         return self.text or repr(self)
@@ -197,7 +202,6 @@ class Verdicts(Result):
         self.document: dict[str, Any] = json.loads(answer["document"])
         super().__init__(answer, self.document["command"])
         self.statements = [Verdict(s) for s in self.document["statements"]]
-        self.status: int = answer["status"]
 
     @property
     def summary(self) -> dict[str, int]:

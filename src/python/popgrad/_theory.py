@@ -15,7 +15,7 @@ from . import _popgrad
 from ._call import (Array, Path, Progress, call, check_names, document, instance_text, plain,
                     table_of, words_of)
 from ._errors import Error
-from ._results import Comparison, Landscape, Run, Searches, Table, Verdicts
+from ._results import Comparison, Landscape, Result, Run, Searches, Table, Verdicts
 
 Number = Union[int, float, str, fractions.Fraction, decimal.Decimal, None]
 Numbers = Union[Sequence[Any], Array, str, None]
@@ -318,6 +318,14 @@ def falsify(*patterns: str, seconds: Number = None, evaluations: Optional[int] =
 
 def _falsify(patterns: Sequence[str], progress: Progress, options: Mapping[str, Any]) -> Searches:
     return call(["falsify", *check_names("falsify", patterns), *words_of(options)], Searches, progress=progress)
+
+
+def command(*words: str, progress: Progress = None) -> Result:
+    """Any command by its words, as in a shell: ``command("ladder", "scan-snap").text``, for those that have
+    no method (ladder, frontier, figure, report). ``status`` is its exit status; Error for bad input."""
+    return call([str(word) for word in words], lambda answer: Result(answer, " ".join(("popgrad",
+                                                                                      *words))),
+                progress=progress)
 
 
 def theory(name: str, instance: Instance = None, **parameters: Any) -> Theory:
