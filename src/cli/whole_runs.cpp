@@ -77,18 +77,20 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
     : request_(std::move(request)) {
   const std::vector<Suspect> all = suspects();
   const auto runs = static_cast<std::uint32_t>(request_.common.runs.value_or(64));
+  const auto half = static_cast<Index>(std::max(runs_of_a_shift, runs / 2));
   const std::vector<Trajectory<double>> spread = simulate(
-      all.front(), all.front().assumed, std::max(runs_of_a_shift, runs / 2), other_draws, report);
+      all.front(), all.front().assumed, static_cast<std::uint32_t>(2 * half), other_draws, report);
   require_ends(spread);
   logged_ = std::make_unique<LoggedNumbers>(recorded, spread, request_.resolution);
   if (numbers() == 0) return;
   recorded_ = logged_->of(recorded);
-  spread_ = logged_->of(spread);
+  const Matrix<double> numbers_of_spread = logged_->of(spread);
+  spread_ = numbers_of_spread.leftCols(half);
   if (recorded.front().columns.size() * request_.times.size() <= most_rows) {
     likely_ = likely_runs(all.front(), all.front().assumed);
   }
-  correlation_ = std::make_unique<RunCorrelation>(
-      likely_ ? RunCorrelation::predicted(*likely_, spread_) : RunCorrelation::estimated(spread_));
+  correlation_ = std::make_unique<RunCorrelation>(RunCorrelation::estimated(spread_));
+  if (likely_) prefer_prediction(numbers_of_spread.rightCols(half), all.front(), report);
   for (const Suspect& suspect : all) {
     try {
       const Vector<double> shift = shift_by(suspect, report);
@@ -106,6 +108,18 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
           {recorded.front().columns[c] + ", " + part_names[part], correlation_->weights(level)});
     }
   }
+}
+
+void WholeRuns::prefer_prediction(const Matrix<double>& judges, const Suspect& suspect,
+                                  const Report& report) {
+  const Vector<double> shift = shift_by(suspect, report);
+  if (is_zero(shift)) return;
+  RunCorrelation predicted = RunCorrelation::predicted(*likely_, spread_);
+  const auto error = [&](const RunCorrelation& correlation) {
+    const Vector<double> sums = judges.transpose() * correlation.weights(shift);
+    return (sums.array() - sums.mean()).matrix().norm();
+  };
+  if (error(predicted) < error(*correlation_)) *correlation_ = std::move(predicted);
 }
 
 bool WholeRuns::every_number() const {

@@ -68,8 +68,7 @@ struct FittedFault {
 
 class WholeRuns {
  public:
-  /// Simulates what the tests need beside the ensemble: half as many runs for the correlation (or, where
-  /// it is predicted, for what the prediction leaves out), and 16
+  /// Simulates what the tests need beside the ensemble: as many runs for the correlation, and 16
   /// for every suspect. Throws InputError for a suspect that is not a number of the rung.
   WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
             const Report& report);
@@ -107,6 +106,10 @@ class WholeRuns {
   /// of one draw is not known, for states and rows too many for it, and with starts of their own.
   [[nodiscard]] std::optional<Matrix<double>> likely_runs(const Suspect& suspect,
                                                           double value) const;
+  /// Takes the predicted correlation where, over runs that neither knows (a column each), the sum
+  /// weighted for this suspect fluctuates less by it.
+  void prefer_prediction(const Matrix<double>& judges, const Suspect& suspect,
+                         const Report& report);
   struct Setting {
     WalkRequest steps;
     Parameters parameters;
