@@ -199,6 +199,36 @@ TEST_CASE("crossing: a known logistic curve is found", "[critical]") {
   CHECK_FALSE(find_crossing(count, request).found);
 }
 
+TEST_CASE("crossing: its interval is as wide as it spreads over repetitions", "[critical]") {
+  // Far from the middle of the sizes, where the slope counts as much as the level.
+  const std::vector<double> sizes{20, 50, 100, 200, 500};
+  constexpr std::uint32_t runs = 400;
+  constexpr std::uint32_t repetitions = 400;
+  double sum = 0, squares = 0, width = 0;
+  for (std::uint32_t repetition = 0; repetition < repetitions; ++repetition) {
+    std::vector<SuccessCount> trials;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      Stream stream(7, repetition, k);
+      const double p = 1 / (1 + std::exp(-1.5 * std::log(sizes[k] / 60)));
+      SuccessCount trial{sizes[k], runs, 0};
+      for (std::uint32_t run = 0; run < runs; ++run) {
+        trial.successes += stream.uniform() < p ? 1U : 0U;
+      }
+      trials.push_back(trial);
+    }
+    const Crossing crossing = fit_crossing(trials, 0.97);
+    REQUIRE(crossing.found);
+    const double x = std::log(crossing.size);
+    sum += x / repetitions;
+    squares += x * x / repetitions;
+    width += std::log(crossing.high / crossing.low) / repetitions;
+  }
+  const double deviation = std::sqrt(squares - sum * sum);
+  CHECK(sum == Approx(std::log(60 * std::pow(97.0 / 3, 1 / 1.5))).margin(0.1));
+  // 95 %, both sides; a deviation over 400 is known to 3.5 %.
+  CHECK(width == Approx(2 * 1.96 * deviation).epsilon(0.12));
+}
+
 TEST_CASE("crossing: an exponent is fitted with its interval", "[critical]") {
   const std::vector<double> x{10, 100, 1000};
   std::vector<Crossing> y(3);
