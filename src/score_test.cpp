@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -171,7 +172,7 @@ RunCorrelation RunCorrelation::predicted(const Matrix<double>& likely, const Mat
     return -(tried.array().log().sum() + numbers * std::log(squares.cwiseQuotient(tried).mean()));
   };
   Vector<double> variances;
-  double largest = -INFINITY;
+  double largest = -std::numeric_limits<double>::infinity();
   // Not less than a thirtieth: what hardly fluctuates shows how curved the rest is before it shows a fault.
   for (int half_decade = -3; half_decade <= 4; ++half_decade) {
     const double lambda = own.values.mean() * std::pow(10.0, 0.5 * half_decade);
