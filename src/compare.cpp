@@ -42,6 +42,18 @@ std::vector<double> curve(const Trajectory<double>& trajectory, const std::strin
   return values;
 }
 
+Matrix<double> curves(const std::vector<Trajectory<double>>& runs, const std::string& column) {
+  Matrix<double> made(std::ssize(runs.front().rows), std::ssize(runs));
+  for (Index r = 0; r < made.cols(); ++r) {
+    const std::vector<double> values = curve(runs[static_cast<std::size_t>(r)], column);
+    if (std::ssize(values) != made.rows()) {
+      throw std::invalid_argument("curves: runs have different numbers of rows");
+    }
+    made.col(r) = Eigen::Map<const Vector<double>>(values.data(), made.rows());
+  }
+  return made;
+}
+
 Band band(const std::vector<Trajectory<double>>& runs, const std::string& column) {
   Band result;
   result.runs = runs.size();

@@ -80,8 +80,8 @@ Yardstick yardstick(const std::string& column, const std::vector<Trajectory<doub
   made.centre = centre != nullptr ? curve(*centre, column) : all.mean;
   made.deviation = all.deviation;
   made.sampling = centre != nullptr ? 0 : 1 / static_cast<double>(ensemble.size());
-  std::vector<std::vector<double>> curves;
-  for (const Trajectory<double>& run : ensemble) curves.push_back(curve(run, column));
+  std::vector<std::vector<double>> own;
+  for (const Trajectory<double>& run : ensemble) own.push_back(curve(run, column));
   double squares = 0, rows = 0;
   for (const double s : all.deviation) {
     if (s > made.floor) {
@@ -90,7 +90,7 @@ Yardstick yardstick(const std::string& column, const std::vector<Trajectory<doub
     }
   }
   made.typical = rows > 0 ? std::sqrt(squares / rows) : 0;
-  made.own_largest = largest_of_own(curves, all, made.floor, made.typical);
+  made.own_largest = largest_of_own(own, all, made.floor, made.typical);
   return made;
 }
 

@@ -1,10 +1,9 @@
 #include "popgrad/linear_runs.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <stdexcept>
 
+#include "moment_steps.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
@@ -12,8 +11,6 @@
 namespace popgrad {
 namespace {
 
-// For derivatives by central differences: errors of h^2 f'''/6 and of rounding, 1e-16/h.
-constexpr double short_step = 1e-5;
 constexpr std::uint64_t blocks = 64;
 constexpr std::uint32_t stream_of_normals = 0xFFFFFFF5U;
 
@@ -40,22 +37,21 @@ Propagator repeated(Propagator step, std::uint64_t count) {
 class Path {
  public:
   Path(const AnyRung<double>& rung, const LinearRunsRequest& request)
-      : rung_(rung),
-        request_(request),
+      : request_(request),
+        law_(rung),
         x_(rung.initial),
         direction_(rung.dimension),
         covariance_(Matrix<double>::Zero(rung.dimension, rung.dimension)) {}
 
   // Moves on by `count` steps.
   [[nodiscard]] Propagator block(std::uint64_t count) {
-    set_drift();
-    walk(count / 2);
     const double eta = request_.step_size;
-    const Index n = rung_.dimension;
-    const Matrix<double> identity = Matrix<double>::Identity(n, n);
-    Propagator one{identity + eta * jacobian(), {}};
-    rung_.draw_covariance(x_, identity, one.noise);
-    one.noise *= eta * eta / static_cast<double>(request_.batch);
+    law_.field(x_, direction_);
+    drift_ = law_.transport(x_, direction_, square_root(covariance_), Nodes::gauss, eta);
+    walk(count / 2);
+    const Index n = x_.size();
+    Propagator one{Matrix<double>::Identity(n, n) + eta * law_.jacobian(x_),
+                   eta * eta / static_cast<double>(request_.batch) * law_.draw_covariance(x_)};
     walk(count - count / 2);
     Propagator moved = repeated(std::move(one), count);
     covariance_ = (moved.power * covariance_ * moved.power.transpose() + moved.noise).eval();
@@ -68,56 +64,14 @@ class Path {
  private:
   void walk(std::uint64_t steps) {
     for (std::uint64_t k = 0; k < steps; ++k) {
-      direction_at(x_, direction_);
+      law_.field(x_, direction_);
       x_ += request_.step_size * (direction_ + drift_);
     }
     step_ += steps;
   }
 
-  // Half the second derivatives of the mean direction over the covariance: by Gauss-Hermite nodes along
-  // the columns of a square root of it, exact where the direction is cubic along them.
-  void set_drift() {
-    constexpr double node = std::numbers::sqrt3;
-    const Matrix<double> root = square_root(covariance_);
-    Vector<double> ahead(x_.size());
-    Vector<double> behind(x_.size());
-    direction_at(x_, direction_);
-    drift_.setZero(x_.size());
-    for (Index k = 0; k < root.cols(); ++k) {
-      if (root.col(k).isZero(0)) continue;
-      direction_at(x_ + node * root.col(k), ahead);
-      direction_at(x_ - node * root.col(k), behind);
-      drift_ += (ahead + behind - 2 * direction_) / (2 * node * node);
-    }
-  }
-
-  void direction_at(const Vector<double>& x, Vector<double>& dx) const {
-    if (rung_.draw_mean) {
-      rung_.draw_mean(x, dx);
-    } else {
-      rung_.rhs(x, dx, 0.0);
-    }
-  }
-
-  [[nodiscard]] Matrix<double> jacobian() const {
-    const Index n = rung_.dimension;
-    Matrix<double> made(n, n);
-    Vector<double> ahead(n);
-    Vector<double> behind(n);
-    for (Index i = 0; i < n; ++i) {
-      Vector<double> x = x_;
-      const double h = short_step * std::max(1.0, std::fabs(x_[i]));
-      x[i] = x_[i] + h;
-      direction_at(x, ahead);
-      x[i] = x_[i] - h;
-      direction_at(x, behind);
-      made.col(i) = (ahead - behind) / (2 * h);
-    }
-    return made;
-  }
-
-  const AnyRung<double>& rung_;
   const LinearRunsRequest& request_;
+  MomentSteps law_;
   Vector<double> x_, direction_, drift_;
   Matrix<double> covariance_;
   std::uint64_t step_ = 0;

@@ -43,17 +43,6 @@ double median_skewness(const Matrix<double>& rows) {
   return *middle;
 }
 
-// (rows x runs) of one observable.
-Matrix<double> rows_of(const std::vector<Trajectory<double>>& runs, const std::string& column) {
-  Matrix<double> rows;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const std::vector<double> values = curve(runs[r], column);
-    if (r == 0) rows.resize(std::ssize(values), std::ssize(runs));
-    rows.col(static_cast<Index>(r)) = Eigen::Map<const Vector<double>>(values.data(), rows.rows());
-  }
-  return rows;
-}
-
 Matrix<double> about_mean(const Matrix<double>& runs) {
   const Vector<double> mean = runs.rowwise().mean();
   return runs.colwise() - mean;
@@ -65,7 +54,7 @@ LoggedNumbers::LoggedNumbers(const std::vector<RecordedRun>& recorded,
                              const std::vector<Trajectory<double>>& spread, double resolution) {
   const std::vector<std::string>& columns = recorded.front().columns;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const Matrix<double> own = rows_of(spread, columns[c]);
+    const Matrix<double> own = curves(spread, columns[c]);
     Column column{columns[c], false};
     bool positive = own.minCoeff() > 0;
     for (const RecordedRun& run : recorded) {
@@ -112,15 +101,13 @@ Matrix<double> LoggedNumbers::of(const std::vector<RecordedRun>& runs) const {
 }
 
 Matrix<double> LoggedNumbers::of(const std::vector<Trajectory<double>>& runs) const {
+  std::vector<Matrix<double>> values;
+  for (const Column& column : columns_) values.push_back(curves(runs, column.name));
   Matrix<double> vectors(size(), std::ssize(runs));
   for (Index r = 0; r < vectors.cols(); ++r) {
-    std::vector<std::vector<double>> curves;
-    for (const Column& column : columns_) {
-      curves.push_back(curve(runs[static_cast<std::size_t>(r)], column.name));
-    }
     for (Index i = 0; i < size(); ++i) {
       const Number& n = numbers_[static_cast<std::size_t>(i)];
-      vectors(i, r) = scaled(n, curves[n.column][n.row]);
+      vectors(i, r) = scaled(n, values[n.column](static_cast<Index>(n.row), r));
     }
   }
   return vectors;

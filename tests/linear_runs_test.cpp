@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "popgrad/compare.hpp"
 #include "popgrad/rung.hpp"
 
 using namespace popgrad;
@@ -75,16 +76,6 @@ RowLaw step_by_step(const Toy& toy, const LinearRunsRequest& r) {
   return law;
 }
 
-Matrix<double> values_of(const std::vector<Trajectory<double>>& runs, std::size_t column) {
-  Matrix<double> made(std::ssize(runs.front().rows), std::ssize(runs));
-  for (Index r = 0; r < made.cols(); ++r) {
-    for (Index k = 0; k < made.rows(); ++k) {
-      made(k, r) = runs[static_cast<std::size_t>(r)].rows[static_cast<std::size_t>(k)][column];
-    }
-  }
-  return made;
-}
-
 // Largest difference of the mean, and of the covariance of rows, in units of their deviations.
 struct Apart {
   double mean = 0, covariance = 0;
@@ -108,12 +99,12 @@ TEST_CASE("linear runs: blocks of steps are the steps, where draws are alike", "
   const LinearRunsRequest request{0.01, 4, {1, 7, 130, 131, 400}, count, 3};
   const Toy linear;
   const auto runs = linear_runs(linear.rung(), request);
-  const Apart error = apart(values_of(runs, 0), step_by_step(linear, request));
+  const Apart error = apart(curves(runs, "sum"), step_by_step(linear, request));
   // Five deviations of a mean and of a covariance.
   CHECK(error.mean < 5 / std::sqrt(count));
   CHECK(error.covariance < 5 * std::sqrt(2.0 / count));
   // Curved observables are those of each run's own state.
-  const Matrix<double> squares = values_of(runs, 1);
+  const Matrix<double> squares = curves(runs, "square");
   CHECK(squares.minCoeff() >= 0);
   CHECK(runs.front().t == std::vector<double>{0.01, 0.07, 1.3, 1.31, 4.0});
   CHECK(runs.front().columns == linear.rung().columns);
@@ -123,7 +114,7 @@ TEST_CASE("linear runs: draws that change, and the drift that noise causes", "[m
   constexpr Index count = 20'000;
   const Toy curved{3.0, 0.4};
   LinearRunsRequest request{0.08, 1, {15, 30, 50}, count, 4};  // blocks of one step
-  const Matrix<double> seen = values_of(linear_runs(curved.rung(), request), 0);
+  const Matrix<double> seen = curves(linear_runs(curved.rung(), request), "sum");
   const RowLaw law = step_by_step(curved, request);
   const Apart error = apart(seen, law);
   CHECK(error.mean < 5 / std::sqrt(count));
@@ -137,7 +128,7 @@ TEST_CASE("linear runs: draws that change, and the drift that noise causes", "[m
   // Longer blocks: what changes within one is left out.
   const LinearRunsRequest longer{0.01, 4, {100, 200, 400}, count, 4};
   const Apart blocks =
-      apart(values_of(linear_runs(curved.rung(), longer), 0), step_by_step(curved, longer));
+      apart(curves(linear_runs(curved.rung(), longer), "sum"), step_by_step(curved, longer));
   CHECK(blocks.mean < 0.06);
   CHECK(blocks.covariance < 0.08);
 }
@@ -145,14 +136,14 @@ TEST_CASE("linear runs: draws that change, and the drift that noise causes", "[m
 TEST_CASE("linear runs: the same draws for other settings, others for another seed", "[moments]") {
   const Toy toy;
   const LinearRunsRequest request{0.01, 4, {100}, 50, 1};
-  const Matrix<double> one = values_of(linear_runs(toy.rung(), request), 0);
+  const Matrix<double> one = curves(linear_runs(toy.rung(), request), "sum");
   LinearRunsRequest larger = request;
   larger.batch = 16;
-  const Matrix<double> half = values_of(linear_runs(toy.rung(), larger), 0);
+  const Matrix<double> half = curves(linear_runs(toy.rung(), larger), "sum");
   const double path = step_by_step(toy, request).mean[0];
   CHECK((2 * (half.array() - path) - (one.array() - path)).abs().maxCoeff() < 1e-9);
   larger.seed = 2;
-  CHECK((values_of(linear_runs(toy.rung(), larger), 0) - half).norm() > 1e-3);
+  CHECK((curves(linear_runs(toy.rung(), larger), "sum") - half).norm() > 1e-3);
   AnyRung<double> unknown = toy.rung();
   unknown.draw_covariance = nullptr;
   CHECK_THROWS_AS(linear_runs(unknown, request), std::invalid_argument);

@@ -25,6 +25,9 @@ Distance distance(const std::string& column, std::span<const double> times,
 
 /// One observable of a trajectory over its save points.
 std::vector<double> curve(const Trajectory<double>& trajectory, const std::string& column);
+/// The same of runs with equal save points, (save points x runs). Needs at least one run; throws
+/// std::invalid_argument for runs of different lengths.
+Matrix<double> curves(const std::vector<Trajectory<double>>& runs, const std::string& column);
 
 /// Mean and standard deviation over runs at each save point.
 struct Band {

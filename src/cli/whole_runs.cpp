@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "popgrad/error.hpp"
 #include "popgrad/linear_runs.hpp"
@@ -89,16 +90,22 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
   if (recorded.front().columns.size() * request_.times.size() <= most_rows) {
     likely_ = likely_runs(all.front(), all.front().assumed);
   }
-  correlation_ = std::make_unique<RunCorrelation>(RunCorrelation::estimated(spread_));
-  if (likely_) prefer_prediction(numbers_of_spread.rightCols(half), all.front(), report);
+  std::vector<std::pair<Suspect, Vector<double>>> shifts;
   for (const Suspect& suspect : all) {
     try {
-      const Vector<double> shift = shift_by(suspect, report);
-      if (!is_zero(shift)) known_.push_back({suspect, correlation_->weights(shift)});
+      Vector<double> shift = shift_by(suspect, report);
+      if (!is_zero(shift)) shifts.emplace_back(suspect, std::move(shift));
     } catch (const InputError&) {
       // Among all numbers of the model some belong to other options than are in use.
       if (!every_number()) throw;
     }
+  }
+  correlation_ = std::make_unique<RunCorrelation>(RunCorrelation::estimated(spread_));
+  if (likely_ && !shifts.empty()) {
+    prefer_prediction(numbers_of_spread.rightCols(half), shifts.front().second);
+  }
+  for (const auto& [suspect, shift] : shifts) {
+    known_.push_back({suspect, correlation_->weights(shift)});
   }
   for (std::size_t c = 0; c < recorded.front().columns.size(); ++c) {
     for (std::size_t part = 0; part < part_names.size(); ++part) {
@@ -110,10 +117,7 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
   }
 }
 
-void WholeRuns::prefer_prediction(const Matrix<double>& judges, const Suspect& suspect,
-                                  const Report& report) {
-  const Vector<double> shift = shift_by(suspect, report);
-  if (is_zero(shift)) return;
+void WholeRuns::prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift) {
   RunCorrelation predicted = RunCorrelation::predicted(*likely_, spread_);
   const auto error = [&](const RunCorrelation& correlation) {
     const Vector<double> sums = judges.transpose() * correlation.weights(shift);

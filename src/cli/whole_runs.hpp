@@ -107,9 +107,8 @@ class WholeRuns {
   [[nodiscard]] std::optional<Matrix<double>> likely_runs(const Suspect& suspect,
                                                           double value) const;
   /// Takes the predicted correlation where, over runs that neither knows (a column each), the sum
-  /// weighted for this suspect fluctuates less by it.
-  void prefer_prediction(const Matrix<double>& judges, const Suspect& suspect,
-                         const Report& report);
+  /// weighted for this shift fluctuates less by it.
+  void prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift);
   struct Setting {
     WalkRequest steps;
     Parameters parameters;

@@ -141,9 +141,10 @@ TEST_CASE("report: holds what was asked for, and keeps nothing with --no-cache",
 TEST_CASE("report: what was made before a crash is on the page", "[cli]") {
   const Folder folder;
   const std::string page = folder.file("report.html");
-  // Killed as soon as there is a page; the figures of scb take minutes.
+  const std::string here = folder.path.string();
+  // Killed as soon as there is a page; the figures of scb take minutes. Its temporary folder stays.
   const Answer killed =
-      shell("XDG_CACHE_HOME=" + folder.path.string() + " " + POPGRAD_BINARY +
+      shell("XDG_CACHE_HOME=" + here + " TMPDIR=" + here + " " + POPGRAD_BINARY +
             " report scb.hyperbola --figures all --no-ladders -q -o " + page +
             " & made=$!; while [ ! -f " + page +
             " ]; do sleep 0.1; done; kill -9 $made; wait $made 2>/dev/null; true");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
+#include "popgrad/compare.hpp"
 #include "popgrad/linear_runs.hpp"
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/rung.hpp"
@@ -92,19 +93,6 @@ Value rows(const std::vector<std::vector<double>>& values) {
   return Value(std::move(list));
 }
 
-Matrix<double> losses(const std::vector<Trajectory<double>>& runs) {
-  const std::vector<std::string>& names = runs.front().columns;
-  const auto column = static_cast<std::size_t>(
-      std::distance(names.begin(), std::find(names.begin(), names.end(), "loss")));
-  Matrix<double> made(std::ssize(runs.front().rows), std::ssize(runs));
-  for (Index r = 0; r < made.cols(); ++r) {
-    for (Index k = 0; k < made.rows(); ++k) {
-      made(k, r) = runs[static_cast<std::size_t>(r)].rows[static_cast<std::size_t>(k)][column];
-    }
-  }
-  return made;
-}
-
 Matrix<double> covariance_of(Matrix<double> runs) {
   const Vector<double> mean = runs.rowwise().mean();
   runs.colwise() -= mean;
@@ -116,9 +104,9 @@ void check_linear_runs(const Training& training, const AnyRung<double>& sgd,
                        const std::vector<std::uint64_t>& steps,
                        const std::vector<Trajectory<double>>& runs) {
   constexpr Index count = 4000;
-  const Matrix<double> seen = covariance_of(losses(runs));
-  const Matrix<double> linear =
-      covariance_of(losses(linear_runs(sgd, {training.eta, training.batch, steps, count, 1})));
+  const Matrix<double> seen = covariance_of(curves(runs, "loss"));
+  const Matrix<double> linear = covariance_of(
+      curves(linear_runs(sgd, {training.eta, training.batch, steps, count, 1}), "loss"));
   const double statistics = std::sqrt(2.0 / count + 2.0 / static_cast<double>(runs.size()));
   for (Index k = 1; k < seen.rows(); ++k) {
     for (Index l = 1; l <= k; ++l) {

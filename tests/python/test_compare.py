@@ -1,5 +1,6 @@
 """Recorded runs: compare, and the same in a training loop by Watch."""
 
+import ast
 import csv
 import pathlib
 import runpy
@@ -89,33 +90,22 @@ def test_two_rungs():
 
 # ---- in a training loop ---------------------------------------------------------------------------
 
-def train(watch, instance, learning_rate, seed, run=0, batch=8, steps=600, every=20):
-    """JoMA in NumPy: exp attention on sampled classes, linear units, cross entropy."""
-    law, generator = np.array(instance["X"]), np.random.default_rng(seed)
-    weights, logits = np.array(instance["W0"]), np.array(instance["z0"])
-    for step in range(steps + 1):
-        if step % every == 0:
-            watch.log_state(step, run=run, W0=weights, z0=logits)
-            if watch.departure:
-                return
-        label = generator.integers(law.shape[1], size=batch)
-        attended = law[:, label] * np.exp(logits)[:, None]
-        features = np.vstack([attended, np.ones(batch)])
-        scores = features.T @ weights
-        error = np.exp(scores - scores.max(1, keepdims=True))
-        error /= error.sum(1, keepdims=True)
-        error[np.arange(batch), label] -= 1
-        pull = (weights[:-1] @ error.T * attended).mean(1)
-        weights -= learning_rate * features @ error / batch
-        logits -= learning_rate * pull
+@pytest.fixture
+def train(joma):
+    """The training loop of the notebook, which trains on ``instance``."""
+    script = recorded.parents[1] / "src" / "python" / "notebooks" / "is_my_sgd_right.py"
+    loop = [part for part in ast.parse(script.read_text()).body if getattr(part, "name", None) == "train"]
+    names = {"np": np, "instance": joma}
+    exec(compile(ast.Module(loop, []), script, "exec"), names)
+    return names["train"]
 
 
-def test_a_right_run_is_consistent_and_its_table_is_one_for_the_command(joma, program, tmp_path):
+def test_a_right_run_is_consistent_and_its_table_is_one_for_the_command(joma, train, program, tmp_path):
     calls = []
     watch = popgrad.Watch("joma", joma, eta=0.1, batch=8, runs=32,
                           on_departure=lambda made, step: calls.append(step))
     for seed in (1, 2):
-        train(watch, joma, 0.1, seed, run=seed)
+        train(watch, 0.1, seed, run=seed)
     made = watch.verdict()
     assert made.verdict == "consistent" and not calls and watch.departure is None
     assert watch.looks > 3
@@ -129,11 +119,11 @@ def test_a_right_run_is_consistent_and_its_table_is_one_for_the_command(joma, pr
     assert made.text == out.replace(str(tmp_path / "watch"), "watch")
 
 
-def test_a_learning_rate_5_percent_off_is_called_while_training(joma):
+def test_a_learning_rate_5_percent_off_is_called_while_training(joma, train):
     calls = []
     watch = popgrad.Watch("joma", joma, eta=0.1, batch=8, runs=32,
                           on_departure=lambda made, step: calls.append((made, step)))
-    train(watch, joma, 0.105, seed=1)
+    train(watch, 0.105, seed=1)
     assert len(calls) == 1
     made, step = calls[0]
     assert made.verdict == "departs" and 0 < step < 600 and watch.departure == (step, made)
@@ -144,7 +134,7 @@ def test_a_learning_rate_5_percent_off_is_called_while_training(joma):
     assert fit["explains"] and abs(fit["value"] - 0.105) < 2 * fit["half_width"]
 
 
-def test_a_callback_may_end_the_training(joma):
+def test_a_callback_may_end_the_training(joma, train):
     class Stop(Exception):
         pass
 
@@ -153,7 +143,7 @@ def test_a_callback_may_end_the_training(joma):
 
     watch = popgrad.Watch("joma", joma, eta=0.1, batch=8, runs=32, on_departure=stop)
     with pytest.raises(Stop):
-        train(watch, joma, 0.15, seed=1)
+        train(watch, 0.15, seed=1)
     assert watch.departure is not None
 
 
