@@ -17,6 +17,9 @@ namespace {
 // Keeps S invertible where rows are combinations of others.
 constexpr double least_shrinkage = 1e-3;
 
+// Of a false alarm in one test, of some ten that share a level of 1e-3.
+constexpr double typical_chance = 1e-4;
+
 // What a normal law has 3 of: more is a rare jump, of which the runs at hand say too little.
 constexpr double largest_kurtosis = 10;
 
@@ -46,6 +49,17 @@ double median_skewness(const Matrix<double>& rows) {
 Matrix<double> about_mean(const Matrix<double>& runs) {
   const Vector<double> mean = runs.rowwise().mean();
   return runs.colwise() - mean;
+}
+
+// What |x| exceeds with this probability over what it would if normal, on the side of the longer tail;
+// three terms of Cornish and Fisher's expansion.
+double longer_than_normal(double skewness, double excess_kurtosis, double chance) {
+  const double z = two_sided_normal_bound(chance, 1);
+  const double skew = std::fabs(skewness);
+  const double kurtosis = std::max(0.0, excess_kurtosis);
+  const double x = z + (z * z - 1) * skew / 6 + (z * z * z - 3 * z) * kurtosis / 24 -
+                   (2 * z * z * z - 5 * z) * skew * skew / 36;
+  return std::max(1.0, x / z);
 }
 
 }  // namespace
@@ -146,37 +160,31 @@ RunCorrelation RunCorrelation::estimated(const Matrix<double>& runs) {
   return RunCorrelation(std::move(made));
 }
 
-RunCorrelation RunCorrelation::predicted(const Matrix<double>& likely, const Matrix<double>& runs) {
+RunCorrelation RunCorrelation::predicted(const Matrix<double>& likely, const Matrix<double>& runs,
+                                         const Vector<double>& shift) {
   const Matrix<double> deviations = about_mean(likely);
   PrincipalAxes own =
       principal_axes(deviations * deviations.transpose() / static_cast<double>(likely.cols() - 1));
-  own.values = own.values.cwiseMax(0.0);
-  const Vector<double> squares =
-      (own.vectors.transpose() * about_mean(runs)).rowwise().squaredNorm();
-  const auto numbers = static_cast<double>(squares.size());
-  // Twice the logarithm of the likelihood a run, at the factor of S under which it is largest.
-  const auto likelihood = [&](const Vector<double>& tried) {
-    return -(tried.array().log().sum() + numbers * std::log(squares.cwiseQuotient(tried).mean()));
-  };
-  Vector<double> variances;
-  double largest = -std::numeric_limits<double>::infinity();
-  // Not less than a thirtieth: what hardly fluctuates shows how curved the rest is before it shows a fault.
-  for (int half_decade = -3; half_decade <= 4; ++half_decade) {
-    const double lambda = own.values.mean() * std::pow(10.0, 0.5 * half_decade);
-    const Vector<double> tried = own.values.array() + lambda;
-    const double found = likelihood(tried);
-    if (!(found > largest)) continue;
-    largest = found;
-    variances = tried;
+  RunCorrelation best(Prediction{std::move(own.vectors), {}});
+  auto& [axes, variances] = std::get<Prediction>(best.known_);
+  const Vector<double> predicted = own.values.cwiseMax(0.0);
+  Vector<double> chosen = predicted;
+  double smallest = std::numeric_limits<double>::infinity();
+  const double normal = two_sided_normal_bound(typical_chance, 1);
+  for (int half_decade = -4; half_decade <= 4; ++half_decade) {
+    variances = predicted.array() + predicted.mean() * std::pow(10.0, 0.5 * half_decade);
+    const Vector<double> sums = best.weights(shift);
+    const Shape shape = shape_of(sums.transpose() * likely);
+    const double tail =
+        normal * longer_than_normal(shape.skewness, shape.kurtosis - 3, typical_chance);
+    const double found =
+        about_mean(sums.transpose() * runs).norm() * (tail + normal_quantile(0.95));
+    if (!(found < smallest)) continue;
+    smallest = found;
+    chosen = variances;
   }
-  // Along each axis as if the prediction were worth as many runs as this.
-  constexpr double worth = 16;
-  const auto freedom = static_cast<double>(runs.cols() - 1);
-  variances *= squares.cwiseQuotient(variances).mean() / freedom;
-  Prediction best;
-  best.variances = (worth * variances + squares) / (worth + freedom);
-  best.axes = std::move(own.vectors);
-  return RunCorrelation(std::move(best));
+  variances = std::move(chosen);
+  return best;
 }
 
 Vector<double> RunCorrelation::solved(const Vector<double>& shift) const {
@@ -206,9 +214,15 @@ double ScoreTest::half_width(double level) const {
 }
 
 double ScoreTest::bound(double chance) const {
-  const double student = two_sided_student_bound(degrees_of_freedom, chance, 1);
+  const auto student = [&](double p) { return two_sided_student_bound(degrees_of_freedom, p, 1); };
+  if (predicted) {
+    const double wider =
+        std::max({longer_than_normal(predicted->skewness, predicted->excess_kurtosis, chance),
+                  own_tenth / student(0.1), own_hundredth / student(0.01)});
+    return student(chance) * wider;
+  }
   const double own = own_tenth + (own_hundredth - own_tenth) * std::log10(0.1 / chance);
-  return std::max(student, own);
+  return std::max(student(chance), own);
 }
 
 namespace {
@@ -248,7 +262,8 @@ std::vector<double> own_statistics(const Vector<double>& values, Index count) {
 }  // namespace
 
 ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
-                     const Matrix<double>& ensemble, const Vector<double>* centre) {
+                     const Matrix<double>& ensemble, const Vector<double>* centre,
+                     const Matrix<double>* likely) {
   const Vector<double> own = ensemble.transpose() * weights;
   const auto n = static_cast<double>(own.size());
   const double mean = own.mean();
@@ -264,6 +279,11 @@ ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& record
   if (!drawn.empty()) {
     test.own_tenth = drawn[drawn.size() * 9 / 10];
     test.own_hundredth = drawn[drawn.size() * 99 / 100];
+  }
+  if (likely != nullptr) {
+    const auto runs = static_cast<double>(recorded.cols());
+    const Shape one = shape_of(weights.transpose() * *likely);
+    test.predicted = {one.skewness / std::sqrt(runs), (one.kurtosis - 3) / runs};
   }
   return test;
 }

@@ -151,7 +151,7 @@ TEST_CASE("score test: nearly as sharp as the likelihood ratio, sharper than any
   // Predicted by many likely runs, in whatever unit of the noise.
   const Matrix<double> likely_runs = 7 * walks(10, 4000, none);
   const Vector<double> known =
-      RunCorrelation::predicted(likely_runs, walks(3, 32, none)).weights(shift);
+      RunCorrelation::predicted(likely_runs, walks(3, 32, none), shift).weights(shift);
   const double with_prediction = std::sqrt(known.dot(c * known));
   CAPTURE(with_prediction);
   CHECK(known.dot(shift) == Approx(1).epsilon(1e-12));
@@ -173,7 +173,7 @@ TEST_CASE("score test: what a prediction leaves out does not blunt it", "[score]
   const double best = 1 / std::sqrt(shift.dot(whole.inverse() * shift));
   const Vector<double> blind = c.inverse() * shift / shift.dot(c.inverse() * shift);
   CHECK(error(blind) > 1.2 * best);
-  const RunCorrelation found = RunCorrelation::predicted(walks(10, 4000, none), runs);
+  const RunCorrelation found = RunCorrelation::predicted(walks(10, 4000, none), runs, shift);
   CHECK(error(found.weights(shift)) < 1.1 * best);
   CHECK(found.is_predicted());
   CHECK_FALSE(RunCorrelation::estimated(runs).is_predicted());
@@ -201,7 +201,8 @@ TEST_CASE("scatter test: the level is kept, and a factor is found", "[score]") {
   CHECK(small < 3 * trials / 40);
   CHECK(trials - covered < 3 * trials / 40);
   // The squares of rows that move together are few numbers; those of uncorrelated sums are twelve.
-  const RunCorrelation known = RunCorrelation::predicted(walks(10, 4000, none), walks(6, 32, none));
+  const RunCorrelation known = RunCorrelation::predicted(walks(10, 4000, none), walks(6, 32, none),
+                                                         Vector<double>::Ones(rows));
   int alarms = 0, found = 0, found_in_rows = 0;
   for (std::uint64_t k = 0; k < trials; ++k) {
     const Matrix<double> own = walks(300'000 + k, 64, none);

@@ -14,8 +14,10 @@
 /// by what the ensemble's own runs do, drawn by R against the others. lambda keeps what few runs know
 /// badly of C from being weighted most, and falls with their number (Ledoit and Wolf, J. Multivariate
 /// Anal. 88 (2004) 365). A predicted C is known in all directions: S = C + lambda I, with the lambda under
-/// which the runs are most likely. With any weights the level is kept.
+/// which the smallest shift is found: without it, directions that hardly fluctuate are weighted most, and
+/// what moves them is how curved the observables are. With any weights the level is kept.
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,9 +66,10 @@ class RunCorrelation {
  public:
   /// From runs about their own mean, (numbers x runs), at least 3. Cost O(numbers runs^2).
   static RunCorrelation estimated(const Matrix<double>& runs);
-  /// From many runs of a law near that of `runs`, (numbers x runs) both. Cost O(numbers^2 (numbers +
-  /// runs)).
-  static RunCorrelation predicted(const Matrix<double>& likely, const Matrix<double>& runs);
+  /// From many runs of a law near that of `runs`, (numbers x runs) both; `runs` and the tail of `likely`
+  /// choose lambda for the shift. Cost O(numbers^2 (numbers + runs)).
+  static RunCorrelation predicted(const Matrix<double>& likely, const Matrix<double>& runs,
+                                  const Vector<double>& shift);
 
   /// w for a shift d, not zero. Cost O(numbers runs), or O(numbers^2) if predicted.
   [[nodiscard]] Vector<double> weights(const Vector<double>& shift) const;
@@ -97,18 +100,27 @@ struct ScoreTest {
   double degrees_of_freedom = 0;
   /// |t| of R runs of the ensemble against the others: exceeded in a tenth and in a hundredth of draws.
   double own_tenth = 0, own_hundredth = 0;
+  /// Of the mean of R runs by the predicted law of a run, where that is known: it tells the shape of the
+  /// tail, and the ensemble only how wide it is.
+  struct Shape {
+    double skewness = 0, excess_kurtosis = 0;
+  };
+  std::optional<Shape> predicted;
   [[nodiscard]] double statistic() const { return size / standard_error; }
   /// Of the interval of `size` that misses the truth with probability `level`: 0.05 for 95 %.
   [[nodiscard]] double half_width(double level) const;
-  /// What |t| exceeds with this probability: Student's bound, or more where the ensemble's own
-  /// quantiles, continued by an exponential tail, say so.
+  /// What |t| exceeds with this probability: Student's bound, or more where the ensemble's own quantiles
+  /// say so, continued by the tail of the predicted law (its quantiles by Cornish and Fisher, Rev. Inst.
+  /// Int. Stat. 5 (1938) 307), else by an exponential one.
   [[nodiscard]] double bound(double chance) const;
 };
 
-/// `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's. Cost
-/// O(numbers runs) and 2000 draws of R runs.
+/// `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's. `likely`:
+/// many runs of the predicted law (numbers x runs), or null. Cost O(numbers runs) and 2000 draws of R
+/// runs.
 ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
-                     const Matrix<double>& ensemble, const Vector<double>* centre);
+                     const Matrix<double>& ensemble, const Vector<double>* centre,
+                     const Matrix<double>* likely = nullptr);
 
 /// Variance of recorded runs against that of the ensemble, over all numbers: the ratio is 1 and of
 /// Fisher's F, with degrees of freedom such that the mean square of a run varies as it does over the

@@ -320,7 +320,7 @@ int judge_runs(Judging& j, const Invocation& call) {
   find_regimes_of_walks(ensemble, j.model, sampled);
   const WholeRuns whole(
       {j.common, j.model, sampled, sampled_parameters, j.times, j.options.suspects,
-       j.options.level / 2, j.options.resolution, j.options.fresh_starts},
+       j.options.level / 3, j.options.resolution, j.options.fresh_starts},
       j.recorded, j.report);
   j.whole = &whole;
   if (j.recorded.size() > 1) j.recorded.push_back(mean_of(j.recorded));
@@ -426,7 +426,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
             common,
             std::move(recorded),
             std::move(times),
-            {options.level / 2, options.resolution},  // half for rows, half for whole runs
+            {options.level / 3, options.resolution},  // rows, settings, levels: a third each
             report};
   return judge_runs(j, call);
 }

@@ -36,11 +36,11 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   for (const WholeRunTests::Fault& fault : tests.faults) {
     widest = std::max(widest, fault.suspect.name.size());
   }
-  fmt::print(
-      standard_output(),
-      "\nruns as wholes ({} tests, each with a false alarm of {:.2g}; rows weighted by {})\n",
-      tests.faults.size() + tests.levels.size() + 1, tests.chance,
-      tests.predicted ? "the predicted law of a run" : "what other runs do");
+  fmt::print(standard_output(),
+             "\nruns as wholes ({} tests of settings, each with a false alarm of {:.2g}; rows "
+             "weighted by {})\n",
+             tests.faults.size() + 1, tests.chance,
+             tests.predicted ? "the predicted law of a run" : "what other runs do");
   fmt::print(standard_output(), "{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest,
              "assumed", "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
   for (const WholeRunTests::Fault& fault : tests.faults) {
@@ -54,9 +54,8 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
     fmt::print(standard_output(),
                "{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
                fault.suspect.name, widest, fault.suspect.assumed,
-               tests.departs(fault.test)
-                   ? "departs"  // too far for a linear estimate
-                   : with_error(fault.suspect.assumed + fault.test.size, half),
+               tests.departs(fault) ? "departs"  // too far for a linear estimate
+                                    : with_error(fault.suspect.assumed + fault.test.size, half),
                fault.test.statistic(), fault.test.bound(tests.chance), seen(recorded_runs),
                seen(recorded_runs + 5));
   }
@@ -71,9 +70,10 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   }
   if (!tests.levels.empty()) {
     const WholeRunTests::Level& level = tests.largest_level();
-    fmt::print(
-        standard_output(), "largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
-        tests.levels.size(), level.test.statistic(), level.test.bound(tests.chance), level.what);
+    fmt::print(standard_output(),
+               "largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
+               tests.levels.size(), level.test.statistic(), level.test.bound(tests.level_chance),
+               level.what);
   }
 }
 
@@ -95,14 +95,18 @@ void print_fits(const std::vector<FittedFault>& fits) {
 std::string departure_of(const WholeRunTests& whole) {
   std::string what = "the scatter between runs";
   double largest = 1;
-  const auto take = [&](const std::string& name, const ScoreTest& test) {
-    const double share = std::fabs(test.statistic()) / test.bound(whole.chance);
+  const auto take = [&](const std::string& name, const ScoreTest& test, double chance) {
+    const double share = std::fabs(test.statistic()) / test.bound(chance);
     if (!(share > largest)) return;
     largest = share;
     what = fmt::format("{} (t = {:.3g})", name, test.statistic());
   };
-  for (const WholeRunTests::Level& level : whole.levels) take(level.what, level.test);
-  for (const WholeRunTests::Fault& fault : whole.faults) take(fault.suspect.name, fault.test);
+  for (const WholeRunTests::Level& level : whole.levels) {
+    take(level.what, level.test, whole.level_chance);
+  }
+  for (const WholeRunTests::Fault& fault : whole.faults) {
+    take(fault.suspect.name, fault.test, whole.chance);
+  }
   return what;
 }
 
@@ -162,7 +166,7 @@ Value setting_records(const Judgement& judgement) {
   for (const WholeRunTests::Fault& fault : whole.faults) {
     Record item{{"setting", fault.suspect.name},
                 {"assumed", fault.suspect.assumed},
-                {"departs", whole.departs(fault.test)},
+                {"departs", whole.departs(fault)},
                 {"t", number_or_null(fault.test.statistic())},
                 {"bound", fault.test.bound(whole.chance)},
                 {"linear_estimate", fault.suspect.assumed + fault.test.size},
@@ -228,7 +232,7 @@ Record as_record(const Judgement& judgement) {
   for (const WholeRunTests::Level& level : whole.levels) {
     levels.push_back(Record{{"level", level.what},
                             {"t", number_or_null(level.test.statistic())},
-                            {"bound", level.test.bound(whole.chance)}});
+                            {"bound", level.test.bound(whole.level_chance)}});
   }
   made["levels"] = std::move(levels);
   Value::List fits;

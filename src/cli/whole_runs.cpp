@@ -39,6 +39,10 @@ bool is_zero(const Vector<double>& shift) {
   return !(shift.lpNorm<Eigen::Infinity>() > 1e-9);
 }
 
+bool beyond(const ScoreTest& test, double chance) {
+  return !(std::fabs(test.statistic()) <= test.bound(chance));
+}
+
 Suspect momentum_of(const WalkRequest& steps) {
   const bool given = steps.optimiser.rule == Optimiser::Rule::momentum;
   return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0};
@@ -48,21 +52,19 @@ Suspect momentum_of(const WalkRequest& steps) {
 
 const WholeRunTests::Level& WholeRunTests::largest_level() const {
   const auto share = [&](const Level& level) {
-    return std::fabs(level.test.statistic()) / level.test.bound(chance);
+    return std::fabs(level.test.statistic()) / level.test.bound(level_chance);
   };
   return *std::max_element(levels.begin(), levels.end(),
                            [&](const Level& a, const Level& b) { return share(a) < share(b); });
 }
 
-bool WholeRunTests::departs(const ScoreTest& test) const {
-  return !(std::fabs(test.statistic()) <= test.bound(chance));
-}
+bool WholeRunTests::departs(const Fault& fault) const { return beyond(fault.test, chance); }
 
 bool WholeRunTests::consistent() const {
   return !scatter_departs() && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-    return departs(fault.test);
+    return departs(fault);
   }) && std::none_of(levels.begin(), levels.end(), [&](const Level& level) {
-    return departs(level.test);
+    return beyond(level.test, level_chance);
   });
 }
 
@@ -118,7 +120,7 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
 }
 
 void WholeRuns::prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift) {
-  RunCorrelation predicted = RunCorrelation::predicted(*likely_, spread_);
+  RunCorrelation predicted = RunCorrelation::predicted(*likely_, spread_, shift);
   const auto error = [&](const RunCorrelation& correlation) {
     const Vector<double> sums = judges.transpose() * correlation.weights(shift);
     return (sums.array() - sums.mean()).matrix().norm();
@@ -229,18 +231,20 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   Vector<double> expected;
   if (centre != nullptr) expected = logged_->of(std::vector<Trajectory<double>>{*centre}).col(0);
   const Vector<double>* const mean = centre != nullptr ? &expected : nullptr;
+  const Matrix<double>* const likely = predicts() ? &*likely_ : nullptr;
   WholeRunTests made;
   for (const Known& known : known_) {
-    made.faults.push_back({known.suspect, score_test(known.weights, recorded_, own, mean)});
+    made.faults.push_back({known.suspect, score_test(known.weights, recorded_, own, mean, likely)});
   }
   for (const KnownLevel& level : levels_) {
-    made.levels.push_back({level.what, score_test(level.weights, recorded_, own, mean)});
+    made.levels.push_back({level.what, score_test(level.weights, recorded_, own, mean, likely)});
   }
   made.scatter =
       scatter_test(correlation_->uncorrelated(recorded_), correlation_->uncorrelated(own));
   made.predicted = predicts();
-  const auto looks = static_cast<double>(made.faults.size() + made.levels.size() + 1);
-  made.chance = request_.false_alarm / looks;
+  // A fault that is looked for is more likely than a shift that no setting makes, of which there are many.
+  made.chance = request_.false_alarm / static_cast<double>(made.faults.size() + 1);
+  made.level_chance = request_.false_alarm / static_cast<double>(made.levels.size());
   return made;
 }
 
@@ -278,7 +282,7 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
     const auto own = std::find_if(
         found.faults.begin(), found.faults.end(),
         [&](const WholeRunTests::Fault& f) { return f.suspect.name == known.suspect.name; });
-    if (own != found.faults.end() && found.departs(own->test)) all.push_back(fit(known, report));
+    if (own != found.faults.end() && found.departs(*own)) all.push_back(fit(known, report));
   }
   const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
     return known.suspect.kind == Suspect::Kind::momentum;

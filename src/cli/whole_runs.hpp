@@ -12,7 +12,7 @@
 
 namespace popgrad::cli {
 
-/// What runs are made with, and the level of all tests together.
+/// What runs are made with, and the level of the tests.
 struct WholeRunRequest {
   CommonOptions common;
   const Model& model;
@@ -20,7 +20,7 @@ struct WholeRunRequest {
   Parameters parameters;
   std::vector<double> times;
   std::vector<std::string> suspects;  ///< parameters to be tested beside learning rate and batch
-  double false_alarm = 5e-4;
+  double false_alarm = 5e-4;  ///< of all settings and the scatter, and once more of all levels
   double resolution = 1e-6;
   bool fresh_starts = false;
 };
@@ -46,12 +46,13 @@ struct WholeRunTests {
   std::vector<Fault> faults;
   std::vector<Level> levels;
   ScatterTest scatter;
-  double chance = 0;       ///< of a false alarm, for each test
-  bool predicted = false;  ///< weights from the predicted law of a run, not from runs
+  double chance = 0;        ///< of a false alarm, for each fault and the scatter
+  double level_chance = 0;  ///< the same for each level
+  bool predicted = false;   ///< weights from the predicted law of a run, not from runs
 
   [[nodiscard]] const Level& largest_level() const;
   [[nodiscard]] bool scatter_departs() const { return scatter.chance() < chance; }
-  [[nodiscard]] bool departs(const ScoreTest& test) const;
+  [[nodiscard]] bool departs(const Fault& fault) const;
   [[nodiscard]] bool consistent() const;
   /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs
   /// where there are `now`.
