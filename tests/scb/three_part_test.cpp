@@ -1,11 +1,14 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 
 #include "popgrad/error.hpp"
+#include "popgrad/model.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/success.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
+#include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
 
 using namespace popgrad;
@@ -174,6 +177,25 @@ TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
   Training<double> softmax = training;
   softmax.softmax = true;
   CHECK_THROWS_AS(ThreePartDescent(softmax, Schedule{}), InputError);
+}
+
+TEST_CASE("scb: a schedule made in code has the defaults of the parameters", "[scb]") {
+  const Schedule made;
+  const std::map<std::string, double> expected{
+      {"tau", made.threshold},
+      {"eta_2", made.l1_step},
+      {"lambda", made.l1_weight},
+      {"boost_steps", static_cast<double>(made.boost_steps)},
+      {"l1_steps", static_cast<double>(made.l1_steps)}};
+  std::size_t found = 0;
+  for (const ParameterInfo& info : find_model("scb").parameters()) {
+    const auto own = expected.find(info.name);
+    if (own == expected.end()) continue;
+    INFO(info.name);
+    CHECK(from_text<double>(info.default_value) == own->second);
+    ++found;
+  }
+  CHECK(found == expected.size());
 }
 
 TEST_CASE("crossing: a known logistic curve is found", "[critical]") {
