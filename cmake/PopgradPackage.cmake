@@ -1,5 +1,6 @@
 # Debian packages by CPack: popgrad has the program with manual, completions, schemas and pages,
-# popgrad-dev the headers, static libraries and CMake's description of them.
+# popgrad-dev the headers, static libraries and CMake's description of them, python3-popgrad the module for
+# Debian's Python, where it is built.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The popgrad developers <popgrad@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "checks theorems about transformer training dynamics")
@@ -20,4 +21,15 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME popgrad-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost-dev, libeigen3-dev, libgmp-dev, libmpfr-dev, libmpfi-dev, libginac-dev, librandom123-dev, libcli11-dev, nlohmann-json3-dev, libfmt-dev, libzip-dev, libcsv-dev, libnlopt-cxx-dev, libomp-dev, pkg-config")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers and static libraries for programs and theories of one's own.")
+
+if(POPGRAD_PYTHON)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  math(EXPR next_minor "${Python_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-popgrad)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next_minor}), python3-numpy")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pandas, python3-matplotlib")
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The commands as methods on arrays, and the judgement of a training loop while it runs.")
+endif()
 include(CPack)

@@ -49,3 +49,8 @@ foreach(file ${python_files})
   cmake_path(GET file FILENAME name)
   file(CREATE_LINK ${file} ${python_package}/${name} SYMBOLIC)
 endforeach()
+
+# For the package of Debian's Python, which looks there; elsewhere pip knows the place.
+set(python_installed lib/python3/dist-packages/popgrad)
+install(TARGETS popgrad_python LIBRARY DESTINATION ${python_installed} COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES ${python_files} DESTINATION ${python_installed} COMPONENT python EXCLUDE_FROM_ALL)

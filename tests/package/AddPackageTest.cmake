@@ -13,8 +13,12 @@ if(NOT POPGRAD_SANITIZE)
     -DSOURCE_DIR=${CMAKE_SOURCE_DIR} -DBUILD_DIR=${CMAKE_BINARY_DIR}
     -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/package -DCOMPILER=${POPGRAD_OTHER_COMPILER}
     -DGENERATOR=${CMAKE_GENERATOR} -P ${CMAKE_CURRENT_LIST_DIR}/check.cmake)
+  set(package_python)
+  if(POPGRAD_PYTHON)
+    set(package_python -DPYTHON=${Python_EXECUTABLE})
+  endif()
   add_test(NAME package-debian COMMAND ${CMAKE_COMMAND}
     -DBUILD_DIR=${CMAKE_BINARY_DIR} -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/package-debian
-    -DCPACK=${CMAKE_CPACK_COMMAND} -P ${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
+    -DCPACK=${CMAKE_CPACK_COMMAND} ${package_python} -P ${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
   set_tests_properties(package package-debian PROPERTIES TIMEOUT 600 LABELS slow)
 endif()

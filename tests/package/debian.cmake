@@ -1,5 +1,5 @@
-# cmake -DBUILD_DIR= -DWORK_DIR= -DCPACK= -P debian.cmake
-# Makes the Debian packages, unpacks the one of the tool and runs it from there.
+# cmake -DBUILD_DIR= -DWORK_DIR= -DCPACK= [-DPYTHON=] -P debian.cmake
+# Makes the Debian packages, unpacks those of the tool and of the Python module and runs them from there.
 file(REMOVE_RECURSE ${WORK_DIR})
 file(MAKE_DIRECTORY ${WORK_DIR})
 
@@ -41,4 +41,18 @@ endforeach()
 step(${WORK_DIR}/root/usr/bin/popgrad verify joma.linear-growth -q)
 if(NOT output MATCHES "1 hold")
   message(FATAL_ERROR "the program of the package printed:\n${output}")
+endif()
+
+if(PYTHON)
+  file(GLOB module ${WORK_DIR}/python3-popgrad_*.deb)
+  step(dpkg-deb --field ${module} Depends)
+  if(NOT output MATCHES python3-numpy OR NOT output MATCHES libginac)
+    message(FATAL_ERROR "${module} depends on: ${output}")
+  endif()
+  step(dpkg-deb --extract ${module} ${WORK_DIR}/root)
+  set(ENV{PYTHONPATH} ${WORK_DIR}/root/usr/lib/python3/dist-packages)
+  step(${PYTHON} -c "print(__import__('popgrad').verify('joma.linear-growth'))")
+  if(NOT output MATCHES "1 hold")
+    message(FATAL_ERROR "the module of the package printed:\n${output}")
+  endif()
 endif()
