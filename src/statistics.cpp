@@ -80,6 +80,21 @@ double two_sided_student_bound(double degrees_of_freedom, double false_alarm, do
   return boost::math::quantile(boost::math::complement(law, false_alarm / (2 * looks)));
 }
 
+MeanInterval mean_interval(std::span<const double> values, double level) {
+  MeanInterval made;
+  made.count = values.size();
+  const auto n = static_cast<double>(values.size());
+  for (const double v : values) made.value += v / n;
+  if (values.size() < 2) {
+    made.half_width = HUGE_VAL;
+    return made;
+  }
+  double variance = 0;
+  for (const double v : values) variance += (v - made.value) * (v - made.value) / (n - 1);
+  made.half_width = two_sided_student_bound(n - 1, level, 1) * std::sqrt(variance / n);
+  return made;
+}
+
 double chi_square_quantile(double degrees_of_freedom, double p) {
   return quantile(boost::math::chi_squared(degrees_of_freedom), p);
 }

@@ -1,6 +1,7 @@
 #pragma once
 /// Quantiles, intervals and decisions that the statistical verdicts share.
 
+#include <cstddef>
 #include <span>
 
 namespace popgrad {
@@ -31,6 +32,15 @@ struct Share {
 /// of the given level: 0.05 for 95 %. It lies in [0, 1] and is not empty at 0 or all successes.
 /// Source: Wilson, J. Am. Stat. Assoc. 22 (1927) 209.
 Share wilson_interval(double successes, double trials, double level);
+
+/// Of independent values: their mean, and the half width of its interval by Student's t, which is infinite
+/// for fewer than two.
+struct MeanInterval {
+  double value = 0, half_width = 0;
+  std::size_t count = 0;
+};
+/// Two-sided of the given level: 0.05 for 95 %.
+MeanInterval mean_interval(std::span<const double> values, double level);
 
 /// Is a deviation shown to be within a resolution, beyond it, or neither?
 enum class Equivalence { within, beyond, undecided };

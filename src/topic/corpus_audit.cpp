@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
+#include "popgrad/statistics.hpp"
 #include "popgrad/topic/documents.hpp"
 
 namespace popgrad::topic {
@@ -13,28 +13,9 @@ namespace {
 
 constexpr double level = 0.05;
 
-struct Mean {
-  double value = 0, half_width = 0;  // 95 % Student interval
-  std::size_t count = 0;
-};
+MeanInterval mean_of(const std::vector<double>& values) { return mean_interval(values, level); }
 
-Mean mean_of(const std::vector<double>& values) {
-  Mean made;
-  made.count = values.size();
-  const auto n = static_cast<double>(values.size());
-  for (const double v : values) made.value += v / n;
-  if (values.size() < 2) {
-    made.half_width = HUGE_VAL;
-    return made;
-  }
-  double variance = 0;
-  for (const double v : values) variance += (v - made.value) * (v - made.value) / (n - 1);
-  made.half_width = boost::math::quantile(boost::math::students_t(n - 1), 1 - level / 2) *
-                    std::sqrt(variance / n);
-  return made;
-}
-
-Evidence above_zero(std::string what, const Mean& mean, const std::string& over) {
+Evidence above_zero(std::string what, const MeanInterval& mean, const std::string& over) {
   return at_least(
       EvidenceKind::statistical, std::move(what), mean.value - mean.half_width, 0,
       "lower end of the 95 % interval above 0",
@@ -75,7 +56,7 @@ std::vector<Hypothesis> hypotheses_of(const Training& training) {
   };
   const auto [fewest, most] = spread(topics);
   const bool fixed = *fewest == *most && *most == static_cast<double>(law.active);
-  const Mean share = mean_of(largest);
+  const MeanInterval share = mean_of(largest);
   std::vector<Hypothesis> all;
   all.push_back(
       {fmt::format("every document has {} topics", law.active), fixed ? Truth::yes : Truth::no,
@@ -83,7 +64,7 @@ std::vector<Hypothesis> hypotheses_of(const Training& training) {
                    "largest",
                    *fewest, *most, mean_of(topics).value, 100 * share.value, law.active)});
   if (!dispersion.empty()) {
-    const Mean d = mean_of(dispersion);
+    const MeanInterval d = mean_of(dispersion);
     all.push_back(
         {"words of a topic are uniform",
          std::fabs(d.value - 1) <= d.half_width ? Truth::yes : Truth::no,
@@ -193,8 +174,8 @@ Examination audit_corpus(const Training& training, const Vector<double>& state) 
     by_information.push_back(slopes->second);
   }
   if (by_topic.size() > 1) {
-    const Mean topic = mean_of(by_topic);
-    const Mean together = mean_of(by_information);
+    const MeanInterval topic = mean_of(by_topic);
+    const MeanInterval together = mean_of(by_information);
     result.evidence.push_back(
         reported("logit of a same-topic key, co-occurrence held", topic.value,
                  fmt::format("+- {:.2g} over {} queries", topic.half_width, topic.count)));
