@@ -1,5 +1,6 @@
 #include "popgrad/regime.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
@@ -85,6 +86,20 @@ TEST_CASE("regime: times of curves that are known", "[regime]") {
     REQUIRE(rebound.size() == 1);
     CHECK(rebound[0].t == Approx(3).margin(miss));
   }
+}
+
+TEST_CASE("regime: a plateau is slow for as long as the change after it lasts", "[regime]") {
+  // A logistic change of 0.975 at a speed of 1/4 at most lasts 3.9; it is slow until half a stage before
+  // its middle.
+  const auto escapes = [](double slow) {
+    const double middle = slow + half_stage;
+    const auto events = found(rows_of([&](double t) { return logistic(t - middle); }, 20, 801),
+                              RegimeKind::plateau);
+    return std::count_if(events.begin(), events.end(),
+                         [](const auto& event) { return event.name == "it-escape"; });
+  };
+  CHECK(escapes(3.4) == 0);
+  CHECK(escapes(4.4) == 1);
 }
 
 TEST_CASE("regime: nothing is found where nothing is", "[regime]") {

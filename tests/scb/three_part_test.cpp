@@ -1,9 +1,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
+#include <string>
 
+#include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/model.hpp"
+#include "popgrad/parameters.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/success.hpp"
@@ -177,6 +180,31 @@ TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
   Training<double> softmax = training;
   softmax.softmax = true;
   CHECK_THROWS_AS(ThreePartDescent(softmax, Schedule{}), InputError);
+}
+
+TEST_CASE("scb: what survives the threshold does not depend on how positions are drawn", "[scb]") {
+  // From a million positions on those alone are drawn that might survive.
+  const auto survivors = [](const char* context) {
+    const Parameters p = Parameters::parse(
+        "scb",
+        std::string(R"({"N": 3, "Q": 2, "algorithm": "three-part", "boost_steps": 30,)") +
+            R"("tau": 6e-5, "T": )" + context + "}",
+        "test");
+    const AnyRung<double> rung = find_model("scb").rung("noisy-lumped", p, 1);
+    WalkRequest request;
+    request.step_size = 0.05;
+    request.steps = 31;
+    request.save_steps = {31};
+    request.batch = 4;
+    request.seed = 1;
+    request.first_run = 1;
+    return curve(walk(rung, rung.initial, request).front(), "nonzeros").back();
+  };
+  const double one_by_one = survivors("1000001");
+  // A fifth of each token's positions.
+  CHECK(one_by_one / 3e6 == Approx(0.2).margin(0.05));
+  // Four deviations of 6e5 survivors; mean and norm of the others matter by a hundredth.
+  CHECK(survivors("1000003") == Approx(one_by_one).epsilon(4 / std::sqrt(6e5)));
 }
 
 TEST_CASE("scb: a schedule made in code has the defaults of the parameters", "[scb]") {
