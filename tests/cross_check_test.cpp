@@ -96,3 +96,18 @@ TEST_CASE("the mean of runs is measured by its own fluctuation, missing points b
   mean.values[0][5] = std::nan("");
   CHECK(cross_check({mean}, own, nullptr, {}).looks == 40);
 }
+
+TEST_CASE("rows that no run moves are measured by those that runs move", "[cross-check]") {
+  // No run moves the rows from 31 on.
+  auto own = ensemble(1, 64);
+  for (Trajectory<double>& run : own) {
+    for (std::size_t k = 31; k < run.rows.size(); ++k) run.rows[k][0] = 2;
+  }
+  RecordedRun run = as_recorded(own.front());
+  run.values[0][35] += 9;
+  const CrossCheck check = cross_check({run}, own, nullptr, {});
+  // Row k has the variance k: the mean of 1 to 30 is 15.5, to the error of 64 correlated runs; and the
+  // ensemble's mean has an error too.
+  const double expected = 9 / std::sqrt(15.5 * (1 + 1.0 / 64));
+  CHECK(check.runs[0].columns[0].deviation[35] == Approx(expected).epsilon(0.15));
+}
