@@ -1,0 +1,22 @@
+#include "cli/distribute.hpp"
+
+namespace popgrad::cli {
+
+bool distribute_here(const std::vector<std::size_t>& cells, const Compute& compute,
+                     const Keep& keep, const Report& report) {
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const auto share_done = [&](double fraction) {
+      return report((static_cast<double>(k) + fraction) / static_cast<double>(cells.size()));
+    };
+    const std::optional<std::string> row = compute(cells[k], share_done);
+    if (!row) return false;
+    keep(cells[k], *row);
+    // A cell may end before it looks.
+    if (report(static_cast<double>(k + 1) / static_cast<double>(cells.size()))) {
+      return k + 1 == cells.size();
+    }
+  }
+  return true;
+}
+
+}  // namespace popgrad::cli
