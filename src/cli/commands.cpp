@@ -98,7 +98,8 @@ namespace {
 // Of the commands, `sweep` divides its work among the processes of an mpirun.
 bool is_shared(const Invocation& call) { return !call.words.empty() && call.words[0] == "sweep"; }
 
-// A process beside the first: it computes what that one gives out, and the first says what there is to say.
+// A process beside the first: it computes what that one gives out, and the first says what there is
+// to say.
 int help(const Invocation& call) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
                                                                 &std::fclose);

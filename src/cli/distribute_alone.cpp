@@ -5,7 +5,7 @@
 namespace popgrad::cli {
 
 Processes::Processes() = default;
-Processes::~Processes() = default;  // NOLINT(performance-trivially-destructible): alone only
+Processes::~Processes() = default;
 int process_count() { return 1; }
 int process_rank() { return 0; }
 void serve(const Compute& /*compute*/) {}

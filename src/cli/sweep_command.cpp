@@ -227,7 +227,7 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
   command->add_option(
       "--until-width", o->until_width,
       "further runs, --runs at a time, until the 95 % interval of the share of --success is no "
-      "wider than this, in (0, 1); a little optimistic, as it stops by what it has seen");
+      "wider than this, in (0, 1); stopping so leaves it at 93 to 99 % (90 % near 0 or 1)");
   command->add_option("--most-runs", o->most_runs,
                       "of a cell with --until-width (default 100 times --runs)");
   command->add_option("--shard", o->shard,

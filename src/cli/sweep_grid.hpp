@@ -16,8 +16,8 @@ struct Axis {
 
 class SweepGrid {
  public:
-  /// From NAME=v,v,... or NAME=LOW:HIGH:COUNT, one each. Throws InputError, also for names that neither a
-  /// walk, a solve nor the model has, and beyond a million cells.
+  /// From NAME=v,v,... or NAME=LOW:HIGH:COUNT, one each. Throws InputError, also for names that
+  /// neither a walk, a solve nor the model has, and beyond a million cells.
   SweepGrid(const std::vector<std::string>& axes, const Model& model);
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }

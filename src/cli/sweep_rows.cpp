@@ -24,8 +24,8 @@ constexpr std::chrono::seconds between_saves{1};
 /// Of the time is spent on other things than writing tables, which grow.
 constexpr int share_of_saves = 20;
 
-// Calls take(line) for each line that has its end, until that gives false; returns the length of what was
-// taken.
+// Calls take(line) for each line that has its end, until that gives false; returns the length of
+// what was taken.
 template <class Take>
 std::size_t take_lines(std::string_view text, const Take& take) {
   std::size_t begin = 0;
@@ -190,8 +190,8 @@ void SweepRows::save() {
 
 void SweepRows::write_table() {
   const Clock::time_point begin = Clock::now();
-  // After a crash of the machine the table must not have rows that the journal has not; where that is not
-  // possible, they are made again.
+  // After a crash of the machine the table must not have rows that the journal has not; where that
+  // is not possible, they are made again.
   static_cast<void>(::fdatasync(journal_));
   write_atomically(output_, text());
   unsaved_ = false;

@@ -1,13 +1,14 @@
 #pragma once
 /// The rows of a sweep by the number of their cell, in memory and in files.
 ///
-///     NAME.csv             header and rows in the order of cells; written whole, about once a second
+///     NAME.csv             header and rows in the order of cells; written about once a second
 ///     NAME.csv.journal     every row as soon as it is there, with its cell; removed at the end
 ///     NAME.csv.sweep.json  what makes them (SweepNote)
 ///
-/// A process that is killed has thus lost no row that it kept, and the same command goes on.
-/// The journal: lines `CELL<TAB>ROW`, and one `-<TAB>HEADER` behind the rows that NAME.csv had before it.
-/// Where that line is missing the journal does not count, and a last line without its end never does.
+/// A process that is killed has thus lost no row that it kept, and the same command goes on. The
+/// journal: lines `CELL<TAB>ROW`, and one `-<TAB>HEADER` behind the rows that NAME.csv had before
+/// it. Where that line is missing the journal does not count, and a last line without its end never
+/// does.
 
 #include <chrono>
 #include <filesystem>
@@ -36,9 +37,9 @@ class SweepRows {
  public:
   /// In memory alone.
   explicit SweepRows(std::size_t cells) { stored_.rows.resize(cells); }
-  /// Takes over what the same command left at `output`, and keeps other processes from writing there.
-  /// `where` is the command, for errors. Throws InputError if another command made what is there, or if
-  /// another process is at it.
+  /// Takes over what the same command left at `output`, and keeps other processes from writing
+  /// there. `where` is the command, for errors. Throws InputError if another command made what is
+  /// there, or if another process is at it.
   SweepRows(const char* where, std::filesystem::path output, SweepNote note, std::size_t cells);
   /// Saves what is not saved.
   ~SweepRows();

@@ -1,6 +1,7 @@
 #pragma once
-/// Parts of a sweep, for machines that share no more than a folder: shard I of N has the cells I-1, I-1+N,
-/// ... in files of its own beside the sweep's. And how the rows in a file tell what made them.
+/// Parts of a sweep, for machines that share no more than a folder: shard I of N has the cells I-1,
+/// I-1+N, ... in files of its own beside the sweep's. And how the rows in a file tell what made
+/// them.
 
 #include <cstddef>
 #include <filesystem>
@@ -27,8 +28,8 @@ struct Shard {
 /// From "2/4". Throws InputError.
 Shard shard_from(const std::string& text);
 
-/// The shard that has this file, or its note or journal, as one of a sweep with this output; none if it is not
-/// named so.
+/// The shard that has this file, or its note or journal, as one of a sweep with this output; none
+/// if it is not named so.
 std::optional<Shard> shard_of_file(const std::string& name, const std::filesystem::path& output);
 
 /// What makes the rows of a file: NAME.csv.sweep.json.
@@ -44,7 +45,8 @@ std::string text_of(const SweepNote& note);
 /// Nothing if there is no such file, or another text in it.
 std::optional<SweepNote> read_note(const std::filesystem::path& file);
 
-/// Whether the rows are the same, or parts of the same sweep: --plot, --jobs and --quiet do not matter.
+/// Whether the rows are the same, or parts of the same sweep: --plot, --jobs and --quiet do not
+/// matter.
 bool same_sweep(const SweepNote& a, const SweepNote& b);
 /// The same, and the same part.
 bool same_rows(const SweepNote& a, const SweepNote& b);

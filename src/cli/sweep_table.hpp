@@ -25,8 +25,8 @@ struct Conditions {
 /// Throws InputError, which names the option.
 Condition condition_of(const char* option, const std::string& text);
 
-/// How many runs an ensemble has: as many as asked for, or further ones, as many at a time, until the
-/// interval of the share of successes is no wider than `width`.
+/// How many runs an ensemble has: as many as asked for, or further ones, as many at a time, until
+/// the interval of the share of successes is no wider than `width`.
 struct Replication {
   double width = 0;       ///< 0: as many as asked for
   std::int64_t most = 0;  ///< runs of a cell, with a width
@@ -40,15 +40,15 @@ bool narrow_enough(std::size_t successes, std::size_t runs, double width);
 std::string header_of(const std::vector<Axis>& axes, const Conditions& conditions,
                       const std::vector<std::string>& columns, bool ensemble);
 
-/// The fields of one cell behind its axes; none if a run was interrupted. Those of a given number of runs
-/// do not depend on how many were made at a time.
+/// The fields of one cell behind its axes; none if a run was interrupted. They depend on how many
+/// runs there are, not on how many were made at a time.
 /// Throws InputError for a condition on what is no observable.
 std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cell,
                                   const Model& model, const Conditions& conditions,
                                   const Replication& replication, const Report& report);
 
-/// How many rows of a table stopped at `replication.most` runs with a wider interval, and the first of them
-/// as `AXIS=VALUE, ...`.
+/// How many rows of a table stopped at `replication.most` runs with a wider interval, and the first
+/// of them as `AXIS=VALUE, ...`.
 struct WideCells {
   std::size_t count = 0;
   std::string first;

@@ -1,4 +1,5 @@
-/// Sweeps that are killed, made in parts, and replicated until an interval is narrow, on the real binary.
+/// Sweeps that are killed, made in parts, and replicated until an interval is narrow, on the real
+/// binary.
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -35,7 +36,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// How often each cell is in a journal, by the number in front; lines without their end do not count.
+// How often each cell is in a journal, by the number in front; lines without their end do not
+// count.
 std::map<std::string, int> cells_in(const std::string& journal) {
   std::map<std::string, int> found;
   for (std::size_t begin = 0, end = 0; (end = journal.find('\n', begin)) != std::string::npos;
