@@ -95,8 +95,10 @@ int carry_out(const Invocation& call) {
 
 namespace {
 
-// Of the commands, `sweep` divides its work among the processes of an mpirun.
-bool is_shared(const Invocation& call) { return !call.words.empty() && call.words[0] == "sweep"; }
+// Whether the command divides its work among the processes of an mpirun.
+bool is_shared(const Invocation& call) {
+  return !call.words.empty() && (call.words[0] == "sweep" || call.words[0] == "run");
+}
 
 // A process beside the first: it computes what that one gives out, and the first says what there is
 // to say.
@@ -126,7 +128,8 @@ int run(const Invocation& call) {
   const Processes processes;
   if (process_rank() > 0) return help(call);
   if (process_count() > 1 && !is_shared(call)) {
-    fmt::print(standard_error(), "popgrad: one of {} processes works; only 'sweep' is shared\n",
+    fmt::print(standard_error(),
+               "popgrad: one of {} processes works; only 'run' and 'sweep' are shared\n",
                process_count());
   }
   try {

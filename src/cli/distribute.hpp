@@ -1,6 +1,6 @@
 #pragma once
-/// Cells of a sweep given out to those who compute them: this process, or the processes of an
-/// mpirun.
+/// Cells of a sweep, or blocks of runs, given out to those who compute them: this process, or the
+/// processes of an mpirun.
 ///
 /// Of several processes the first one gives out cells, one at a time to whoever is free, and
 /// collects what they give; the others compute. Results do not depend on how many there are.
@@ -28,8 +28,12 @@ class Processes {
 int process_count();
 /// 0 is the first.
 int process_rank();
+/// Threads for what is computed here, where --jobs asks for `jobs` (0: all cores): one of several
+/// processes has a single one by default, as every core has a process of its own. Sets OpenMP's own
+/// default to it then.
+int threads_of_process(int jobs);
 
-/// The row of a cell, or nothing if it was interrupted. May throw.
+/// The row of a cell (or any bytes), or nothing if it was interrupted. May throw.
 using Compute = std::function<std::optional<std::string>(std::size_t cell, const Report& report)>;
 using Keep = std::function<void(std::size_t cell, const std::string& row)>;
 

@@ -1,6 +1,17 @@
+#include <omp.h>
+
+#include <algorithm>
+
 #include "cli/distribute.hpp"
 
 namespace popgrad::cli {
+
+int threads_of_process(int jobs) {
+  if (process_count() == 1) return jobs;
+  const int threads = std::max(1, jobs);
+  omp_set_num_threads(threads);
+  return threads;
+}
 
 bool distribute_here(const std::vector<std::size_t>& cells, const Compute& compute,
                      const Keep& keep, const Report& report) {

@@ -176,6 +176,7 @@ bool distribute(const std::vector<std::size_t>& cells, const Compute& compute, c
       ++kept;
     } else if (answer.kind == Answer::Kind::interrupted) {
       stopped = true;
+      dismiss();
     } else if (!failed || answer.cell < failed->cell) {
       // Every cell before it was begun before it.
       failed = std::move(answer);

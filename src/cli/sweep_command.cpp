@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -116,11 +115,7 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
              "has no picture; leave out --plot, and draw the whole after 'popgrad merge'");
     }
   }
-  if (process_count() > 1) {
-    // Every core has a process of its own.
-    common.jobs = std::max(1, common.jobs);
-    omp_set_num_threads(common.jobs);
-  }
+  common.jobs = threads_of_process(common.jobs);
   const auto cell_at = [&](std::size_t k) { return shard ? shard->cell(k) : k; };
   const Compute compute = [&](std::size_t k, const Report& report) -> std::optional<std::string> {
     std::string row;

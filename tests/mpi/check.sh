@@ -49,6 +49,36 @@ length=$(((${EPOCHREALTIME/./} - begin) / 1000))  # of the last one, in ms
 same printed.csv
 echo "1, 2 and 4 processes: the same bytes"
 
+# Ensembles: rows, states and events; one that is interrupted goes on from its checkpoint.
+ensemble=(run scb sgd --T 20 --batch 4 --steps 3000 --runs 50 --save 5)
+for more in "" --states "--optimiser adam"; do
+  # shellcheck disable=SC2086
+  "$popgrad" "${ensemble[@]}" $more -o ensemble.json 2>alone
+  mv ensemble.json alone.json
+  for count in 2 4; do
+    # shellcheck disable=SC2086
+    "${mpirun[@]}" -n "$count" "$popgrad" "${ensemble[@]}" $more -o ensemble.json 2>output
+    cmp ensemble.json alone.json || fail "an ensemble $more of $count processes has other bytes"
+    cmp output alone || fail "an ensemble $more of $count processes says $(cat output)"
+  done
+done
+ensemble=(run scb sgd --T 20 --batch 4 --steps 100000 --runs 50 --save 5 -q)
+"$popgrad" "${ensemble[@]}" -o alone.csv
+"${mpirun[@]}" -n 4 "$popgrad" "${ensemble[@]}" -o part.csv >output 2>&1 &
+job=$!
+sleep 2
+kill -TERM "$job"
+wait "$job" || true
+if [[ -f part.csv.checkpoint.json ]]; then "$popgrad" run --resume part.csv.checkpoint.json -o part.csv; fi
+[[ -f part.csv ]] || fail "nothing was saved of an ensemble: $(cat output)"
+cmp part.csv alone.csv || fail "an ensemble that was interrupted has other bytes"
+for words in "run scb gd --steps 5 --save 2" "run scb moments --T 8 --t1 inf" "run joma reduced --save 3"; do
+  # shellcheck disable=SC2086
+  [[ $("${mpirun[@]}" -n 3 "$popgrad" $words -q -o -) == "$("$popgrad" $words -q -o -)" ]] ||
+    fail "$words is not the same under mpirun"
+done
+echo "ensembles of 2 and 4 processes: the same bytes"
+
 # A mistake is told once, whoever makes it: here the first process, there the one that has the cell.
 for words in "sweep scb sgd --over taw=1" "sweep scb sgd --over batch=4,8,0,2,-1 --steps 5 -o bad.csv"; do
   status=0
