@@ -12,21 +12,8 @@ elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# Under the sanitizers what calls the library is not optimised at all, which halves the time to compile
-# it; Clang takes a precompiled header only where that is the same, so the first such target makes one.
 function(popgrad_use_precompiled target)
-  if(NOT POPGRAD_SANITIZE)
-    target_precompile_headers(${target} REUSE_FROM popgrad)
-    return()
-  endif()
-  target_compile_options(${target} PRIVATE -O0)
-  get_property(first GLOBAL PROPERTY popgrad_not_optimised)
-  if(first)
-    target_precompile_headers(${target} REUSE_FROM ${first})
-  else()
-    target_precompile_headers(${target} PRIVATE ${popgrad_precompiled})
-    set_property(GLOBAL PROPERTY popgrad_not_optimised ${target})
-  endif()
+  target_precompile_headers(${target} REUSE_FROM popgrad)
 endfunction()
 
 # Statements, reports and commands call the library and do little between: optimising them hard costs

@@ -7,7 +7,10 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <memory>
+#include <optional>
 
+#include "cli/distribute.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
@@ -74,6 +77,7 @@ int carry_out(const Invocation& call) {
   actions["ladder"] = add_ladder(app, call);
   actions["report"] = add_report(app, call);
   actions["sweep"] = add_sweep(app, call);
+  actions["merge"] = add_merge(app, call);
   if (has_model(call.theories, "topic")) actions["landscape"] = add_landscape(app, call);
   actions["equations"] = add_equations(app, call);
   app.add_answer("--man", "print the manual page (roff)", [&app] { return manual_page(app); });
@@ -89,10 +93,45 @@ int carry_out(const Invocation& call) {
   }
 }
 
+namespace {
+
+// Whether the command divides its work among the processes of an mpirun.
+bool is_shared(const Invocation& call) {
+  return !call.words.empty() && (call.words[0] == "sweep" || call.words[0] == "run");
+}
+
+// A process beside the first: it computes what that one gives out, and the first says what there is
+// to say.
+int help(const Invocation& call) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                &std::fclose);
+  if (!is_shared(call) || !nowhere) return success;
+  host().output = host().errors = nowhere.get();
+  try {
+    static_cast<void>(carry_out(call));
+  } catch (const std::exception&) {
+    // Where the first fails in the same way, it asks for no cell.
+    const std::exception_ptr failure = std::current_exception();
+    serve([&](std::size_t, const Report&) -> std::optional<std::string> {
+      std::rethrow_exception(failure);
+    });
+  }
+  return success;
+}
+
+}  // namespace
+
 int run(const Invocation& call) {
   // A reader that closes the pipe ends us quietly, as it does any filter.
   std::signal(SIGPIPE, SIG_DFL);
   watch_for_interrupts();
+  const Processes processes;
+  if (process_rank() > 0) return help(call);
+  if (process_count() > 1 && !is_shared(call)) {
+    fmt::print(standard_error(),
+               "popgrad: one of {} processes works; only 'run' and 'sweep' are shared\n",
+               process_count());
+  }
   try {
     return carry_out(call);
   } catch (const UsageError& error) {

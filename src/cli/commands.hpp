@@ -29,6 +29,7 @@ Action add_figure(CommandLine& app, const Invocation& call);
 Action add_ladder(CommandLine& app, const Invocation& call);
 Action add_report(CommandLine& app, const Invocation& call);
 Action add_sweep(CommandLine& app, const Invocation& call);
+Action add_merge(CommandLine& app, const Invocation& call);
 Action add_landscape(CommandLine& app, const Invocation& call);
 Action add_equations(CommandLine& app, const Invocation& call);
 

@@ -20,6 +20,10 @@ extern "C" void on_interrupt(int signal) {
 
 void watch_for_interrupts() { std::signal(SIGINT, on_interrupt); }
 
+void watch_for_termination() {
+  if (!host().interrupted) std::signal(SIGTERM, on_interrupt);
+}
+
 bool interrupted() { return asked || (host().interrupted && host().interrupted()); }
 
 }  // namespace popgrad::cli

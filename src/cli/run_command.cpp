@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/distribute.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
@@ -16,11 +17,13 @@
 #include "cli/panels.hpp"
 #include "cli/produce.hpp"
 #include "cli/progress.hpp"
+#include "cli/shared_walks.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/watch.hpp"
 #include "report/regime_table.hpp"
 #include "report/verdict_table.hpp"
 
@@ -263,9 +266,19 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       // States are kept for the rows asked for alone, and what goes on is as it was begun.
       // What is told of a mean are its columns: regimes are of single runs.
       const bool watched = !options.no_events && info.kind != RungKind::moments;
-      record.runs = !watched || options.states || !earlier.runs.empty()
-                        ? produce_walks(rung, request, earlier.runs, report)
-                        : produce_watched_walks(rung, request, report);
+      const bool more_rows = watched && !options.states && earlier.runs.empty();
+      WalkRequest made = request;
+      made.jobs = threads_of_process(request.jobs);
+      if (more_rows) made.save_steps = watched_steps(request);
+      // What was interrupted is gone on with by one process.
+      const bool shared = process_count() > 1 && record.ensemble && earlier.runs.empty();
+      if (process_rank() > 0) {
+        if (shared) serve_walks(rung, made);
+        return success;
+      }
+      record.runs = shared ? share_walks(rung, made, report)
+                           : produce_walks(rung, made, earlier.runs, report);
+      if (more_rows) keep_asked_rows(record.runs, request);
       if (watched) find_regimes_of_walks(record.runs, model, info);
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
@@ -293,6 +306,10 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   const RungInfo info = find_rung(model, options.rung);
   check_meaning(command, info);
   check_output(common.output);
+  watch_for_termination();
+  const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
+  // What is not an ensemble the first of several processes makes alone.
+  if (process_rank() > 0 && !ensemble) return success;
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
     return run_scalar<double>(common, model, info, parameters, call, resume);
@@ -329,7 +346,10 @@ Action add_run(CommandLine& app, const Invocation& call) {
   options->common = add_common_options(*command, call);
   command->add_option("--resume", options->resume,
                       "go on from the checkpoint of an interrupted run");
-  command->footer("'popgrad run MODEL --help' lists the parameters of the model too.");
+  command->footer(
+      "'popgrad run MODEL --help' lists the parameters of the model too.\n"
+      "Under mpirun (a build with POPGRAD_MPI) the first process gives out the runs of an ensemble "
+      "and the others make them, with one thread each unless --jobs says more.");
   return [command, options, call]() -> int {
     if (!options->resume.empty()) return resume_run(options->resume, options->common->output, call);
     if (command->get_option("model").count() == 0 || options->rung.empty()) {

@@ -1,16 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
+#include "cli/distribute.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
+#include "cli/sweep_grid.hpp"
 #include "cli/sweep_picture.hpp"
+#include "cli/sweep_rows.hpp"
+#include "cli/sweep_shard.hpp"
 #include "cli/sweep_table.hpp"
-#include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
 
@@ -18,109 +20,18 @@ namespace popgrad::cli {
 namespace {
 
 constexpr const char* where = "popgrad sweep";
-constexpr std::size_t most_cells = 1'000'000;
-
-// NAME=v,v,... or NAME=LOW:HIGH:COUNT, spread evenly in the logarithm.
-Axis axis_of(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    reject(where, "--over", text, "must be NAME=v,v,... or NAME=LOW:HIGH:COUNT");
-  }
-  Axis axis{text.substr(0, equals), {}};
-  const auto split = [](const std::string& whole, char mark) {
-    std::vector<std::string> parts;
-    std::size_t begin = 0;
-    while (true) {
-      const std::size_t end = whole.find(mark, begin);
-      parts.push_back(whole.substr(begin, end - begin));
-      if (end == std::string::npos) return parts;
-      begin = end + 1;
-    }
-  };
-  const auto number = [&](const std::string& part) {
-    try {
-      return from_text<double>(part);
-    } catch (const std::invalid_argument&) {
-      reject(where, "--over", text, fmt::format("'{}' is not a number", part));
-    }
-  };
-  const std::vector<std::string> range = split(text.substr(equals + 1), ':');
-  if (range.size() == 3) {
-    const double low = number(range[0]);
-    const double high = number(range[1]);
-    const double count = number(range[2]);
-    if (!(low > 0 && low < high) || !(count >= 2 && count <= 10'000) ||
-        count != std::floor(count)) {
-      reject(where, "--over", text, "needs 0 < LOW < HIGH and COUNT from 2 to 10000");
-    }
-    for (int i = 0; i < static_cast<int>(count); ++i) {
-      const double value = low * std::pow(high / low, i / (count - 1));
-      axis.values.push_back(fmt::format("{:.6g}", i == 0                             ? low
-                                                  : i + 1 == static_cast<int>(count) ? high
-                                                                                     : value));
-    }
-    return axis;
-  }
-  axis.values = split(text.substr(equals + 1), ',');
-  return axis;
-}
+constexpr std::int64_t most_runs = 10'000'000;  // of an ensemble
+constexpr std::int64_t blocks_of_runs = 100;    // by default, at most
 
 struct SweepOptions {
   std::shared_ptr<CommonOptions> common;
-  std::string rung;
+  std::string rung, shard;
   std::vector<std::string> over, success, first;
+  double until_width = 0;
+  std::optional<std::int64_t> most_runs;
 };
 
-// Options of the walk or the solve that can be axes as well.
-bool set_option(CommonOptions& o, const std::string& name, const std::string& value) {
-  if (name == "eta") {
-    o.step_size = value;
-  } else if (name == "t1") {
-    o.end = value;
-  } else if (name == "batch" || name == "steps" || name == "seed") {
-    double number = -1;
-    try {
-      number = std::round(from_text<double>(value));
-    } catch (const std::invalid_argument&) {
-      reject(where, "--over " + name, value, "is not a number");
-    }
-    // Whole numbers up to here are exact.
-    if (!(number >= 0 && number <= 1e15)) {
-      reject(where, "--over " + name, value, "must be a whole number from 0 to 1e15");
-    }
-    if (name == "batch") o.batch = static_cast<std::int64_t>(number);
-    if (name == "steps") o.steps = static_cast<std::int64_t>(number);
-    if (name == "seed") o.seed = static_cast<std::uint64_t>(number);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-int execute(const SweepOptions& o, const Invocation& call) {
-  const CommonOptions& common = *o.common;
-  const Model& model = find_model(common.theories, common.model);
-  const RungInfo info = find_rung(model, o.rung);
-  if (o.over.empty()) throw InputError("popgrad sweep: --over is missing; e.g. --over tau=2,4,8");
-  std::vector<Axis> axes;
-  std::size_t cells = 1;
-  for (const std::string& text : o.over) {
-    axes.push_back(axis_of(text));
-    cells *= axes.back().values.size();
-    if (cells > most_cells) {
-      reject(where, "--over", text, fmt::format("makes more than {} cells", most_cells));
-    }
-    for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
-      if (axes[i].name == axes.back().name) reject(where, "--over", text, "names an axis twice");
-    }
-  }
-  std::vector<std::string> names{"eta", "t1", "batch", "steps", "seed"};
-  for (const ParameterInfo& parameter : model.parameters()) names.push_back(parameter.name);
-  for (const Axis& axis : axes) {
-    if (std::find(names.begin(), names.end(), axis.name) == names.end()) {
-      reject(where, "--over", axis.name, "is not a parameter" + suggestion(axis.name, names));
-    }
-  }
+Conditions conditions_of(const SweepOptions& o) {
   Conditions conditions;
   for (const std::string& text : o.success) {
     conditions.success.push_back(condition_of("--success", text));
@@ -128,78 +39,155 @@ int execute(const SweepOptions& o, const Invocation& call) {
   for (const std::string& text : o.first) {
     conditions.first.push_back(condition_of("--first", text));
   }
-  if (!common.plot.empty()) check_drawable(axes);
+  return conditions;
+}
+
+// Throws InputError for what makes no sense together.
+Replication replication_of(const Command& command, const SweepOptions& o, const RungInfo& info) {
+  const Option width = command.get_option("--until-width");
+  const Option most = command.get_option("--most-runs");
+  if (width.count() == 0) {
+    if (most.count() > 0) {
+      reject(where, "--most-runs", most.as<std::string>(),
+             "belongs to --until-width; without it --runs says how many");
+    }
+    return {};
+  }
+  const std::string given = width.as<std::string>();
+  if (!(o.until_width > 0 && o.until_width < 1)) {
+    reject(where, "--until-width", given,
+           "must be > 0 and < 1: the width of an interval of a share");
+  }
+  if (info.kind != RungKind::random) {
+    reject(where, "--until-width", given,
+           fmt::format("has no meaning for the rung '{}': nothing in it is random", info.name));
+  }
+  if (o.success.empty()) {
+    reject(where, "--until-width", given,
+           "needs --success COLUMN<=VALUE: it is the share of successes that has the interval");
+  }
+  const std::int64_t at_a_time = o.common->runs.value_or(1);
+  if (at_a_time < 2) {
+    reject(where, "--until-width", given, "needs --runs R with R >= 2, the runs made at a time");
+  }
+  const std::int64_t limit = o.most_runs.value_or(std::min(most_runs, blocks_of_runs * at_a_time));
+  if (limit < at_a_time || limit > most_runs) {
+    reject(where, "--most-runs", std::to_string(limit),
+           fmt::format("must be from --runs {} to {}", at_a_time, most_runs));
+  }
+  return {o.until_width, limit};
+}
+
+// Where rows are kept: in files, or for standard output and a picture in memory.
+SweepRows open_rows(const SweepOptions& o, const Invocation& call, std::size_t cells,
+                    const std::optional<Shard>& shard) {
+  const std::string& output = o.common->output;
+  if (output.empty() || output == "-") return SweepRows(cells);
+  const SweepNote note = note_of_words(call.words, shard, cells);
+  if (!shard) return {where, output, note, cells};
+  return {where, shard->file(output), note, shard->cells(cells)};
+}
+
+int execute(const SweepOptions& o, const Replication& replication, const Invocation& call) {
+  CommonOptions common = *o.common;
+  const Model& model = find_model(common.theories, common.model);
+  const RungInfo info = find_rung(model, o.rung);
+  const SweepGrid grid(o.over, model);
+  const Conditions conditions = conditions_of(o);
+  if (!common.plot.empty()) check_drawable(grid.axes());
   const bool to_file = !common.output.empty() && common.output != "-";
   if (to_file && std::filesystem::path(common.output).extension() != ".csv") {
     reject(where, "--output", common.output, "must end in .csv, or be -");
   }
-  if (to_file) check_writable(common.output);
-  const bool to_stdout = common.output == "-" || (common.output.empty() && common.plot.empty());
-
-  // Rows of an earlier, interrupted sweep by the same command are kept.
-  const std::string note = common.output + ".sweep.json";
-  std::string text;
-  std::size_t done = 0;
-  if (to_file && std::filesystem::exists(common.output)) {
-    if (!std::filesystem::exists(note) || read_file(note) != json_text(call.words)) {
-      reject(where, "--output", common.output,
-             "holds something that another command made; remove it, or name another file");
+  std::optional<Shard> shard;
+  if (!o.shard.empty()) {
+    shard = shard_from(o.shard);
+    if (!to_file) {
+      reject(where, "--shard", o.shard,
+             "needs -o FILE.csv: 'popgrad merge' finds shards by its name");
     }
-    text = read_file(common.output);
-    // A line a cell behind the header.
-    done = static_cast<std::size_t>(
-        std::max<std::ptrdiff_t>(0, std::count(text.begin(), text.end(), '\n') - 1));
-    if (!common.quiet && done > 0) {
-      fmt::print(standard_error(), "popgrad: {} of {} cells are there already\n",
-                 std::min(done, cells), cells);
+    if (note_of_words(call.words, shard, 0).words == call.words) {
+      reject(where, "--shard", o.shard,
+             "belongs on the command line, not into --config, which all shards share");
+    }
+    if (!common.plot.empty()) {
+      reject(where, "--shard", o.shard,
+             "has no picture; leave out --plot, and draw the whole after 'popgrad merge'");
     }
   }
-  Progress bar("sweep", common.quiet);
-  for (std::size_t cell = done; cell < cells; ++cell) {
-    CommonOptions own = common;
+  common.jobs = threads_of_process(common.jobs);
+  const auto cell_at = [&](std::size_t k) { return shard ? shard->cell(k) : k; };
+  const Compute compute = [&](std::size_t k, const Report& report) -> std::optional<std::string> {
     std::string row;
-    std::size_t rest = cell;
-    std::vector<std::string> values(axes.size());
-    for (std::size_t k = axes.size(); k-- > 0;) {
-      values[k] = axes[k].values[rest % axes[k].values.size()];
-      rest /= axes[k].values.size();
+    for (const std::string& value : grid.values_of(cell_at(k))) row += value + ",";
+    const std::optional<std::string> fields =
+        row_of(info, grid.options_of(cell_at(k), common), model, conditions, replication, report);
+    if (!fields) return std::nullopt;
+    return row + *fields;
+  };
+  watch_for_termination();
+  if (process_rank() > 0) {
+    serve(compute);
+    return success;
+  }
+
+  SweepRows rows = open_rows(o, call, grid.cells(), shard);
+  if (!common.quiet && rows.done() > 0) {
+    fmt::print(standard_error(), "popgrad: {} of {} cells are there already\n", rows.done(),
+               rows.cells());
+  }
+  if (rows.header().empty()) {
+    const CommonOptions first = grid.options_of(0, common);
+    const AnyRung<double> rung =
+        model.rung(info.name, gather_parameters(first, model, info.name), first.seed);
+    const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
+    rows.set_header(header_of(grid.axes(), conditions, rung.columns, ensemble));
+  }
+  std::vector<std::size_t> missing;
+  for (std::size_t k = 0; k < rows.cells(); ++k) {
+    if (!rows.has(k)) missing.push_back(k);
+  }
+  const bool to_output = common.output == "-" || (common.output.empty() && common.plot.empty());
+  std::size_t printed = 0;
+  const Keep keep = [&](std::size_t k, const std::string& row) {
+    rows.keep(k, row);
+    // In the order of cells, whichever comes first.
+    for (; to_output && printed < rows.cells() && rows.has(printed); ++printed) {
+      if (printed == 0) fmt::print(standard_output(), "{}", rows.header());
+      fmt::print(standard_output(), "{}\n", rows.row(printed));
     }
-    for (std::size_t k = 0; k < axes.size(); ++k) {
-      if (!set_option(own, axes[k].name, values[k])) own.flags[axes[k].name] = values[k];
-      row += values[k] + ",";
-    }
-    bool stopped = false;
-    const Report report = [&](double fraction) {
-      bar.update((static_cast<double>(cell) + fraction) / static_cast<double>(cells));
-      return interrupted();
-    };
-    row += row_of(info, own, model, conditions, report, stopped);
-    if (stopped || interrupted()) {
-      if (host().results != nullptr) host().results->table = text;
-      if (to_file)
-        fmt::print(standard_error(),
-                   "popgrad: interrupted after {} of {} cells; the same command goes on\n", cell,
-                   cells);
-      return numerical_failure;
-    }
-    if (text.empty()) {
-      const AnyRung<double> rung =
-          model.rung(info.name, gather_parameters(own, model, info.name), own.seed);
-      const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
-      text = header_of(axes, conditions, rung.columns, ensemble);
-      if (to_stdout) fmt::print(standard_output(), "{}", text);
-    }
-    text += row + "\n";
+  };
+  Progress bar("sweep", common.quiet);
+  const auto before = static_cast<double>(rows.done());
+  const auto cells = static_cast<double>(rows.cells());
+  const bool whole = distribute(missing, compute, keep, [&](double share) {
+    bar.update((before + share * (cells - before)) / cells);
+    return interrupted();
+  });
+  if (host().results != nullptr) host().results->table = rows.text();
+  if (!whole) {
     if (to_file) {
-      if (cell == 0) write_atomically(note, json_text(call.words));
-      write_atomically(common.output, text);
-    } else if (to_stdout) {
-      fmt::print(standard_output(), "{}\n", row);
+      rows.save();
+      fmt::print(standard_error(),
+                 "popgrad: interrupted after {} of {} cells; the same command goes on\n",
+                 rows.done(), rows.cells());
+    }
+    return numerical_failure;
+  }
+  rows.finish();
+  if (!common.plot.empty())
+    draw_sweep(rows.text(), grid.axes(), common, o.rung, command_line(call));
+  if (common.quiet) return success;
+  if (replication.width > 0) {
+    const WideCells wide = wide_cells(rows.text(), grid.axes(), replication);
+    if (wide.count > 0) {
+      fmt::print(standard_error(),
+                 "popgrad: {} of {} cells stopped at --most-runs {} with an interval wider than "
+                 "{}, the first at {}\n",
+                 wide.count, rows.cells(), replication.most, replication.width, wide.first);
     }
   }
-  if (host().results != nullptr) host().results->table = text;
-  if (!common.plot.empty()) draw_sweep(text, axes, common, o.rung, command_line(call));
-  if (!common.quiet) fmt::print(standard_error(), "popgrad: made by: {}\n", command_line(call));
+  fmt::print(standard_error(), "popgrad: made by: {}\n", command_line(call));
   return success;
 }
 
@@ -231,12 +219,27 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
           "COLUMN<=VALUE or COLUMN>=VALUE: adds when a run first meets it (all of them, if "
           "repeated), to a thousandth of its length, and how many runs do (repeatable)")
       .allow_extra_args(false);
-  command->footer("A sweep that was interrupted goes on when the same command is given again.");
+  command->add_option(
+      "--until-width", o->until_width,
+      "further runs, --runs at a time, until the 95 % interval of the share of --success is no "
+      "wider than this, in (0, 1); stopping so leaves it at 93 to 99 % (90 % near 0 or 1)");
+  command->add_option("--most-runs", o->most_runs,
+                      "of a cell with --until-width (default 100 times --runs)");
+  command->add_option("--shard", o->shard,
+                      "I/N: only the cells I, I + N, ... (counted from 1), into "
+                      "NAME.I-of-N.csv; 'popgrad merge NAME.csv' puts them together");
+  command->footer(
+      "A sweep that was interrupted goes on when the same command is given again.\n"
+      "As an array of N Slurm jobs, sbatch --array=0-(N-1): --shard $((SLURM_ARRAY_TASK_ID + "
+      "1))/$SLURM_ARRAY_TASK_COUNT.\n"
+      "Under mpirun (a build with POPGRAD_MPI) the first process gives out cells and the others "
+      "compute them, with one thread each unless --jobs says more.");
   return [command, o, call]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
-    check_meaning(*command, find_rung(find_model(call.theories, o->common->model), o->rung));
-    return execute(*o, call);
+    const RungInfo info = find_rung(find_model(call.theories, o->common->model), o->rung);
+    check_meaning(*command, info);
+    return execute(*o, replication_of(*command, *o, info), call);
   };
 }
 

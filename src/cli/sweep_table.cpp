@@ -65,6 +65,79 @@ std::string quantile_fields(std::vector<double> numbers) {
   return text;
 }
 
+// What is kept of the runs of a cell.
+class RunEnds {
+ public:
+  RunEnds(const Conditions& conditions, const RungInfo& info,
+          const std::vector<std::string>& columns)
+      : conditions_(conditions),
+        success_columns_(columns_of(conditions.success, "--success", info.name, columns)),
+        first_columns_(columns_of(conditions.first, "--first", info.name, columns)),
+        ends_(columns.size()) {}
+
+  [[nodiscard]] std::size_t runs() const { return first_times_.size(); }
+  [[nodiscard]] std::size_t successes() const { return successes_; }
+
+  // False if one of them was interrupted.
+  bool add(const std::vector<Trajectory<double>>& runs) {
+    const bool watched = !conditions_.first.empty();
+    for (const Trajectory<double>& run : runs) {
+      if (run.outcome.ending == Ending::interrupted) return false;
+      double first = INFINITY;
+      for (std::size_t k = 0; watched && k < run.rows.size() && std::isinf(first); ++k) {
+        if (meets(run.rows[k], conditions_.first, first_columns_)) first = run.t[k];
+      }
+      reached_ += std::isinf(first) ? 0 : 1;
+      first_times_.push_back(first);
+      if (!run.outcome.usable() || run.rows.empty()) continue;
+      const std::vector<double>& row = run.rows.back();
+      successes_ += meets(row, conditions_.success, success_columns_) ? 1 : 0;
+      for (std::size_t c = 0; c < ends_.size(); ++c) ends_[c].push_back(row[c]);
+    }
+    return true;
+  }
+
+  // Those that header_of names.
+  [[nodiscard]] std::string fields() const {
+    const bool ensemble = runs() > 1;
+    std::string text = fmt::format("{},{}", runs(), ends_.empty() ? runs() : ends_.front().size());
+    const auto share_of = [&](std::size_t count) {
+      const Share share =
+          wilson_interval(static_cast<double>(count), static_cast<double>(runs()), uncovered);
+      text += fmt::format(",{},{:.17g}", count, share.value);
+      if (ensemble) text += fmt::format(",{:.17g},{:.17g}", share.low, share.high);
+    };
+    if (!conditions_.success.empty()) share_of(successes_);
+    if (!conditions_.first.empty()) {
+      share_of(reached_);
+      text += ensemble ? quantile_fields(first_times_) : field(first_times_.front());
+    }
+    for (const std::vector<double>& values : ends_) {
+      if (!ensemble) {
+        text += values.empty() ? "," : field(values.front());
+        continue;
+      }
+      double mean = NAN, deviation = NAN;
+      if (!values.empty()) {
+        const auto n = static_cast<double>(values.size());
+        mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+        double square = 0;
+        for (const double x : values) square += (x - mean) * (x - mean);
+        deviation = values.size() > 1 ? std::sqrt(square / (n - 1)) : 0.0;
+      }
+      text += field(mean) + field(deviation) + quantile_fields(values);
+    }
+    return text;
+  }
+
+ private:
+  const Conditions& conditions_;
+  std::vector<std::size_t> success_columns_, first_columns_;
+  std::size_t successes_ = 0, reached_ = 0;
+  std::vector<std::vector<double>> ends_;  // one an observable
+  std::vector<double> first_times_;        // one a run
+};
+
 }  // namespace
 
 Condition condition_of(const char* option, const std::string& text) {
@@ -86,72 +159,72 @@ Condition condition_of(const char* option, const std::string& text) {
   return made;
 }
 
-std::string row_of(const RungInfo& info, const CommonOptions& cell, const Model& model,
-                   const Conditions& conditions, const Report& report, bool& interrupted_here) {
+bool narrow_enough(std::size_t successes, std::size_t runs, double width) {
+  const Share share =
+      wilson_interval(static_cast<double>(successes), static_cast<double>(runs), uncovered);
+  return share.high - share.low <= width;
+}
+
+std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cell,
+                                  const Model& model, const Conditions& conditions,
+                                  const Replication& replication, const Report& report) {
   const Parameters p = gather_parameters(cell, model, info.name);
   const AnyRung<double> rung = model.rung(info.name, p, cell.seed);
-  const auto success_columns = columns_of(conditions.success, "--success", info.name, rung.columns);
-  const auto first_columns = columns_of(conditions.first, "--first", info.name, rung.columns);
+  RunEnds found(conditions, info, rung.columns);
   const bool watched = !conditions.first.empty();
-  std::vector<Trajectory<double>> runs;
   if (walks(info)) {
     WalkRequest request = walk_request(cell, info);
     request.save_steps = {request.steps};
     if (watched) request.save_steps = evenly_spread_steps(request.steps, times_watched);
-    runs = produce_walks(rung, request, {}, report);
+    const std::uint32_t at_a_time = request.runs;
+    const std::size_t most =
+        std::max<std::size_t>(at_a_time, static_cast<std::size_t>(replication.most));
+    while (true) {
+      const std::size_t before = found.runs();
+      request.first_run = static_cast<std::uint32_t>(before);
+      request.runs = static_cast<std::uint32_t>(std::min<std::size_t>(at_a_time, most - before));
+      const Report share_done = [&](double fraction) {
+        const double runs = static_cast<double>(before) + fraction * request.runs;
+        return report(runs / static_cast<double>(most));
+      };
+      if (!found.add(produce_walks(rung, request, {}, share_done))) return std::nullopt;
+      const std::size_t runs = found.runs();
+      if (runs == most || narrow_enough(found.successes(), runs, replication.width)) break;
+    }
   } else {
     SolveRequest<double> request = solve_request<double>(cell, info);
     request.save_at = {request.end};
     if (watched) request.save_at = equally_spaced(0.0, request.end, times_watched);
-    runs = {produce_flow<double>(rung, info, request, false, nullptr, report)};
-  }
-  std::size_t successes = 0;
-  std::size_t reached = 0;
-  std::vector<std::vector<double>> ends(rung.columns.size());
-  std::vector<double> first_times;
-  for (const Trajectory<double>& run : runs) {
-    interrupted_here = interrupted_here || run.outcome.ending == Ending::interrupted;
-    double first = INFINITY;
-    for (std::size_t k = 0; watched && k < run.rows.size() && std::isinf(first); ++k) {
-      if (meets(run.rows[k], conditions.first, first_columns)) first = run.t[k];
+    if (!found.add({produce_flow<double>(rung, info, request, false, nullptr, report)})) {
+      return std::nullopt;
     }
-    reached += std::isinf(first) ? 0 : 1;
-    first_times.push_back(first);
-    if (!run.outcome.usable() || run.rows.empty()) continue;
-    const std::vector<double>& row = run.rows.back();
-    successes += meets(row, conditions.success, success_columns) ? 1 : 0;
-    for (std::size_t c = 0; c < ends.size(); ++c) ends[c].push_back(row[c]);
   }
-  const bool ensemble = runs.size() > 1;
-  std::string text =
-      fmt::format("{},{}", runs.size(), ends.empty() ? runs.size() : ends.front().size());
-  const auto share_of = [&](std::size_t count) {
-    const Share share =
-        wilson_interval(static_cast<double>(count), static_cast<double>(runs.size()), uncovered);
-    text += fmt::format(",{},{:.17g}", count, share.value);
-    if (ensemble) text += fmt::format(",{:.17g},{:.17g}", share.low, share.high);
-  };
-  if (!conditions.success.empty()) share_of(successes);
-  if (watched) {
-    share_of(reached);
-    text += ensemble ? quantile_fields(first_times) : field(first_times.front());
-  }
-  for (const std::vector<double>& values : ends) {
-    if (!ensemble) {
-      text += values.empty() ? "," : field(values.front());
-      continue;
+  return found.fields();
+}
+
+WideCells wide_cells(const std::string& csv, const std::vector<Axis>& axes,
+                     const Replication& replication) {
+  WideCells found;
+  std::size_t begin = csv.find('\n') + 1;
+  while (begin < csv.size()) {
+    const std::size_t end = csv.find('\n', begin);
+    std::vector<std::string> fields;
+    // Axes, runs, ended, successes, success, success_low, success_high.
+    for (std::size_t at = begin; fields.size() < axes.size() + 6 && at <= end;) {
+      const std::size_t next = std::min(csv.find(',', at), end);
+      fields.push_back(csv.substr(at, next - at));
+      at = next + 1;
     }
-    double mean = NAN, deviation = NAN;
-    if (!values.empty()) {
-      const auto n = static_cast<double>(values.size());
-      mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-      double square = 0;
-      for (const double x : values) square += (x - mean) * (x - mean);
-      deviation = values.size() > 1 ? std::sqrt(square / (n - 1)) : 0.0;
+    begin = end + 1;
+    const auto runs = static_cast<std::size_t>(std::stoull(fields.at(axes.size())));
+    const auto successes = static_cast<std::size_t>(std::stoull(fields.at(axes.size() + 2)));
+    if (narrow_enough(successes, runs, replication.width)) continue;
+    if (found.count++ > 0) continue;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      found.first += fmt::format("{}{}={}", k > 0 ? ", " : "", axes[k].name, fields[k]);
     }
-    text += field(mean) + field(deviation) + quantile_fields(values);
   }
-  return text;
+  return found;
 }
 
 std::string header_of(const std::vector<Axis>& axes, const Conditions& conditions,

@@ -39,7 +39,7 @@ TEST_CASE("cli: the manual page and the completions have what --help has", "[cli
   const Answer completions = popgrad("--completions");
   REQUIRE(completions.status == 0);
   const std::string script = folder.file("completions", completions.out);
-  for (const char* command : {"run", "verify", "landscape", "sweep", "equations"}) {
+  for (const char* command : {"run", "verify", "landscape", "sweep", "merge", "equations"}) {
     CHECK_THAT(page.out, Catch::Contains(std::string("\n.SS ") + command));
     // Every long option of the help, in both.
     std::istringstream help(popgrad(std::string(command) + " --help").out);
