@@ -13,7 +13,7 @@ cd "$folder"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpirun=("$2" --oversubscribe --bind-to none -q)
 # shellcheck disable=SC2054
-sweep=(sweep scb sgd --T 20 --batch 4 --over eta=0.001:0.1:15 --over steps=20000,30000 --runs 2
+sweep=(sweep scb sgd --T 20 --batch 4 --over eta=0.001:0.1:15 --over steps=60000,80000 --runs 2
   --success 'loss<=2.9')
 cells=30
 
@@ -34,7 +34,7 @@ rows() {
   printf '%s\n' $((lines > 0 ? lines - 1 : 0))
 }
 # rank_of PID
-rank_of() { tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p'; }
+rank_of() { cat "/proc/$1/environ" 2>/dev/null | tr '\0' '\n' | sed -n 's/^OMPI_COMM_WORLD_RANK=//p'; }
 
 "$popgrad" "${sweep[@]}" -q -o whole.csv
 
@@ -102,7 +102,7 @@ interrupted() {
   [[ ! -f $file.journal ]] || before=$(rows "$file")
   "${mpirun[@]}" -n 4 "$popgrad" "${sweep[@]}" --jobs 1 -o "$file" >output 2>&1 &
   job=$!
-  moment=$((length / 4 + RANDOM % (3 * length / 4)))
+  moment=$((length / 4 + RANDOM % (length / 2)))
   sleep "$((moment / 1000)).$(printf '%03d' $((moment % 1000)))"
   for pid in $(pgrep -P "$job" || true); do
     pids+=("$(rank_of "$pid"):$pid")
@@ -125,7 +125,11 @@ kill_all() {
   kill -KILL "$1" 2>/dev/null || true
   for entry in "${@:2}"; do kill -KILL "${entry#*:}" 2>/dev/null || true; done
 }
-ask_to_end() { kill -TERM "$1" 2>/dev/null || true; }
+# As a batch system does: mpirun itself passes the signal on only after a second.
+ask_to_end() {
+  local entry
+  for entry in "${@:2}"; do kill -TERM "${entry#*:}" 2>/dev/null || true; done
+}
 for how in kill_rank kill_all ask_to_end; do
   told=
   for ((round = 0; round < rounds; ++round)); do
