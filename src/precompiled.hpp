@@ -4,6 +4,7 @@
 /// Of libraries alone: a header of ours here would make every edit of it a whole build. Sources
 /// include what they use as if this did not exist, and compile without it.
 
+#include <Random123/philox.h>
 #include <fmt/format.h>
 #include <ginac/ginac.h>
 
@@ -13,6 +14,7 @@
 #include <boost/multiprecision/eigen.hpp>
 #include <boost/multiprecision/gmp.hpp>
 #include <boost/multiprecision/mpfr.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -20,6 +22,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
