@@ -59,7 +59,7 @@ RungInfo moments_info(const RungInfo& sgd) {
   info.summary = "mean and standard deviation over runs of sgd, predicted: no ensemble";
   info.cost = fmt::format(
       "4 n evaluations of the mean direction and O(n^3) a step, n <= {} numbers of the "
-      "state; memory O(n^2)",
+      "state (with --optimiser momentum twice as many); memory O(n^2)",
       largest);
   info.column_note = "X_sd, its standard deviation over runs, for each; second_order";
   return info;

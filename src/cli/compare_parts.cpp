@@ -30,14 +30,15 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
                                         const RungInfo& info, const Parameters& parameters,
                                         const std::vector<double>& times, double tolerance_factor,
                                         const Report& report) {
-  const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
   if (walks(info)) {
-    const WalkRequest request = walk_request(options, info);
+    WalkRequest request = walk_request(options, info);
+    const AnyRung<double> rung = rung_to_step(model, info, parameters, options.seed, request);
     if (options.no_events) return produce_walks(rung, request, {}, report);
     std::vector<Trajectory<double>> runs = produce_watched_walks(rung, request, report);
     find_regimes_of_walks(runs, model, info);
     return runs;
   }
+  const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
   SolveRequest<double> request = solve_request<double>(options, info);
   if (!times.empty()) {
     request.save_at = times;
@@ -137,7 +138,7 @@ std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Mod
                                          WalkRequest request, const Report& report,
                                          bool fresh_starts) {
   if (!fresh_starts) {
-    const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
+    const AnyRung<double> rung = rung_to_step(model, info, parameters, options.seed, request);
     if (options.no_events) return produce_walks(rung, request, {}, report);
     std::vector<Trajectory<double>> runs = produce_watched_walks(rung, request, report);
     find_regimes_of_walks(runs, model, info);
@@ -148,10 +149,11 @@ std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Mod
   const std::uint32_t count = request.runs;
   request.runs = 1;
   for (std::uint32_t run = 0; run < count; ++run) {
-    request.first_run = first + run;
+    WalkRequest own = request;
+    own.first_run = first + run;
     const AnyRung<double> rung =
-        model.rung(info.name, parameters, options.seed + request.first_run);
-    runs.push_back(produce_walks(rung, request, {}, [&](double part) {
+        rung_to_step(model, info, parameters, options.seed + own.first_run, own);
+    runs.push_back(produce_walks(rung, own, {}, [&](double part) {
                      return report((run + part) / count);
                    }).front());
   }

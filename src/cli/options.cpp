@@ -215,8 +215,11 @@ void check_meaning(const Command& command, const RungInfo& rung) {
       refuse(name, "its clock is continuous; use --t1");
   }
   if (rung.kind == RungKind::moments) {
-    for (const char* name : {"--runs", "--optimiser"}) {
-      refuse(name, "it predicts all runs of sgd with plain steps at once");
+    refuse("--runs", "it predicts all runs of sgd at once");
+    if (command.get_option("--optimiser").as<std::string>() == "adam") {
+      refuse("--optimiser",
+             "the size of Adam's steps depends on the draws, and their law is not followed; give "
+             "plain or momentum, or take an ensemble: the rung sgd with --runs 200");
     }
   } else if (rung.kind != RungKind::random) {
     for (const char* name : {"--runs", "--batch"}) refuse(name, "nothing in it is random");

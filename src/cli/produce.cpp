@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "popgrad/moments_rung.hpp"
+#include "popgrad/momentum_pair.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/watch.hpp"
 
@@ -57,6 +59,23 @@ Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>
 }
 
 }  // namespace
+
+AnyRung<double> sgd_in_plain_steps(const Model& model, const Parameters& parameters,
+                                   std::uint64_t seed, const WalkRequest& request) {
+  AnyRung<double> sgd = model.rung("sgd", parameters, seed);
+  if (request.optimiser.rule != Optimiser::Rule::momentum) return sgd;
+  return momentum_pair(sgd, request.optimiser.momentum, request.step_size);
+}
+
+AnyRung<double> rung_to_step(const Model& model, const RungInfo& info, const Parameters& parameters,
+                             std::uint64_t seed, WalkRequest& request) {
+  if (info.kind != RungKind::moments || request.optimiser.rule != Optimiser::Rule::momentum) {
+    return model.rung(info.name, parameters, seed);
+  }
+  const AnyRung<double> sgd = sgd_in_plain_steps(model, parameters, seed, request);
+  request.optimiser = {};
+  return moments_rung(sgd, model.name());
+}
 
 Record settings_of(const WalkRequest& request, const std::string& optimiser) {
   Record settings{{"eta", request.step_size}, {"steps", request.steps}};

@@ -27,6 +27,15 @@ void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Mode
                           const RungInfo& info, const SolveRequest<T>& request,
                           const Report& report);
 
+/// The rung sgd, or where the request is for momentum the pair of popgrad/momentum_pair.hpp.
+AnyRung<double> sgd_in_plain_steps(const Model& model, const Parameters& parameters,
+                                   std::uint64_t seed, const WalkRequest& request);
+
+/// The rung whose steps are those of the request. That of the model; for moments of steps with
+/// momentum that of the state and its last step, whose own steps are plain, as `request` is then.
+AnyRung<double> rung_to_step(const Model& model, const RungInfo& info, const Parameters& parameters,
+                             std::uint64_t seed, WalkRequest& request);
+
 /// How a run is made, for its record: eta, steps, batch, runs, optimiser.
 Record settings_of(const WalkRequest& request, const std::string& optimiser);
 /// The same of a flow: t1, method, rtol, atol, digits.

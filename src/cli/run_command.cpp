@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -204,10 +205,11 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
 // `--t1 inf`: one row, where the fluctuations no longer change.
 Trajectory<double> stationary_run(const CommonOptions& options, const Model& model,
                                   const RungInfo& info, const Parameters& parameters,
-                                  const WalkRequest& request) {
-  const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
-  const Vector<double> state = stationary_moments(model.rung("sgd", parameters, options.seed),
-                                                  model.name(), request.step_size, request.batch);
+                                  WalkRequest request) {
+  const Vector<double> state =
+      stationary_moments(sgd_in_plain_steps(model, parameters, options.seed, request), model.name(),
+                         request.step_size, request.batch);
+  const AnyRung<double> rung = rung_to_step(model, info, parameters, options.seed, request);
   constexpr double forever = std::numeric_limits<double>::infinity();
   Trajectory<double> run;
   run.columns = rung.columns;
@@ -244,32 +246,35 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     return interrupted();
   };
   if constexpr (std::is_same_v<T, double>) {
-    const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
+    const bool at_rest = info.kind == RungKind::moments && options.end == "inf";
+    CommonOptions timed = options;
+    if (at_rest) timed.end.clear();
+    std::optional<WalkRequest> request;
+    if (walks(info)) request = walk_request(timed, info);
+    std::optional<WalkRequest> steps = request;
+    const AnyRung<double> rung = steps ? rung_to_step(model, info, parameters, options.seed, *steps)
+                                       : model.rung(info.name, parameters, options.seed);
     record.state_names = rung.state_names;
     if (options.states && rung.varying_length) {
       reject(model.name() + " " + info.name, "--states", "given",
              "does not go with a state whose length changes; leave it out, or take a dense rung");
     }
-    if (info.kind == RungKind::moments && options.end == "inf") {
-      CommonOptions one_step = options;
-      one_step.end.clear();
-      const WalkRequest request = walk_request(one_step, info);
-      record.settings = settings_of(request, options.optimiser);
+    if (at_rest) {
+      record.settings = settings_of(*request, options.optimiser);
       record.settings["steps"] = "inf";
-      record.runs = {stationary_run(options, model, info, parameters, request)};
+      record.runs = {stationary_run(options, model, info, parameters, *request)};
       return finish(std::move(record), options, call);
     }
-    if (walks(info)) {
-      const WalkRequest request = walk_request(options, info);
-      record.ensemble = request.runs > 1;
-      record.settings = settings_of(request, options.optimiser);
+    if (steps) {
+      record.ensemble = request->runs > 1;
+      record.settings = settings_of(*request, options.optimiser);
       // States are kept for the rows asked for alone, and what goes on is as it was begun.
       // What is told of a mean are its columns: regimes are of single runs.
       const bool watched = !options.no_events && info.kind != RungKind::moments;
       const bool more_rows = watched && !options.states && earlier.runs.empty();
-      WalkRequest made = request;
-      made.jobs = threads_of_process(request.jobs);
-      if (more_rows) made.save_steps = watched_steps(request);
+      WalkRequest made = *steps;
+      made.jobs = threads_of_process(made.jobs);
+      if (more_rows) made.save_steps = watched_steps(*steps);
       // What was interrupted is gone on with by one process.
       const bool shared = process_count() > 1 && record.ensemble && earlier.runs.empty();
       if (process_rank() > 0) {
@@ -278,7 +283,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       }
       record.runs = shared ? share_walks(rung, made, report)
                            : produce_walks(rung, made, earlier.runs, report);
-      if (more_rows) keep_asked_rows(record.runs, request);
+      if (more_rows) keep_asked_rows(record.runs, *steps);
       if (watched) find_regimes_of_walks(record.runs, model, info);
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());

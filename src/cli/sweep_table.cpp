@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
@@ -169,11 +170,14 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
                                   const Model& model, const Conditions& conditions,
                                   const Replication& replication, const Report& report) {
   const Parameters p = gather_parameters(cell, model, info.name);
-  const AnyRung<double> rung = model.rung(info.name, p, cell.seed);
+  std::optional<WalkRequest> steps;
+  if (walks(info)) steps = walk_request(cell, info);
+  const AnyRung<double> rung =
+      steps ? rung_to_step(model, info, p, cell.seed, *steps) : model.rung(info.name, p, cell.seed);
   RunEnds found(conditions, info, rung.columns);
   const bool watched = !conditions.first.empty();
-  if (walks(info)) {
-    WalkRequest request = walk_request(cell, info);
+  if (steps) {
+    WalkRequest& request = *steps;
     request.save_steps = {request.steps};
     if (watched) request.save_steps = evenly_spread_steps(request.steps, times_watched);
     const std::uint32_t at_a_time = request.runs;

@@ -9,6 +9,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/linear_runs.hpp"
+#include "popgrad/momentum_pair.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/statistics.hpp"
@@ -201,10 +202,17 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
 std::optional<Matrix<double>> WholeRuns::likely_runs(const Suspect& suspect, double value) const {
   if (request_.fresh_starts) return std::nullopt;
   const auto [steps, parameters] = setting_of(suspect, value);
-  if (steps.optimiser.rule != Optimiser::Rule::plain || steps.batch < 1) return std::nullopt;
-  const AnyRung<double> sgd =
+  // Draws are the same for every value of a suspect where the state has as many numbers.
+  const Optimiser::Rule assumed =
+      walk_request_at(request_.common, request_.sampled, request_.times).optimiser.rule;
+  const bool with_momentum = assumed == Optimiser::Rule::momentum;
+  if (steps.batch < 1 || assumed == Optimiser::Rule::adam) return std::nullopt;
+  if (!with_momentum && steps.optimiser.rule != Optimiser::Rule::plain) return std::nullopt;
+  AnyRung<double> sgd =
       request_.model.rung(request_.sampled.name, parameters, request_.common.seed);
-  if (!sgd.draw_covariance || sgd.dimension > largest_state) return std::nullopt;
+  if (!sgd.draw_covariance) return std::nullopt;
+  if (with_momentum) sgd = momentum_pair(sgd, steps.optimiser.momentum, steps.step_size);
+  if (sgd.dimension > largest_state) return std::nullopt;
   Matrix<double> made = logged_->of(linear_runs(
       sgd, {steps.step_size, steps.batch, steps.save_steps, number_of_likely_runs, steps.seed}));
   if (!made.allFinite()) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "popgrad/compare.hpp"
 #include "popgrad/linear_runs.hpp"
 #include "popgrad/moments_rung.hpp"
+#include "popgrad/momentum_pair.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
@@ -81,6 +82,7 @@ struct Training {
   double eta;
   std::uint64_t steps;
   Index batch;
+  double momentum = 0;
 };
 
 Value rows(const std::vector<std::vector<double>>& values) {
@@ -134,7 +136,8 @@ TEST_CASE("laws: moments are those of many runs", "[law]") {
   constexpr std::uint32_t count = 1500;
   for (const Training& training :
        {Training{"joma", joma, 0.05, 100, 16}, Training{"scan-snap", scan_snap, 0.05, 100, 16},
-        Training{"scb", scb, 0.05, 80, 32}, Training{"topic", topic, 0.2, 100, 64}}) {
+        Training{"scb", scb, 0.05, 80, 32}, Training{"topic", topic, 0.2, 100, 64},
+        Training{"joma", joma, 0.02, 100, 16, 0.7}, Training{"scb", scb, 0.02, 80, 32, 0.5}}) {
     const Model& model = find_model(training.model);
     const Parameters parameters(training.model, training.parameters);
     WalkRequest request;
@@ -143,15 +146,20 @@ TEST_CASE("laws: moments are those of many runs", "[law]") {
     request.save_steps = evenly_spread_steps(training.steps, 6);
     request.batch = training.batch;
     request.seed = 5;
-    const AnyRung<double> moments = model.rung("moments", parameters, 3);
+    const AnyRung<double> sgd = model.rung("sgd", parameters, 3);
+    const bool heavy = training.momentum > 0;
+    const AnyRung<double> in_plain_steps =
+        heavy ? momentum_pair(sgd, training.momentum, training.eta) : sgd;
+    const AnyRung<double> moments =
+        heavy ? moments_rung(in_plain_steps, training.model) : model.rung("moments", parameters, 3);
     const Trajectory<double> predicted = walk(moments, moments.initial, request).front();
-    INFO(training.model);
+    INFO(training.model << " momentum " << training.momentum);
     REQUIRE(predicted.outcome.ending == Ending::reached_end);
     request.runs = count;
-    const AnyRung<double> sgd = model.rung("sgd", parameters, 3);
+    if (heavy) request.optimiser = {Optimiser::Rule::momentum, training.momentum};
     const std::vector<Trajectory<double>> runs = walk(sgd, sgd.initial, request);
     const std::size_t columns = sgd.columns.size();
-    check_linear_runs(training, sgd, request.save_steps, runs);
+    check_linear_runs(training, in_plain_steps, request.save_steps, runs);
     std::size_t judged = 0;
     for (std::size_t save = 1; save < predicted.rows.size(); ++save) {
       const double neglected = predicted.rows[save][2 * columns];

@@ -1,0 +1,122 @@
+#include "popgrad/momentum_pair.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "popgrad/rung.hpp"
+
+namespace popgrad {
+namespace {
+
+// The directions of the pair from those of the rung.
+class Pair {
+ public:
+  Pair(AnyRung<double> rung, double momentum, double step_size)
+      : rung_(std::move(rung)),
+        n_(rung_.dimension),
+        kept_(momentum / step_size),
+        lost_((1 - momentum) / step_size) {}
+
+  // Calls direction(x, g), then puts the direction of the pair into `image`.
+  template <class Direction>
+  void apply(const Vector<double>& pair, Vector<double>& image, const Direction& direction) {
+    x_ = pair.head(n_);
+    g_.resize(n_);
+    direction(x_, g_);
+    image.resize(2 * n_);
+    image.head(n_) = g_ + kept_ * pair.tail(n_);
+    image.tail(n_) = g_ - lost_ * pair.tail(n_);
+  }
+
+  void jacobian(const Vector<double>& pair, Matrix<double>& image, double t) {
+    Matrix<double> own;
+    rung_.jacobian(pair.head(n_), own, t);
+    const Matrix<double> identity = Matrix<double>::Identity(n_, n_);
+    image.resize(2 * n_, 2 * n_);
+    image << own, kept_ * identity, own, -lost_ * identity;
+  }
+
+  // [[Sigma, Sigma], [Sigma, Sigma]] (a, b) = (Sigma (a + b), Sigma (a + b)).
+  void draw_covariance(const Vector<double>& pair, const Matrix<double>& vectors,
+                       Matrix<double>& images) {
+    Matrix<double> own;
+    rung_.draw_covariance(pair.head(n_), vectors.topRows(n_) + vectors.bottomRows(n_), own);
+    images.resize(2 * n_, vectors.cols());
+    images << own, own;
+  }
+
+  [[nodiscard]] const AnyRung<double>& rung() const { return rung_; }
+  [[nodiscard]] Index size() const { return n_; }
+
+ private:
+  AnyRung<double> rung_;
+  Index n_;
+  double kept_, lost_;  // of y
+  Vector<double> x_, g_;
+};
+
+}  // namespace
+
+AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, double step_size) {
+  if (sgd.sample_step) throw std::invalid_argument("momentum_pair: a rung with steps of its own");
+  const auto pair = std::make_shared<Pair>(sgd, momentum, step_size);
+  const Index n = sgd.dimension;
+  AnyRung<double> rung;
+  rung.dimension = 2 * n;
+  rung.initial = Vector<double>::Zero(2 * n);
+  rung.initial.head(n) = sgd.initial;
+  if (sgd.rates.size() > 0) {
+    rung.rates.resize(2 * n);
+    rung.rates << sgd.rates, sgd.rates;
+  }
+  rung.columns = sgd.columns;
+  rung.state_names = sgd.state_names;
+  for (const std::string& name : sgd.state_names) rung.state_names.push_back("step_" + name);
+  rung.rhs = [pair](const Vector<double>& at, Vector<double>& image, const double& t) {
+    pair->apply(at, image,
+                [&](const Vector<double>& x, Vector<double>& g) { pair->rung().rhs(x, g, t); });
+  };
+  rung.observe = [pair](const Vector<double>& at, const double& t, std::span<double> row) {
+    pair->rung().observe(at.head(pair->size()), t, row);
+  };
+  if (sgd.jacobian) {
+    rung.jacobian = [pair](const Vector<double>& at, Matrix<double>& image, const double& t) {
+      pair->jacobian(at, image, t);
+    };
+  }
+  if (sgd.sample_rhs) {
+    rung.sample_rhs = [pair](const Vector<double>& at, Vector<double>& image, Stream& stream,
+                             Index batch) {
+      pair->apply(at, image, [&](const Vector<double>& x, Vector<double>& g) {
+        pair->rung().sample_rhs(x, g, stream, batch);
+      });
+    };
+  }
+  if (sgd.draw_mean) {
+    rung.draw_mean = [pair](const Vector<double>& at, Vector<double>& image) {
+      pair->apply(at, image, [&](const Vector<double>& x, Vector<double>& g) {
+        pair->rung().draw_mean(x, g);
+      });
+    };
+  }
+  if (sgd.draw_covariance) {
+    rung.draw_covariance = [pair](const Vector<double>& at, const Matrix<double>& vectors,
+                                  Matrix<double>& images) {
+      pair->draw_covariance(at, vectors, images);
+    };
+  }
+  if (sgd.divergence) {
+    rung.divergence = [pair](const Vector<double>& at, double eta, Index batch) {
+      return pair->rung().divergence(at.head(pair->size()), eta, batch);
+    };
+  }
+  rung.clone = [sgd, momentum, step_size] {
+    AnyRung<double> own = sgd.clone();
+    own.initial = sgd.initial;
+    return momentum_pair(own, momentum, step_size);
+  };
+  return rung;
+}
+
+}  // namespace popgrad
