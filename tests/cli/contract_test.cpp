@@ -84,6 +84,7 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
   const std::string twice = folder.file("twice.json", "{\"mu\": [1], \"mu\": [2]}");
   const std::string mu = folder.file("mu.json", "{\"mu\": [1, 2], \"v0\": 0.1}");
   const std::string unknown = folder.file("unknown.json", "{\"mew\": [1]}");
+  const std::string documents = folder.file("documents.txt", "0 3 END\n2 4 END\n");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"run joma reduced --digits 5", "--digits 5 must be 16"},
       {"run joma reduced --t1 -1", "--t1 -1 must be > 0"},
@@ -95,6 +96,8 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"run joma gd --runs 3", "has no meaning"},
       {"run scb moments", "15009 numbers"},
       {"run scb moments --T 10 --runs 3", "has no meaning"},
+      {"run topic sgd --T 2 --v 2 --tau 1 --corpus " + documents,
+       "line 2, word 2: '4' is not a word; words are 0 to 3 (T v = 4)"},
       {"run scb moments --T 10 --optimiser adam", "the size of Adam's steps depends on the draws"},
       {"run scb moments --N 10 --T 40 --optimiser momentum", "1000 numbers"},
       {"run scb moments --T 10 --algorithm three-part", "law of one draw is not known"},
