@@ -185,7 +185,7 @@ TEST_CASE("hypotheses that are not evaluated say how they are known", "[statemen
   CHECK(found.hypotheses[2].basis == Basis::assumed);
   CHECK(found.verdict() == Verdict::holds);
   Statement forgotten = small_statement();
-  forgotten.hypotheses.push_back("never looked at");
+  forgotten.hypotheses.emplace_back("never looked at");
   CHECK(examine(forgotten, Setting{}).verdict() == Verdict::inconclusive);
 }
 

@@ -72,7 +72,6 @@ bool takes_minutes(const std::string& name) {
   static const std::set<std::string> long_ones{
       "joma-latents",     "joma-bounce",    "scan-snap-entropy", "scb-critical",
       "scb-context-size", "scb-vocabulary", "scb-grid",          "scb-samples"};
-  if (long_ones.contains(name)) return true;
 #ifdef POPGRAD_SANITIZED
   // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
   if (name.starts_with("topic-") && name != "topic-optimum") return true;
@@ -81,7 +80,7 @@ bool takes_minutes(const std::string& name) {
       "scb-training", "joma-trained-rank", "joma-model-size",     "joma-validation"};
   if (tested_elsewhere.contains(name)) return true;
 #endif
-  return false;
+  return long_ones.contains(name);
 }
 
 // Data, script and three pictures; the same bytes of data on one thread as on all.

@@ -352,7 +352,7 @@ TEST_CASE("parameters: a table that drifts is noticed, in both directions", "[pa
                         [&](const ParameterInfo& p) { return p.name == name; });
   };
   std::erase(entry("sigma")->rungs, "symmetric");
-  entry("loss")->rungs.push_back("optimum");
+  entry("loss")->rungs.emplace_back("optimum");
   CHECK(drifts(topic, table, examples_of("topic", folder)) ==
         std::vector<std::string>{"optimum loss is declared and changes nothing",
                                  "symmetric sigma is not declared and changes the rung"});

@@ -57,7 +57,7 @@ TEST_CASE("normals: parts of a stream are what the whole is", "[random]") {
   CHECK(Stream::groups(whole.size()) == 6);
   std::vector<double> part(64 * 2 + 5);
   start.skip(3).normals(part);
-  for (std::size_t i = 0; i < part.size(); ++i) CHECK(part[i] == whole[64 * 3 + i]);
+  for (std::size_t i = 0; i < part.size(); ++i) CHECK(part[i] == whole[std::size_t{64} * 3 + i]);
   // Whole groups are taken: what follows is the same for 5 groups and a bit as for 6.
   Stream after = start.skip(6);
   CHECK(stream.bits() == after.bits());

@@ -120,7 +120,7 @@ Header parse_header(const std::string& source) {
       header.faults.push_back("slot " + name + " is missing");
     }
   }
-  if (order != expected) header.faults.push_back("slots are not in their order");
+  if (order != expected) header.faults.emplace_back("slots are not in their order");
   return header;
 }
 

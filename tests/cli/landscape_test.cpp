@@ -7,7 +7,6 @@
 
 #include "cli/shell.hpp"
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using namespace command_line;
 
