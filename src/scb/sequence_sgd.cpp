@@ -206,13 +206,15 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
     };
     constexpr Index worth_threads = 100'000;
     if (batch * b.context > worth_threads && omp_in_parallel() == 0) {
-#pragma omp parallel
-      {
+      team_.run([&](bool together) {
+#pragma omp parallel if (together)
+        {
 #pragma omp for schedule(dynamic, 2)
-        for (Index s = 0; s < batch; ++s) one_sample(s);
+          for (Index s = 0; s < batch; ++s) one_sample(s);
 #pragma omp for schedule(dynamic, 1) nowait
-        for (Index k = 0; k < n; ++k) one_token(k);
-      }
+          for (Index k = 0; k < n; ++k) one_token(k);
+        }
+      });
     } else {
       for (Index s = 0; s < batch; ++s) one_sample(s);
       for (Index k = 0; k < n; ++k) one_token(k);

@@ -19,6 +19,7 @@
 #include "popgrad/random.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/instance.hpp"
+#include "popgrad/team_choice.hpp"
 
 namespace popgrad::scb {
 
@@ -72,6 +73,7 @@ class SequenceSgd final {
   mutable std::vector<std::uint16_t> sequences_;      ///< (batch x T)
   mutable std::vector<Index> queries_;                ///< (batch)
   mutable Matrix<T> histograms_, residuals_, pulls_;  ///< (N x batch)
+  mutable TeamChoice team_;
 };
 
 // The covariance of a draw is known in double.
