@@ -10,6 +10,10 @@
 
 using namespace popgrad;
 
+namespace popgrad::scb {
+Theory theory();
+}  // namespace popgrad::scb
+
 namespace {
 
 Statement small_statement(const std::string& id) {

@@ -1,28 +1,12 @@
 #pragma once
-/// The theories of popgrad itself.
+/// The theories of popgrad itself: a folder each in theorems, with the function
+/// `Theory popgrad::NAME::theory()` in a source of it, and a word of `popgrad_models` in CMakeLists.txt.
 
 #include <string_view>
 
 #include "popgrad/theory.hpp"
 
 namespace popgrad {
-
-namespace joma {
-/// Tian et al., arXiv 2310.00535.
-Theory theory();
-}  // namespace joma
-namespace scan_snap {
-/// Tian et al., arXiv 2305.16380.
-Theory theory();
-}  // namespace scan_snap
-namespace scb {
-/// Sparse contextual bigrams, arXiv 2410.23438.
-Theory theory();
-}  // namespace scb
-namespace topic {
-/// Li et al., arXiv 2303.04245.
-Theory theory();
-}  // namespace topic
 
 /// All of them, in the order of `popgrad list`.
 Theories theories();
