@@ -19,7 +19,7 @@ class TeamChoice {
   /// What that took.
   void took(double seconds) {
     double& usual = seconds_[together() ? 1 : 0];
-    // The first is a guess to begin with; after it a quarter of what is new.
+    // An exponential average, so that one interruption does not decide.
     usual = usual > 0 ? usual + (seconds - usual) / 4 : seconds;
     if (seconds_[0] > 0 && seconds_[1] > 0) together_ = seconds_[1] <= seconds_[0];
     ++regions_;

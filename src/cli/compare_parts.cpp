@@ -31,12 +31,7 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
                                         const std::vector<double>& times, double tolerance_factor,
                                         const Report& report) {
   if (walks(info)) {
-    WalkRequest request = walk_request(options, info);
-    const AnyRung<double> rung = rung_to_step(model, info, parameters, options.seed, request);
-    if (options.no_events) return produce_walks(rung, request, {}, report);
-    std::vector<Trajectory<double>> runs = produce_watched_walks(rung, request, report);
-    find_regimes_of_walks(runs, model, info);
-    return runs;
+    return walks_at(options, model, info, parameters, walk_request(options, info), report, false);
   }
   const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
   SolveRequest<double> request = solve_request<double>(options, info);

@@ -204,12 +204,11 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
 
 // `--t1 inf`: one row, where the fluctuations no longer change.
 Trajectory<double> stationary_run(const CommonOptions& options, const Model& model,
-                                  const RungInfo& info, const Parameters& parameters,
-                                  WalkRequest request) {
+                                  const AnyRung<double>& rung, const Parameters& parameters,
+                                  const WalkRequest& request) {
   const Vector<double> state =
       stationary_moments(sgd_in_plain_steps(model, parameters, options.seed, request), model.name(),
                          request.step_size, request.batch);
-  const AnyRung<double> rung = rung_to_step(model, info, parameters, options.seed, request);
   constexpr double forever = std::numeric_limits<double>::infinity();
   Trajectory<double> run;
   run.columns = rung.columns;
@@ -262,7 +261,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     if (at_rest) {
       record.settings = settings_of(*request, options.optimiser);
       record.settings["steps"] = "inf";
-      record.runs = {stationary_run(options, model, info, parameters, *request)};
+      record.runs = {stationary_run(options, model, rung, parameters, *request)};
       return finish(std::move(record), options, call);
     }
     if (steps) {

@@ -13,6 +13,7 @@ tree; an interrupted run goes on where it stopped, and Ctrl-C leaves nothing hal
 """
 
 import argparse
+import functools
 import hashlib
 import json
 import os
@@ -261,6 +262,7 @@ def described(mistake):
     return f"{path}:{number}: {kind}: '{old.strip()}' -> '{new.strip()}'"
 
 
+@functools.cache
 def explanations():
     """Of mistakes that change nothing that is promised, by file, line and replacement: explained.tsv."""
     known = {}
