@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "popgrad/ensemble.hpp"
 #include "popgrad/parameters.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/softmax.hpp"
@@ -30,7 +31,6 @@ constexpr Knob set_size = whole_knob("children", "size of the sets", 2, 3, 2);
 constexpr Knob activation = whole_knob("phi", "0 linear, 1 ReLU, 2 GELU, 3 tanh", 0, 3, 1);
 
 constexpr double learned = 0.1;
-constexpr int steps_between_looks = 4;
 constexpr int orders = 8;  // of the sequences, for the latents of the wrong ones
 
 // Columns P(sequence) (y - E y)/sd(y) of the latents that vary: m times them is the covariance of
@@ -95,7 +95,7 @@ class Watched {
     return found;
   }
 
-  [[nodiscard]] LevelReading read() const {
+  [[nodiscard]] LevelReading read(int steps_between_looks) const {
     Vector<double> x = flow_.initial();
     Vector<double> slope(x.size());
     const Vector<double> first = left(x);
@@ -132,28 +132,35 @@ std::vector<Knob> knobs_of_level_networks() {
   return {layer_count, dimension, class_count, latent_count, more, fewer, set_size, activation};
 }
 
+std::vector<Knob> knobs_of_network_shape() { return {layer_count, dimension, activation}; }
+
 Index latents_to_spare(const Setting& setting) {
   const Index missing = setting.count(fewer);
   return missing > 0 ? -missing : setting.count(more);
 }
 
-Record told_level_network(const Setting& setting) {
+Record told_network_shape(const Setting& setting) {
   constexpr std::array names{"linear", "relu", "gelu", "tanh"};
+  return {{"layers", std::to_string(setting.count(layer_count))},
+          {"d", std::to_string(setting.count(dimension))},
+          {"phi", names.at(static_cast<std::size_t>(setting.count(activation)))}};
+}
+
+Record told_level_network(const Setting& setting) {
   const auto text = [](Index number) { return Value(std::to_string(number)); };
   const Index fewest = setting.count(latent_count);
   const Index spare = latents_to_spare(setting);
   const Value size = text(setting.count(set_size));
-  return {{"layers", text(setting.count(layer_count))},
-          {"d", text(setting.count(dimension))},
-          {"phi", names.at(static_cast<std::size_t>(setting.count(activation)))},
-          {"latents",
-           Value::List{text(fewest + std::max<Index>(0, -spare)),
-                       text(fewest + std::max<Index>(0, spare)), text(setting.count(class_count))}},
-          {"children", Value::List{size, size, size}}};
+  Record told = told_network_shape(setting);
+  told["latents"] =
+      Value::List{text(fewest + std::max<Index>(0, -spare)),
+                  text(fewest + std::max<Index>(0, spare)), text(setting.count(class_count))};
+  told["children"] = Value::List{size, size, size};
+  return told;
 }
 
 std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
-                                         std::uint32_t count, int jobs) {
+                                         std::uint32_t count, int jobs, int steps_between_looks) {
   Parameters p("joma");
   for (const auto& [name, value] : parameters.entries()) p.set(name, value);
   std::vector<LevelNetwork> all(count);
@@ -164,9 +171,9 @@ std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t
   for (std::uint32_t i = 0; i < count; ++i) {
     MultilayerInstance<double>& instance = instances[i];
     const Stream stream(first + i, stream_of_drawn_instances, 43);
-    all[i].trained = Watched(instance, stream).read();
+    all[i].trained = Watched(instance, stream).read(steps_between_looks);
     instance.shape.train_attention = false;
-    all[i].uniform = Watched(instance, stream).read();
+    all[i].uniform = Watched(instance, stream).read(steps_between_looks);
   }
   for (const LevelNetwork& network : all) {
     if (!std::isfinite(network.trained.classes) || !std::isfinite(network.uniform.classes)) {
@@ -174,6 +181,16 @@ std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t
     }
   }
   return all;
+}
+
+std::vector<Quantity> mean_over_networks(
+    const std::vector<LevelNetwork>& all, double false_alarm,
+    const std::function<Vector<double>(const LevelNetwork&)>& numbers) {
+  Matrix<double> samples(std::ssize(all), numbers(all.front()).size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    samples.row(static_cast<Index>(i)) = numbers(all[i]).transpose();
+  }
+  return sample_moments(samples, false_alarm).mean;
 }
 
 }  // namespace popgrad::theorems::joma

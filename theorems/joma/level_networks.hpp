@@ -3,6 +3,7 @@
 /// attention trained and uniform.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "popgrad/joma/multilayer_flow.hpp"
@@ -31,15 +32,26 @@ struct LevelNetwork {
 inline constexpr double level_step = 0.05;
 inline constexpr double level_latest = 15;
 
-/// Knobs of a network on two levels of latents, the parameters of the rung `multilayer-gd` that
-/// they give, and by how many latents level 1 exceeds level 0.
+/// Knobs of a network alone, and the parameters of the rung `multilayer-gd` that they give.
+std::vector<Knob> knobs_of_network_shape();
+Record told_network_shape(const Setting& setting);
+
+/// Knobs of a network on two levels of latents, the parameters that they give, and by how many
+/// latents level 1 exceeds level 0.
 std::vector<Knob> knobs_of_level_networks();
 Record told_level_network(const Setting& setting);
 Index latents_to_spare(const Setting& setting);
 
-/// Networks of the seeds first .. first + count - 1, which draw the hierarchy and the start. The
-/// result does not depend on `jobs`. Throws std::runtime_error if one diverges.
+/// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and the
+/// start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
 std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
-                                         std::uint32_t count, int jobs);
+                                         std::uint32_t count, int jobs,
+                                         int steps_between_looks = 4);
+
+/// The mean over networks of each of the numbers, with the errors of sampling of all at this chance
+/// of a false alarm.
+std::vector<Quantity> mean_over_networks(
+    const std::vector<LevelNetwork>& all, double false_alarm,
+    const std::function<Vector<double>(const LevelNetwork&)>& numbers);
 
 }  // namespace popgrad::theorems::joma

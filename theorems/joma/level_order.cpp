@@ -18,7 +18,6 @@
 #include <cmath>
 #include <functional>
 
-#include "popgrad/ensemble.hpp"
 #include "theorems/joma/level_networks.hpp"
 #include "theorems/joma/statements.hpp"
 
@@ -29,15 +28,10 @@ constexpr std::uint32_t usual_networks = 96;
 
 using Numbers = std::function<Vector<double>(const LevelNetwork&)>;
 
-// The means over networks of what `numbers` gives. Both comparisons and what is told share the
-// chance of a false alarm.
+// Both comparisons and what is told share the chance of a false alarm.
 std::vector<Quantity> mean_of(const std::vector<LevelNetwork>& all, const Setting& setting,
                               const Numbers& numbers) {
-  Matrix<double> samples(std::ssize(all), numbers(all.front()).size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    samples.row(static_cast<Index>(i)) = numbers(all[i]).transpose();
-  }
-  return sample_moments(samples, setting.false_alarm / 2).mean;
+  return mean_over_networks(all, setting.false_alarm / 2, numbers);
 }
 
 // By how much each level is behind the next; negative in the order of the claim.

@@ -25,6 +25,7 @@ Statement frozen_layers();
 Statement logits_ahead();
 Statement softmax_growth();
 Statement level_order();
+Statement tree_order();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
 Erratum summed_condition();

@@ -17,7 +17,7 @@ Theory theory() {
                   here::tree_learning(),    here::clock_change(),      here::attended_target(),
                   here::ode_limit(),        here::measured_bounce(),   here::latent_labels(),
                   here::latent_scores(),    here::frozen_layers(),     here::logits_ahead(),
-                  here::level_order(),      here::softmax_growth(),
+                  here::level_order(),      here::tree_order(),        here::softmax_growth(),
               },
           .errata =
               {

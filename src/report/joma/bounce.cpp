@@ -20,14 +20,16 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr std::uint32_t laws = 20;  // half of them Gaussian, half uniform
-// Step and number of steps of the authors' runs; ten times as many show what comes after.
+// Half of the laws are Gaussian, half uniform. The first of them go on beyond the authors' number of
+// steps.
+constexpr std::uint32_t laws = 200;
+constexpr std::uint32_t laws_continued = 20;
 constexpr double step_size = 0.1;
 constexpr std::uint64_t steps = 2000;
 constexpr std::uint64_t longer = 10;
+constexpr std::size_t rows_of_steps = 40;
 // Steps that oscillate make rebounds of their own: what is clear is looked at again with finer ones.
 constexpr std::uint64_t refinement = 4;
-constexpr std::size_t rows = 400;
 constexpr double clear_rebound = 0.1;
 constexpr std::array units{1, 4, 16, 64};
 
@@ -67,10 +69,11 @@ Rebound rebound(const Setup& setup, std::uint32_t law, std::uint64_t seed, std::
   rung.observe = [&flow](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = softmax_entropy(Vector<double>(flow.logits(x) / flow.instance().temperature));
   };
+  const std::uint64_t times = law < laws_continued ? longer : 1;
   WalkRequest request;
   request.step_size = step_size / static_cast<double>(finer);
-  request.steps = steps * longer * finer;
-  request.save_steps = evenly_spread_steps(request.steps, rows + 1);
+  request.steps = steps * times * finer;
+  request.save_steps = evenly_spread_steps(request.steps, rows_of_steps * times + 1);
   request.jobs = 1;
   const Trajectory<double> run = std::move(walk(rung, rung.initial, request).front());
   Rebound found;
@@ -79,7 +82,7 @@ Rebound rebound(const Setup& setup, std::uint32_t law, std::uint64_t seed, std::
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
     least = std::min(least, run.rows[i][0]);
     found.all = std::max(found.all, run.rows[i][0] - least);
-    if (i <= rows / longer) found.early = found.all;
+    if (i <= rows_of_steps) found.early = found.all;
   }
   return found;
 }
@@ -94,7 +97,8 @@ Share share_of(const std::vector<Rebound>& found, const std::vector<Rebound>& fi
                double Rebound::*kind) {
   Share share;
   std::vector<double> sizes;
-  for (std::size_t i = 0; i < found.size(); ++i) {
+  const std::size_t count = kind == &Rebound::all ? laws_continued : laws;
+  for (std::size_t i = 0; i < count; ++i) {
     if (!found[i].usable) continue;
     sizes.push_back(found[i].*kind);
     if (!(found[i].*kind > clear_rebound)) continue;
