@@ -9,8 +9,7 @@
 // Check      the expectation at every leaf, by summation over sequences; 96 networks an instance:
 //            the residual along the latents of a level, in units of its start, as that of level 0 is
 //            down to 9/10 or less; intervals over networks
-// Controls   leaves of which one lacks a sequence; the authors' sets in place of the tree; level 0
-//            with the latents of the wrong sequences
+// Controls   leaves of which one lacks a sequence; the authors' sets in place of the tree
 // Uses       rung multilayer-gd
 
 #include <fmt/format.h>
@@ -84,13 +83,12 @@ std::vector<Quantity> told_by_tokens(const SequenceData& data, bool lacking) {
   return all;
 }
 
-// By how much the levels, `lowest` and on, are apart beyond what is allowed.
-Vector<double> beyond(const LevelReading& reading, double LevelReading::*lowest) {
-  const double low = reading.*lowest;
+// By how much levels are apart beyond what is allowed.
+Vector<double> beyond(const LevelReading& reading) {
   const double allowed = longest_lead * (1 - reading.lower);
-  return Vector<double>{{low - reading.higher - allowed, reading.higher - low - allowed,
-                         reading.higher - reading.classes - allowed,
-                         reading.classes - reading.higher - allowed}};
+  const double lower = reading.lower - reading.higher;
+  const double higher = reading.higher - reading.classes;
+  return Vector<double>{{lower - allowed, -lower - allowed, higher - allowed, -higher - allowed}};
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -115,27 +113,21 @@ void examine(const Setting& setting, Examination& it) {
       .mistakes = {measures("one-missing", [&] { return told_by_tokens(data, true); })}});
   // Both kinds of attention and what is told share the chance of a false alarm.
   const auto apart = [&](const std::vector<LevelNetwork>& some,
-                         LevelReading LevelNetwork::*attention, double LevelReading::*lowest) {
+                         LevelReading LevelNetwork::*attention) {
     return mean_over_networks(some, setting.false_alarm / 3,
-                              [=](const auto& n) { return beyond(n.*attention, lowest); });
+                              [=](const auto& n) { return beyond(n.*attention); });
   };
   const auto judge = [&](const char* what, LevelReading LevelNetwork::*attention) {
     it.judge(Comparison{
         .kind = EvidenceKind::statistical,
         .what = what,
-        .measured = apart(all, attention, &LevelReading::lower),
+        .measured = apart(all, attention),
         .relation = Relation::below,
         .predicted = {0.0},
         .scale = {1.0},
-        .mistakes = {measures("sets",
-                              [&] {
-                                return apart(networks(sets(setting)), attention,
-                                             &LevelReading::lower);
-                              }),
-                     measures("wrong-sequences",
-                              [&] { return apart(all, attention, &LevelReading::wrong); })},
-        .places = {"level 0 behind", "level 1 behind level 0", "level 1 behind the label",
-                   "the label behind"}});
+        .mistakes = {measures("sets", [&] { return apart(networks(sets(setting)), attention); })},
+        .places = {"level 0 behind level 1", "level 1 behind level 0", "level 1 behind the label",
+                   "the label behind level 1"}});
   };
   judge("lead of a level beyond a tenth of what is learned, attention trained",
         &LevelNetwork::trained);
@@ -164,8 +156,7 @@ Statement tree_order() {
                                                     "the data are the rung's")},
           .reaches = {EvidenceKind::statistical},
           .controls = {{"one-missing", "one leaf is not seen in one sequence"},
-                       {"sets", "the authors' sets in place of the tree"},
-                       {"wrong-sequences", "level 0 with the latents of the wrong sequences"}},
+                       {"sets", "the authors' sets in place of the tree"}},
           .knobs = knobs(),
           .examine = examine};
 }
