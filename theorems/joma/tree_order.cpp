@@ -15,11 +15,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <utility>
 
 #include "popgrad/parameters.hpp"
 #include "theorems/joma/level_networks.hpp"
 #include "theorems/joma/statements.hpp"
+#include "theorems/joma/trees.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
@@ -29,7 +29,7 @@ using namespace popgrad::joma;
 constexpr std::uint32_t usual_networks = 96;
 constexpr double longest_lead = 0.1;  // of what is learned of level 0
 
-constexpr Knob edge = linear_knob("rho", "correlation across an edge", 0.7, 0.95, 0.8);
+constexpr Knob strong_edge = linear_knob("rho", "correlation across an edge", 0.7, 0.95, 0.8);
 constexpr Knob opposed =
     linear_knob("opposed-rho", "the same, not positive; 1: as rho says", -0.9, -0.1, 1)
         .breaking("0 < rho");
@@ -37,18 +37,21 @@ constexpr Knob label = linear_knob("polarity", "of the two labels, one each sign
 
 std::vector<Knob> knobs() {
   std::vector<Knob> all = knobs_of_network_shape();
-  all.insert(all.end(), {edge, opposed, label});
+  all.insert(all.end(), {strong_edge, opposed, label});
   return all;
+}
+
+double edge_of(const Setting& setting) {
+  return setting.value(setting.value(opposed) < 0 ? opposed : strong_edge);
 }
 
 Record tree(const Setting& setting) {
   const auto text = [](double number) { return fmt::format("{}", number); };
-  const double lost = setting.value(opposed);
   const double p = setting.value(label);
   Record told = told_network_shape(setting);
   told["hierarchy"] = "tree";
   told["depth"] = "3";
-  told["rho"] = text(lost <= 0 ? lost : setting.value(edge));
+  told["rho"] = text(edge_of(setting));
   told["polarity"] = Value::List{text(p), text(-p)};
   return told;
 }
@@ -58,29 +61,6 @@ Record sets(const Setting& setting) {
   told["latents"] = Value::List{"10", "14", "16"};
   told["children"] = Value::List{"2", "2", "2"};
   return told;
-}
-
-// E[(1_c - P(c)) x_l] of the first class c at every token l. `lacking`: without the first sequence
-// that shows the first token.
-std::vector<Quantity> told_by_tokens(const SequenceData& data, bool lacking) {
-  const double chance = data.target.row(0) * data.probability;
-  std::vector<double> sums(static_cast<std::size_t>(data.tokens - 1), 0.0);
-  std::vector<double> sizes = sums;
-  bool left_out = !lacking;
-  for (Index s = 0; s < data.sequences(); ++s) {
-    for (const Index token : data.content[static_cast<std::size_t>(s)]) {
-      if (token == 1 && !std::exchange(left_out, true)) continue;
-      const auto l = static_cast<std::size_t>(token - 1);
-      sums[l] += data.probability[s] * (data.target(0, s) - chance);
-      sizes[l] += data.probability[s];
-    }
-  }
-  std::vector<Quantity> all;
-  for (std::size_t l = 0; l < sums.size(); ++l) {
-    all.push_back(
-        {sums[l], {ErrorPart::rounding(static_cast<double>(data.sequences()), sizes[l])}});
-  }
-  return all;
 }
 
 // By how much levels are apart beyond what is allowed.
@@ -102,15 +82,14 @@ void examine(const Setting& setting, Examination& it) {
   for (const auto& [name, value] : it.parameters.entries()) p.set(name, value);
   const SequenceData data = multilayer_instance(p, setting.seed).data;
   it.parameters["seed"] = std::to_string(setting.seed);
-  const double rho = std::stod(std::get<std::string>(it.parameters.find("rho")->content()));
-  it.require("0 < rho", rho);
+  it.require("0 < rho", edge_of(setting));
 
-  const std::vector<Quantity> told = told_by_tokens(data, false);
-  it.judge(Comparison{
-      .what = "what a leaf tells of the label, of that of the first",
-      .measured = told,
-      .predicted = {told.front()},
-      .mistakes = {measures("one-missing", [&] { return told_by_tokens(data, true); })}});
+  const std::vector<Quantity> told = label_by_token(data, 0);
+  it.judge(
+      Comparison{.what = "what a leaf tells of the label, of that of the first",
+                 .measured = told,
+                 .predicted = {told.front()},
+                 .mistakes = {measures("one-missing", [&] { return label_by_token(data, 1); })}});
   // Both kinds of attention and what is told share the chance of a false alarm.
   const auto apart = [&](const std::vector<LevelNetwork>& some,
                          LevelReading LevelNetwork::*attention) {

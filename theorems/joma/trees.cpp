@@ -41,4 +41,24 @@ popgrad::joma::ReducedInstance<double> learning_on(const popgrad::joma::LatentTr
   return instance;
 }
 
+std::vector<Quantity> label_by_token(const popgrad::joma::SequenceData& data, int lacking) {
+  const double chance = data.target.row(0) * data.probability;
+  std::vector<double> sums(static_cast<std::size_t>(data.tokens - 1), 0.0);
+  std::vector<double> sizes = sums;
+  for (Index s = 0; s < data.sequences(); ++s) {
+    for (const Index token : data.content[static_cast<std::size_t>(s)]) {
+      if (token == 1 && lacking-- > 0) continue;
+      const auto l = static_cast<std::size_t>(token - 1);
+      sums[l] += data.probability[s] * (data.target(0, s) - chance);
+      sizes[l] += data.probability[s];
+    }
+  }
+  std::vector<Quantity> all;
+  for (std::size_t l = 0; l < sums.size(); ++l) {
+    all.push_back(
+        {sums[l], {ErrorPart::rounding(static_cast<double>(data.sequences()), sizes[l])}});
+  }
+  return all;
+}
+
 }  // namespace popgrad::theorems::joma

@@ -1,8 +1,11 @@
 #pragma once
-/// Latent trees that statements on Theorem 5 draw, and mistakes in its formula.
+/// Latent trees that statements on Theorem 5 draw, what their leaves tell, and mistakes in its
+/// formula.
 
 #include "popgrad/joma/instance.hpp"
 #include "popgrad/joma/latent_tree.hpp"
+#include "popgrad/joma/sequence_data.hpp"
+#include "popgrad/quantity.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::joma {
@@ -30,6 +33,10 @@ popgrad::joma::LatentTree<double> drawn_tree(const Setting& setting, double rho)
 /// co-occurrence and v(0) = 0, up to tree_noise and tree_start.
 popgrad::joma::ReducedInstance<double> learning_on(const popgrad::joma::LatentTree<double>& tree,
                                                    const Setting& setting);
+
+/// What each token tells of the label: E[(1_c - P(c)) x_l] of the first class c, l = 1..M-1, with its
+/// rounding. `lacking`: of the first token, this many sequences are left out.
+std::vector<Quantity> label_by_token(const popgrad::joma::SequenceData& data, int lacking);
 
 /// What is wrong in the formula of Theorem 5.
 struct TreeMistake {
