@@ -37,10 +37,10 @@ PopulationFlow<T>::PopulationFlow(ClassInstance<T> instance) : instance_(std::mo
                    instance_.logits, instance_.temperature, mean_law_);
   if constexpr (std::is_same_v<T, double>) {
     const FeatureMap<T>& features = instance_.features;
-    if (instance_.attention == Attention::softmax && instance_.phi == Activation::linear &&
+    if (instance_.attention != Attention::linear && instance_.phi == Activation::linear &&
         instance_.decoder.size() == 0 && features.residual && !features.normalise &&
         features.gram.size() == 0 && instance_.units() == instance_.classes()) {
-      kernel_.emplace(instance_.token_law, instance_.temperature);
+      kernel_.emplace(instance_.token_law, instance_.attention, instance_.temperature);
     }
     cumulative_classes_ = cumulative(instance_.class_law);
     draws_.length = instance_.length;

@@ -20,8 +20,8 @@
 
 #include "popgrad/draw_law.hpp"
 #include "popgrad/event.hpp"
+#include "popgrad/joma/full_batch_kernel.hpp"
 #include "popgrad/joma/instance.hpp"
-#include "popgrad/joma/softmax_kernel.hpp"
 #include "popgrad/random.hpp"
 
 namespace popgrad::joma {
@@ -91,7 +91,7 @@ class PopulationFlow final {
   std::vector<double> cumulative_classes_;
   std::vector<std::vector<double>> cumulative_tokens_;
   // Scratch of one evaluation; a rung is copied for every thread.
-  mutable std::optional<SoftmaxKernel> kernel_;  ///< where the setting is the kernel's
+  mutable std::optional<FullBatchKernel> kernel_;  ///< where the setting is the kernel's
   mutable JointWorkspace<T> work_;
   mutable Matrix<T> active_, logits_, error_, pulled_;
 };

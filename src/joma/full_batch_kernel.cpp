@@ -1,8 +1,9 @@
-#include "popgrad/joma/softmax_kernel.hpp"
+#include "popgrad/joma/full_batch_kernel.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 // A function inlined into one of the three instruction sets below; vectors go by reference because
@@ -12,7 +13,7 @@
 namespace popgrad::joma {
 namespace {
 
-using Workspace = SoftmaxKernel::Workspace;
+using Workspace = FullBatchKernel::Workspace;
 
 /// Vectors of W doubles in the compiler's own notation.
 template <Index W>
@@ -30,11 +31,11 @@ POPGRAD_INLINE void store(double* to, const V& v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-/// x <- exp(x) for x <= 0; x below -708 counts as -708. With
+/// x <- exp(x) for x <= 709; x below -708 counts as -708. With
 ///   x = n ln 2 + r, |r| <= ln 2 / 2,
 /// exp r comes by its series to r^13, remainder below 5e-18.
 template <Index W>
-POPGRAD_INLINE void exp_nonpositive(typename Lanes<W>::Numbers& x) {
+POPGRAD_INLINE void exp_bounded(typename Lanes<W>::Numbers& x) {
   using V = typename Lanes<W>::Numbers;
   using Bits = typename Lanes<W>::Bits;
   const V least = V{} - 708.0;
@@ -121,6 +122,68 @@ POPGRAD_INLINE void multiply(const double* a, Index lda, const double* s, Index 
   }
 }
 
+/// gain <- exp(z/T); of softmax up to the factor that it takes out, so that nothing overflows.
+template <Index W>
+POPGRAD_INLINE void exponentiate_logits(Workspace& work, const double* z) {
+  using V = typename Lanes<W>::Numbers;
+  double* const gain = work.gain.data();
+  double shift = 0;
+  if (work.normalised) {
+    shift = z[0];
+    for (Index l = 1; l < work.tokens; ++l) shift = z[l] > shift ? z[l] : shift;
+  }
+  for (Index l = 0; l < work.tokens; ++l) gain[l] = (z[l] - shift) / work.temperature;
+  for (Index l = work.tokens; l < work.padded_tokens; ++l) gain[l] = 0;
+  const V largest = V{} + 709.0;
+  const V infinite = V{} + std::numeric_limits<double>::infinity();
+  for (Index l = 0; l < work.padded_tokens; l += W) {
+    V argument;
+    load(argument, gain + l);
+    V g = argument < largest ? argument : largest;
+    exp_bounded<W>(g);
+    g = argument > largest ? infinite : g;
+    g = argument == argument ? g : argument;
+    store(gain + l, g);
+  }
+}
+
+/// b = exp(z/T) o x of every class, or its softmax, by tokens and by classes.
+template <Index W>
+POPGRAD_INLINE void attend(Workspace& work) {
+  using V = typename Lanes<W>::Numbers;
+  const double* const gain = work.gain.data();
+  const double* const transposed = work.law_transposed.data();
+  for (Index c = 0; c < work.padded_classes; c += W) {
+    V inverse = V{} + 1.0;
+    if (work.normalised) {
+      V total{};
+      for (Index l = 0; l < work.tokens; ++l) {
+        V column;
+        load(column, transposed + l * work.padded_classes + c);
+        total += column * gain[l];
+      }
+      inverse = 1.0 / total;
+    }
+    store(work.scale.data() + c, inverse);
+    for (Index l = 0; l < work.tokens; ++l) {
+      V column;
+      load(column, transposed + l * work.padded_classes + c);
+      column *= inverse * gain[l];
+      store(work.b_transposed.data() + l * work.padded_classes + c, column);
+    }
+  }
+  for (Index l = 0; l < work.padded_tokens; l += W) {
+    V g;
+    load(g, gain + l);
+    for (Index c = 0; c < work.classes; ++c) {
+      V column;
+      load(column, work.law.data() + c * work.padded_tokens + l);
+      column *= g * work.scale[static_cast<std::size_t>(c)];
+      store(work.b.data() + c * work.padded_tokens + l, column);
+    }
+  }
+}
+
 template <Index W, Index R>
 POPGRAD_INLINE void evaluate(Workspace& work, const double* x, double* dx) {
   using V = typename Lanes<W>::Numbers;
@@ -129,51 +192,12 @@ POPGRAD_INLINE void evaluate(Workspace& work, const double* x, double* dx) {
   const Index padded_tokens = work.padded_tokens;
   const Index padded_classes = work.padded_classes;
   const Index rows = tokens + 1;
-  const double* const z = x + rows * classes;
-  double* const gain = work.gain.data();
-  double* const b = work.b.data();
-  double* const b_transposed = work.b_transposed.data();
+  const double* const b = work.b.data();
+  const double* const b_transposed = work.b_transposed.data();
   double* const hidden = work.hidden.data();
 
-  // exp(z/T), up to the factor that the softmax takes out.
-  double largest = z[0];
-  for (Index l = 1; l < tokens; ++l) largest = z[l] > largest ? z[l] : largest;
-  for (Index l = 0; l < tokens; ++l) gain[l] = (z[l] - largest) / work.temperature;
-  for (Index l = tokens; l < padded_tokens; ++l) gain[l] = 0;
-  for (Index l = 0; l < padded_tokens; l += W) {
-    V g;
-    load(g, gain + l);
-    exp_nonpositive<W>(g);
-    store(gain + l, g);
-  }
-
-  // b, by tokens and by classes.
-  for (Index c = 0; c < padded_classes; c += W) {
-    V total{};
-    for (Index l = 0; l < tokens; ++l) {
-      V column;
-      load(column, work.law_transposed.data() + l * padded_classes + c);
-      total += column * gain[l];
-    }
-    const V inverse = 1.0 / total;
-    store(work.scale.data() + c, inverse);
-    for (Index l = 0; l < tokens; ++l) {
-      V column;
-      load(column, work.law_transposed.data() + l * padded_classes + c);
-      column *= inverse * gain[l];
-      store(b_transposed + l * padded_classes + c, column);
-    }
-  }
-  for (Index l = 0; l < padded_tokens; l += W) {
-    V g;
-    load(g, gain + l);
-    for (Index c = 0; c < classes; ++c) {
-      V column;
-      load(column, work.law.data() + c * padded_tokens + l);
-      column *= g * work.scale[static_cast<std::size_t>(c)];
-      store(b + c * padded_tokens + l, column);
-    }
-  }
+  exponentiate_logits<W>(work, x + rows * classes);
+  attend<W>(work);
 
   // V'b for every class and unit, then its softmax over units together with the query's part.
   multiply<W, R>(b_transposed, padded_classes, x, rows, tokens, hidden, padded_classes,
@@ -197,7 +221,7 @@ POPGRAD_INLINE void evaluate(Workspace& work, const double* x, double* dx) {
       V h;
       load(h, hidden + k * padded_classes + c);
       V e = (h + x[tokens + k * rows]) - shift;
-      exp_nonpositive<W>(e);
+      exp_bounded<W>(e);
       total += e;
       moment += e * h;
       store(hidden + k * padded_classes + c, e);
@@ -232,11 +256,11 @@ POPGRAD_INLINE void evaluate(Workspace& work, const double* x, double* dx) {
     dx[tokens + k * rows] = sum;
   }
 
-  // T z' = sum_k v_k o v_k' - sum_c b_c w_c q_c.
+  // T z' = sum_k v_k o v_k', less sum_c b_c w_c q_c where attention is normalised.
   double* const dz = dx + rows * classes;
   for (Index l = 0; l < padded_tokens; l += W) {
     V pull{};
-    for (Index c = 0; c < classes; ++c) {
+    for (Index c = 0; c < (work.normalised ? classes : 0); ++c) {
       V column;
       load(column, b + c * padded_tokens + l);
       pull -= column * work.mean[static_cast<std::size_t>(c)];
@@ -294,30 +318,35 @@ std::vector<Variant> variants() {
 
 }  // namespace
 
-std::vector<Index> SoftmaxKernel::widths() {
+std::vector<Index> FullBatchKernel::widths() {
   std::vector<Index> found;
   for (const Variant& variant : variants()) found.push_back(variant.width);
   return found;
 }
 
-SoftmaxKernel::SoftmaxKernel(const Matrix<double>& token_law, double temperature, Index width)
+FullBatchKernel::FullBatchKernel(const Matrix<double>& token_law, Attention attention,
+                                 double temperature, Index width)
     : evaluate_(nullptr) {
+  if (attention == Attention::linear) {
+    throw std::invalid_argument("FullBatchKernel: attention is exp or softmax");
+  }
   for (const Variant& variant : variants()) {
     if (variant.width == width) evaluate_ = variant.evaluate;
   }
-  if (evaluate_ == nullptr) throw std::invalid_argument("SoftmaxKernel: no such width here");
+  if (evaluate_ == nullptr) throw std::invalid_argument("FullBatchKernel: no such width here");
   const auto padded = [width](Index n) { return (n + width - 1) / width * width; };
   work_.tokens = token_law.rows();
   work_.classes = token_law.cols();
   work_.padded_tokens = padded(work_.tokens);
   work_.padded_classes = padded(work_.classes);
   work_.temperature = temperature;
+  work_.normalised = attention == Attention::softmax;
   const auto zeros = [](Index n, double value = 0) {
     return Buffer(static_cast<std::size_t>(n), value);
   };
   work_.law = zeros(work_.padded_tokens * work_.classes);
-  // Classes that pad have a law too, so that nothing is divided by 0; their weight is 0.
-  work_.law_transposed = zeros(work_.padded_classes * work_.tokens, 1);
+  // Classes that pad have a law too where it is normalised; their weight is 0.
+  work_.law_transposed = zeros(work_.padded_classes * work_.tokens, work_.normalised ? 1.0 : 0.0);
   for (Index c = 0; c < work_.classes; ++c) {
     for (Index l = 0; l < work_.tokens; ++l) {
       const double x = token_law(l, c);
@@ -332,7 +361,8 @@ SoftmaxKernel::SoftmaxKernel(const Matrix<double>& token_law, double temperature
   work_.scale = work_.own = work_.mean = work_.weight = zeros(work_.padded_classes);
 }
 
-void SoftmaxKernel::rhs(const Vector<double>& x, const Vector<double>& weight, Vector<double>& dx) {
+void FullBatchKernel::rhs(const Vector<double>& x, const Vector<double>& weight,
+                          Vector<double>& dx) {
   std::copy(weight.data(), weight.data() + weight.size(), work_.weight.begin());
   evaluate_(work_, x.data(), dx.data());
 }

@@ -1,10 +1,10 @@
 #pragma once
 /// The full-batch field of `PopulationFlow` for the authors' setting, without a general product.
 ///
-/// Setting: softmax attention, linear phi, no decoder, orthonormal embeddings, residual, f as it
-/// is. Relaxes: sums are reordered, exp is a polynomial (below 2 units in the last place), and the
-/// sum over tokens of z' is rearranged,
-///   T z' = sum_k v_k o v_k' - sum_c w_c b_c q_c
+/// Setting: exp or softmax attention, linear phi, no decoder, orthonormal embeddings, residual, f as
+/// it is. Relaxes: sums are reordered, exp is a polynomial (below 2 units in the last place; infinite
+/// from exp(709) on), and the sum over tokens of z' is rearranged,
+///   T z' = sum_k v_k o v_k' - sum_c w_c b_c q_c     (exp: the first sum alone)
 ///   q_c  = g_c' V'b_c
 /// which saves a third of the products. Tested against the plain field.
 /// Chosen at run time among AVX-512, AVX2 with FMA, and the processor's least.
@@ -13,18 +13,19 @@
 #include <boost/align/aligned_allocator.hpp>
 #include <vector>
 
+#include "popgrad/joma/attention.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad::joma {
 
-class SoftmaxKernel final {
+class FullBatchKernel final {
  public:
   /// Doubles a vector in the instruction sets that this processor has, the widest first.
   static std::vector<Index> widths();
 
   /// `token_law` (M_C x C), with K = C units; `width` is one of widths().
-  SoftmaxKernel(const Matrix<double>& token_law, double temperature,
-                Index width = widths().front());
+  FullBatchKernel(const Matrix<double>& token_law, Attention attention, double temperature,
+                  Index width = widths().front());
 
   /// State x = (v by columns, (M_C + 1) x C; z, M_C) and its rate, classes weighted by `weight`.
   void rhs(const Vector<double>& x, const Vector<double>& weight, Vector<double>& dx);
@@ -38,16 +39,17 @@ class SoftmaxKernel final {
     Index padded_tokens = 0;
     Index padded_classes = 0;
     double temperature = 1;
-    Buffer law;             ///< X, padded_tokens x classes
-    Buffer law_transposed;  ///< X', padded_classes x tokens
-    Buffer gain;            ///< exp(z/T), padded_tokens
-    Buffer b;               ///< padded_tokens x classes
-    Buffer b_transposed;    ///< padded_classes x tokens
-    Buffer hidden;          ///< V'b, then w g: padded_classes x units
-    Buffer scale;           ///< 1 / sum of exp(z/T) o x of each class, padded_classes
-    Buffer own;             ///< v_c'b_c of each class c, padded_classes
-    Buffer mean;            ///< w_c q_c, padded_classes
-    Buffer weight;          ///< w, padded_classes
+    bool normalised = true;  ///< softmax
+    Buffer law;              ///< X, padded_tokens x classes
+    Buffer law_transposed;   ///< X', padded_classes x tokens
+    Buffer gain;             ///< exp(z/T), padded_tokens
+    Buffer b;                ///< padded_tokens x classes
+    Buffer b_transposed;     ///< padded_classes x tokens
+    Buffer hidden;           ///< V'b, then w g: padded_classes x units
+    Buffer scale;            ///< 1 / sum of exp(z/T) o x of each class (exp: 1), padded_classes
+    Buffer own;              ///< v_c'b_c of each class c, padded_classes
+    Buffer mean;             ///< w_c q_c, padded_classes
+    Buffer weight;           ///< w, padded_classes
   };
 
  private:
