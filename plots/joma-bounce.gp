@@ -10,8 +10,9 @@ do for [kind in 'svg png pdf'] {
   set logscale x
   set xrange [0.6:110]
   set xtics (1,4,16,64)
-  set yrange [-0.03:1.03]
   do for [n=0:1] {
+    top = (n == 0 ? 0.1 : 1.0)
+    set yrange [-0.03*top:1.03*top]
     do for [a=0:1] {
       set title sprintf('%s, %s steps', word('exp softmax', a + 1), word('2000 20000', n + 1))
       set xlabel (n == 1 ? 'hidden units K' : '')
