@@ -16,7 +16,7 @@ do for [kind in 'svg png pdf'] {
     do for [a=0:1] {
       set title sprintf('%s, %s steps', word('exp softmax', a + 1), word('2000 20000', n + 1))
       set xlabel (n == 1 ? 'hidden units K' : '')
-      set ylabel (a == 0 ? sprintf('share of %s data laws', word('200 20', n + 1)) : '') offset 0.4+right,0
+      set ylabel (a == 0 ? sprintf('share of %s data laws', word('200 20', n + 1)) : '') offset 0.4+right+(n == 0 ? 1.4 : 0),0
       set key top left reverse Left
       if (n + a > 0) { unset key }
       plot for [b=0:3] data index (8*n + 4*a + b) using ($1*1.12**(b - 1.5)):2:3:4 with yerrorbars \
