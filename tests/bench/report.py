@@ -24,6 +24,7 @@ GROWTH = 1.15           # exponent of the cost in the size; 1 is linear, the res
 AGREEMENT = 1e-10       # of loss and entropy after training, absolute
 SGD_FASTER_THAN_TORCH = 20   # times, Syn-Medium
 FASTER_THAN_SCIPY = 20       # times, DOP853 on the growth instance
+EXP_OVER_SOFTMAX = 1.5
 LOGIT_AGREEMENT = 1e-7       # of attention logits after the solve, relative: ten times rtol
 ENTROPY_AGREEMENT = 0.03     # of distinct entropy after 100 steps: spread over starts 0.005
 
@@ -129,6 +130,7 @@ def joma_flow(report, program, instance):
 
 
 def population_flow(report, program, instance):
+    times = {}
     for attention in ("softmax", "exp"):
         print(f"\nPopulation flow, {attention} attention, one evaluation with K classes")
         sizes, costs = [], []
@@ -137,11 +139,15 @@ def population_flow(report, program, instance):
             cost = seconds(row)
             sizes.append(row["products"])
             costs.append(cost)
+            times.setdefault(tokens + " " + units, []).append(cost)
             report.line(f"M_C = {tokens}, K = {units}: {cost * 1e6:.2f} us",
                         f"{cost / row['products'] * 1e12:.0f} ps per M_C K and class")
         slope = growth(sizes, costs)
         report.line("cost ~ M_C K classes to the power", f"{slope:.2f}", f"<= {GROWTH}",
                     slope <= GROWTH)
+    ratio = max(exp / softmax for softmax, exp in times.values())
+    report.line("exp attention over softmax, the largest of all sizes", f"{ratio:.2f}",
+                f"<= {EXP_OVER_SOFTMAX}", ratio <= EXP_OVER_SOFTMAX)
 
 
 def peer(name, *arguments):
