@@ -1,8 +1,6 @@
 #pragma once
 /// Passes over one column of a dense attention matrix, in wide vectors.
 
-#include <cstdint>
-
 #include "popgrad/vector.hpp"
 
 namespace popgrad::scb {
@@ -14,11 +12,5 @@ double advance_column(double* a, const double* z, Index count, double kept, doub
 double shift_column(double* a, Index count, double by);
 /// Sum of squares.
 double column_size(const double* a, Index count);
-
-/// histogram[x] (size) = sum of a_t over the positions with token x.
-void weigh_tokens(const std::uint16_t* tokens, const double* a, Index count, Index size,
-                  double* histogram);
-/// to_t += pull[token_t].
-void add_pulls(const std::uint16_t* tokens, const double* pull, Index count, double* to);
 
 }  // namespace popgrad::scb

@@ -11,7 +11,6 @@
 
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
-#include "scb/column_kernels.hpp"
 #include "scb/divergence.hpp"
 #include "scb/observables.hpp"
 #include "scb/sequence_covariance.hpp"
@@ -34,6 +33,8 @@ SequenceSgd<T>::SequenceSgd(Training<T> training)
           std::span(b.law.data() + begin, static_cast<std::size_t>(b.support(k))));
     }
     tokens_.emplace_back(std::span(b.stationary.data(), size));
+    symbols_ =
+        SequenceSymbols(b.stationary, b.context, SequenceSymbols::fastest(b.tokens(), b.context));
   }
 }
 
@@ -161,7 +162,7 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
   if constexpr (std::is_same_v<T, double>) {
     const Bigrams<T>& b = training_.bigrams;
     const Index n = b.tokens();
-    const auto length = static_cast<std::size_t>(b.context);
+    const auto length = static_cast<std::size_t>(symbols_.count());
     if (training_.softmax) attend(x);
     const double* const attention = training_.softmax ? attention_.data() : x.data() + n * n;
     const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
@@ -170,7 +171,7 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
     histograms_.resize(n, batch);
     residuals_.resize(n, batch);
     pulls_.resize(n, batch);
-    // The positions, and three words more: query, source, label.
+    // A word for every symbol, and three more: query, source, label.
     const std::size_t words = (length + 3 + 63) / 64 * 64;
     const AliasTable& stationary = tokens_.back();
     const double scale = training_.attention_rate / static_cast<double>(batch);
@@ -179,15 +180,15 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
       bits.resize(words);
       stream.skip(static_cast<std::uint32_t>(s * static_cast<Index>(words / 64))).fill(bits);
       std::uint16_t* const sequence = sequences_.data() + static_cast<std::size_t>(s) * length;
-      stationary.draw(bits, {sequence, length});
+      symbols_.draw(bits, {sequence, length});
       const auto query = static_cast<std::size_t>(stationary(bits[length]));
       const std::size_t entry =
           static_cast<std::size_t>(b.first[query]) + positions_[query](bits[length + 1]);
-      const std::uint16_t source = sequence[b.position[entry]];
+      const auto source = static_cast<std::size_t>(symbols_.token(sequence, b.position[entry]));
       const auto label = static_cast<Index>(tokens_[source](bits[length + 2]));
       queries_[static_cast<std::size_t>(s)] = static_cast<Index>(query);
-      weigh_tokens(sequence, attention + static_cast<Index>(query) * b.context, b.context, n,
-                   histograms_.col(s).data());
+      symbols_.weigh(sequence, attention + static_cast<Index>(query) * b.context,
+                     histograms_.col(s).data());
       residuals_.col(s).noalias() = -(v * histograms_.col(s));
       residuals_(label, s) += 1;
       pulls_.col(s).noalias() =
@@ -199,8 +200,8 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
       std::fill(own, own + b.context, 0.0);
       for (Index s = 0; s < batch; ++s) {
         if (queries_[static_cast<std::size_t>(s)] != k) continue;
-        add_pulls(sequences_.data() + static_cast<std::size_t>(s) * length, pulls_.col(s).data(),
-                  b.context, own);
+        symbols_.add_pulls(sequences_.data() + static_cast<std::size_t>(s) * length,
+                           pulls_.col(s).data(), own);
       }
       finish_attention(k, dx);
     };

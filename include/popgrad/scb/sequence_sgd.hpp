@@ -19,6 +19,7 @@
 #include "popgrad/random.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/instance.hpp"
+#include "popgrad/scb/sequence_symbols.hpp"
 #include "popgrad/team_choice.hpp"
 
 namespace popgrad::scb {
@@ -67,10 +68,11 @@ class SequenceSgd final {
   T transition_size_, context_size_;
   std::vector<AliasTable> tokens_;     ///< P by columns, then mu behind
   std::vector<AliasTable> positions_;  ///< q^k on its support
+  SequenceSymbols symbols_;
   mutable Vector<T> histogram_, residual_, pull_;
   mutable Matrix<T> attention_;  ///< softmax(w), (T x N); a copy of A for linear attention
   // The samples of one batch, one behind the other.
-  mutable std::vector<std::uint16_t> sequences_;      ///< (batch x T)
+  mutable std::vector<std::uint16_t> sequences_;      ///< symbols of every sample
   mutable std::vector<Index> queries_;                ///< (batch)
   mutable Matrix<T> histograms_, residuals_, pulls_;  ///< (N x batch)
   mutable TeamChoice team_;
