@@ -7,6 +7,15 @@
 #include "random_wide.hpp"
 
 namespace popgrad {
+namespace {
+
+constexpr std::size_t group_size = 4 * wide::lanes;  // of words, or of normals
+
+std::uint32_t blocks_of(std::size_t groups) {
+  return static_cast<std::uint32_t>(groups * wide::lanes);
+}
+
+}  // namespace
 
 // Counter layout: word 0 counts blocks within the stream, word 1 is the run, 2 and 3 the step.
 Stream::Stream(std::uint64_t seed, std::uint32_t run, std::uint64_t step)
@@ -97,15 +106,9 @@ std::array<std::uint32_t, 4> Stream::take_blocks(std::uint32_t blocks) {
 }
 
 void Stream::fill(std::span<std::uint32_t> bits) {
-  wide::Words words;
-  std::size_t i = 0;
-  for (; i + 4 * wide::lanes <= bits.size(); i += 4 * wide::lanes) {
-    wide::philox(key(), take_blocks(wide::lanes), words);
-    for (std::size_t b = 0; b < wide::lanes; ++b) {
-      for (std::size_t w = 0; w < 4; ++w) bits[i + 4 * b + w] = words[w][b];
-    }
-  }
-  for (; i < bits.size(); i += 4) {
+  const std::size_t groups = bits.size() / group_size;
+  wide::philox(key(), take_blocks(blocks_of(groups)), groups, bits.data());
+  for (std::size_t i = groups * group_size; i < bits.size(); i += 4) {
     const auto block = r123::Philox4x32_R<7>{}(counter_, key_);
     ++counter_[0];
     const std::size_t taken = std::min<std::size_t>(4, bits.size() - i);
@@ -114,20 +117,18 @@ void Stream::fill(std::span<std::uint32_t> bits) {
 }
 
 void Stream::normals(std::span<double> out) {
-  constexpr std::size_t group = 4 * wide::lanes;
-  std::size_t i = 0;
-  for (; i + group <= out.size(); i += group) {
-    wide::normals(key(), take_blocks(wide::lanes), out.data() + i);
-  }
-  if (i == out.size()) return;
-  std::array<double, group> last;
-  wide::normals(key(), take_blocks(wide::lanes), last.data());
-  std::copy_n(last.begin(), out.size() - i, out.data() + i);
+  const std::size_t groups = out.size() / group_size;
+  wide::normals(key(), take_blocks(blocks_of(groups)), groups, out.data());
+  const std::size_t done = groups * group_size;
+  if (done == out.size()) return;
+  std::array<double, group_size> last;
+  wide::normals(key(), take_blocks(blocks_of(1)), 1, last.data());
+  std::copy_n(last.begin(), out.size() - done, out.data() + done);
 }
 
 Stream Stream::skip(std::uint32_t groups) const {
   Stream further = *this;
-  further.take_blocks(groups * static_cast<std::uint32_t>(wide::lanes));
+  further.take_blocks(blocks_of(groups));
   return further;
 }
 

@@ -9,6 +9,8 @@ namespace popgrad::wide {
 
 namespace {
 
+using Words = std::array<std::array<std::uint32_t, lanes>, 4>;
+
 template <int rounds>
 [[gnu::always_inline]] inline void blocks(const std::array<std::uint32_t, 2>& key,
                                           const std::array<std::uint32_t, 4>& counter,
@@ -102,18 +104,30 @@ template <int rounds>
 }  // namespace
 
 POPGRAD_WIDE
-void philox(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
-            Words& words) {
-  blocks<7>(key, counter, words);
+void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
+            std::size_t groups, std::uint32_t* out) {
+  Words words;
+  for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes, out += 4 * lanes) {
+    blocks<7>(key, counter, words);
+#pragma omp simd
+    for (std::size_t i = 0; i < lanes; ++i) {
+      out[4 * i] = words[0][i];
+      out[4 * i + 1] = words[1][i];
+      out[4 * i + 2] = words[2][i];
+      out[4 * i + 3] = words[3][i];
+    }
+  }
 }
 
 POPGRAD_WIDE
-void normals(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
-             double* out) {
+void normals(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
+             std::size_t groups, double* out) {
   Words words;
-  blocks<7>(key, counter, words);
-  box_muller(words[0].data(), words[1].data(), out, out + lanes);
-  box_muller(words[2].data(), words[3].data(), out + 2 * lanes, out + 3 * lanes);
+  for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes, out += 4 * lanes) {
+    blocks<7>(key, counter, words);
+    box_muller(words[0].data(), words[1].data(), out, out + lanes);
+    box_muller(words[2].data(), words[3].data(), out + 2 * lanes, out + 3 * lanes);
+  }
 }
 
 POPGRAD_WIDE

@@ -7,18 +7,18 @@
 
 namespace popgrad::wide {
 
+/// Blocks a group.
 inline constexpr std::size_t lanes = 16;
-using Words = std::array<std::array<std::uint32_t, lanes>, 4>;
 
-/// Blocks `first` .. `first + lanes - 1` (in word 0 of the counter) of Philox 4x32-7, the fewest
-/// rounds that pass all tests of its authors: word w of block i in words[w][i].
-void philox(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
-            Words& words);
+/// The words of `groups` groups of blocks from this counter on (word 0 counts blocks), in their order,
+/// of Philox 4x32-7: the fewest rounds that pass all tests of its authors. out: 64 a group.
+void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
+            std::size_t groups, std::uint32_t* out);
 
-/// The four normals of each of these blocks, two pairs by Box and Muller: pair p of block i is
-/// r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p + i] and out[32 p + 16 + i].
-void normals(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
-             double* out);
+/// The four normals of each of these blocks, two pairs by Box and Muller: pair p of block i of a group
+/// is r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p + i] and out[32 p + 16 + i].
+void normals(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
+             std::size_t groups, double* out);
 
 /// Categories of an alias table: cell i holds its own share in 2^-32 below, its alias above.
 void alias_draws(const std::uint64_t* cells, std::uint64_t size, const std::uint32_t* bits,
