@@ -15,6 +15,15 @@ std::uint32_t blocks_of(std::size_t groups) {
   return static_cast<std::uint32_t>(groups * wide::lanes);
 }
 
+// What is less than a group, from a whole one.
+template <class T>
+void fill_rest(std::span<T> rest, const auto& draw_group) {
+  if (rest.empty()) return;
+  std::array<T, group_size> group;
+  draw_group(group.data());
+  std::copy_n(group.begin(), rest.size(), rest.begin());
+}
+
 }  // namespace
 
 // Counter layout: word 0 counts blocks within the stream, word 1 is the run, 2 and 3 the step.
@@ -108,22 +117,15 @@ std::array<std::uint32_t, 4> Stream::take_blocks(std::uint32_t blocks) {
 void Stream::fill(std::span<std::uint32_t> bits) {
   const std::size_t groups = bits.size() / group_size;
   wide::philox(key(), take_blocks(blocks_of(groups)), groups, bits.data());
-  for (std::size_t i = groups * group_size; i < bits.size(); i += 4) {
-    const auto block = r123::Philox4x32_R<7>{}(counter_, key_);
-    ++counter_[0];
-    const std::size_t taken = std::min<std::size_t>(4, bits.size() - i);
-    for (std::size_t j = 0; j < taken; ++j) bits[i + j] = block[j];
-  }
+  fill_rest(bits.subspan(groups * group_size),
+            [this](std::uint32_t* out) { wide::philox(key(), take_blocks(blocks_of(1)), 1, out); });
 }
 
 void Stream::normals(std::span<double> out) {
   const std::size_t groups = out.size() / group_size;
   wide::normals(key(), take_blocks(blocks_of(groups)), groups, out.data());
-  const std::size_t done = groups * group_size;
-  if (done == out.size()) return;
-  std::array<double, group_size> last;
-  wide::normals(key(), take_blocks(blocks_of(1)), 1, last.data());
-  std::copy_n(last.begin(), out.size() - done, out.data() + done);
+  fill_rest(out.subspan(groups * group_size),
+            [this](double* last) { wide::normals(key(), take_blocks(blocks_of(1)), 1, last); });
 }
 
 Stream Stream::skip(std::uint32_t groups) const {

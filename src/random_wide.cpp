@@ -9,12 +9,10 @@ namespace popgrad::wide {
 
 namespace {
 
-using Words = std::array<std::array<std::uint32_t, lanes>, 4>;
-
 template <int rounds>
 [[gnu::always_inline]] inline void blocks(const std::array<std::uint32_t, 2>& key,
                                           const std::array<std::uint32_t, 4>& counter,
-                                          Words& words) {
+                                          std::uint32_t* words) {
   // Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, Table 2 and Section 4.
   constexpr std::uint64_t multiplier_0 = 0xD2511F53U;
   constexpr std::uint64_t multiplier_1 = 0xCD9E8D57U;
@@ -43,7 +41,9 @@ template <int rounds>
     key_1 += 0xBB67AE85U;
   }
   for (std::size_t w = 0; w < 4; ++w) {
-    for (std::size_t i = 0; i < lanes; ++i) words[w][i] = static_cast<std::uint32_t>(x[w][i]);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      words[w * lanes + i] = static_cast<std::uint32_t>(x[w][i]);
+    }
   }
 }
 
@@ -106,27 +106,20 @@ template <int rounds>
 POPGRAD_WIDE
 void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
             std::size_t groups, std::uint32_t* out) {
-  Words words;
   for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes, out += 4 * lanes) {
-    blocks<7>(key, counter, words);
-#pragma omp simd
-    for (std::size_t i = 0; i < lanes; ++i) {
-      out[4 * i] = words[0][i];
-      out[4 * i + 1] = words[1][i];
-      out[4 * i + 2] = words[2][i];
-      out[4 * i + 3] = words[3][i];
-    }
+    blocks<7>(key, counter, out);
   }
 }
 
 POPGRAD_WIDE
 void normals(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
              std::size_t groups, double* out) {
-  Words words;
+  std::array<std::uint32_t, 4 * lanes> words;
   for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes, out += 4 * lanes) {
-    blocks<7>(key, counter, words);
-    box_muller(words[0].data(), words[1].data(), out, out + lanes);
-    box_muller(words[2].data(), words[3].data(), out + 2 * lanes, out + 3 * lanes);
+    blocks<7>(key, counter, words.data());
+    for (std::size_t pair = 0; pair < 4 * lanes; pair += 2 * lanes) {
+      box_muller(words.data() + pair, words.data() + pair + lanes, out + pair, out + pair + lanes);
+    }
   }
 }
 

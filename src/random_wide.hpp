@@ -10,8 +10,8 @@ namespace popgrad::wide {
 /// Blocks a group.
 inline constexpr std::size_t lanes = 16;
 
-/// The words of `groups` groups of blocks from this counter on (word 0 counts blocks), in their order,
-/// of Philox 4x32-7: the fewest rounds that pass all tests of its authors. out: 64 a group.
+/// `groups` groups of blocks from this counter on (word 0 counts blocks) of Philox 4x32-7, the fewest
+/// rounds that pass all tests of its authors: word w of block i of a group at out[16 w + i] of its 64.
 void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
             std::size_t groups, std::uint32_t* out);
 

@@ -101,7 +101,8 @@ TEST_CASE("fill: the wide path is Random123's", "[random]") {
   Stream(9, 4, 11).fill(bits);
   const r123::Philox4x32::key_type key{{9, 0}};
   for (std::uint32_t i = 0; i < bits.size(); ++i) {
-    const r123::Philox4x32::ctr_type counter{{i / 4, 4, 11, 0}};
-    CHECK(bits[i] == r123::Philox4x32_R<7>{}(counter, key)[i % 4]);
+    // Groups of 16 blocks: their first words, then their second ones.
+    const r123::Philox4x32::ctr_type counter{{16 * (i / 64) + i % 16, 4, 11, 0}};
+    CHECK(bits[i] == r123::Philox4x32_R<7>{}(counter, key)[i % 64 / 16]);
   }
 }

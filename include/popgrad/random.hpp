@@ -64,7 +64,7 @@ class Stream {
   std::uint32_t category(std::span<const double> cumulative);
   /// counts[i] += number of times that i comes out in `draws` draws. Four draws a block of Philox.
   void count(const AliasTable& law, std::size_t draws, std::span<std::uint32_t> counts);
-  /// 32 random bits each; four a block of Philox, 16 blocks at a time.
+  /// 32 random bits each, of Philox 4x32-7, by groups of 16 blocks; whole groups are taken.
   void fill(std::span<std::uint32_t> bits);
 
  private:
