@@ -122,10 +122,12 @@ void Stream::fill(std::span<std::uint32_t> bits) {
 }
 
 void Stream::normals(std::span<double> out) {
-  const std::size_t groups = out.size() / group_size;
-  wide::normals(key(), take_blocks(blocks_of(groups)), groups, out.data());
-  fill_rest(out.subspan(groups * group_size),
-            [this](double* last) { wide::normals(key(), take_blocks(blocks_of(1)), 1, last); });
+  std::size_t i = 0;
+  for (; i + group_size <= out.size(); i += group_size) {
+    wide::normals(key(), take_blocks(blocks_of(1)), out.data() + i);
+  }
+  fill_rest(out.subspan(i),
+            [this](double* last) { wide::normals(key(), take_blocks(blocks_of(1)), last); });
 }
 
 Stream Stream::skip(std::uint32_t groups) const {

@@ -9,10 +9,18 @@ namespace popgrad::wide {
 
 namespace {
 
-template <int rounds>
+// Of a group of blocks, word w of block i at [w][i]: numbers that are used at once (in a flat array
+// they would keep what follows from being vectorised), or words in the caller's memory.
+using Words = std::array<std::array<std::uint32_t, lanes>, 4>;
+struct Written {
+  std::uint32_t* out;
+  std::uint32_t* operator[](std::size_t w) const { return out + w * lanes; }
+};
+
+template <int rounds, class Destination>
 [[gnu::always_inline]] inline void blocks(const std::array<std::uint32_t, 2>& key,
                                           const std::array<std::uint32_t, 4>& counter,
-                                          std::uint32_t* words) {
+                                          Destination&& words) {
   // Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, Table 2 and Section 4.
   constexpr std::uint64_t multiplier_0 = 0xD2511F53U;
   constexpr std::uint64_t multiplier_1 = 0xCD9E8D57U;
@@ -41,9 +49,7 @@ template <int rounds>
     key_1 += 0xBB67AE85U;
   }
   for (std::size_t w = 0; w < 4; ++w) {
-    for (std::size_t i = 0; i < lanes; ++i) {
-      words[w * lanes + i] = static_cast<std::uint32_t>(x[w][i]);
-    }
+    for (std::size_t i = 0; i < lanes; ++i) words[w][i] = static_cast<std::uint32_t>(x[w][i]);
   }
 }
 
@@ -106,21 +112,18 @@ template <int rounds>
 POPGRAD_WIDE
 void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
             std::size_t groups, std::uint32_t* out) {
-  for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes, out += 4 * lanes) {
-    blocks<7>(key, counter, out);
+  for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes) {
+    blocks<7>(key, counter, Written{out + 4 * lanes * group});
   }
 }
 
 POPGRAD_WIDE
-void normals(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
-             std::size_t groups, double* out) {
-  std::array<std::uint32_t, 4 * lanes> words;
-  for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes, out += 4 * lanes) {
-    blocks<7>(key, counter, words.data());
-    for (std::size_t pair = 0; pair < 4 * lanes; pair += 2 * lanes) {
-      box_muller(words.data() + pair, words.data() + pair + lanes, out + pair, out + pair + lanes);
-    }
-  }
+void normals(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
+             double* out) {
+  Words words;
+  blocks<7>(key, counter, words);
+  box_muller(words[0].data(), words[1].data(), out, out + lanes);
+  box_muller(words[2].data(), words[3].data(), out + 2 * lanes, out + 3 * lanes);
 }
 
 POPGRAD_WIDE

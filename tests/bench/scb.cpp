@@ -3,11 +3,14 @@
 
 #include <benchmark/benchmark.h>
 
+#include <array>
+
 #include "allocations.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
+#include "popgrad/scb/sequence_symbols.hpp"
 #include "popgrad/walk.hpp"
 
 namespace {
@@ -80,6 +83,66 @@ void scb_scaling(benchmark::State& state) {
   }
 }
 
+/// Calls draw(stream) `parts` times, shared by the threads.
+void in_parts(std::uint32_t parts, const auto& draw) {
+#pragma omp parallel for schedule(static)
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    Stream stream(1, i, 0);
+    draw(stream);
+  }
+}
+
+/// The other limit: as many normals as the noisy step takes, which do not leave the first cache.
+void scb_normals(benchmark::State& state) {
+  constexpr std::size_t part = 1024;
+  constexpr std::uint32_t parts = many_tokens * 100'000 / part;
+  for ([[maybe_unused]] auto _ : state) {
+    in_parts(parts, [](Stream& stream) {
+      std::array<double, part> numbers;
+      stream.normals(numbers);
+      benchmark::DoNotOptimize(numbers.data());
+      benchmark::ClobberMemory();
+    });
+  }
+  state.counters["items"] = part * parts;
+}
+
+/// The tokens of a batch of 64 at N = 20, T = 5000, without the rest of a step.
+void scb_tokens(benchmark::State& state) {
+  const SequenceSymbols symbols(training(20, 10).bigrams.stationary, 5000,
+                                SequenceSymbols::fastest(20, 5000));
+  const auto count = static_cast<std::size_t>(symbols.count());
+  for ([[maybe_unused]] auto _ : state) {
+    in_parts(64, [&](Stream& stream) {
+      std::array<std::uint32_t, 5056> bits;
+      std::array<std::uint16_t, 5000> drawn;
+      stream.fill({bits.data(), count});
+      symbols.draw({bits.data(), count}, {drawn.data(), count});
+      benchmark::DoNotOptimize(drawn.data());
+      benchmark::ClobberMemory();
+    });
+  }
+  state.counters["items"] = 64 * 5000;
+}
+
+/// exp of an array in the first cache, as Eigen has it.
+void exponentials(benchmark::State& state) {
+  constexpr Index part = 1024;
+  for ([[maybe_unused]] auto _ : state) {
+    in_parts(64, [](Stream& stream) {
+      Eigen::Array<double, part, 1> x = Eigen::Array<double, part, 1>::LinSpaced(-8, 0);
+      x += stream.uniform();
+      Eigen::Array<double, part, 1> y;
+      for (int i = 0; i < 64; ++i) {
+        y = x.exp();
+        benchmark::DoNotOptimize(y.data());
+        benchmark::ClobberMemory();
+      }
+    });
+  }
+  state.counters["items"] = 64 * 64 * part;
+}
+
 /// One step at N = range(0), T = 1e9.
 void scb_lumped(benchmark::State& state) {
   const std::size_t before = bench::bytes_in_use();
@@ -107,6 +170,9 @@ BENCHMARK(scb_sgd_size)
     ->Unit(benchmark::kMicrosecond)
     ->UseRealTime();
 BENCHMARK(scb_noisy)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_normals)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_tokens)->Unit(benchmark::kMicrosecond)->UseRealTime();
+BENCHMARK(exponentials)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_scaling)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_lumped)->Arg(125)->Arg(250)->Arg(500)->Unit(benchmark::kMillisecond);
 
