@@ -155,7 +155,8 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   if (!to_stdout && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
     print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);
   }
-  record.sides = {side_of(common, a.info, a.runs), side_of(common, b.info, b.runs)};
+  record.sides = {side_of(common, a.info, parameters, a.runs),
+                  side_of(common, b.info, parameters, b.runs)};
   if (!common.plot.empty()) {
     panels.name = fmt::format("compare-{}-{}-{}", model.name(), a.info.name, b.info.name);
     panels.title = fmt::format(

@@ -34,7 +34,7 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
     return walks_at(options, model, info, parameters, walk_request(options, info), report, false);
   }
   const AnyRung<double> rung = model.rung(info.name, parameters, options.seed);
-  SolveRequest<double> request = solve_request<double>(options, info);
+  SolveRequest<double> request = solve_request<double>(options, info, parameters);
   if (!times.empty()) {
     request.save_at = times;
     request.end = times.back();
@@ -62,7 +62,7 @@ std::string failure_of(const std::vector<Trajectory<double>>& runs) {
 
 }  // namespace
 
-RunSide side_of(const CommonOptions& options, const RungInfo& info,
+RunSide side_of(const CommonOptions& options, const RungInfo& info, const Parameters& parameters,
                 const std::vector<Trajectory<double>>& runs) {
   RunSide side{info.name, {}, {}};
   for (const Trajectory<double>& run : runs) side.outcomes.push_back(run.outcome);
@@ -71,7 +71,7 @@ RunSide side_of(const CommonOptions& options, const RungInfo& info,
     request.runs = static_cast<std::uint32_t>(runs.size());
     side.settings = settings_of(request, options.optimiser);
   } else {
-    SolveRequest<double> request = solve_request<double>(options, info);
+    SolveRequest<double> request = solve_request<double>(options, info, parameters);
     request.end = runs.front().t.back();
     side.settings = settings_of(request, options.digits);
   }

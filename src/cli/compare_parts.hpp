@@ -47,7 +47,7 @@ std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Mod
                                          bool fresh_starts);
 
 /// How the runs of a rung were made and what became of them, for the record.
-RunSide side_of(const CommonOptions& options, const RungInfo& info,
+RunSide side_of(const CommonOptions& options, const RungInfo& info, const Parameters& parameters,
                 const std::vector<Trajectory<double>>& runs);
 
 /// Exit status of runs, told on standard error where one did not reach its end.

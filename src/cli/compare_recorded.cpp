@@ -361,9 +361,9 @@ int judge_runs(Judging& j, const Invocation& call) {
     record.command = command_line(call);
     record.seed = j.common.seed;
     record.judgement = as_record(made);
-    record.sides = {side_of(j.common, sampled, ensemble)};
+    record.sides = {side_of(j.common, sampled, sampled_parameters, ensemble)};
     if (j.rung.name != sampled.name && !centre.empty()) {
-      record.sides.push_back(side_of(j.common, j.rung, centre));
+      record.sides.push_back(side_of(j.common, j.rung, sampled_parameters, centre));
     }
     record.runs = {std::move(table)};
     if (!j.common.output.empty()) write_record(record, j.common.output);

@@ -25,11 +25,11 @@ constexpr int standard_runs = 16;
 constexpr std::size_t standard_times = 101;
 
 // Save times that both rungs have: multiples of the step size where one of them takes steps.
-std::vector<double> times_of(const CommonOptions& options, const RungInfo& finer,
-                             const RungInfo& coarser) {
+std::vector<double> times_of(const CommonOptions& options, const Parameters& parameters,
+                             const RungInfo& finer, const RungInfo& coarser) {
   const auto count = static_cast<std::size_t>(options.save.value_or(standard_times));
   if (!walks(finer) && !walks(coarser)) {
-    return equally_spaced(0.0, solve_request<double>(options, finer).end, count);
+    return equally_spaced(0.0, solve_request<double>(options, finer, parameters).end, count);
   }
   const WalkRequest request = walk_request(options, walks(finer) ? finer : coarser);
   std::vector<double> times;
@@ -53,7 +53,7 @@ void compare_step(LadderCost& cost, const CommonOptions& common, const Model& mo
     }
   }
   cost.parameters = parameters.values();
-  const std::vector<double> times = times_of(own, finer, coarser);
+  const std::vector<double> times = times_of(own, parameters, finer, coarser);
   cost.end = times.back();
   const auto left = produce_at(own, model, finer, parameters, times, report);
   const auto right = produce_at(own, model, coarser, parameters, times, report);

@@ -101,7 +101,7 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
   const AnyRung<double> rung = model.rung(info.name, p, common.seed);
   Trajectory<double> run;
   if (info.kind == RungKind::flow) {
-    run = produce_flow<double>(rung, info, solve_request<double>(common, info), false, nullptr,
+    run = produce_flow<double>(rung, info, solve_request<double>(common, info, p), false, nullptr,
                                report);
   } else {
     run = produce_walks(rung, walk_request(common, info), {}, report).front();

@@ -142,7 +142,8 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   command.add_option("--method", o->method,
                      "auto, dopri5, bulirsch-stoer or rosenbrock4 (default auto)");
   command.add_option("--rtol", o->relative_tolerance,
-                     "relative tolerance a step, > 0 (default 1e-11, or 10^(5 - digits))");
+                     "relative tolerance a step, > 0 (default 10^(5 - digits), so 1e-11 for "
+                     "double; 1e-6 for texts)");
   command.add_option("--atol", o->absolute_tolerance,
                      "absolute tolerance a step, > 0 (default a hundredth of --rtol)");
   command.add_option("--digits", o->digits, "16 (double), or 17 to 10000 decimal digits");
@@ -252,7 +253,8 @@ void check_meaning(const Command& command, const RungInfo& rung) {
 }
 
 template <class T>
-SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung) {
+SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung,
+                              const Parameters& parameters) {
   SolveRequest<T> request;
   request.end = positive<T>("--t1", options.end.empty() ? rung.default_end : options.end);
   if (!options.save_at.empty()) {
@@ -282,8 +284,8 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
     reject("popgrad", "--method", "rosenbrock4",
            "is of order 4 and needs --digits 16; use bulirsch-stoer for many digits");
   }
-  const std::string tolerance =
-      std::is_same_v<T, double> ? std::string("1e-11") : fmt::format("1e-{}", options.digits - 5);
+  std::string tolerance = fmt::format("1e-{}", options.digits - 5);
+  if (parameters.has("corpus")) tolerance = "1e-6";
   request.relative_tolerance = positive<T>(
       "--rtol", options.relative_tolerance.empty() ? tolerance : options.relative_tolerance);
   request.absolute_tolerance = options.absolute_tolerance.empty()
@@ -371,7 +373,8 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   return request;
 }
 
-template SolveRequest<double> solve_request(const CommonOptions&, const RungInfo&);
-template SolveRequest<Real> solve_request(const CommonOptions&, const RungInfo&);
+template SolveRequest<double> solve_request(const CommonOptions&, const RungInfo&,
+                                            const Parameters&);
+template SolveRequest<Real> solve_request(const CommonOptions&, const RungInfo&, const Parameters&);
 
 }  // namespace popgrad::cli

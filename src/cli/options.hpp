@@ -73,9 +73,11 @@ inline Parameters gather_parameters(const CommonOptions& options, const Model& m
   return gather_parameters(options, model, std::vector<std::string>{rung});
 }
 
-/// Times asked for. Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
+/// Times asked for. The relative tolerance is by default 1e-6 for the classes of a text, whose shares
+/// are known to some per cent. Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
 template <class T>
-SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung);
+SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung,
+                              const Parameters& parameters);
 
 /// Steps asked for: --steps or --t1, --save or --save-at, --eta, --batch, --runs, --jobs.
 WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);

@@ -190,9 +190,10 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
 
 template <class T>
 Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
-                               const RungInfo& info, const AnyRung<T>& rung,
-                               const Checkpoint<T>& earlier, const Report& report) {
-  SolveRequest<T> request = solve_request<T>(options, info);
+                               const RungInfo& info, const Parameters& parameters,
+                               const AnyRung<T>& rung, const Checkpoint<T>& earlier,
+                               const Report& report) {
+  SolveRequest<T> request = solve_request<T>(options, info, parameters);
   request.find_events = !options.no_events;
   request.observe_steps = !options.no_events;
   Trajectory<T> run =
@@ -289,16 +290,17 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       }
       return finish(std::move(record), options, call);
     }
-    record.settings = settings_of(solve_request<double>(options, info), options.digits);
-    record.runs = {flow_with_events<double>(options, model, info, rung, earlier, report)};
+    record.settings = settings_of(solve_request<double>(options, info, parameters), options.digits);
+    record.runs = {
+        flow_with_events<double>(options, model, info, parameters, rung, earlier, report)};
     if (parameters.has("corpus")) {
       record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
     }
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
     record.state_names = rung.state_names;
-    record.settings = settings_of(solve_request<Real>(options, info), options.digits);
-    record.runs = {flow_with_events<Real>(options, model, info, rung, earlier, report)};
+    record.settings = settings_of(solve_request<Real>(options, info, parameters), options.digits);
+    record.runs = {flow_with_events<Real>(options, model, info, parameters, rung, earlier, report)};
   }
   return finish(std::move(record), options, call);
 }

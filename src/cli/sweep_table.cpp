@@ -196,7 +196,7 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
       if (runs == most || narrow_enough(found.successes(), runs, replication.width)) break;
     }
   } else {
-    SolveRequest<double> request = solve_request<double>(cell, info);
+    SolveRequest<double> request = solve_request<double>(cell, info, p);
     request.save_at = {request.end};
     if (watched) request.save_at = equally_spaced(0.0, request.end, times_watched);
     if (!found.add({produce_flow<double>(rung, info, request, false, nullptr, report)})) {

@@ -117,6 +117,7 @@ class BulirschStoer final : public TwoEndedStepper<T> {
   }
 
   // Extrapolation has no cheap interpolant of its own order, so the step is taken again, shorter.
+  [[nodiscard]] bool has_dense_output() const override { return false; }
   void at(const T& t, Vector<T>& x) override {
     x = this->x_old_;
     T now = this->t_old_;

@@ -279,8 +279,11 @@ class Solver {
       const T clock = probe_at(probe, probes, clock_end);
       if (clock == stepper_->t()) {
         y_now_ = stepper_->x();
-      } else {
+      } else if (stepper_->has_dense_output()) {
         stepper_->at(clock, y_now_);
+      } else {
+        // Steps for many digits are short beside anything that rows show.
+        cubic_at(clock);
       }
       split(y_now_);
       add_step_row(time_of(y_now_, clock));
