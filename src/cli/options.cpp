@@ -256,7 +256,9 @@ template <class T>
 SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung,
                               const Parameters& parameters) {
   SolveRequest<T> request;
-  request.end = positive<T>("--t1", options.end.empty() ? rung.default_end : options.end);
+  const bool from_text_file = parameters.has("corpus");
+  const std::string end = from_text_file ? "50" : rung.default_end;
+  request.end = positive<T>("--t1", options.end.empty() ? end : options.end);
   if (!options.save_at.empty()) {
     for (const std::string& text : options.save_at) {
       T t(0);
@@ -285,7 +287,7 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
            "is of order 4 and needs --digits 16; use bulirsch-stoer for many digits");
   }
   std::string tolerance = fmt::format("1e-{}", options.digits - 5);
-  if (parameters.has("corpus")) tolerance = "1e-6";
+  if (from_text_file) tolerance = "1e-6";
   request.relative_tolerance = positive<T>(
       "--rtol", options.relative_tolerance.empty() ? tolerance : options.relative_tolerance);
   request.absolute_tolerance = options.absolute_tolerance.empty()
