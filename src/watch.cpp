@@ -15,7 +15,6 @@ namespace {
 // Of the tolerances, for a cost of 2/5 of the first solve: orders are 5, and about 18 for digits.
 template <class T>
 constexpr double looser = std::is_same_v<T, double> ? 100 : 1e8;
-constexpr Index largest_solved_again = 100'000;
 constexpr std::size_t even_times = 129;
 constexpr std::size_t early_times = 96;
 constexpr double earliest = 1e-6;
@@ -50,9 +49,10 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
   if (!run.outcome.usable() || run.t.empty()) return;
   const std::vector<Regime> left = not_found_by(rung, regimes);
   append_events(run.events, find_regimes<T>(run, left, SeriesKind::smooth));
-  if (run.events.empty() || run.step_t.empty()) return;
-  if (rung.dimension > largest_solved_again) {
-    run.outcome.notes.push_back("events are not looked for again at looser tolerances");
+  if (run.events.empty()) return;
+  if (run.step_t.empty()) {
+    run.outcome.notes.push_back(
+        "a large state: events are not looked for again at looser tolerances");
     return;
   }
   request.save_at.clear();

@@ -43,7 +43,8 @@ struct SolveRequest {
   bool keep_states = false;
   bool find_events = true;
   /// Observe at the ends of the steps and at three points inside each, for regimes: where the
-  /// solution moves fast, there the rows are dense. At most 2^14 rows, thinned evenly beyond.
+  /// solution moves fast, there the rows are dense. At most 2^14 rows, thinned evenly beyond; none for
+  /// more than 10,000 numbers of state.
   bool observe_steps = false;
   bool find_blow_up = true;
   /// Called about every 256 steps with the time reached; returns true to stop

@@ -20,7 +20,8 @@ namespace popgrad::solving {
 
 /// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5.
 inline constexpr Index largest_stiff_dimension = 400;
-/// Interior points of a step at which events are looked for; skipped for very large states. A pair
+/// Interior points of a step at which events are looked for; skipped for very large states, as are
+/// rows of steps, for looking at such a state costs as much as the field. A pair
 /// of crossings between two of them shows as a turn of the function towards 0, which is followed.
 inline constexpr int event_probes = 3;
 inline constexpr Index largest_probed_dimension = 10'000;
@@ -127,7 +128,7 @@ class Solver {
       return;
     }
     while (next_save_ < request_.save_at.size() && !(t_ < request_.save_at[next_save_])) save(t_);
-    if (request_.observe_steps) add_step_row(t_);
+    if (observes_steps()) add_step_row(t_);
     for (std::size_t k = 0; k < event_values_.size(); ++k) {
       const T value = rung_.events[k].value(initial, t_);
       event_values_[k] = value == value ? value : T(0);
@@ -255,6 +256,10 @@ class Solver {
     ++next_save_;
   }
 
+  [[nodiscard]] bool observes_steps() const {
+    return request_.observe_steps && n_ <= largest_probed_dimension;
+  }
+
   void add_step_row(const T& t) {
     if (++seen_step_rows_ % step_row_stride_ != 0) return;
     std::vector<T> row(rung_.columns.size());
@@ -273,10 +278,9 @@ class Solver {
   }
 
   void observe_step(const T& clock_end) {
-    if (!request_.observe_steps) return;
-    const int probes = n_ <= largest_probed_dimension ? event_probes : 0;
-    for (int probe = 1; probe <= probes + 1; ++probe) {
-      const T clock = probe_at(probe, probes, clock_end);
+    if (!observes_steps()) return;
+    for (int probe = 1; probe <= event_probes + 1; ++probe) {
+      const T clock = probe_at(probe, event_probes, clock_end);
       if (clock == stepper_->t()) {
         y_now_ = stepper_->x();
       } else if (stepper_->has_dense_output()) {
