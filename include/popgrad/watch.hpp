@@ -16,8 +16,8 @@ namespace popgrad {
 /// left to them. A second solve at a hundred times the tolerances of `request` (in many digits: 10^8
 /// times), with the same event finders, tells how sure each time is; about 2/5 of the cost of the
 /// first. It is left out, and the notes say so, where `run` does not hold the rows of its steps
-/// (`observe_steps`): they are then found in its rows. `looked_again` is called now and then during the second
-/// solve; it returns true to stop, and the events are then left as they were found.
+/// (`observe_steps`): regimes are then found in its rows. `looked_again` is called now and then during
+/// the second solve; it returns true to stop, and the events are then left as they were found.
 template <class T>
 void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes,
                 SolveRequest<T> request, const std::function<bool()>& looked_again);

@@ -20,9 +20,9 @@ namespace popgrad::solving {
 
 /// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5.
 inline constexpr Index largest_stiff_dimension = 400;
-/// Interior points of a step at which events are looked for; skipped for very large states, as are
-/// rows of steps, for looking at such a state costs as much as the field. A pair
-/// of crossings between two of them shows as a turn of the function towards 0, which is followed.
+/// Interior points of a step at which events are looked for. A pair of crossings between two of them
+/// shows as a turn of the function towards 0, which is followed. Very large states have none of them,
+/// nor rows of steps: to observe such a state costs as much as to evaluate its field.
 inline constexpr int event_probes = 3;
 inline constexpr Index largest_probed_dimension = 10'000;
 /// Rows of the steps that are kept; beyond, every second one goes, so that even a solve of millions
