@@ -10,6 +10,8 @@ Statement long_sequence();
 Statement decoder_recursion();
 Statement decoder_closed_form();
 Statement decoder_solution();
+Statement class_noise();
+Statement draws_until_norm();
 Statement backprop_gradient();
 Statement fates();
 Statement fates_symmetric();

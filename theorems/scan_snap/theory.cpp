@@ -16,6 +16,8 @@ Theory theory() {
                   here::decoder_recursion(),
                   here::decoder_closed_form(),
                   here::decoder_solution(),
+                  here::class_noise(),
+                  here::draws_until_norm(),
                   here::backprop_gradient(),
                   here::fates(),
                   here::fates_symmetric(),

@@ -20,6 +20,7 @@ FigureMaker attention_pattern_figure();
 FigureMaker learning_rates_figure();
 FigureMaker growth_factor_figure();
 FigureMaker decoder_figure();
+FigureMaker class_counts_figure();
 FigureMaker phase_transition_figure();
 FigureMaker rung_distances_figure();
 FigureMaker frontiers_figure();
