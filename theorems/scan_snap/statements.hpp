@@ -14,6 +14,7 @@ Statement class_noise();
 Statement draws_until_norm();
 Statement backprop_gradient();
 Statement fates();
+Statement fates_assumption2();
 Statement fates_symmetric();
 Statement growth();
 Statement phase_transition();

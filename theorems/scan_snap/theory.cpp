@@ -20,6 +20,7 @@ Theory theory() {
                   here::draws_until_norm(),
                   here::backprop_gradient(),
                   here::fates(),
+                  here::fates_assumption2(),
                   here::fates_symmetric(),
                   here::growth(),
                   here::phase_transition(),

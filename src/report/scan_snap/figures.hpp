@@ -24,6 +24,7 @@ FigureMaker class_counts_figure();
 FigureMaker phase_transition_figure();
 FigureMaker rung_distances_figure();
 FigureMaker frontiers_figure();
+FigureMaker assumption2_map_figure();
 FigureMaker text_attention_figure();
 
 /// In the order of `popgrad list`.
