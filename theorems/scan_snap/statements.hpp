@@ -18,6 +18,7 @@ Statement fates_assumption2();
 Statement fates_symmetric();
 Statement growth();
 Statement phase_transition();
+Statement growth_steps();
 Statement learning_rates();
 Statement assumptions();
 

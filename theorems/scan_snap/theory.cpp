@@ -24,6 +24,7 @@ Theory theory() {
                   here::fates_symmetric(),
                   here::growth(),
                   here::phase_transition(),
+                  here::growth_steps(),
                   here::learning_rates(),
                   here::assumptions(),
               },

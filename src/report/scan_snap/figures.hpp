@@ -22,6 +22,7 @@ FigureMaker growth_factor_figure();
 FigureMaker decoder_figure();
 FigureMaker class_counts_figure();
 FigureMaker phase_transition_figure();
+FigureMaker growth_steps_figure();
 FigureMaker rung_distances_figure();
 FigureMaker frontiers_figure();
 FigureMaker assumption2_map_figure();
