@@ -126,7 +126,7 @@ TEST_CASE("Figures: parameters that they read are those of their model", "[figur
     CHECK(read.size() == figure.parameters.size());
     reading += read.empty() ? 0 : 1;
   }
-  CHECK(reading == 18);
+  CHECK(reading == 19);
   const std::vector<ParameterInfo> read = figure_parameters(theories(), "scb-phase");
   CHECK(read[1].name == "T");
   CHECK(read[1].default_value == "200");  // that of the figure, not of the model
@@ -163,6 +163,8 @@ TEST_CASE("Figures: every parameter changes the data, and its default does not",
       {"scan-snap-growth", "eta_Z", "0.5", "1"},
       {"scan-snap-transition", "M", "1000", "5000"},
       {"scan-snap-transition", "eta_Z", "0.5", "1"},
+      {"scan-snap-steps", "M", "1000", "5000"},
+      {"scan-snap-steps", "eta_Z", "0.5", "1"},
       {"scb-phase", "N", "3", "4"},
       {"scb-phase", "T", "200", "100"},
       {"scb-phase", "Q", "2", "1"},

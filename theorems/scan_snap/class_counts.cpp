@@ -214,7 +214,8 @@ Quantity mean_draws_for_all(Index classes, long least) {
     return k * (begin + Rule::integrate(some_missing, begin, end, 12, tolerance));
   };
   const double sharp = mean(1e-12);
-  return {sharp, {ErrorPart::solver(sharp, mean(1e-6))}};
+  const double loose = mean(1e-6);
+  return {sharp, {ErrorPart::solver(sharp, loose)}};
 }
 
 std::vector<double> drawn_for_all(Index classes, long least, std::uint32_t runs, std::uint64_t seed,

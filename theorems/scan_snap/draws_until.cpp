@@ -45,13 +45,15 @@ void judge_own(const Decoder& decoder, double eps, Examination& it) {
   //   (f'(0) - f'(h))/12 - (1/12) int f'^2/f dh,  f' = df/dh,  int f'^2/f dh < eta_Y M/(2 (M-1))
   const double h = decoder_scale(m, decoder.rate, s);
   const double slope = m * std::exp(m * h) * std::pow(decoder_rate_of(m, 1.0, h), 2);
-  const double first = slope - 1 / m;
+  const double ends = decoder.rate * (slope - 1 / m) / 12;
+  const double between = decoder.rate * m / (24 * (m - 1));
   const auto whole = static_cast<double>(discrete_draws_until(decoder, eps));
+  const double before = whole - 1;  // too few
   it.judge(Comparison{
       .what = "draws of a class until |e_n - alpha_n| <= eps",
-      .measured = {Quantity(whole - 0.5, {ErrorPart::enclosure(0.5)})},
-      .predicted = {Quantity(s - lead, {ErrorPart::next_order(decoder.rate * first / 12),
-                                        ErrorPart::next_order(decoder.rate * m / (24 * (m - 1)))})},
+      .measured = {Quantity((before + whole) / 2, {ErrorPart::enclosure((whole - before) / 2)})},
+      .predicted = {Quantity(s - lead,
+                             {ErrorPart::next_order(ends), ErrorPart::next_order(between)})},
       .mistakes = {predicts("no-logarithm", 1 / (eps * decoder.rate)), predicts("no-lead", s)},
       .detail = fmt::format("{} steps", whole)});
   // What the sum leaves out of s, term by term.

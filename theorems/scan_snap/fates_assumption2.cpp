@@ -11,7 +11,7 @@
 //            On flow with features at rest, z_l'/eta_Z > 0 as well
 // Hypotheses H1 M > 36 K^2; H2 |lambda_1(E)| < 1/K; H3 |lambda_i(E)| >= 6/sqrt(M) for all i;
 //            H4 classes are equally likely
-// Check      z'/(eta_Z w gamma) of distinct tokens and of a single common one on reduced against the
+// Check      z'/(eta_Z w gamma) of distinct tokens and a single common one on reduced against the
 //            formula; its sign on the whole trajectory, its bound at the start; sign on flow
 // Controls   lambda^2 for lambda^2/(1 + lambda); the other sign of the sum over G
 // Uses       rungs reduced, flow; decoder

@@ -1,5 +1,5 @@
 // Theorem    scan-snap.growth-steps
-// Status     Theorem 4 step by step: its proof from Eqn 13, Eqn 13 from Eqn 10, Eqn 10 from the flow
+// Status     derived here: how far each step of Theorem 4 is off
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Eqns 10 and 13, Theorem 4, Remark 1
 // Statement  one common token in all K classes, f_c^2 = rho, C0 = 1/(K rho^2). From Eqn 13,
 //              z' = -eta_Z gamma e^(4z)/C0,  B_n' = eta_Z gamma e^(4z)/C0,

@@ -6,7 +6,7 @@
 //              max |lambda_i(E')| <= |lambda_1|/(1 - |lambda_1|)
 //              E'_nn              <= 0
 //              |E' - E|_2         <= lambda_1^2/(1 - |lambda_1|),
-//            as E' and E' - E have the eigenvalues lambda/(1 + lambda) and -lambda^2/(1 + lambda), and
+//            as E' and E' - E have the eigenvalues lambda/(1 + lambda), -lambda^2/(1 + lambda) and
 //              E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i)
 // Hypotheses H1 |lambda_1(E)| < 1
 // Check      the four bounds; eigenvalues and diagonal of E' by elimination against those of E
