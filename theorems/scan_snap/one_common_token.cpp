@@ -1,7 +1,10 @@
 #include "theorems/scan_snap/one_common_token.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/scan_snap/features.hpp"
 #include "theorems/scan_snap/examples.hpp"
@@ -103,6 +106,24 @@ OneCommonToken described(TrainingInstance<double> training) {
 
 OneCommonToken one_common_token(const Setting& setting) {
   return described(setting.instance != nullptr ? given_training(setting) : drawn_training(setting));
+}
+
+Record common_token_parameters(const OneCommonToken& instance) {
+  return {{"K", instance.training.classes.classes()},  {"K_m", instance.members},
+          {"M", instance.training.classes.tokens},     {"eta_Y", instance.training.decoder_rate},
+          {"eta_Z", instance.training.attention_rate}, {"f_c^2", instance.squares}};
+}
+
+bool require_one_common_token(const OneCommonToken& instance, Examination& it) {
+  const bool shared = instance.commons == 1 && !instance.entries.empty();
+  it.require("one common token", shared ? Truth::yes : Truth::no,
+             fmt::format("{} common, {}in all classes", instance.commons,
+                         instance.entries.empty() ? "not " : ""));
+  const double rounding = static_cast<double>(instance.training.classes.entries()) *
+                          std::numeric_limits<double>::epsilon();
+  it.require("classes are alike", rounding - instance.unlike,
+             fmt::format("f_c, K_m and w differ by {:.3g}", instance.unlike));
+  return shared;
 }
 
 }  // namespace popgrad::theorems::scan_snap

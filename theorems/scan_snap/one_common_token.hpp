@@ -33,6 +33,11 @@ OneCommonToken one_common_token(const Setting& setting);
 /// What is to be known of a training; B_n is tracked from now on.
 OneCommonToken described(TrainingInstance<double> training);
 
+/// K, K_m, M, rates and f_c^2.
+Record common_token_parameters(const OneCommonToken& instance);
+/// "one common token" and "classes are alike"; is there one that all classes have?
+bool require_one_common_token(const OneCommonToken& instance, Examination& it);
+
 /// t0 of the instance.
 double transition_time_of(const OneCommonToken& instance);
 

@@ -20,7 +20,6 @@
 
 #include <boost/math/special_functions/lambert_w.hpp>
 #include <cmath>
-#include <limits>
 
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
@@ -98,22 +97,9 @@ void judge_peak(const OneCommonToken& instance, Examination& it) {
 
 void examine(const Setting& setting, Examination& it) {
   const OneCommonToken instance = one_common_token(setting);
-  it.parameters = {{"K", instance.training.classes.classes()},
-                   {"K_m", instance.members},
-                   {"M", instance.training.classes.tokens},
-                   {"eta_Y", instance.training.decoder_rate},
-                   {"eta_Z", instance.training.attention_rate},
-                   {"f_c^2", instance.squares},
-                   {"seed", setting.seed}};
-  const bool shared = instance.commons == 1 && !instance.entries.empty();
-  it.require("one common token", shared ? Truth::yes : Truth::no,
-             fmt::format("{} common, {}in all classes", instance.commons,
-                         instance.entries.empty() ? "not " : ""));
-  const double rounding = static_cast<double>(instance.training.classes.entries()) *
-                          std::numeric_limits<double>::epsilon();
-  it.require("classes are alike", rounding - instance.unlike,
-             fmt::format("f_c, K_m and w differ by {:.3g}", instance.unlike));
-  if (!shared) return;
+  it.parameters = common_token_parameters(instance);
+  it.parameters["seed"] = setting.seed;
+  if (!require_one_common_token(instance, it)) return;
   judge_closed_forms(instance, it);
   judge_peak(instance, it);
 }

@@ -9,12 +9,18 @@ Statement gradient();
 Statement long_sequence();
 Statement decoder_recursion();
 Statement decoder_closed_form();
+Statement decoder_regimes();
 Statement decoder_solution();
+Statement class_noise();
+Statement draws_until_norm();
+Statement overlap_bounds();
 Statement backprop_gradient();
 Statement fates();
+Statement fates_assumption2();
 Statement fates_symmetric();
 Statement growth();
 Statement phase_transition();
+Statement growth_steps();
 Statement learning_rates();
 Statement assumptions();
 

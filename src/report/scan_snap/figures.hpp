@@ -20,9 +20,12 @@ FigureMaker attention_pattern_figure();
 FigureMaker learning_rates_figure();
 FigureMaker growth_factor_figure();
 FigureMaker decoder_figure();
+FigureMaker class_counts_figure();
 FigureMaker phase_transition_figure();
+FigureMaker growth_steps_figure();
 FigureMaker rung_distances_figure();
 FigureMaker frontiers_figure();
+FigureMaker assumption2_map_figure();
 FigureMaker text_attention_figure();
 
 /// In the order of `popgrad list`.
