@@ -1,5 +1,7 @@
 #include "popgrad/scb/three_part_descent.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -16,10 +18,11 @@ ThreePartDescent::ThreePartDescent(Training<double> training, Schedule schedule,
       schedule_(schedule),
       transition_size_(scb::transition_size(sampled_.training().bigrams)),
       context_size_(scb::context_size(sampled_.training().bigrams)),
-      goal_(boost_goal(schedule_, transition_size_, context_size_)) {
+      goal_(boost_goal(schedule_, sampled_.training())) {
   if (sampled_.training().softmax || !sampled_.training().project) {
     reject("scb", sampled_.training().softmax ? "--attention" : "--no-project", "as given",
-           "does not go with --algorithm three-part, which is for linear attention, projected");
+           fmt::format("does not go with --algorithm {}, which is for linear attention, projected",
+                       schedule_.transfer ? "transfer" : "three-part"));
   }
   if (levels_) noisy_.emplace(sampled_.training(), *levels_);
 }
@@ -64,6 +67,12 @@ double ThreePartDescent::attention_coefficient(const Vector<double>& x) const {
 void ThreePartDescent::rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const {
   sampled_.rhs(x, dx, t);
   dx.tail(2).setZero();
+  if (schedule_.transfer && part_of(x) == Part::boost) values(dx).setZero();
+}
+
+Eigen::Ref<Vector<double>> ThreePartDescent::values(Vector<double>& x) const {
+  const Index n = sampled_.training().bigrams.tokens();
+  return x.head(n * n);
 }
 
 void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& stream,
@@ -80,7 +89,9 @@ void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& strea
       break;
   }
   if (noisy_) {
+    const Vector<double> before = values(x);
     noisy_->sample_step(x, step, stream, batch);
+    if (schedule_.transfer) values(x) = before;
   } else {
     if (batch == 0) {
       sampled_.rhs(x, direction_, 0.0);
@@ -88,6 +99,7 @@ void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& strea
       sampled_.sample_rhs(x, direction_, stream, batch);
     }
     direction_.tail(2).setZero();
+    if (schedule_.transfer) values(direction_).setZero();
     x += step * direction_;
   }
   if (count_step(x) == schedule_.boost_steps || attention_coefficient(x) >= goal_) {

@@ -8,6 +8,7 @@
 #include "popgrad/model.hpp"
 #include "popgrad/parameters.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/success.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
@@ -33,14 +34,16 @@ std::vector<std::vector<double>> rows(const AnyRung<double>& rung, std::uint64_t
 }  // namespace
 
 TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") {
-  const Training<double> training = from_scratch(4, 60, 3, 1);
+  Training<double> training = from_scratch(4, 60, 3, 1);
   Schedule schedule;
+  schedule.transfer = GENERATE(false, true);
+  if (schedule.transfer) training.start = transfer_start(training.bigrams, 0.5, 0.6, 1);
   schedule.l1_step = 0.05;
   schedule.l1_steps = 800;
   const NoiseLevels levels = noise_at_solution(training.bigrams);
-  const auto dense = rows(forget_type(ThreePartDescent(training, schedule, levels)), 2000, 0);
-  const auto sampled = rows(forget_type(ThreePartDescent(training, schedule)), 2000, 0);
-  const auto lumped = rows(forget_type(LumpedThreePart(training, schedule, levels)), 2000, 0);
+  const auto dense = rows(forget_type(ThreePartDescent(training, schedule, levels)), 4000, 0);
+  const auto sampled = rows(forget_type(ThreePartDescent(training, schedule)), 4000, 0);
+  const auto lumped = rows(forget_type(LumpedThreePart(training, schedule, levels)), 4000, 0);
   REQUIRE(dense.size() == lumped.size());
   bool l1 = false;
   for (std::size_t i = 0; i < dense.size(); ++i) {
@@ -56,6 +59,40 @@ TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") 
   CHECK(dense.back()[5] == Approx(1).epsilon(1e-12));  // normalised: S = 1
   CHECK(dense.back()[6] < 0.05);
   CHECK(dense.back()[7] < 0.2);
+}
+
+TEST_CASE("scb: in part 1 of transfer V stays and attention goes straight to q", "[scb]") {
+  Training<double> training = from_scratch(3, 40, 2, 1);
+  const Bigrams<double>& b = training.bigrams;
+  training.start = transfer_start(b, 0.5, 0.4, 1);
+  const double product = covariance_product(training.start, b.transition, b.stationary);
+  const double square = covariance_product(training.start, training.start, b.stationary);
+  Schedule schedule;
+  schedule.transfer = true;
+  const NoiseLevels levels = noise_at_solution(b);
+  constexpr double step = 0.3;
+  for (const AnyRung<double>& rung : {forget_type(ThreePartDescent(training, schedule)),
+                                      forget_type(ThreePartDescent(training, schedule, levels)),
+                                      forget_type(LumpedThreePart(training, schedule, levels))}) {
+    Vector<double> quiet = rung.initial;
+    Vector<double> noisy = rung.initial;
+    Vector<double> slope(quiet.size());
+    rung.rhs(quiet, slope, 0.0);
+    CHECK(slope.head(9).isZero(0));
+    std::vector<double> row(rung.columns.size());
+    for (int k = 1; k <= 20; ++k) {
+      Stream stream(1, 0, static_cast<std::uint64_t>(k));
+      rung.sample_step(quiet, step, stream, 0);
+      rung.sample_step(noisy, step, stream, 1000);
+      rung.observe(quiet, 0.0, row);
+      // a - 1/T = <V,P>/<V,V> (1 - (1 - eta <V,V>)^k) (q - 1/T)
+      CHECK(row[1] == Approx(product / square * (1 - std::pow(1 - step * square, k))));
+      REQUIRE(part_of(quiet) == Part::boost);
+      CHECK(quiet.head(9) == training.start.reshaped());
+      if (part_of(noisy) == Part::boost) CHECK(noisy.head(9) == training.start.reshaped());
+    }
+    CHECK(noisy != quiet);
+  }
 }
 
 TEST_CASE("scb: a noisy step does not depend on threads and keeps sums at 1", "[scb]") {
@@ -177,6 +214,16 @@ TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
   Schedule schedule;
   schedule.boost_until = 2;
   CHECK_THROWS_WITH(ThreePartDescent(training, schedule), Catch::Contains("--boost_until 2"));
+  schedule.boost_until = 0;
+  schedule.transfer = true;  // from mu 1', which has no correlation with P
+  CHECK_THROWS_WITH(ThreePartDescent(training, schedule), Catch::Contains("<V, P> > 0"));
+  schedule.boost_steps = 3;
+  CHECK_NOTHROW(ThreePartDescent(training, schedule));
+  schedule.boost_steps = 0;
+  Training<double> transferred = training;
+  transferred.start = transfer_start(training.bigrams, 0.5, 0.2, 1);
+  schedule.boost_until = 0.41;  // it settles at correlation/theta
+  CHECK_THROWS_WITH(ThreePartDescent(transferred, schedule), Catch::Contains("below 0.4,"));
   Training<double> softmax = training;
   softmax.softmax = true;
   CHECK_THROWS_AS(ThreePartDescent(softmax, Schedule{}), InputError);

@@ -12,6 +12,7 @@ Statement fixed_points();
 Statement convergence();
 Statement two_stages();
 Statement transfer();
+Statement transfer_growth();
 Statement branch();
 Statement l1_needed();
 Statement hyperbola();

@@ -18,6 +18,7 @@ Theory theory() {
                   here::convergence(),
                   here::two_stages(),
                   here::transfer(),
+                  here::transfer_growth(),
                   here::branch(),
                   here::l1_needed(),
                   here::hyperbola(),
