@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
@@ -38,6 +39,7 @@ bool boosted(const AnyRung<double>& rung, const AttemptSetting& setting, Index b
     Stream stream(setting.seed, run, step);
     rung.sample_step(x, setting.step, stream, batch);
     if (part_of(x) == Part::boost) continue;
+    if (setting.attempt == Attempt::rise) return true;
     std::vector<double> row(rung.columns.size());
     rung.observe(x, 0.0, row);
     return setting.attempt == Attempt::supports ? row[nonzeros] == wanted
@@ -70,7 +72,7 @@ CountSuccesses count_boosts(const AnyRung<double>& rung, const AttemptSetting& s
 CountSuccesses count_recoveries(const AnyRung<double>& rung, const Vector<double>& initial,
                                 const WalkRequest& request, double goal) {
   return [rung, initial, request, goal](double size, std::uint32_t first_run,
-                                  std::uint32_t runs) -> std::uint32_t {
+                                        std::uint32_t runs) -> std::uint32_t {
     WalkRequest own = request;
     own.batch = std::max<Index>(1, std::llround(size));
     own.first_run = first_run;
@@ -118,6 +120,9 @@ CountSuccesses success_counter(const Training<double>& training, const AttemptSe
     return count_recoveries(rung, rung.initial, request, setting.goal);
   }
   const std::uint64_t quiet = quiet_boost_steps(training, schedule, setting.step);
+  if (setting.attempt == Attempt::rise) {
+    schedule.threshold = std::numeric_limits<double>::max();  // nothing has to be kept
+  }
   if (setting.attempt != Attempt::l1) {
     return count_boosts(make_rung(training, schedule, setting), setting, 2 * quiet,
                         static_cast<double>(training.bigrams.entries()));

@@ -338,4 +338,48 @@ TEST_CASE("crossing: an exponent is fitted with its interval", "[critical]") {
   CHECK(fit.value == Approx(1.5));
   // Weights all alike: half width = ln(1.1) / sqrt(sum (ln x - mean)^2).
   CHECK(fit.half_width == Approx(std::log(1.1) / (std::sqrt(2.0) * std::log(10.0))));
+  CHECK(fit.misfit == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("crossing: growth as a logarithm is told from a power", "[critical]") {
+  const std::vector<double> x{10, 100, 1000, 1e4};
+  std::vector<Crossing> y(4);
+  const auto widen = [&](double by) {
+    for (Crossing& own : y) {
+      own.low = own.size / by;
+      own.high = own.size * by;
+    }
+  };
+  for (std::size_t i = 0; i < 4; ++i) y[i].size = 2 + 5 * std::log(x[i]);
+  widen(1.02);
+  const LogarithmicGrowth exact = fit_logarithm(x, y);
+  CHECK(exact.start == Approx(2));
+  CHECK(exact.slope == Approx(5));
+  CHECK(exact.misfit == Approx(0).margin(1e-9));
+  CHECK(fit_exponent(x, y).misfit > 100);
+  for (std::size_t i = 0; i < 4; ++i) y[i].size = std::sqrt(x[i]);
+  widen(1.02);
+  CHECK(fit_exponent(x, y).value == Approx(0.5));
+  CHECK(fit_exponent(x, y).misfit == Approx(0).margin(1e-9));
+  CHECK(fit_logarithm(x, y).misfit > 100);
+  // The deviation goes with the fitted value: the same whether y is taken as it is or tenfold.
+  for (Crossing& own : y) own.size *= 10;
+  widen(1.02);
+  CHECK(fit_logarithm(x, y).misfit > 100);
+  // Errors of the stated size: the misfit is about n - 2 and the interval covers the slope.
+  constexpr std::uint32_t repetitions = 400;
+  double misfit = 0;
+  std::uint32_t covered = 0;
+  for (std::uint32_t repetition = 0; repetition < repetitions; ++repetition) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      Stream stream(3, repetition, i);
+      y[i].size = (2 + 5 * std::log(x[i])) * std::exp(0.02 * stream.normal());
+    }
+    widen(std::exp(1.96 * 0.02));
+    const LogarithmicGrowth found = fit_logarithm(x, y);
+    misfit += found.misfit / repetitions;
+    covered += std::fabs(found.slope - 5) <= found.half_width ? 1U : 0U;
+  }
+  CHECK(misfit == Approx(2).epsilon(0.25));  // five deviations of a mean of chi^2_2 over 400
+  CHECK(covered >= 0.92 * repetitions);
 }

@@ -17,6 +17,7 @@ Statement branch();
 Statement l1_needed();
 Statement hyperbola();
 Statement softmax_link();
+Statement starts();
 Statement lumping();
 Statement ode_limit();
 

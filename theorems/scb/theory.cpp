@@ -13,6 +13,7 @@ Theory theory() {
               {
                   here::gradient(),
                   here::reduction(),
+                  here::starts(),
                   here::linearisation(),
                   here::fixed_points(),
                   here::convergence(),

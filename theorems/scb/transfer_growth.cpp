@@ -40,7 +40,7 @@ constexpr std::array growth{1.0, 2e4, 1e6};
 
 constexpr Knob vocabulary = whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3);
 constexpr Knob shortest =
-    logarithmic_knob("shortest", "positions T of the shortest context", 100, 400, 100);
+    logarithmic_knob("shortest", "positions T of the shortest context", 200, 800, 200);
 constexpr Knob theta =
     logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.3, 0.8, 0.5);
 constexpr Knob correlation_knob =

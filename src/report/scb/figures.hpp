@@ -19,6 +19,7 @@ FigureMaker longer_training_figure();
 FigureMaker heat_maps_figure();
 FigureMaker phase_portrait_figure();
 FigureMaker critical_batch_figure();
+FigureMaker transfer_batch_figure();
 FigureMaker starts_figure();
 FigureMaker context_size_figure();
 FigureMaker vocabulary_figure();
