@@ -361,10 +361,16 @@ void LumpedThreePart::observe(const Vector<double>& x, const double& t,
 }
 
 std::string LumpedThreePart::divergence(const Vector<double>& x, double step, Index batch) const {
-  if (part_of(x) == Part::boost) return boost_.divergence(x, step, batch);
   const Bigrams<double>& b = training_.bigrams;
   const Index n = b.tokens();
   const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  if (part_of(x) == Part::boost) {
+    return schedule_.transfer
+               ? divergence_while_values_stay(v.squaredNorm(), boost_.attention_size(x), b.context,
+                                              covariance_product(v, v, b.stationary), step,
+                                              training_.attention_rate, batch)
+               : boost_.divergence(x, step, batch);
+  }
   const std::vector<Attention> attention = unpack(x);
   double size = 0;
   for (Index k = 0; k < n; ++k) {

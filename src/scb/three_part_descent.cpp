@@ -7,6 +7,7 @@
 
 #include "popgrad/error.hpp"
 #include "scb/column_kernels.hpp"
+#include "scb/divergence.hpp"
 #include "scb/gaussian_noise.hpp"
 
 namespace popgrad::scb {
@@ -175,7 +176,16 @@ void ThreePartDescent::observe(const Vector<double>& x, const double& t,
 }
 
 std::string ThreePartDescent::divergence(const Vector<double>& x, double step, Index batch) const {
-  return sampled_.divergence(x, step, batch);
+  if (!schedule_.transfer || part_of(x) != Part::boost) {
+    return sampled_.divergence(x, step, batch);
+  }
+  const Bigrams<double>& b = sampled_.training().bigrams;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  const Eigen::Map<const Matrix<double>> a(x.data() + n * n, b.context, n);
+  return divergence_while_values_stay(v.squaredNorm(), a.colwise().squaredNorm() * b.stationary,
+                                      b.context, covariance_product(v, v, b.stationary), step,
+                                      sampled_.training().attention_rate, batch);
 }
 
 }  // namespace popgrad::scb

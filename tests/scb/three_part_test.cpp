@@ -209,6 +209,47 @@ TEST_CASE("scb: divergence is said, with quantity and cause", "[scb]") {
   }
 }
 
+TEST_CASE("scb: while V stays the noise of many positions is no divergence", "[scb]") {
+  // d = sum mu |a|^2 passes 10^6, which the threshold takes off again.
+  Training<double> training = from_scratch(3, 3'000'000, 2, 1);
+  training.start = transfer_start(training.bigrams, 0.5, 0.5, 1);
+  Schedule schedule;
+  schedule.transfer = true;
+  schedule.boost_until = 1e9;
+  schedule.boost_steps = 3;
+  schedule.threshold = 1e3;
+  const AnyRung<double> rung =
+      forget_type(LumpedThreePart(training, schedule, noise_at_solution(training.bigrams)));
+  WalkRequest request;
+  request.step_size = 10;
+  request.steps = 3;
+  request.save_steps = {2, 3};
+  request.batch = 1;
+  const Trajectory<double> run = walk(rung, rung.initial, request).front();
+  REQUIRE(run.rows.size() == 2);
+  CHECK(run.rows[0][7] > 1e3);
+  CHECK(run.rows[1][8] == 2);
+  // A grows where eta <V,V> is above 2.
+  request.step_size = 1000;
+  request.steps = 100;
+  request.save_steps = {100};
+  schedule.boost_steps = 1000;
+  const Training<double> shorter = [&] {
+    Training<double> made = from_scratch(3, 50, 2, 1);
+    made.start = transfer_start(made.bigrams, 0.5, 0.5, 1);
+    return made;
+  }();
+  const NoiseLevels levels = noise_at_solution(shorter.bigrams);
+  for (const AnyRung<double>& growing :
+       {forget_type(LumpedThreePart(shorter, schedule, levels)),
+        forget_type(ThreePartDescent(shorter, schedule, levels))}) {
+    const Trajectory<double> ended = walk(growing, growing.initial, request).front();
+    CHECK(ended.outcome.ending == Ending::diverged);
+    REQUIRE_FALSE(ended.outcome.notes.empty());
+    CHECK_THAT(ended.outcome.notes.back(), Catch::Contains("<V,V>"));
+  }
+}
+
 TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
   const Training<double> training = from_scratch(3, 200, 2, 1);
   Schedule schedule;

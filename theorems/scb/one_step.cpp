@@ -102,7 +102,7 @@ Quantity found_share(const Training<double>& training, const NoiseLevels& levels
   request.steps = steps.count;
   request.save_steps = {steps.count};
   request.batch = batch;
-  request.runs = setting.draws(4000);
+  request.runs = setting.draws(2000);
   request.first_run = first_run;
   request.seed = setting.seed;
   request.jobs = setting.jobs;

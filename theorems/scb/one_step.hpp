@@ -52,7 +52,7 @@ struct FrozenSteps {
   [[nodiscard]] double worth(const popgrad::scb::Training<double>& training) const;
 };
 
-/// Share of `setting.draws(4000)` runs of which as many positions survive as are looked at.
+/// Share of `setting.draws(2000)` runs of which as many positions survive as are looked at.
 Quantity found_share(const popgrad::scb::Training<double>& training,
                      const popgrad::scb::NoiseLevels& levels, const FrozenSteps& steps, Index batch,
                      std::uint32_t first_run, const Setting& setting);
