@@ -215,7 +215,7 @@ TEST_CASE("scb: while V stays the noise of many positions is no divergence", "[s
   training.start = transfer_start(training.bigrams, 0.5, 0.5, 1);
   Schedule schedule;
   schedule.transfer = true;
-  schedule.boost_until = 1e9;
+  schedule.boost_until = 1e300;
   schedule.boost_steps = 3;
   schedule.threshold = 1e3;
   const AnyRung<double> rung =
