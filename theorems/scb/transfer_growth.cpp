@@ -2,8 +2,8 @@
 // Status     bound proved in source; measured here
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 4.1
 // Statement  while V stays at a correlated start, k steps on A and a threshold find all supports
-//            from a critical batch that is, whatever the level of success, at eps = 1/ln T,
-//              B = (a + b ln T)(1 + O(eps)),  b = 8 sigma_A^2/((rho K_P q_min)^2 k_eff)
+//            from a critical batch that is, whatever the level of success,
+//              B = b (ln T - ln ln T/2 + O(1)),  b = 8 sigma_A^2/((rho K_P q_min)^2 k_eff)
 //              k_eff = (1 - r^k)(1 + r)/((1 + r^k)(1 - r)),  r = 1 - eta <V,V>
 //            and no power of T: over six decades its exponent falls. k steps are worth k_eff < k
 //            batches, of V nothing but rho counts. (The procedure that boosts V and A together is
@@ -35,7 +35,7 @@ namespace {
 using namespace popgrad::scb;
 
 constexpr const char* stable_text = "eta <V,V> below 1";
-// From the third on the rung draws large entries alone.
+// Beyond 10^6 positions the rung draws large entries alone.
 constexpr std::array growth{1.0, 2e4, 1e6};
 
 constexpr Knob vocabulary = whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3);
