@@ -82,20 +82,24 @@ double FrozenSteps::worth(const Training<double>& training) const {
   return (1 - left) * (1 + kept) / ((1 + left) * (1 - kept));
 }
 
-Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
-                     const FrozenSteps& steps, Index batch, std::uint32_t first_run,
-                     const Setting& setting) {
+double FrozenSteps::threshold(const Training<double>& training) const {
   const Bigrams<double>& b = training.bigrams;
   const double share = 1 / static_cast<double>(b.context);
   const double pull = covariance_product(training.start, b.transition, b.stationary);
   const double square = covariance_product(training.start, training.start, b.stationary);
-  const double left = std::pow(1 - steps.step * square, static_cast<double>(steps.count));
+  const double left = std::pow(1 - step * square, static_cast<double>(count));
+  return share + pull / square * (1 - left) * (b.law.minCoeff() / 2 - share);
+}
+
+Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
+                     const FrozenSteps& steps, Index batch, std::uint32_t first_run,
+                     const Setting& setting) {
+  const Bigrams<double>& b = training.bigrams;
   Schedule schedule;
   schedule.transfer = true;
   schedule.boost_until = std::numeric_limits<double>::max();
   schedule.boost_steps = steps.count;
-  schedule.threshold =
-      std::max(0.0, share + pull / square * (1 - left) * (b.law.minCoeff() / 2 - share));
+  schedule.threshold = std::max(0.0, steps.threshold(training));
   const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, levels));
   WalkRequest request;
   request.step_size = steps.step;

@@ -50,6 +50,8 @@ struct FrozenSteps {
   std::uint64_t count = 1;
   /// k_eff for V(0) of an instance.
   [[nodiscard]] double worth(const popgrad::scb::Training<double>& training) const;
+  /// Half way between what positions off the support and those of the least q get, without noise.
+  [[nodiscard]] double threshold(const popgrad::scb::Training<double>& training) const;
 };
 
 /// Share of `setting.draws(2000)` runs of which as many positions survive as are looked at.

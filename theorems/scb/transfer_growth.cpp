@@ -8,8 +8,9 @@
 //            and no power of T: over six decades its exponent falls. k steps are worth k_eff < k
 //            batches, of V nothing but rho counts. (The procedure that boosts V and A together is
 //            another: without a threshold it sums the noise of T positions, figure scb-transfer)
-// Hypotheses H1 positive correlation; H2 eta <V,V> below 1; H3 eta and the instance fixed while T
-//            grows
+// Hypotheses H1 positive correlation; H2 eta <V,V> below 1; H3 threshold above 0 (alpha_A beyond 1
+//            leaves less than 0 off the support, and with a small q_min T half way is below it);
+//            H4 eta and the instance fixed while T grows
 // Check      share of runs after whose k steps exactly as many positions survive as are looked at,
 //            at three lengths T, with the batch whose probability (theorems/scb/one_step.hpp) is
 //            the level; local exponents of that batch, between lengths, are reported
@@ -35,6 +36,7 @@ namespace {
 using namespace popgrad::scb;
 
 constexpr const char* stable_text = "eta <V,V> below 1";
+constexpr const char* threshold_text = "threshold above 0";
 // Beyond 10^6 positions the rung draws large entries alone.
 constexpr std::array growth{1.0, 2e4, 1e6};
 
@@ -86,6 +88,9 @@ void examine(const Setting& setting, Examination& it) {
   steps.step = decay / square;
   it.require_positive(stable_text, 1 - decay, fmt::format("eta <V,V> = {:.3g}", decay));
   if (!(rho > 0)) return;
+  const double threshold = steps.threshold(training);
+  it.require_positive(threshold_text, threshold, fmt::format("tau = {:.3g}", threshold));
+  if (!(threshold > 0)) return;
   const double worth = steps.worth(training);
   it.parameters["k_eff"] = worth;
   const double per_root = rho * transition_size(b) * b.law.minCoeff() / 2 * std::sqrt(worth);
@@ -119,7 +124,7 @@ Statement transfer_growth() {
           .claim = "with V kept, k steps on A and a threshold need a batch as a + b ln T",
           .paper = "arXiv 2410.23438, Theorem 4.1",
           .status = "bound proved in source",
-          .hypotheses = {"positive correlation", stable_text,
+          .hypotheses = {"positive correlation", stable_text, threshold_text,
                          by_construction("eta and the instance fixed while T grows",
                                          "one law and one eta are run at all lengths")},
           .reaches = {EvidenceKind::statistical},

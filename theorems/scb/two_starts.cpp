@@ -51,7 +51,7 @@ ProjectedRuns projected_runs(Training<double> training) {
   };
   ProjectedRuns runs;
   for (std::size_t save = 0; save < times.size(); ++save) {
-    const Vector<double> other = usual.state(save);
+    const Vector<double>& other = usual.state(save);
     const auto apart = [&](const Vector<double>& x) {
       const Matrix<double> gap = (x - other).head(n * n).reshaped(n, n);
       return std::sqrt(stationary_square(gap, mu)) / offset.norm();
