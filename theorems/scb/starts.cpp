@@ -5,10 +5,9 @@
 //            w = 1/N - mu, and as w1' has no covariance product with anything:
 //            projected gradients: A and alpha_V are the same, and V apart by w1' for ever, at the
 //            distance |w1'|_mu^2 = |w|^2 = O(1/N), as N^-1 if mu N keeps its law as N grows;
-//            gradients not projected (T large): V mu keeps its length, turns to mu,
-//              angle to mu:  tan(angle) = tan(angle at first) exp(-N |mu|^2 t),
-//            and S_k = sqrt(N) |mu| cos(angle): the offset does not vanish, but S V mu = mu does hold
-//            at the end;
+//            gradients not projected (T large): V mu keeps its length and turns to mu,
+//              tan(angle) = tan(angle at first) exp(-N |mu|^2 t),  S_k = sqrt(N) |mu| cos(angle):
+//            the offset does not vanish, but S V mu = mu holds at the end;
 //            V itself projected: mu 1' at once
 // Hypotheses H1 P mu = mu; H2 mu not uniform; H3 linear attention, both parts at one rate
 // Check      distance, alpha_V and alpha_A of both runs along the growth; angle, length and S of
@@ -38,7 +37,7 @@ constexpr Knob length = logarithmic_knob("length", "positions T of the context",
 constexpr Knob spread =
     linear_knob("spread", "mu N is drawn within 1 +- spread, then normalised", 0.6, 0.9, 0.8);
 constexpr Knob even =
-    linear_knob("even", "1: mu uniform; 0: drawn", 1, 1, 0).breaking("mu not uniform");
+    linear_knob("even", "mu uniform if above 0; 0: mu drawn", 0.5, 1, 0).breaking("mu not uniform");
 
 // Both runs with projected gradients, over each other.
 void judge_projected(const Training<double>& training, Examination& it) {

@@ -3,8 +3,8 @@
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 4.1
 // Statement  from
 //              V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> = rho K_P > 0
-//            one step on A (V stays) and a threshold at half of what the least q gets find all supports with
-//            probability, up to O(1/T),
+//            one step on A (V stays) and a threshold at half of what the least q gets find all
+//            supports with probability, up to O(1/T),
 //              prod_k Phi(z_k)^(T - Q_k) prod_t Phi((2 q^k_t/q_min - 1) z_k),
 //              z_k = rho K_P q_min sqrt(B)/(2 sigma_{A,k}),
 //            whatever theta is: to leading order at B = 8 sigma_A^2 ln T/(rho K_P q_min)^2

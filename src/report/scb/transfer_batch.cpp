@@ -1,5 +1,7 @@
-// Critical batch size (75 %) of a transferred start against T. N = 3, Q = 2, theta = 0.5, eta = 0.05.
-//   supports  V stays for 10 steps on A, then a threshold: as many positions survive as are looked at
+// Critical batch size (75 %) of a transferred start against T. N = 3, Q = 2, theta = 0.5,
+// eta = 0.05.
+//   supports  V stays for 10 steps on A, then a threshold: as many positions survive as are looked
+//             at
 //   whole     the same, l1 steps and normalisation: both normalised distances within 0.2
 //   boost     V and A move together until alpha_A reaches its value, then a threshold
 //   rise      the same without the threshold
