@@ -111,41 +111,87 @@ Crossing find_crossing(const CountSuccesses& count, const CrossingRequest& reque
   return fit_crossing(trials, request.level);
 }
 
-Exponent fit_exponent(std::span<const double> x, std::span<const Crossing> y) {
-  if (x.size() != y.size() || x.size() < 2) {
-    throw std::invalid_argument("fit_exponent: at least two points");
-  }
+namespace {
+
+// Of ln y, from its 95 % interval.
+double relative_deviation(const Crossing& y) {
+  return std::max(std::log(y.high / y.low) / (2 * two_sided_95), 1e-6);
+}
+
+struct Line {
+  double start = 0, slope = 0;
+  double half_width = 0;  // of the slope; the larger of what deviations say and what scatter says
+  double misfit = 0;
+};
+
+Line weighted_line(std::span<const double> at, std::span<const double> value,
+                   std::span<const double> deviation) {
   double w = 0;
   double wx = 0;
   double wy = 0;
   double wxx = 0;
   double wxy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double deviation = std::max(std::log(y[i].high / y[i].low) / (2 * two_sided_95), 1e-6);
-    const double weight = 1 / (deviation * deviation);
-    const double at = std::log(x[i]);
-    const double value = std::log(y[i].size);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double weight = 1 / (deviation[i] * deviation[i]);
     w += weight;
-    wx += weight * at;
-    wy += weight * value;
-    wxx += weight * at * at;
-    wxy += weight * at * value;
+    wx += weight * at[i];
+    wy += weight * value[i];
+    wxx += weight * at[i] * at[i];
+    wxy += weight * at[i] * value[i];
   }
   const double determinant = w * wxx - wx * wx;
-  Exponent fit;
-  fit.value = (w * wxy - wx * wy) / determinant;
-  // The larger of what the intervals say and what the scatter about the line says.
-  double scatter = 0;
-  const double intercept = (wy - fit.value * wx) / w;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double deviation = std::max(std::log(y[i].high / y[i].low) / (2 * two_sided_95), 1e-6);
-    const double miss = std::log(y[i].size) - intercept - fit.value * std::log(x[i]);
-    scatter += miss * miss / (deviation * deviation);
+  Line line;
+  line.slope = (w * wxy - wx * wy) / determinant;
+  line.start = (wy - line.slope * wx) / w;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    line.misfit += std::pow((value[i] - line.start - line.slope * at[i]) / deviation[i], 2);
   }
   const double inflation =
-      x.size() > 2 ? std::max(1.0, scatter / static_cast<double>(x.size() - 2)) : 1.0;
-  fit.half_width = two_sided_95 * std::sqrt(inflation * w / determinant);
-  return fit;
+      at.size() > 2 ? std::max(1.0, line.misfit / static_cast<double>(at.size() - 2)) : 1.0;
+  line.half_width = two_sided_95 * std::sqrt(inflation * w / determinant);
+  return line;
+}
+
+}  // namespace
+
+Exponent fit_exponent(std::span<const double> x, std::span<const Crossing> y) {
+  if (x.size() != y.size() || x.size() < 2) {
+    throw std::invalid_argument("fit_exponent: at least two points");
+  }
+  std::vector<double> at;
+  std::vector<double> value;
+  std::vector<double> deviation;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    at.push_back(std::log(x[i]));
+    value.push_back(std::log(y[i].size));
+    deviation.push_back(relative_deviation(y[i]));
+  }
+  const Line line = weighted_line(at, value, deviation);
+  return {line.slope, line.half_width, line.misfit};
+}
+
+LogarithmicGrowth fit_logarithm(std::span<const double> x, std::span<const Crossing> y) {
+  if (x.size() != y.size() || x.size() < 2) {
+    throw std::invalid_argument("fit_logarithm: at least two points");
+  }
+  std::vector<double> at;
+  std::vector<double> value;
+  std::vector<double> deviation;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    at.push_back(std::log(x[i]));
+    value.push_back(y[i].size);
+    deviation.push_back(relative_deviation(y[i]) * y[i].size);
+  }
+  Line line = weighted_line(at, value, deviation);
+  for (int round = 0; round < 20; ++round) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      // A fit that falls below 0 somewhere keeps the deviation of the value itself there.
+      const double fitted = line.start + line.slope * at[i];
+      deviation[i] = relative_deviation(y[i]) * (fitted > 0 ? fitted : y[i].size);
+    }
+    line = weighted_line(at, value, deviation);
+  }
+  return {line.start, line.slope, line.half_width, line.misfit};
 }
 
 }  // namespace popgrad

@@ -71,7 +71,8 @@ namespace {
 bool takes_minutes(const std::string& name) {
   static const std::set<std::string> long_ones{
       "joma-latents",     "joma-bounce",    "scan-snap-entropy", "scb-critical",
-      "scb-context-size", "scb-vocabulary", "scb-grid",          "scb-samples"};
+      "scb-context-size", "scb-vocabulary", "scb-grid",          "scb-samples",
+      "scb-transfer",     "scb-stages",     "scb-starts-order"};
 #ifdef POPGRAD_SANITIZED
   // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
   if (name.starts_with("topic-") && name != "topic-optimum") return true;

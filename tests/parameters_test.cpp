@@ -73,7 +73,7 @@ Examples scb_examples() {
       {"pilot_at", {{noisy, "start"}}},
       {"sigma_V", {{short_context, 0.3}}},
       {"sigma_A", {{short_context, 0.3}}},
-      {"algorithm", {{short_context, "three-part"}}},
+      {"algorithm", {{short_context, "three-part"}, {transfer, "transfer"}}},
       {"boost_until",
        {{with(short_context, {{"algorithm", "three-part"}}), 1e-9},
         {with(short_context, {{"algorithm", "three-part"}, {"sigma_V", 0}, {"sigma_A", 0}}),

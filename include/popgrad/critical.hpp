@@ -50,11 +50,23 @@ Crossing find_crossing(const CountSuccesses& count, const CrossingRequest& reque
 Crossing fit_crossing(std::span<const SuccessCount> trials, double level);
 
 /// Slope of ln y in ln x with weights from the intervals of y, and the half width of its 95 %
-/// interval. At least two points.
+/// interval, wider where the points scatter by more than their intervals say. At least two points.
 struct Exponent {
   double value = 0;
   double half_width = 0;
+  /// Sum of squares of (y - fit) over the deviations of y: n - 2 on average, if y is such a power.
+  double misfit = 0;
 };
 Exponent fit_exponent(std::span<const double> x, std::span<const Crossing> y);
+
+/// y = start + slope ln x with the same weights; the deviation of y goes with the fitted y, by as
+/// many rounds as it takes. At least two points.
+struct LogarithmicGrowth {
+  double start = 0;
+  double slope = 0;
+  double half_width = 0;  ///< of the 95 % interval of the slope
+  double misfit = 0;      ///< as above
+};
+LogarithmicGrowth fit_logarithm(std::span<const double> x, std::span<const Crossing> y);
 
 }  // namespace popgrad

@@ -38,4 +38,13 @@ inline std::string divergence_of(double value_square, double size, double square
   return text + (batch > 0 ? "; raise --batch or lower --eta" : "; lower --eta");
 }
 
+/// The same while V stays: d does not act on it, and the noise of T positions may add up to any d
+/// before a threshold takes it off. A alone can grow, by <V,V>: told from its mean square.
+inline std::string divergence_while_values_stay(double value_square, double size, Index context,
+                                                double square, double step, double attention_rate,
+                                                Index batch) {
+  return divergence_of(value_square, size / static_cast<double>(context), square, step,
+                       attention_rate, batch);
+}
+
 }  // namespace popgrad::scb

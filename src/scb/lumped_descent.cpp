@@ -161,6 +161,8 @@ double LumpedDescent::attention_coefficient(const Vector<double>& x) const {
   return (sums(x).overlap - share) / (context_size_ - share);
 }
 
+double LumpedDescent::attention_size(const Vector<double>& x) const { return sums(x).size; }
+
 void LumpedDescent::observe(const Vector<double>& x, const double& /*t*/,
                             std::span<double> row) const {
   const Bigrams<double>& b = training_.bigrams;

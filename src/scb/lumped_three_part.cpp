@@ -32,13 +32,14 @@ LumpedThreePart::LumpedThreePart(Training<double> training, Schedule schedule, N
       boost_(std::move(training), std::move(levels)),
       transition_size_(scb::transition_size(training_.bigrams)),
       context_size_(scb::context_size(training_.bigrams)),
-      goal_(boost_goal(schedule_, transition_size_, context_size_)) {
+      goal_(boost_goal(schedule_, training_)) {
   // At the threshold the rest of a^k is drawn around its mean, as noise leaves it.
   const Vector<double> start = boost_.initial();
   for (Index k = 0; k < training_.attention_start.cols(); ++k) {
     const double spread = start[boost_.begin_of(k) + training_.bigrams.support(k) + 1];
     if (spread <= 1e-12) continue;
-    reject("scb --algorithm three-part", "A", fmt::format("column {}", k),
+    reject(fmt::format("scb --algorithm {}", schedule_.transfer ? "transfer" : "three-part"), "A",
+           fmt::format("column {}", k),
            "must be equal off the support of q for the lumped rungs gd and noisy-lumped; or take "
            "sgd or noisy");
   }
@@ -64,6 +65,7 @@ void LumpedThreePart::rhs(const Vector<double>& x, Vector<double>& dx, const dou
   if (part_of(x) == Part::boost) {
     boost_.rhs(x, dx, t);
     dx.tail(2).setZero();
+    if (schedule_.transfer) dx.head(training_.start.size()).setZero();
   } else {
     dx.setZero();
   }
@@ -82,6 +84,7 @@ void LumpedThreePart::sample_step(Vector<double>& x, double step, Stream& stream
       break;
   }
   boost_.sample_step(x, step, stream, batch);
+  if (schedule_.transfer) x.head(training_.start.size()) = training_.start.reshaped();
   if (count_step(x) == schedule_.boost_steps || boost_.attention_coefficient(x) >= goal_) {
     begin_l1(x, stream);
   }
@@ -358,10 +361,16 @@ void LumpedThreePart::observe(const Vector<double>& x, const double& t,
 }
 
 std::string LumpedThreePart::divergence(const Vector<double>& x, double step, Index batch) const {
-  if (part_of(x) == Part::boost) return boost_.divergence(x, step, batch);
   const Bigrams<double>& b = training_.bigrams;
   const Index n = b.tokens();
   const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  if (part_of(x) == Part::boost) {
+    return schedule_.transfer
+               ? divergence_while_values_stay(v.squaredNorm(), boost_.attention_size(x), b.context,
+                                              covariance_product(v, v, b.stationary), step,
+                                              training_.attention_rate, batch)
+               : boost_.divergence(x, step, batch);
+  }
   const std::vector<Attention> attention = unpack(x);
   double size = 0;
   for (Index k = 0; k < n; ++k) {

@@ -97,6 +97,7 @@ NoiseLevels noise_levels(const Parameters& p, const Training<double>& made, std:
 
 Schedule schedule(const Parameters& p) {
   Schedule s;
+  s.transfer = read(p, parameter::algorithm) == "transfer";
   s.boost_until = read_or(p, parameter::boost_until, s.boost_until);
   s.boost_steps = static_cast<std::uint64_t>(read(p, parameter::boost_steps));
   s.threshold = read<double>(p, parameter::threshold);
@@ -107,9 +108,10 @@ Schedule schedule(const Parameters& p) {
 }
 
 bool in_three_parts(const Parameters& p, std::string_view rung) {
-  if (read(p, parameter::algorithm) == "three-part") return true;
+  if (read(p, parameter::algorithm) != "plain") return true;
   const auto refuse = [&](const auto&... of_parts) {
-    (refuse_given(p, "scb " + std::string(rung), of_parts, "belongs to --algorithm three-part"),
+    (refuse_given(p, "scb " + std::string(rung), of_parts,
+                  "belongs to --algorithm three-part or transfer"),
      ...);
   };
   refuse(parameter::boost_until, parameter::boost_steps, parameter::threshold, parameter::l1_step,

@@ -60,12 +60,14 @@ inline constexpr NumberParameter sigma_A{.name = "sigma_A",
                                          .rungs = gaussian};
 inline constexpr ChoiceParameter algorithm{
     .name = "algorithm",
-    .meaning = "plain steps; or boosting, threshold and l1, normalisation",
-    .choices = "plain three-part",
+    .meaning =
+        "plain steps; or boosting of V and A (transfer: of A alone), threshold and l1, "
+        "normalisation",
+    .choices = "plain three-part transfer",
     .rungs = stepped};
 inline constexpr NumberParameter boost_until{.name = "boost_until",
                                              .meaning = "alpha_A at which part 1 ends",
-                                             .otherwise = "3/4 (K_P/K_Q)^(1/4)",
+                                             .otherwise = "3/4 of where it settles",
                                              .range = above(0),
                                              .rungs = stepped};
 inline constexpr CountParameter boost_steps{

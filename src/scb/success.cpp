@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
@@ -15,7 +16,7 @@ namespace popgrad::scb {
 namespace {
 
 constexpr std::uint64_t most_steps = 10'000'000;
-enum Column : std::size_t { dist_P_normalised = 6, dist_Q_normalised = 7 };
+enum Column : std::size_t { dist_P_normalised = 6, dist_Q_normalised = 7, nonzeros = 9 };
 
 AnyRung<double> make_rung(const Training<double>& training, const Schedule& schedule,
                           const AttemptSetting& setting) {
@@ -32,22 +33,24 @@ AnyRung<double> make_rung(const Training<double>& training, const Schedule& sche
 
 // Steps until part 1 ends, at most `steps`.
 bool boosted(const AnyRung<double>& rung, const AttemptSetting& setting, Index batch,
-             std::uint32_t run, std::uint64_t steps) {
+             std::uint32_t run, std::uint64_t steps, double wanted) {
   Vector<double> x = rung.initial;
   for (std::uint64_t step = 0; step < steps; ++step) {
     Stream stream(setting.seed, run, step);
     rung.sample_step(x, setting.step, stream, batch);
     if (part_of(x) == Part::boost) continue;
+    if (setting.attempt == Attempt::rise) return true;
     std::vector<double> row(rung.columns.size());
     rung.observe(x, 0.0, row);
-    return row[dist_Q_normalised] <= 0.5;
+    return setting.attempt == Attempt::supports ? row[nonzeros] == wanted
+                                                : row[dist_Q_normalised] <= 0.5;
   }
   return false;  // neither has a run that turned into NaN got there
 }
 
 CountSuccesses count_boosts(const AnyRung<double>& rung, const AttemptSetting& setting,
-                            std::uint64_t steps) {
-  return [rung, setting, steps](double size, std::uint32_t first_run, std::uint32_t runs) {
+                            std::uint64_t steps, double wanted) {
+  return [rung, setting, steps, wanted](double size, std::uint32_t first_run, std::uint32_t runs) {
     const Index batch = std::max<Index>(1, std::llround(size));
     const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
     std::uint32_t successes = 0;
@@ -58,18 +61,18 @@ CountSuccesses count_boosts(const AnyRung<double>& rung, const AttemptSetting& s
       own = rung.clone();
 #pragma omp for schedule(dynamic, 1) reduction(+ : successes)
       for (std::uint32_t run = 0; run < runs; ++run) {
-        successes += boosted(own, setting, batch, first_run + run, steps) ? 1U : 0U;
+        successes += boosted(own, setting, batch, first_run + run, steps, wanted) ? 1U : 0U;
       }
     }
     return successes;
   };
 }
 
-// Walks the whole of part 2 from `initial`.
+// Walks all that is asked for from `initial`.
 CountSuccesses count_recoveries(const AnyRung<double>& rung, const Vector<double>& initial,
-                                const WalkRequest& request) {
-  return [rung, initial, request](double size, std::uint32_t first_run,
-                                  std::uint32_t runs) -> std::uint32_t {
+                                const WalkRequest& request, double goal) {
+  return [rung, initial, request, goal](double size, std::uint32_t first_run,
+                                        std::uint32_t runs) -> std::uint32_t {
     WalkRequest own = request;
     own.batch = std::max<Index>(1, std::llround(size));
     own.first_run = first_run;
@@ -79,7 +82,7 @@ CountSuccesses count_recoveries(const AnyRung<double>& rung, const Vector<double
       for (const Trajectory<double>& run : walk(rung, initial, own)) {
         if (run.rows.empty()) continue;
         const std::vector<double>& row = run.rows.back();
-        const bool good = row[dist_P_normalised] <= 0.1 && row[dist_Q_normalised] <= 0.1;
+        const bool good = row[dist_P_normalised] <= goal && row[dist_Q_normalised] <= goal;
         successes += good ? 1U : 0U;
       }
       return successes;
@@ -106,9 +109,23 @@ std::uint64_t quiet_boost_steps(const Training<double>& training, const Schedule
 
 CountSuccesses success_counter(const Training<double>& training, const AttemptSetting& setting) {
   Schedule schedule = setting.schedule;
+  WalkRequest request;
+  request.step_size = setting.step;
+  request.seed = setting.seed;
+  request.jobs = setting.jobs;
+  if (setting.attempt == Attempt::whole) {
+    const AnyRung<double> rung = make_rung(training, schedule, setting);
+    request.steps = setting.steps;
+    request.save_steps = {request.steps};
+    return count_recoveries(rung, rung.initial, request, setting.goal);
+  }
   const std::uint64_t quiet = quiet_boost_steps(training, schedule, setting.step);
-  if (setting.attempt == Attempt::boost) {
-    return count_boosts(make_rung(training, schedule, setting), setting, 2 * quiet);
+  if (setting.attempt == Attempt::rise) {
+    schedule.threshold = std::numeric_limits<double>::max();  // nothing has to be kept
+  }
+  if (setting.attempt != Attempt::l1) {
+    return count_boosts(make_rung(training, schedule, setting), setting, 2 * quiet,
+                        static_cast<double>(training.bigrams.entries()));
   }
   const double time = 3 / transition_size(training.bigrams);
   schedule.l1_steps = static_cast<std::uint64_t>(std::ceil(time / schedule.l1_step));
@@ -116,13 +133,9 @@ CountSuccesses success_counter(const Training<double>& training, const AttemptSe
   Vector<double> initial = rung.initial;
   Stream unused(0, 0, 0);
   for (std::uint64_t i = 0; i < quiet; ++i) rung.sample_step(initial, setting.step, unused, 0);
-  WalkRequest request;
-  request.step_size = setting.step;
   request.steps = schedule.l1_steps;
   request.save_steps = {request.steps};
-  request.seed = setting.seed;
-  request.jobs = setting.jobs;
-  return count_recoveries(rung, initial, request);
+  return count_recoveries(rung, initial, request, 0.1);
 }
 
 }  // namespace popgrad::scb

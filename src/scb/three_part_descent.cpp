@@ -1,10 +1,13 @@
 #include "popgrad/scb/three_part_descent.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "popgrad/error.hpp"
 #include "scb/column_kernels.hpp"
+#include "scb/divergence.hpp"
 #include "scb/gaussian_noise.hpp"
 
 namespace popgrad::scb {
@@ -16,10 +19,11 @@ ThreePartDescent::ThreePartDescent(Training<double> training, Schedule schedule,
       schedule_(schedule),
       transition_size_(scb::transition_size(sampled_.training().bigrams)),
       context_size_(scb::context_size(sampled_.training().bigrams)),
-      goal_(boost_goal(schedule_, transition_size_, context_size_)) {
+      goal_(boost_goal(schedule_, sampled_.training())) {
   if (sampled_.training().softmax || !sampled_.training().project) {
     reject("scb", sampled_.training().softmax ? "--attention" : "--no-project", "as given",
-           "does not go with --algorithm three-part, which is for linear attention, projected");
+           fmt::format("does not go with --algorithm {}, which is for linear attention, projected",
+                       schedule_.transfer ? "transfer" : "three-part"));
   }
   if (levels_) noisy_.emplace(sampled_.training(), *levels_);
 }
@@ -64,6 +68,12 @@ double ThreePartDescent::attention_coefficient(const Vector<double>& x) const {
 void ThreePartDescent::rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const {
   sampled_.rhs(x, dx, t);
   dx.tail(2).setZero();
+  if (schedule_.transfer && part_of(x) == Part::boost) values(dx).setZero();
+}
+
+Eigen::Ref<Vector<double>> ThreePartDescent::values(Vector<double>& x) const {
+  const Index n = sampled_.training().bigrams.tokens();
+  return x.head(n * n);
 }
 
 void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& stream,
@@ -80,7 +90,9 @@ void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& strea
       break;
   }
   if (noisy_) {
+    const Vector<double> before = values(x);
     noisy_->sample_step(x, step, stream, batch);
+    if (schedule_.transfer) values(x) = before;
   } else {
     if (batch == 0) {
       sampled_.rhs(x, direction_, 0.0);
@@ -88,6 +100,7 @@ void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& strea
       sampled_.sample_rhs(x, direction_, stream, batch);
     }
     direction_.tail(2).setZero();
+    if (schedule_.transfer) values(direction_).setZero();
     x += step * direction_;
   }
   if (count_step(x) == schedule_.boost_steps || attention_coefficient(x) >= goal_) {
@@ -163,7 +176,16 @@ void ThreePartDescent::observe(const Vector<double>& x, const double& t,
 }
 
 std::string ThreePartDescent::divergence(const Vector<double>& x, double step, Index batch) const {
-  return sampled_.divergence(x, step, batch);
+  if (!schedule_.transfer || part_of(x) != Part::boost) {
+    return sampled_.divergence(x, step, batch);
+  }
+  const Bigrams<double>& b = sampled_.training().bigrams;
+  const Index n = b.tokens();
+  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
+  const Eigen::Map<const Matrix<double>> a(x.data() + n * n, b.context, n);
+  return divergence_while_values_stay(v.squaredNorm(), a.colwise().squaredNorm() * b.stationary,
+                                      b.context, covariance_product(v, v, b.stationary), step,
+                                      sampled_.training().attention_rate, batch);
 }
 
 }  // namespace popgrad::scb

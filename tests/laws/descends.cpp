@@ -98,6 +98,8 @@ Vector<double> scb_training(const Case& made, const AnyRung<double>& rung, const
         Matrix<double>::Identity(n, n) - b.mu * Vector<double>::Ones(n).transpose();
     v = (rows * v * cols).eval();
   }
+  // Part 1, where no step has been made yet: attention descends alone.
+  if (made.parameters.text("algorithm", "plain") == "transfer") v.setZero();
   // The positions that each component stands for: 1, or all off the support.
   std::vector<std::vector<Index>> own(static_cast<std::size_t>(n));
   std::vector<double> many(static_cast<std::size_t>(gradient.size()), 0.0);

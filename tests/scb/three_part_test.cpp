@@ -8,6 +8,7 @@
 #include "popgrad/model.hpp"
 #include "popgrad/parameters.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/success.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
@@ -33,14 +34,16 @@ std::vector<std::vector<double>> rows(const AnyRung<double>& rung, std::uint64_t
 }  // namespace
 
 TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") {
-  const Training<double> training = from_scratch(4, 60, 3, 1);
+  Training<double> training = from_scratch(4, 60, 3, 1);
   Schedule schedule;
+  schedule.transfer = GENERATE(false, true);
+  if (schedule.transfer) training.start = transfer_start(training.bigrams, 0.5, 0.6, 1);
   schedule.l1_step = 0.05;
   schedule.l1_steps = 800;
   const NoiseLevels levels = noise_at_solution(training.bigrams);
-  const auto dense = rows(forget_type(ThreePartDescent(training, schedule, levels)), 2000, 0);
-  const auto sampled = rows(forget_type(ThreePartDescent(training, schedule)), 2000, 0);
-  const auto lumped = rows(forget_type(LumpedThreePart(training, schedule, levels)), 2000, 0);
+  const auto dense = rows(forget_type(ThreePartDescent(training, schedule, levels)), 4000, 0);
+  const auto sampled = rows(forget_type(ThreePartDescent(training, schedule)), 4000, 0);
+  const auto lumped = rows(forget_type(LumpedThreePart(training, schedule, levels)), 4000, 0);
   REQUIRE(dense.size() == lumped.size());
   bool l1 = false;
   for (std::size_t i = 0; i < dense.size(); ++i) {
@@ -56,6 +59,40 @@ TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") 
   CHECK(dense.back()[5] == Approx(1).epsilon(1e-12));  // normalised: S = 1
   CHECK(dense.back()[6] < 0.05);
   CHECK(dense.back()[7] < 0.2);
+}
+
+TEST_CASE("scb: in part 1 of transfer V stays and attention goes straight to q", "[scb]") {
+  Training<double> training = from_scratch(3, 40, 2, 1);
+  const Bigrams<double>& b = training.bigrams;
+  training.start = transfer_start(b, 0.5, 0.4, 1);
+  const double product = covariance_product(training.start, b.transition, b.stationary);
+  const double square = covariance_product(training.start, training.start, b.stationary);
+  Schedule schedule;
+  schedule.transfer = true;
+  const NoiseLevels levels = noise_at_solution(b);
+  constexpr double step = 0.3;
+  for (const AnyRung<double>& rung : {forget_type(ThreePartDescent(training, schedule)),
+                                      forget_type(ThreePartDescent(training, schedule, levels)),
+                                      forget_type(LumpedThreePart(training, schedule, levels))}) {
+    Vector<double> quiet = rung.initial;
+    Vector<double> noisy = rung.initial;
+    Vector<double> slope(quiet.size());
+    rung.rhs(quiet, slope, 0.0);
+    CHECK(slope.head(9).isZero(0));
+    std::vector<double> row(rung.columns.size());
+    for (int k = 1; k <= 20; ++k) {
+      Stream stream(1, 0, static_cast<std::uint64_t>(k));
+      rung.sample_step(quiet, step, stream, 0);
+      rung.sample_step(noisy, step, stream, 1000);
+      rung.observe(quiet, 0.0, row);
+      // a - 1/T = <V,P>/<V,V> (1 - (1 - eta <V,V>)^k) (q - 1/T)
+      CHECK(row[1] == Approx(product / square * (1 - std::pow(1 - step * square, k))));
+      REQUIRE(part_of(quiet) == Part::boost);
+      CHECK(quiet.head(9) == training.start.reshaped());
+      if (part_of(noisy) == Part::boost) CHECK(noisy.head(9) == training.start.reshaped());
+    }
+    CHECK(noisy != quiet);
+  }
 }
 
 TEST_CASE("scb: a noisy step does not depend on threads and keeps sums at 1", "[scb]") {
@@ -172,11 +209,62 @@ TEST_CASE("scb: divergence is said, with quantity and cause", "[scb]") {
   }
 }
 
+TEST_CASE("scb: while V stays the noise of many positions is no divergence", "[scb]") {
+  // d = sum mu |a|^2 passes 10^6, which the threshold takes off again.
+  Training<double> training = from_scratch(3, 3'000'000, 2, 1);
+  training.start = transfer_start(training.bigrams, 0.5, 0.5, 1);
+  Schedule schedule;
+  schedule.transfer = true;
+  schedule.boost_until = 1e300;
+  schedule.boost_steps = 3;
+  schedule.threshold = 1e3;
+  const AnyRung<double> rung =
+      forget_type(LumpedThreePart(training, schedule, noise_at_solution(training.bigrams)));
+  WalkRequest request;
+  request.step_size = 10;
+  request.steps = 3;
+  request.save_steps = {2, 3};
+  request.batch = 1;
+  const Trajectory<double> run = walk(rung, rung.initial, request).front();
+  REQUIRE(run.rows.size() == 2);
+  CHECK(run.rows[0][7] > 1e3);
+  CHECK(run.rows[1][8] == 2);
+  // A grows where eta <V,V> is above 2.
+  request.step_size = 1000;
+  request.steps = 100;
+  request.save_steps = {100};
+  schedule.boost_steps = 1000;
+  const Training<double> shorter = [&] {
+    Training<double> made = from_scratch(3, 50, 2, 1);
+    made.start = transfer_start(made.bigrams, 0.5, 0.5, 1);
+    return made;
+  }();
+  const NoiseLevels levels = noise_at_solution(shorter.bigrams);
+  for (const AnyRung<double>& growing :
+       {forget_type(LumpedThreePart(shorter, schedule, levels)),
+        forget_type(ThreePartDescent(shorter, schedule, levels))}) {
+    const Trajectory<double> ended = walk(growing, growing.initial, request).front();
+    CHECK(ended.outcome.ending == Ending::diverged);
+    REQUIRE_FALSE(ended.outcome.notes.empty());
+    CHECK_THAT(ended.outcome.notes.back(), Catch::Contains("<V,V>"));
+  }
+}
+
 TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {
   const Training<double> training = from_scratch(3, 200, 2, 1);
   Schedule schedule;
   schedule.boost_until = 2;
   CHECK_THROWS_WITH(ThreePartDescent(training, schedule), Catch::Contains("--boost_until 2"));
+  schedule.boost_until = 0;
+  schedule.transfer = true;  // from mu 1', which has no correlation with P
+  CHECK_THROWS_WITH(ThreePartDescent(training, schedule), Catch::Contains("<V, P> > 0"));
+  schedule.boost_steps = 3;
+  CHECK_NOTHROW(ThreePartDescent(training, schedule));
+  schedule.boost_steps = 0;
+  Training<double> transferred = training;
+  transferred.start = transfer_start(training.bigrams, 0.5, 0.2, 1);
+  schedule.boost_until = 0.41;  // it settles at correlation/theta
+  CHECK_THROWS_WITH(ThreePartDescent(transferred, schedule), Catch::Contains("below 0.4,"));
   Training<double> softmax = training;
   softmax.softmax = true;
   CHECK_THROWS_AS(ThreePartDescent(softmax, Schedule{}), InputError);
@@ -291,4 +379,48 @@ TEST_CASE("crossing: an exponent is fitted with its interval", "[critical]") {
   CHECK(fit.value == Approx(1.5));
   // Weights all alike: half width = ln(1.1) / sqrt(sum (ln x - mean)^2).
   CHECK(fit.half_width == Approx(std::log(1.1) / (std::sqrt(2.0) * std::log(10.0))));
+  CHECK(fit.misfit == Approx(0).margin(1e-12));
+}
+
+TEST_CASE("crossing: growth as a logarithm is told from a power", "[critical]") {
+  const std::vector<double> x{10, 100, 1000, 1e4};
+  std::vector<Crossing> y(4);
+  const auto widen = [&](double by) {
+    for (Crossing& own : y) {
+      own.low = own.size / by;
+      own.high = own.size * by;
+    }
+  };
+  for (std::size_t i = 0; i < 4; ++i) y[i].size = 2 + 5 * std::log(x[i]);
+  widen(1.02);
+  const LogarithmicGrowth exact = fit_logarithm(x, y);
+  CHECK(exact.start == Approx(2));
+  CHECK(exact.slope == Approx(5));
+  CHECK(exact.misfit == Approx(0).margin(1e-9));
+  CHECK(fit_exponent(x, y).misfit > 100);
+  for (std::size_t i = 0; i < 4; ++i) y[i].size = std::sqrt(x[i]);
+  widen(1.02);
+  CHECK(fit_exponent(x, y).value == Approx(0.5));
+  CHECK(fit_exponent(x, y).misfit == Approx(0).margin(1e-9));
+  CHECK(fit_logarithm(x, y).misfit > 100);
+  // The deviation goes with the fitted value: the same whether y is taken as it is or tenfold.
+  for (Crossing& own : y) own.size *= 10;
+  widen(1.02);
+  CHECK(fit_logarithm(x, y).misfit > 100);
+  // Errors of the stated size: the misfit is about n - 2 and the interval covers the slope.
+  constexpr std::uint32_t repetitions = 400;
+  double misfit = 0;
+  std::uint32_t covered = 0;
+  for (std::uint32_t repetition = 0; repetition < repetitions; ++repetition) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      Stream stream(3, repetition, i);
+      y[i].size = (2 + 5 * std::log(x[i])) * std::exp(0.02 * stream.normal());
+    }
+    widen(std::exp(1.96 * 0.02));
+    const LogarithmicGrowth found = fit_logarithm(x, y);
+    misfit += found.misfit / repetitions;
+    covered += std::fabs(found.slope - 5) <= found.half_width ? 1U : 0U;
+  }
+  CHECK(misfit == Approx(2).epsilon(0.25));  // five deviations of a mean of chi^2_2 over 400
+  CHECK(covered >= 0.92 * repetitions);
 }

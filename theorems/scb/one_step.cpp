@@ -1,9 +1,12 @@
 #include "theorems/scb/one_step.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/scb/branching.hpp"
@@ -42,21 +45,68 @@ Quantity found_probability(const Bigrams<double>& b, const NoiseLevels& levels, 
   return found;
 }
 
-Quantity found_share(const Training<double>& training, const NoiseLevels& levels, double pull,
-                     Index batch, std::uint32_t first_run, const Setting& setting) {
+std::vector<Quantity> BatchGrowth::larger_by(double factor) const {
+  std::vector<Quantity> made;
+  for (std::size_t i = 0; i < batch.size(); ++i) made.emplace_back(chance(i, factor));
+  return made;
+}
+
+BatchGrowth batches_found(const Bigrams<double>& bigrams, const NoiseLevels& levels,
+                          double per_root, std::span<const double> growth, double level) {
+  BatchGrowth made;
+  std::vector<Bigrams<double>> lengths;
+  for (const double ratio : growth) {
+    Bigrams<double>& b = lengths.emplace_back(bigrams);
+    b.context = std::lround(ratio * static_cast<double>(bigrams.context));
+    made.batch.push_back(std::ceil(std::pow(scale_for(b, levels, level) / per_root, 2)));
+    made.found.push_back(found_probability(b, levels, per_root * std::sqrt(made.batch.back())));
+  }
+  made.chance = [=, batch = made.batch](std::size_t i, double factor) {
+    return std::exp(log_found(lengths[i], levels, per_root * std::sqrt(factor * batch[i])));
+  };
+  const double exponent =
+      std::log(made.batch.back() / made.batch.front()) / std::log(growth.back() / growth.front());
+  for (std::size_t i = 0; i < growth.size(); ++i) {
+    const double of_power = made.batch.front() * std::pow(growth[i] / growth.front(), exponent);
+    made.power.emplace_back(made.chance(i, made.batch[i] / of_power));
+    made.independent.emplace_back(made.chance(0, made.batch[i] / made.batch.front()));
+  }
+  return made;
+}
+
+double FrozenSteps::worth(const Training<double>& training) const {
+  const double square =
+      covariance_product(training.start, training.start, training.bigrams.stationary);
+  const double kept = 1 - step * square;  // r
+  const double left = std::pow(kept, static_cast<double>(count));
+  return (1 - left) * (1 + kept) / ((1 + left) * (1 - kept));
+}
+
+double FrozenSteps::threshold(const Training<double>& training) const {
   const Bigrams<double>& b = training.bigrams;
   const double share = 1 / static_cast<double>(b.context);
+  const double pull = covariance_product(training.start, b.transition, b.stationary);
+  const double square = covariance_product(training.start, training.start, b.stationary);
+  const double left = std::pow(1 - step * square, static_cast<double>(count));
+  return share + pull / square * (1 - left) * (b.law.minCoeff() / 2 - share);
+}
+
+Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
+                     const FrozenSteps& steps, Index batch, std::uint32_t first_run,
+                     const Setting& setting) {
+  const Bigrams<double>& b = training.bigrams;
   Schedule schedule;
-  constexpr double step = 0.05;  // of no consequence: signal and noise go with it alike
-  schedule.boost_steps = 1;
-  schedule.threshold = std::max(0.0, share + step * pull * (b.law.minCoeff() / 2 - share));
+  schedule.transfer = true;
+  schedule.boost_until = std::numeric_limits<double>::max();
+  schedule.boost_steps = steps.count;
+  schedule.threshold = std::max(0.0, steps.threshold(training));
   const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, levels));
   WalkRequest request;
-  request.step_size = step;
-  request.steps = 1;
-  request.save_steps = {1};
+  request.step_size = steps.step;
+  request.steps = steps.count;
+  request.save_steps = {steps.count};
   request.batch = batch;
-  request.runs = setting.draws(1500);
+  request.runs = setting.draws(2000);
   request.first_run = first_run;
   request.seed = setting.seed;
   request.jobs = setting.jobs;

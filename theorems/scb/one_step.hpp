@@ -1,5 +1,14 @@
 #pragma once
-/// One step on A from 1/T with noise, and a threshold at half of what the least q gets.
+/// Steps on A from 1/T with noise while V stays, and a threshold at half of what the least q gets.
+///
+/// With r = 1 - eta <V,V> and s_k the noise of one step, k steps leave
+///   a_t - 1/T = eta <V,P> (1 - r^k)/(1 - r) (q_t - 1/T) + s_k sqrt((1 - r^(2k))/(1 - r^2)) g_t,
+/// signal over noise of one step with as many times its batch as
+///   k_eff = (1 - r^k)(1 + r)/((1 + r^k)(1 - r)) < k.
+
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "popgrad/scb/noise.hpp"
 #include "popgrad/statement.hpp"
@@ -19,9 +28,35 @@ Quantity found_probability(const popgrad::scb::Bigrams<double>& bigrams,
 double scale_for(const popgrad::scb::Bigrams<double>& bigrams,
                  const popgrad::scb::NoiseLevels& levels, double level);
 
-/// Share of runs of which as many positions survive as are looked at, where <V(0), P> = `pull`.
+/// The batch at which the probability is a level, at several lengths, and the probability there:
+/// as derived, and as mistakes would have it.
+struct BatchGrowth {
+  std::vector<double> batch;
+  std::vector<Quantity> found;
+  std::vector<Quantity> independent;  ///< if the shortest length were the only one
+  std::vector<Quantity> power;        ///< if the batch went as T^p, p from the first and last batch
+  /// If a batch were worth as many times as much.
+  [[nodiscard]] std::vector<Quantity> larger_by(double factor) const;
+  std::function<double(std::size_t place, double factor)> chance;  ///< at `factor` times the batch
+};
+/// At `growth` times the context of `bigrams`; scale = per_root sqrt(B).
+BatchGrowth batches_found(const popgrad::scb::Bigrams<double>& bigrams,
+                          const popgrad::scb::NoiseLevels& levels, double per_root,
+                          std::span<const double> growth, double level);
+
+/// Steps of part 1 while V stays.
+struct FrozenSteps {
+  double step = 0.05;  ///< eta; of no consequence for one step: signal and noise go with it alike
+  std::uint64_t count = 1;
+  /// k_eff for V(0) of an instance.
+  [[nodiscard]] double worth(const popgrad::scb::Training<double>& training) const;
+  /// Half way between what positions off the support and those of the least q get, without noise.
+  [[nodiscard]] double threshold(const popgrad::scb::Training<double>& training) const;
+};
+
+/// Share of `setting.draws(2000)` runs of which as many positions survive as are looked at.
 Quantity found_share(const popgrad::scb::Training<double>& training,
-                     const popgrad::scb::NoiseLevels& levels, double pull, Index batch,
+                     const popgrad::scb::NoiseLevels& levels, const FrozenSteps& steps, Index batch,
                      std::uint32_t first_run, const Setting& setting);
 
 }  // namespace popgrad::theorems::scb

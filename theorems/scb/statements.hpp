@@ -12,10 +12,12 @@ Statement fixed_points();
 Statement convergence();
 Statement two_stages();
 Statement transfer();
+Statement transfer_growth();
 Statement branch();
 Statement l1_needed();
 Statement hyperbola();
 Statement softmax_link();
+Statement starts();
 Statement lumping();
 Statement ode_limit();
 

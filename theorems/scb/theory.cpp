@@ -13,11 +13,13 @@ Theory theory() {
               {
                   here::gradient(),
                   here::reduction(),
+                  here::starts(),
                   here::linearisation(),
                   here::fixed_points(),
                   here::convergence(),
                   here::two_stages(),
                   here::transfer(),
+                  here::transfer_growth(),
                   here::branch(),
                   here::l1_needed(),
                   here::hyperbola(),

@@ -3,8 +3,8 @@
 // Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 4.1
 // Statement  from
 //              V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> = rho K_P > 0
-//            one step on A and a threshold at half of what the least q gets find all supports with
-//            probability, up to O(1/T),
+//            one step on A (V stays) and a threshold at half of what the least q gets find all
+//            supports with probability, up to O(1/T),
 //              prod_k Phi(z_k)^(T - Q_k) prod_t Phi((2 q^k_t/q_min - 1) z_k),
 //              z_k = rho K_P q_min sqrt(B)/(2 sigma_{A,k}),
 //            whatever theta is: to leading order at B = 8 sigma_A^2 ln T/(rho K_P q_min)^2
@@ -12,7 +12,7 @@
 // Check      share of runs after whose first step exactly as many positions survive as are looked
 //            at, at two lengths, with the batch that the probability asks for
 // Controls   a batch independent of T; z as rho^0.9; noise that does not scale with theta
-// Uses       rung noisy-lumped, three-part
+// Uses       rung noisy-lumped, transfer
 
 #include <fmt/format.h>
 
@@ -90,7 +90,7 @@ void examine(const Setting& setting, Examination& it) {
     const double scale = per_root * std::sqrt(static_cast<double>(batch));
     const auto chance = [&](double own) { return std::exp(log_found(b, levels, own)); };
     shares.measured.push_back(
-        found_share(training, levels, pull, batch, ratio > 1 ? 1U << 20U : 0, setting));
+        found_share(training, levels, FrozenSteps{}, batch, ratio > 1 ? 1U << 20U : 0, setting));
     shares.predicted.push_back(found_probability(b, levels, scale));
     shares.places.push_back(fmt::format("T = {}, B = {}", b.context, batch));
     weaker.emplace_back(chance(scale * std::pow(std::fabs(rho), -0.1)));

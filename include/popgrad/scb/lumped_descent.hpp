@@ -53,6 +53,8 @@ class LumpedDescent final {
   /// Where the numbers of token k begin: its support, m_k, r_k.
   [[nodiscard]] Index begin_of(Index token) const;
   [[nodiscard]] double attention_coefficient(const Vector<double>& x) const;
+  /// d = sum_k mu_k |a^k|^2.
+  [[nodiscard]] double attention_size(const Vector<double>& x) const;
 
  private:
   struct Sums {

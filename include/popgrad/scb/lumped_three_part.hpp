@@ -1,7 +1,8 @@
 #pragma once
-/// Rungs gd and noisy-lumped under the three-part algorithm: the law of the dense ones without T.
+/// Rungs gd and noisy-lumped under the three-part algorithm, or that of transfer: the law of the
+/// dense ones without T.
 ///
-/// Part 1 is LumpedDescent. At the threshold the rest of a^k is m + r u with u uniform on the
+/// Part 1 is LumpedDescent; with `transfer` V stays, and the law of the rest is exact as before. At the threshold the rest of a^k is m + r u with u uniform on the
 /// centred unit sphere,
 ///   u_t^2 n/(n - 1) ~ Beta(1/2, (n - 2)/2):
 /// nothing survives where n times the tail is below 1e-12, otherwise u is drawn in two passes

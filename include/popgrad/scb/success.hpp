@@ -13,8 +13,12 @@ namespace popgrad::scb {
 enum class Attempt {
   boost,  ///< part 1 and the threshold: alpha_A reaches its value within twice the time that it
           ///< takes without noise, and what survives the threshold is within 1/2 of Q
-  l1,  ///< part 2, from where part 1 ends without noise, for 3/K_P units of time: both normalised
-       ///< distances within 0.1
+  l1,    ///< part 2, from where part 1 ends without noise, for 3/K_P units of time: both normalised
+         ///< distances within 0.1
+  rise,  ///< part 1 without the threshold: alpha_A reaches its value within twice that time
+  supports,  ///< part 1 and the threshold: as many positions survive as are looked at, within twice
+             ///< the time that it takes without noise
+  whole,     ///< all parts, after `steps` in all: both normalised distances within `goal`
 };
 
 /// Where samples come from.
@@ -24,8 +28,10 @@ struct AttemptSetting {
   Attempt attempt = Attempt::boost;
   Sampling sampling = Sampling::lumped_noise;
   Schedule schedule;
-  NoiseLevels levels;  ///< unused with sequences
-  double step = 0.05;  ///< eta_1
+  NoiseLevels levels;       ///< unused with sequences
+  double step = 0.05;       ///< eta_1
+  std::uint64_t steps = 0;  ///< of Attempt::whole
+  double goal = 0.1;        ///< of Attempt::whole
   std::uint64_t seed = 1;
   int jobs = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// Rungs sgd and noisy under the three-part algorithm, attention dense.
+/// Rungs sgd and noisy under the three-part algorithm, or that of transfer, attention dense.
 ///
 /// The direction is that of sampled sequences, or the expected one plus Gaussian noise (noise.hpp);
 /// in part 2 the noise of attention is not projected, as its mean would couple the zeros.
@@ -40,6 +40,8 @@ class ThreePartDescent final {
 
  private:
   [[nodiscard]] double attention_coefficient(const Vector<double>& x) const;
+  /// V of a state, by columns.
+  [[nodiscard]] Eigen::Ref<Vector<double>> values(Vector<double>& x) const;
   /// a^k of a state.
   [[nodiscard]] Eigen::Map<Matrix<double>> attention(Vector<double>& x) const;
   void begin_l1(Vector<double>& x) const;

@@ -43,7 +43,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 FigureMaker starts_figure() {
   return {.info = {.name = "scb-starts",
                    .title = "Both initialisations of V, with and without projection",
-                   .shows = {"scb.reduction"},
+                   .shows = {"scb.reduction", "scb.starts"},
                    .parameters = data_law("3", "200", "2")},
           .data = data};
 }

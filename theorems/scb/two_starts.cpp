@@ -1,0 +1,114 @@
+#include "theorems/scb/two_starts.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "popgrad/order.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/scb/population_flow.hpp"
+#include "theorems/scb/family.hpp"
+
+namespace popgrad::theorems::scb {
+namespace {
+
+using namespace popgrad::scb;
+
+constexpr double tolerance = 1e-11;  // of the solves
+
+void start_uniform(Training<double>& training) {
+  training.start.setConstant(1 / static_cast<double>(training.bigrams.tokens()));
+}
+
+void start_stationary(Training<double>& training) {
+  const Vector<double>& mu = training.bigrams.stationary;
+  training.start = mu * Vector<double>::Ones(mu.size()).transpose();
+}
+
+double observed(const AnyRung<double>& rung, const Vector<double>& x, std::size_t column) {
+  std::vector<double> row(rung.columns.size());
+  rung.observe(x, 0.0, row);
+  return row[column];
+}
+
+}  // namespace
+
+ProjectedRuns projected_runs(Training<double> training) {
+  const Bigrams<double>& b = training.bigrams;
+  const Vector<double>& mu = b.stationary;
+  const Index n = b.tokens();
+  training.project = true;
+  start_stationary(training);
+  const AnyRung<double> rung = forget_type(PopulationFlow<double>(training));
+  const std::vector<double> times = times_of_growth(training, 0);
+  start_uniform(training);
+  const Solved usual(rung, times, tolerance);
+  const Solved uniform(forget_type(PopulationFlow<double>(training)), times, tolerance);
+  const Vector<double> offset = training.start.col(0) - mu;  // w
+  const auto column = [&](std::size_t which) {
+    return [&, which](const Vector<double>& x) { return observed(rung, x, which); };
+  };
+  ProjectedRuns runs;
+  for (std::size_t save = 0; save < times.size(); ++save) {
+    const Vector<double>& other = usual.state(save);
+    const auto apart = [&](const Vector<double>& x) {
+      const Matrix<double> gap = (x - other).head(n * n).reshaped(n, n);
+      return std::sqrt(stationary_square(gap, mu)) / offset.norm();
+    };
+    const Quantity value = usual.at(save, column(0));
+    const Quantity attention = usual.at(save, column(1));
+    Quantity distance = uniform.at(save, apart);
+    // The solve of the other run counts as well.
+    distance.add(
+        ErrorPart::solver(value.error() * std::sqrt(transition_size(b)) / offset.norm(), 0));
+    runs.measured.push_back(distance);
+    runs.measured.push_back(uniform.at(save, column(0)) / value);
+    runs.measured.push_back(uniform.at(save, column(1)) / attention);
+    // <w1', P> with D in place of C is w.mu.
+    const double felt = offset.dot(mu) / transition_size(b);
+    runs.felt.insert(runs.felt.end(), {1.0, 1 + felt / value.value(), 1.0});
+    for (const char* what : {"V", "alpha_V", "alpha_A"}) {
+      runs.places.push_back(fmt::format("{}, {}", what, usual.places()[save]));
+    }
+  }
+  return runs;
+}
+
+std::vector<Quantity> turning(Training<double> training) {
+  Bigrams<double>& b = training.bigrams;
+  const Vector<double>& mu = b.stationary;
+  const Index n = b.tokens();
+  const double root = std::sqrt(static_cast<double>(n));
+  const double rate = static_cast<double>(n) * mu.squaredNorm();
+  training.project = false;
+  start_uniform(training);
+  const auto mean_value = [&](const Vector<double>& x) {
+    return Vector<double>(x.head(n * n).reshaped(n, n) * mu);
+  };
+  const auto cosine = [&](const Vector<double>& x) {
+    return mean_value(x).dot(mu) / (mean_value(x).norm() * mu.norm());
+  };
+  const auto turned = [](double c) { return std::log(std::sqrt(1 - c * c) / c); };
+  const double at_first = turned(1 / (root * mu.norm()));
+  std::vector<double> shortness;
+  std::array<std::vector<Quantity>, 3> found;
+  for (int doubling = 0; doubling < 3; ++doubling) {
+    const AnyRung<double> rung = forget_type(PopulationFlow<double>(training));
+    const Solved run(rung, {1 / rate}, tolerance);
+    shortness.push_back(1 / static_cast<double>(b.context));
+    found[0].push_back(
+        run.at(0, [&](const Vector<double>& x) { return rate * (at_first - turned(cosine(x))); }));
+    found[1].push_back(
+        run.at(0, [&](const Vector<double>& x) { return root * mean_value(x).norm(); }));
+    found[2].push_back(run.at(0, [&](const Vector<double>& x) {
+      return observed(rung, x, 5) / (root * mu.norm() * cosine(x));
+    }));
+    b.context *= 2;
+  }
+  std::vector<Quantity> limits;
+  for (const auto& values : found) limits.push_back(limit_in(shortness, values));
+  return limits;
+}
+
+}  // namespace popgrad::theorems::scb
