@@ -19,6 +19,7 @@ FigureMaker stages_figure();
 FigureMaker landscape_figure();
 FigureMaker optimum_figure();
 FigureMaker attention_by_kind_figure();
+FigureMaker either_alone_figure();
 FigureMaker corpus_attention_figure();
 
 /// In the order of `popgrad list`.
