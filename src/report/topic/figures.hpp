@@ -20,6 +20,7 @@ FigureMaker landscape_figure();
 FigureMaker optimum_figure();
 FigureMaker attention_by_kind_figure();
 FigureMaker either_alone_figure();
+FigureMaker attention_ends_figure();
 FigureMaker corpus_attention_figure();
 
 /// In the order of `popgrad list`.
