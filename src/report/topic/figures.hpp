@@ -21,6 +21,7 @@ FigureMaker optimum_figure();
 FigureMaker attention_by_kind_figure();
 FigureMaker either_alone_figure();
 FigureMaker attention_ends_figure();
+FigureMaker lda_training_figure();
 FigureMaker corpus_attention_figure();
 
 /// In the order of `popgrad list`.
