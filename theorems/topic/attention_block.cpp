@@ -6,14 +6,14 @@
 //            alone, so that the minimisers form a line; from uniform attention it falls as
 //              dL/dalpha = -2 p_c pi_1 (tau - 1)/(a tau v),
 //            the mean weight of same-topic words, g*/v, is above 1, and of order tau as tau grows
-//            at one T/tau. Beyond the hypotheses uniform attention is optimal: g* = v at tau = 1 and
-//            at p_c = 0, where g*/v - 1 comes to 0 as p_c does
+//            at one T/tau. Beyond the hypotheses uniform attention is optimal: g* = v at tau = 1
+//            and at p_c = 0, where g*/v - 1 comes to 0 as p_c does
 // Hypotheses H1 tau >= 2; H2 p_c > 0; H3 squared loss; H4 W_V of least norm
 // Check      L on the line against L at its end, in fractions; slope at uniform attention, also for
 //            symbols T, tau, v, p_m, p_c, p_r, u; certified enclosures of g*, also at tau = 1 and
 //            p_c = 0; order of g* in tau from far out, of g*/v - 1 in p_c
-// Controls   tau for tau - 1 in the slope; the line of alpha + v beta; orders of 1.1; 1.1 v for v
-//            at tau = 1 and at p_c = 0
+// Controls   tau for tau - 1 in the slope; the line of alpha + v beta; an order of 1.1 in tau;
+//            1.1 v for v at tau = 1; 1.1 v for v at p_c = 0; an order of 1.1 in p_c
 // Uses       closed form of the landscape; certified minimum
 
 #include <fmt/format.h>

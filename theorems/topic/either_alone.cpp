@@ -13,8 +13,8 @@
 //            with more attention inside a topic; no training ends below L_B. (At tau = 1 the losses
 //            stand, and attention inside the topic is the smaller.)
 // Hypotheses H1 p_c > 0; H2 squared loss; H3 infinitely long documents; H4 tau >= 2
-// Check      L_T and L_B against Bayes' rule run through in fractions; the bound for symbols T, tau,
-//            v, p_m, p_c, p_r; the certified minimum over attention; ends of training by the
+// Check      L_T and L_B against Bayes' rule run through in fractions; the bound for symbols T,
+//            tau, v, p_m, p_c, p_r; the certified minimum over attention; ends of training by the
 //            expected gradient
 // Controls   a replaced position always of the document's topics; p_m for 1 - a in the bound;
 //            embeddings that use a tenth of what the token tells; inner products a tenth larger
