@@ -70,9 +70,9 @@ namespace {
 // Thousands of trainings: a minute each, and longer.
 bool takes_minutes(const std::string& name) {
   static const std::set<std::string> long_ones{
-      "joma-latents",      "joma-bounce",       "topic-attention-ends", "topic-lda",
-      "topic-stage-order", "scan-snap-entropy", "scb-critical",         "scb-context-size",
-      "scb-vocabulary",    "scb-grid",          "scb-samples"};
+      "joma-latents",   "joma-bounce",       "topic-attention-ends", "topic-lda",
+      "topic-phases",   "scan-snap-entropy", "scb-critical",         "scb-context-size",
+      "scb-vocabulary", "scb-grid",          "scb-samples"};
 #ifdef POPGRAD_SANITIZED
   // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
   if (name.starts_with("topic-") && name != "topic-optimum") return true;

@@ -145,7 +145,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }  // namespace
 
 FigureMaker stage_order_figure() {
-  return {.info = {.name = "topic-stage-order",
+  return {.info = {.name = "topic-phases",
                    .title = "Which moves first, W_V or attention, by optimiser, rates and start",
                    .shows = {"topic.two-stage"},
                    .parameters = document_law("4", "2", "3")},
