@@ -57,7 +57,7 @@ struct SearchPath {
 }  // namespace
 
 TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
-  CHECK(figures(theories()).size() == 42);
+  CHECK(figures(theories()).size() == 43);
   for (const FigureInfo& figure : figures(theories())) {
     INFO(figure.name);
     CHECK_FALSE(figure.title.empty());
@@ -70,9 +70,10 @@ namespace {
 // Thousands of trainings: a minute each, and longer.
 bool takes_minutes(const std::string& name) {
   static const std::set<std::string> long_ones{
-      "joma-latents",   "joma-bounce",       "topic-attention-ends", "topic-lda",
-      "topic-phases",   "scan-snap-entropy", "scb-critical",         "scb-context-size",
-      "scb-vocabulary", "scb-grid",          "scb-samples"};
+      "joma-latents",      "joma-bounce",        "topic-attention-ends",
+      "topic-lda",         "topic-cooccurrence", "topic-phases",
+      "scan-snap-entropy", "scb-critical",       "scb-context-size",
+      "scb-vocabulary",    "scb-grid",           "scb-samples"};
 #ifdef POPGRAD_SANITIZED
   // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
   if (name.starts_with("topic-") && name != "topic-optimum") return true;
@@ -126,7 +127,7 @@ TEST_CASE("Figures: parameters that they read are those of their model", "[figur
     CHECK(read.size() == figure.parameters.size());
     reading += read.empty() ? 0 : 1;
   }
-  CHECK(reading == 22);
+  CHECK(reading == 23);
   const std::vector<ParameterInfo> read = figure_parameters(theories(), "scb-phase");
   CHECK(read[1].name == "T");
   CHECK(read[1].default_value == "200");  // that of the figure, not of the model

@@ -7,7 +7,8 @@ const std::vector<FigureMaker>& topic_figures() {
                                             landscape_figure(),         optimum_figure(),
                                             attention_by_kind_figure(), either_alone_figure(),
                                             attention_ends_figure(),    lda_training_figure(),
-                                            stage_order_figure(),       corpus_attention_figure()};
+                                            stage_order_figure(),       cooccurrence_figure(),
+                                            corpus_attention_figure()};
   return all;
 }
 

@@ -23,6 +23,7 @@ FigureMaker either_alone_figure();
 FigureMaker attention_ends_figure();
 FigureMaker lda_training_figure();
 FigureMaker stage_order_figure();
+FigureMaker cooccurrence_figure();
 FigureMaker corpus_attention_figure();
 
 /// In the order of `popgrad list`.
