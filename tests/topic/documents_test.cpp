@@ -7,7 +7,8 @@
 using namespace popgrad;
 using namespace popgrad::topic;
 
-// With a Dirichlet law of T parameters c two tokens have one topic with probability (c + 1)/(T c + 1).
+// With a Dirichlet law of T parameters c two tokens have one topic with probability
+// (c + 1)/(T c + 1).
 TEST_CASE("topic: tokens of LDA documents share topics as their Dirichlet law says", "[topic]") {
   Training training;
   training.law = {5, 2, 3, 0.15, 0.1, 0.1};

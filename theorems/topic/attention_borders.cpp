@@ -17,8 +17,8 @@ Quantity enclosed(const Rational& low, const Rational& high) {
           {ErrorPart::enclosure(to_double(Rational((high - low) / 2)))}};
 }
 
-// All minimisers at p_c = 0, told from a tenth beside uniform attention, which is claimed to be one.
-// Throws std::domain_error if it is not.
+// All minimisers at p_c = 0, told from a tenth beside uniform attention, which is claimed to be
+// one. Throws std::domain_error if it is not.
 Box<Rational> certified_near_uniform(const TopicLaw<Rational>& law) {
   const Landscape<Rational> made = landscape(law, diagonal_value(law));
   const Matrix<double> h = made.cast<double>().hessian(1, 1);

@@ -9,8 +9,8 @@
 
 namespace popgrad::theorems::topic {
 
-/// 1 - sum_x P(x) |P(word | x)|^2 over all tokens x and words of a document of the first tau topics,
-/// whose topics are known; without `token`, as if no token were seen. In fractions.
+/// 1 - sum_x P(x) |P(word | x)|^2 over all tokens x and words of a document of the first tau
+/// topics, whose topics are known; without `token`, as if no token were seen. In fractions.
 Rational enumerated_bayes_loss(const popgrad::topic::TopicLaw<Rational>& law, bool token);
 
 /// L_B with c = p_c/(p_c + p_r): replaced positions taken for words of the document's topics.

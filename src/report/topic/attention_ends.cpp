@@ -1,6 +1,7 @@
 // Where stage 2 ends from 100 random starts of free W_K and W_Q, by the size of their entries, on
-// block-wise and diagonal W_V, by the flow and by Adam on the expected loss: shares of starts whose attention takes three values to within a
-// tenth, or is uniform over the topics alone, with Wilson intervals. T = 4, tau = 2, v = 3.
+// block-wise and diagonal W_V, by the flow and by Adam on the expected loss: shares of starts whose
+// attention takes three values to within a tenth, or is uniform over the topics alone, with Wilson
+// intervals. T = 4, tau = 2, v = 3.
 
 #include "report/topic/attention_ends.hpp"
 
@@ -87,9 +88,9 @@ End end_of_stage(const Case& one, const TopicLaw<double>& law, double size, std:
           run.rows.back().front()};
 }
 
-// Blocks: block-wise W_V by the flow and by Adam, diagonal W_V by Adam. Size, share of three values, low, high, share of uniform topics, low, high, share
-// of same topic above other topics, low, high, median deviations of words and topics, least and
-// largest loss.
+// Blocks: block-wise W_V by the flow and by Adam, diagonal W_V by Adam. Size, share of three
+// values, low, high, share of uniform topics, low, high, share of same topic above other topics,
+// low, high, median deviations of words and topics, least and largest loss.
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto law = topic_law<double>(request.parameters);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();

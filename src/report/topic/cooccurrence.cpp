@@ -1,7 +1,8 @@
 // Pairs of different words of one topic against as many pairs that occur together most often:
 // attention and cosines of embeddings after training, where words of a topic follow Zipf's law of
-// several exponents. Documents of 100 to 150 tokens drawn by LDA, T = v = 10, 10 000 documents, cross
-// entropy, Adam at 0.01 with batches of 40, 1000 steps, trained embeddings; 5 seeds, 95 % intervals.
+// several exponents. Documents of 100 to 150 tokens drawn by LDA, T = v = 10, 10 000 documents,
+// cross entropy, Adam at 0.01 with batches of 40, 1000 steps, trained embeddings; 5 seeds, 95 %
+// intervals.
 
 #include <omp.h>
 

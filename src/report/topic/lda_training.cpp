@@ -1,6 +1,7 @@
 // The setting of the paper's synthetic experiments: documents of 100 to 150 tokens drawn by LDA,
-// T = v = 10, cross entropy, Adam at 0.01 with batches of 40; embeddings one-hot and trained. Attention
-// by kind of pair over training and the block patterns at the end, 10 seeds, 95 % intervals.
+// T = v = 10, cross entropy, Adam at 0.01 with batches of 40; embeddings one-hot and trained.
+// Attention by kind of pair over training and the block patterns at the end, 10 seeds, 95 %
+// intervals.
 //
 // Ours: the concentration 0.1 of LDA, starts of deviation 0.05, no biases, PAD, START or END, 1000
 // steps. Attention is that in documents of exactly tau topics, as the columns of all rungs are.
@@ -36,8 +37,8 @@ Training training_of(const TopicLaw<double>& law, bool embedded) {
   return made;
 }
 
-// A block each of one-hot and trained embeddings. -blocks.csv: W_V of one-hot embeddings, W_E' W_V W_E
-// and W_E' W_E of trained ones, in the mean over seeds. -ends.csv: inside topics less outside.
+// A block each of one-hot and trained embeddings. -blocks.csv: W_V of one-hot embeddings, W_E' W_V
+// W_E and W_E' W_E of trained ones, in the mean over seeds. -ends.csv: inside topics less outside.
 std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText csv{"step",         "same_word",   "half_width",  "same_topic",
               "half_width_2", "other_topic", "half_width_3"};

@@ -1,7 +1,7 @@
-// Which matrices move first, by optimiser, ratio of learning rates and size of the start: the step at
-// which attention has made a tenth of its change over that at which W_V has nine tenths of its norm of
-// stage 1; above 1 the stages follow each other. Descent on the expected squared loss; T = 4, tau = 2,
-// v = 3, 5 seeds.
+// Which matrices move first, by optimiser, ratio of learning rates and size of the start: the step
+// at which attention has made a tenth of its change over that at which W_V has nine tenths of its
+// norm of stage 1; above 1 the stages follow each other. Descent on the expected squared loss;
+// T = 4, tau = 2, v = 3, 5 seeds.
 
 #include <omp.h>
 
