@@ -57,7 +57,7 @@ struct SearchPath {
 }  // namespace
 
 TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
-  CHECK(figures(theories()).size() == 41);
+  CHECK(figures(theories()).size() == 49);
   for (const FigureInfo& figure : figures(theories())) {
     INFO(figure.name);
     CHECK_FALSE(figure.title.empty());
@@ -70,16 +70,18 @@ namespace {
 // Thousands of trainings: a minute each, and longer.
 bool takes_minutes(const std::string& name) {
   static const std::set<std::string> long_ones{
-      "joma-latents",     "joma-bounce",    "scan-snap-entropy", "scb-critical",
-      "scb-context-size", "scb-vocabulary", "scb-grid",          "scb-samples",
-      "scb-transfer",     "scb-stages",     "scb-starts-order"};
+      "joma-latents",       "joma-bounce",          "scan-snap-entropy", "scan-snap-transfer",
+      "scb-critical",       "scb-context-size",     "scb-vocabulary",    "scb-grid",
+      "scb-samples",        "scb-transfer",         "scb-stages",        "scb-starts-order",
+      "topic-either-alone", "topic-attention-ends", "topic-lda",         "topic-cooccurrence",
+      "topic-phases"};
 #ifdef POPGRAD_SANITIZED
   // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
   if (name.starts_with("topic-") && name != "topic-optimum") return true;
   static const std::set<std::string> tested_elsewhere{
-      "scb-softmax",       "scb-maps",          "scan-snap-frontiers", "scan-snap-rungs",
-      "joma-audits",       "scan-snap-classes", "scan-snap-transfer",  "scb-training",
-      "joma-trained-rank", "joma-model-size",   "joma-validation"};
+      "scb-softmax",     "scb-maps",          "scan-snap-frontiers", "scan-snap-rungs",
+      "joma-audits",     "scan-snap-classes", "scb-training",        "joma-trained-rank",
+      "joma-model-size", "joma-validation"};
   if (tested_elsewhere.contains(name)) return true;
 #endif
   return long_ones.contains(name);
@@ -127,7 +129,7 @@ TEST_CASE("Figures: parameters that they read are those of their model", "[figur
     CHECK(read.size() == figure.parameters.size());
     reading += read.empty() ? 0 : 1;
   }
-  CHECK(reading == 19);
+  CHECK(reading == 25);
   const std::vector<ParameterInfo> read = figure_parameters(theories(), "scb-phase");
   CHECK(read[1].name == "T");
   CHECK(read[1].default_value == "200");  // that of the figure, not of the model

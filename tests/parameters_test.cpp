@@ -210,6 +210,9 @@ Examples topic_examples(const std::string& folder) {
       {"train", {{with(topics, {{"value", "block"}}), "V"}}},
       {"switch", {{topics, 5}}},
       {"N", {{topics, 9}}},
+      {"longer", {{topics, 9}}},
+      {"documents", {{topics, "lda"}}},
+      {"concentration", {{with(topics, {{"documents", "lda"}}), 0.7}}},
       {"corpus", {{topics, path}}},
   };
 }

@@ -42,25 +42,48 @@ DocumentLaw document_law(const Training& training) {
 DocumentLoss::DocumentLoss(const Training& training)
     : training_(training), counts_(static_cast<std::size_t>(training.law.vocabulary()), 0.0) {}
 
-void DocumentLoss::draw(Stream& stream) {
+void DocumentLoss::draw_words(Stream& stream) {
   const TopicLaw<double>& law = training_.law;
   if (!training_.corpus.empty()) {
     words_ = training_.corpus[stream.index(static_cast<std::uint32_t>(training_.corpus.size()))];
-  } else {
-    // Floyd's sampling of the topics.
-    std::vector<Index> topics;
-    for (Index j = law.topics - law.active; j < law.topics; ++j) {
-      const auto t = static_cast<Index>(stream.index(static_cast<std::uint32_t>(j + 1)));
-      topics.push_back(std::find(topics.begin(), topics.end(), t) == topics.end() ? t : j);
-    }
-    words_.resize(static_cast<std::size_t>(training_.document));
-    const auto choices = static_cast<std::uint32_t>(law.active * law.words);
-    for (Index& word : words_) {
-      const auto drawn = static_cast<Index>(stream.index(choices));
-      word =
-          1 + topics[static_cast<std::size_t>(drawn / law.words)] * law.words + drawn % law.words;
-    }
+    return;
   }
+  Index length = training_.document;
+  if (training_.longer > 0) {
+    length += static_cast<Index>(stream.index(static_cast<std::uint32_t>(training_.longer + 1)));
+  }
+  words_.resize(static_cast<std::size_t>(length));
+  if (training_.documents == DocumentKind::lda) {
+    // With its Dirichlet law integrated out the topic of a token is new, with odds of
+    // concentration times T to the number of tokens before, or that of one of these.
+    const double fresh = training_.concentration * static_cast<double>(law.topics);
+    for (std::size_t n = 0; n < words_.size(); ++n) {
+      const double before = static_cast<double>(n);
+      const Index topic =
+          n == 0 || stream.uniform() * (fresh + before) < fresh
+              ? static_cast<Index>(stream.index(static_cast<std::uint32_t>(law.topics)))
+              : law.topic_of(words_[stream.index(static_cast<std::uint32_t>(n))]);
+      words_[n] = 1 + topic * law.words +
+                  static_cast<Index>(stream.index(static_cast<std::uint32_t>(law.words)));
+    }
+    return;
+  }
+  // Floyd's sampling of the topics.
+  std::vector<Index> topics;
+  for (Index j = law.topics - law.active; j < law.topics; ++j) {
+    const auto t = static_cast<Index>(stream.index(static_cast<std::uint32_t>(j + 1)));
+    topics.push_back(std::find(topics.begin(), topics.end(), t) == topics.end() ? t : j);
+  }
+  const auto choices = static_cast<std::uint32_t>(law.active * law.words);
+  for (Index& word : words_) {
+    const auto drawn = static_cast<Index>(stream.index(choices));
+    word = 1 + topics[static_cast<std::size_t>(drawn / law.words)] * law.words + drawn % law.words;
+  }
+}
+
+void DocumentLoss::draw(Stream& stream) {
+  const TopicLaw<double>& law = training_.law;
+  draw_words(stream);
   masked_ = words_;
   selected_.clear();
   for (const Index token : present_) counts_[static_cast<std::size_t>(token)] = 0;

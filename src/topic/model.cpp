@@ -279,7 +279,9 @@ class Topic final : public Model {
     AnyRung<double> rung = forget_type(PopulationFlow(made));
     // Long documents need no list of their positions to know.
     const bool known = made.document >= shortest_expansion;
-    if (!made.corpus.empty() || (!known && !draws_are_known(document_law(made).draws))) {
+    const bool from_law =
+        made.corpus.empty() && made.longer == 0 && made.documents == DocumentKind::uniform;
+    if (!from_law || (!known && !draws_are_known(document_law(made).draws))) {
       forget_law_of_draws(rung);
     }
     return rung;

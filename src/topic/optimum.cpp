@@ -255,9 +255,11 @@ Certificate certify_minimum(const TopicLaw<Rational>& law, const Landscape<Ratio
   made.alpha = short_rational(found.alpha, box.alpha_low, box.alpha_high);
   made.beta = short_rational(found.beta, box.beta_low, box.beta_high);
   made.upper = claimed != nullptr ? *claimed : given(made.alpha, made.beta);
-  // A level between the two, short in digits.
+  // A level between the two, short in digits; a tolerance below the spacing of doubles has none.
   made.lower = rational_of(to_double(Rational(made.upper - tolerance)));
-  if (made.lower < made.upper - tolerance) made.lower = made.upper - tolerance;
+  if (made.lower < made.upper - tolerance || made.lower >= made.upper) {
+    made.lower = made.upper - tolerance;
+  }
 
   const Landscape<Rational> examined = made.on_line ? in_sum_alone(given) : given;
   Box<Rational> whole = box;

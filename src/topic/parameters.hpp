@@ -94,6 +94,23 @@ inline constexpr CountParameter N{.name = "N",
                                   .low = 1,
                                   .high = 10'000'000,
                                   .rungs = "sgd"};
+inline constexpr CountParameter longer{
+    .name = "longer",
+    .meaning = "further tokens that a sampled document may have, uniformly",
+    .standard = 0,
+    .high = 10'000'000,
+    .rungs = "sgd"};
+inline constexpr ChoiceParameter documents{
+    .name = "documents",
+    .meaning = "topics of a sampled document: exactly tau, or shares of a Dirichlet law",
+    .choices = "uniform lda",
+    .rungs = "sgd"};
+inline constexpr NumberParameter concentration{
+    .name = "concentration",
+    .meaning = "of --documents lda: each parameter of the Dirichlet law",
+    .standard = "0.1",
+    .range = above(0),
+    .rungs = "sgd"};
 inline constexpr TextParameter corpus{
     .name = "corpus",
     .meaning = "file of documents to sample from: a line of words each",

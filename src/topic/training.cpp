@@ -151,7 +151,19 @@ Training training(const Parameters& p, std::uint64_t seed) {
   } else if (given(p, parameter::W_E)) {
     reject(where, "W_E", "given", "is of trained embeddings; give --d_e as well");
   }
+  t.longer = read(p, parameter::longer);
+  if (read(p, parameter::documents) == "lda") {
+    t.documents = DocumentKind::lda;
+    t.concentration = read<double>(p, parameter::concentration);
+  } else {
+    refuse_given(p, where, parameter::concentration,
+                 "is of documents drawn by LDA; give --documents lda");
+  }
   if (given(p, parameter::corpus)) {
+    constexpr const char* rule =
+        "is of drawn documents, and --corpus reads them; give one of the two";
+    refuse_given(p, where, parameter::longer, rule);
+    refuse_given(p, where, parameter::documents, rule);
     t.corpus = read_documents(read_or(p, parameter::corpus, ""), t.law.topics * t.law.words);
   }
   t.seed = seed;
@@ -161,7 +173,8 @@ Training training(const Parameters& p, std::uint64_t seed) {
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
   return parameter_table(T, tau, v, p_m, p_c, p_r, lambda, loss, d_a, d_e, sigma, value, W_K, W_Q,
-                         W_V, W_E, state, train, switch_time, N, corpus);
+                         W_V, W_E, state, train, switch_time, N, longer, documents, concentration,
+                         corpus);
 }
 
 }  // namespace popgrad::topic

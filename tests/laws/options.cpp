@@ -251,9 +251,14 @@ std::map<std::string, std::string> parameters_left_out(const std::string& model)
   }
   if (model == "scb") return {{"V", given}, {"A", given}, {"state", given}};
   if (model == "topic") {
+    const char* const other_documents =
+        "of documents of another law; tests/topic/documents_test.cpp covers it";
     return {{"W_E", given},
             {"state", given},
             {"corpus", "read from a file of documents; tests/topic/rungs_test.cpp covers it"},
+            {"longer", other_documents},
+            {"documents", other_documents},
+            {"concentration", other_documents},
             {"W_K", given},
             {"W_Q", given},
             {"W_V", given}};

@@ -6,19 +6,21 @@
 //            alone, so that the minimisers form a line; from uniform attention it falls as
 //              dL/dalpha = -2 p_c pi_1 (tau - 1)/(a tau v),
 //            the mean weight of same-topic words, g*/v, is above 1, and of order tau as tau grows
-//            at one T/tau; at tau = 1 the optimum is g = v exactly
+//            at one T/tau. Beyond the hypotheses uniform attention is optimal: g* = v at tau = 1
+//            and at p_c = 0, where g*/v - 1 comes to 0 as p_c does
 // Hypotheses H1 tau >= 2; H2 p_c > 0; H3 squared loss; H4 W_V of least norm
 // Check      L on the line against L at its end, in fractions; slope at uniform attention, also for
-//            symbols T, tau, v, p_m, p_c, p_r, u; certified enclosures of g*, also at tau = 1;
-//            order of g* in tau from far out
-// Controls   tau for tau - 1 in the slope; the line of alpha + v beta; an order of 1.1; 1.1 v for v
+//            symbols T, tau, v, p_m, p_c, p_r, u; certified enclosures of g*, also at tau = 1 and
+//            p_c = 0; order of g* in tau from far out, of g*/v - 1 in p_c
+// Controls   tau for tau - 1 in the slope; the line of alpha + v beta; an order of 1.1 in tau;
+//            1.1 v for v at tau = 1; 1.1 v for v at p_c = 0; an order of 1.1 in p_c
 // Uses       closed form of the landscape; certified minimum
 
 #include <fmt/format.h>
 
 #include "popgrad/identity.hpp"
 #include "popgrad/topic/value_optimum.hpp"
-#include "theorems/topic/attention_weights.hpp"
+#include "theorems/topic/attention_borders.hpp"
 #include "theorems/topic/examples.hpp"
 #include "theorems/topic/statements.hpp"
 
@@ -83,20 +85,8 @@ void judge_line(const TopicLaw<Rational>& law, const Landscape<Rational>& made, 
                       .places = {"beta = g*/(2 v)", "beta = g*/v"}});
 }
 
-void judge_single_topic(TopicLaw<Rational> law, Examination& it) {
-  law.active = 1;
-  const auto v = static_cast<double>(law.words);
-  const CertifiedWeights best =
-      certified_weights(law, landscape(law, minimum_norm_value(law)), false);
-  it.judge(Comparison{.kind = EvidenceKind::certified,
-                      .what = "g* of documents of one topic",
-                      .measured = {best.alpha},
-                      .predicted = {v},
-                      .mistakes = {predicts("single", 1.1 * v)}});
-}
-
 void examine(const Setting& setting, Examination& it) {
-  const TopicLaw<Rational> law = crowded_law(setting);
+  const TopicLaw<Rational> law = bordering_law(setting);
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
@@ -106,12 +96,13 @@ void examine(const Setting& setting, Examination& it) {
                       fmt::format("p_c = {}", to_text(law.correct)));
   const double off = setting.value(deviation);
   it.require("W_V of least norm", -off, fmt::format("off by {:.3g} of its largest entry", off));
-  if (law.active < 2 || law.correct == 0) return;
   const Landscape<Rational> made =
       landscape(law, value_beside(minimum_norm_value(law), off, setting.seed));
+  judge_uniform(made, it);
+  if (law.active < 2 || law.correct == 0) return;
   judge_slope(law, made, it);
   judge_line(law, made, it);
-  judge_single_topic(law, it);
+  judge_block_borders(law, it);
   it.judge(Comparison{.what = "order of g* in tau, far out",
                       .measured = {order_in_active(law, false)},
                       .predicted = {1.0},
@@ -133,9 +124,11 @@ Statement attention_block() {
           .controls = {{"tau", "tau in place of tau - 1 in the slope at uniform attention"},
                        {"line", "the line of alpha + v beta"},
                        {"order", "g* grows as tau^1.1"},
-                       {"single", "the optimum at tau = 1 a tenth above v"}},
+                       {"single", "the optimum at tau = 1 a tenth above v"},
+                       {"never-kept", "the optimum at p_c = 0 a tenth above v"},
+                       {"vanishing", "g*/v - 1 goes as p_c^1.1"}},
           .knobs = {active_topics, crowding, words_of_topic, some_masking, some_keeping, replacing,
-                    deviation},
+                    deviation, single_topic, never_kept},
           .reads = "optimum",
           .derive = derive,
           .examine = examine};

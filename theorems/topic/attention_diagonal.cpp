@@ -9,19 +9,22 @@
 //            the optimum is a single point: alpha* of order tau as tau grows at one T/tau, and
 //              0 <= beta* < 1:
 //            other words of the topic get less than words of other topics (and nothing where
-//            dL/dbeta >= 0 at the best alpha of beta = 0)
+//            dL/dbeta >= 0 at the best alpha of beta = 0), the topic with the own word more,
+//              (alpha* + (v - 1) beta*)/v > 1.
+//            Beyond the hypotheses: alpha* = beta* = 1 at p_c = 0; at tau = 1 that mean is below 1
 // Hypotheses H1 tau >= 2; H2 p_c > 0; H3 squared loss; H4 v >= 2; H5 diagonal W_V
 // Check      slopes at uniform attention, also for symbols T, tau, v, p_m, p_c, p_r; certified
-//            enclosure of all minimisers; inertia of the Hessian there; order of alpha* in tau from
-//            far out
-// Controls   tau v for tau v - 1; v for v - 1; an order of 1.1
+//            enclosure of all minimisers, also at p_c = 0; inertia of the Hessian there; order of
+//            alpha* in tau from far out; the mean over the topic in 50 digits,
+//            also at tau = 1
+// Controls   tau v for tau v - 1; v for v - 1; an order of 1.1; 1.1 for 1 at p_c = 0
 // Uses       closed form of the landscape; certified minimum
 
 #include <fmt/format.h>
 
 #include "popgrad/identity.hpp"
 #include "popgrad/topic/value_optimum.hpp"
-#include "theorems/topic/attention_weights.hpp"
+#include "theorems/topic/attention_borders.hpp"
 #include "theorems/topic/examples.hpp"
 #include "theorems/topic/statements.hpp"
 
@@ -79,7 +82,7 @@ bool positive_definite(const Landscape<Rational>& made, const Certificate& found
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const TopicLaw<Rational> law = crowded_law(setting);
+  const TopicLaw<Rational> law = bordering_law(setting);
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
@@ -90,9 +93,11 @@ void examine(const Setting& setting, Examination& it) {
   it.require("v >= 2", static_cast<double>(law.words - 2), fmt::format("v = {}", law.words));
   const double off = setting.value(deviation);
   it.require("diagonal W_V", -off, fmt::format("off by {:.3g} of its largest entry", off));
-  if (law.active < 2 || law.correct == 0 || law.words < 2) return;
+  if (law.words < 2) return;
   const Landscape<Rational> made =
       landscape(law, value_beside(diagonal_value(law), off, setting.seed));
+  judge_uniform(made, it);
+  if (law.correct == 0) return;
   judge_slopes(law, made, it);
   const CertifiedWeights best = certified_weights(law, made, true);
   it.judge(Comparison{.kind = EvidenceKind::certified,
@@ -102,6 +107,10 @@ void examine(const Setting& setting, Examination& it) {
                       .predicted = {1.0},
                       .detail = fmt::format("alpha* = {:.5g}; {} boxes", best.alpha.value(),
                                             best.certificate.boxes)});
+  it.judge(Comparison{.what = "uniform weight below the mean over the topic, own word included",
+                      .measured = {1.0},
+                      .relation = Relation::below,
+                      .predicted = {mean_weight(law)}});
   it.judge(Identity{
       .kind = EvidenceKind::exact,
       .what = "the Hessian at the minimum is positive definite",
@@ -110,6 +119,7 @@ void examine(const Setting& setting, Examination& it) {
                       .measured = {order_in_active(law, true)},
                       .predicted = {1.0},
                       .mistakes = {predicts_times("order", 1.1)}});
+  judge_diagonal_borders(law, it);
 }
 
 }  // namespace
@@ -126,9 +136,10 @@ Statement attention_diagonal() {
                       EvidenceKind::numerical},
           .controls = {{"same-word", "tau v in place of tau v - 1 in dL/dalpha"},
                        {"other-words", "v in place of v - 1 in dL/dbeta"},
-                       {"order", "alpha* grows as tau^1.1"}},
+                       {"order", "alpha* grows as tau^1.1"},
+                       {"never-kept", "weights a tenth above 1 at p_c = 0"}},
           .knobs = {active_topics, crowding, words_of_topic, some_masking, some_keeping, replacing,
-                    deviation},
+                    deviation, single_topic, never_kept},
           .reads = "optimum",
           .derive = derive,
           .examine = examine};

@@ -14,6 +14,7 @@ Statement attention_limit();
 Statement two_stage();
 Statement stage2_optimum();
 Statement same_topic_attention();
+Statement either_alone();
 Statement ode_limit();
 
 }  // namespace popgrad::theorems::topic

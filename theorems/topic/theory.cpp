@@ -20,6 +20,7 @@ Theory theory() {
                   here::two_stage(),
                   here::stage2_optimum(),
                   here::same_topic_attention(),
+                  here::either_alone(),
                   here::ode_limit(),
               },
           .figures = report::topic_figures()};

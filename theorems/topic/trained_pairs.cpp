@@ -14,6 +14,9 @@ std::vector<TrainedCase> trained_cases(const Training& given) {
   Training base;
   base.law = law;
   base.document = given.document;
+  base.longer = given.longer;
+  base.documents = given.documents;
+  base.concentration = given.concentration;
   base.loss = given.loss;
   base.key_width = 20;
   base.seed = given.seed;

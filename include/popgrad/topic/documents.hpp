@@ -20,7 +20,7 @@ struct DocumentLaw {
   DrawLaw draws;
   std::vector<std::vector<Position>> positions;  ///< by class
 };
-/// Cost and memory C(T, tau) tau v (T v + 2). Not for a corpus.
+/// Cost and memory C(T, tau) tau v (T v + 2). For exactly tau topics and N tokens.
 DocumentLaw document_law(const Training& training);
 
 class DocumentLoss {
@@ -46,6 +46,8 @@ class DocumentLoss {
                      std::array<double, 3>& counts) const;
 
  private:
+  void draw_words(Stream& stream);
+
   const Training& training_;
   std::vector<Index> words_, masked_;
   struct Selected {

@@ -33,7 +33,7 @@ class PopulationFlow final {
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`: exact for documents short enough for
   /// popgrad/draw_law.hpp. For longer ones the squared loss has its bias to order 1/N by
-  /// add_document_bias. Not for a corpus.
+  /// add_document_bias. For exactly tau topics and N tokens.
   void draw_mean(const Vector<double>& x, Vector<double>& dx) const;
   void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                        Matrix<double>& images) const;

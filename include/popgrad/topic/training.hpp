@@ -15,6 +15,8 @@
 namespace popgrad::topic {
 
 enum class LossKind { squared, cross_entropy };
+/// Which topics a sampled document has: exactly tau, or shares that a Dirichlet law draws.
+enum class DocumentKind { uniform, lda };
 enum class ValueStart { zero, identity, normal, block };
 
 struct Training {
@@ -28,8 +30,11 @@ struct Training {
   /// Starts that are given, in the shapes of Layout; empty: drawn, or as `start` says.
   Matrix<double> keys, queries, values, embedding;
   bool train_value = true, train_attention = true, train_embedding = true;
-  double penalty = 0;                      ///< lambda |W_V|^2 is added to the loss
-  Index document = 128;                    ///< N, tokens of a sampled document
+  double penalty = 0;    ///< lambda |W_V|^2 is added to the loss
+  Index document = 128;  ///< N, tokens of a sampled document at least
+  Index longer = 0;      ///< and so many more at most, uniformly
+  DocumentKind documents = DocumentKind::uniform;
+  double concentration = 0.1;              ///< of lda: each parameter of the Dirichlet law
   std::vector<std::vector<Index>> corpus;  ///< documents to sample from; empty: from the law
   std::uint64_t seed = 1;                  ///< of the start
 };

@@ -19,6 +19,11 @@ FigureMaker stages_figure();
 FigureMaker landscape_figure();
 FigureMaker optimum_figure();
 FigureMaker attention_by_kind_figure();
+FigureMaker either_alone_figure();
+FigureMaker attention_ends_figure();
+FigureMaker lda_training_figure();
+FigureMaker stage_order_figure();
+FigureMaker cooccurrence_figure();
 FigureMaker corpus_attention_figure();
 
 /// In the order of `popgrad list`.
