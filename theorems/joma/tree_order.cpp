@@ -1,14 +1,15 @@
 // Theorem    joma.tree-order
 // Status     derived here; it bounds what the source argues
 // Source     Tian et al., JoMA, arXiv 2310.00535, Section 5, on the tree of Theorem 5
-// Statement  every leaf of the tree tells the same of the label, E[(1_c - P(c)) x_l], so networks
-//            that are trained on the label learn strong co-occurrences (latents of level 0) and weak
-//            ones (level 1, then the label itself) together: what is left of one and of the next
-//            differs by at most a tenth of what is learned of level 0, attention trained or uniform
+// Statement  every leaf of the tree tells the same of the label, E[(1_c - P(c)) x_l],
+//            so networks that are trained on the label learn strong co-occurrences
+//            (latents of level 0) and weak ones (level 1, then the label) together: what
+//            is left of one and of the next differs by at most a tenth of what is learned
+//            of level 0, attention trained or uniform
 // Hypotheses H1 0 < rho; H2 depth 3, trained on the label alone
-// Check      the expectation at every leaf, by summation over sequences; 96 networks an instance:
-//            the residual along the latents of a level, in units of its start, as that of level 0 is
-//            down to 9/10 or less; intervals over networks
+// Check      the expectation at every leaf, by summation over sequences; 96 networks an
+//            instance: the residual along the latents of a level, in units of its start,
+//            as that of level 0 is down to 9/10 or less; intervals over networks
 // Controls   leaves of which one lacks a sequence; the authors' sets in place of the tree
 // Uses       rung multilayer-gd
 
