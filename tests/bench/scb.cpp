@@ -140,7 +140,7 @@ void exponentials(benchmark::State& state) {
       }
     });
   }
-  state.counters["items"] = 64 * 64 * part;
+  state.counters["items"] = part * 64 * 64;
 }
 
 /// One step at N = range(0), T = 1e9.
