@@ -1,14 +1,14 @@
 // Critical batch size (75 %) and sequences (batch times steps) of stage 2 against T, for softmax
 // attention, for l1 steps and for plain linear steps, on the same sampled sequences. N = 3, Q = 2.
-//   start     alpha_V = alpha_A = 0.5: V = mu 1' + alpha_V (P - mu 1'), and a^k on 1/T + beta (u^k -
-//             1/T), u^k even on the support of q^k, so that shares within it are still to be learnt;
+//   start     alpha_V = alpha_A = 0.5: V = mu 1' + alpha_V (P - mu 1'), a^k = 1/T + beta (u^k - 1/T)
+//             with u^k even on the support of q^k: shares within it are still to be learnt;
 //             softmax: w^k = ln a^k
 //   rates     eta_A = K_Q/K_P for linear attention, so that A relaxes as fast as V; softmax:
 //             (Q/alpha_A)^2 as much, so that shares move as fast at the start
 //   l1        lambda for which expected gradients end at eps/2
 //   end       the same for all: entries below alpha_A q_min/2 become 0, each a^k is divided by its
 //             sum S_k, V <- mu 1' + (sum_k mu_k S_k)(V - mu 1'); success: dist_P and dist_Q <= eps
-// Runs last six relaxation times; after ten, l1 steps needed seven to ten times as many sequences.
+// Runs last six relaxation times; after ten, l1 steps needed five to ten times as many sequences.
 // The second table fits each curve by c T^p and by c (ln T)^m.
 
 #include <omp.h>
