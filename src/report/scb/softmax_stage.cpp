@@ -1,6 +1,6 @@
 // Critical batch size (75 %) and sequences (batch times steps) of stage 2 against T, for softmax
 // attention, for l1 steps and for plain linear steps, on the same sampled sequences. N = 3, Q = 2.
-//   start     alpha_V = alpha_A = 0.5: V = mu 1' + alpha_V (P - mu 1'), a^k = 1/T + beta (u^k - 1/T)
+//   start     alpha_V = alpha_A = 0.5: V = mu 1' + (P - mu 1')/2, a^k = 1/T + beta (u^k - 1/T)
 //             with u^k even on the support of q^k: shares within it are still to be learnt;
 //             softmax: w^k = ln a^k
 //   rates     eta_A = K_Q/K_P for linear attention, so that A relaxes as fast as V; softmax:
