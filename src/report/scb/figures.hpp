@@ -27,6 +27,7 @@ FigureMaker context_size_figure();
 FigureMaker vocabulary_figure();
 FigureMaker success_grid_figure();
 FigureMaker softmax_patterns_figure();
+FigureMaker softmax_stage_figure();
 FigureMaker sample_complexity_figure();
 
 /// In the order of `popgrad list`.
