@@ -1,6 +1,6 @@
 // Theorem    topic.either-alone
 // Status     observed in source (either part suffices); the losses derived here
-// Source     Li, Li, Risteski, arXiv 2303.04245, Sections 1 and 4 ("either alone suffices")
+// Source     Li, Li, Risteski, arXiv 2303.04245, abstract and summary: "either alone suffices"
 // Statement  of a selected position in a long document the losses of Bayes' rule are, from the
 //            topics of the document alone and from the token at the position as well,
 //              L_T = 1 - 1/(tau v)
@@ -112,7 +112,7 @@ Statement either_alone() {
           .claim =
               "embeddings alone end at the Bayes loss of topics, attention alone near that "
               "of topics and token",
-          .paper = "arXiv 2303.04245, Sections 1 and 4",
+          .paper = "arXiv 2303.04245, either part alone suffices",
           .status = "observed in source",
           .hypotheses = {"p_c > 0", by_construction("squared loss", "all losses here are squared"),
                          by_construction("infinitely long documents", "expectations are over them"),

@@ -2,8 +2,8 @@
 /// Rungs gd and noisy-lumped under the three-part algorithm, or that of transfer: the law of the
 /// dense ones without T.
 ///
-/// Part 1 is LumpedDescent; with `transfer` V stays, and the law of the rest is exact as before. At the threshold the rest of a^k is m + r u with u uniform on the
-/// centred unit sphere,
+/// Part 1 is LumpedDescent; with `transfer` V stays, and the law of the rest is exact as before. At
+/// the threshold the rest of a^k is m + r u with u uniform on the centred unit sphere,
 ///   u_t^2 n/(n - 1) ~ Beta(1/2, (n - 2)/2):
 /// nothing survives where n times the tail is below 1e-12, otherwise u is drawn in two passes
 /// (n <= 10^6), or its large entries alone and the sums of the others by the central limit theorem,

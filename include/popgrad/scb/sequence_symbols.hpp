@@ -21,7 +21,7 @@ class SequenceSymbols {
   /// Tokens drawn from `law` (N <= 65536, at most 32 for two a symbol); T = `length`.
   SequenceSymbols(const Vector<double>& law, Index length, int tokens_a_symbol);
 
-  /// Symbols of a sequence; where T is odd and a symbol has two tokens, the last token is ignored.
+  /// Symbols of a sequence; of two tokens and odd T, the second token of the last one is ignored.
   [[nodiscard]] Index count() const { return (length_ + each_ - 1) / each_; }
   /// A symbol for each 32 random bits; probabilities are right to 2^-32.
   void draw(std::span<const std::uint32_t> bits, std::span<std::uint16_t> symbols) const {
