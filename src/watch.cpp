@@ -51,8 +51,7 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
   append_events(run.events, find_regimes<T>(run, left, SeriesKind::smooth));
   if (run.events.empty()) return;
   if (run.step_t.empty()) {
-    run.outcome.notes.push_back(
-        "a large state: events are not looked for again at looser tolerances");
+    run.outcome.notes.push_back("events are not looked for again at looser tolerances");
     return;
   }
   request.save_at.clear();

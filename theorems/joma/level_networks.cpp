@@ -159,13 +159,18 @@ Record told_level_network(const Setting& setting) {
   return told;
 }
 
-std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
-                                         std::uint32_t count, int jobs, int steps_between_looks) {
+MultilayerInstance<double> level_instance(const Record& parameters, std::uint64_t seed) {
   Parameters p("joma");
   for (const auto& [name, value] : parameters.entries()) p.set(name, value);
+  return multilayer_instance(p, seed);
+}
+
+std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
+                                         std::uint32_t count, int jobs, int steps_between_looks) {
   std::vector<LevelNetwork> all(count);
   std::vector<MultilayerInstance<double>> instances;
-  for (std::uint32_t i = 0; i < count; ++i) instances.push_back(multilayer_instance(p, first + i));
+  for (std::uint32_t i = 0; i < count; ++i)
+    instances.push_back(level_instance(parameters, first + i));
   const int threads = jobs > 0 ? jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < count; ++i) {

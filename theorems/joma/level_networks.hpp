@@ -42,6 +42,10 @@ std::vector<Knob> knobs_of_level_networks();
 Record told_level_network(const Setting& setting);
 Index latents_to_spare(const Setting& setting);
 
+/// The network, and its data, that these parameters and the seed make.
+popgrad::joma::MultilayerInstance<double> level_instance(const Record& parameters,
+                                                         std::uint64_t seed);
+
 /// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and the
 /// start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
 std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,

@@ -17,7 +17,6 @@
 
 #include <array>
 
-#include "popgrad/parameters.hpp"
 #include "theorems/joma/level_networks.hpp"
 #include "theorems/joma/statements.hpp"
 #include "theorems/joma/trees.hpp"
@@ -79,9 +78,7 @@ void examine(const Setting& setting, Examination& it) {
                           setting.jobs, 1);
   };
   const std::vector<LevelNetwork> all = networks(it.parameters);
-  Parameters p("joma");
-  for (const auto& [name, value] : it.parameters.entries()) p.set(name, value);
-  const SequenceData data = multilayer_instance(p, setting.seed).data;
+  const SequenceData data = level_instance(it.parameters, setting.seed).data;
   it.parameters["seed"] = std::to_string(setting.seed);
   it.require("0 < rho", edge_of(setting));
 
