@@ -6,8 +6,8 @@
 /// Real in src/solve_double.cpp and src/solve_real.cpp.
 ///
 /// Cost per step at dimension n: dopri5 6 evaluations and about 12 vectors of n; bulirsch-stoer
-/// about k^2 evaluations, k <= 9; rosenbrock4 one Jacobian (n evaluations on dual numbers), an LU
-/// of n^3 / 3, n^2 memory.
+/// about k^2 evaluations, k <= 9 for double and some 0.6 columns a digit for Real; rosenbrock4 one
+/// Jacobian (n evaluations on dual numbers), an LU of n^3 / 3, n^2 memory.
 
 #include <cstddef>
 #include <functional>
@@ -47,7 +47,7 @@ struct SolveRequest {
   /// more than 10,000 numbers of state.
   bool observe_steps = false;
   bool find_blow_up = true;
-  /// Called about every 256 steps with the time reached; returns true to stop
+  /// Called about every 256 steps, of Reals after every step, with the time reached; returns true to stop
   /// (Ending::interrupted).
   std::function<bool(double)> on_progress;
 };

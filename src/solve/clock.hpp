@@ -2,11 +2,12 @@
 /// The two clocks of a solve.
 ///
 /// Near a blow-up at t* the solution is a steep function of t but a gentle one of
-///   ds    = (1 + |f|_max) dt
-///   dx/ds = f / (1 + |f|_max)
-///   dt/ds = 1 / (1 + |f|_max)
+///   ds    = sqrt(1 + |f|^2) dt
+///   dx/ds = f / sqrt(1 + |f|^2)
+///   dt/ds = 1 / sqrt(1 + |f|^2)
 /// Components grow at most linearly in s while t tends to t* and is found as a component, without
-/// the cancellation in t* - t that stops any stepping in t itself.
+/// the cancellation in t* - t that stops any stepping in t itself. The length of f is smooth, where its
+/// largest entry has a kink whenever another becomes the largest, at which high orders are lost.
 
 #include "solve/algebra.hpp"
 #include "solve/stepper.hpp"
@@ -21,7 +22,8 @@ Field<T> in_arc_clock(const Field<T>& field, Index n) {
                 const Vector<T>& y, Vector<T>& dy, const T& /*s*/) mutable {
     x = y.head(n);
     rhs(x, slope, y[n]);
-    const T speed = T(1) + norm_inf(slope);
+    using std::sqrt;
+    const T speed = sqrt(T(T(1) + slope.squaredNorm()));
     dy.head(n) = slope / speed;
     dy[n] = T(1) / speed;
   };

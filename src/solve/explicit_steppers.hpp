@@ -4,48 +4,14 @@
 #include <boost/numeric/odeint/stepper/bulirsch_stoer.hpp>
 #include <boost/numeric/odeint/stepper/controlled_runge_kutta.hpp>
 #include <boost/numeric/odeint/stepper/runge_kutta_dopri5.hpp>
-#include <utility>
 
 #include "solve/algebra.hpp"
 #include "solve/stepper.hpp"
+#include "solve/two_ended_stepper.hpp"
 
 namespace popgrad::solving {
 
 namespace odeint = boost::numeric::odeint;
-
-/// The two ends of the last step, swapped rather than copied when a step is accepted.
-template <class T>
-class TwoEndedStepper : public Stepper<T> {
- public:
-  explicit TwoEndedStepper(Field<T> field) : field_(std::move(field)) {}
-
-  void start(const Vector<T>& x, const T& t, const T& step) override {
-    x_ = x;
-    x_old_ = x;
-    slope_.resize(x.size());
-    field_.rhs(x_, slope_, t);
-    slope_old_ = slope_;
-    this->t_ = t;
-    this->t_old_ = t;
-    this->step_ = step;
-  }
-  [[nodiscard]] const Vector<T>& x() const override { return x_; }
-  [[nodiscard]] const Vector<T>& x_old() const override { return x_old_; }
-  [[nodiscard]] const Vector<T>& slope() const override { return slope_; }
-  [[nodiscard]] const Vector<T>& slope_old() const override { return slope_old_; }
-
- protected:
-  // x_old_ and slope_old_ hold the new end while a step is tried.
-  void accept(const T& t_new) {
-    x_.swap(x_old_);
-    slope_.swap(slope_old_);
-    this->t_old_ = this->t_;
-    this->t_ = t_new;
-  }
-
-  Field<T> field_;
-  Vector<T> x_, x_old_, slope_, slope_old_;
-};
 
 template <class T>
 class Dopri5 final : public TwoEndedStepper<T> {
@@ -116,8 +82,16 @@ class BulirschStoer final : public TwoEndedStepper<T> {
     return accepted;
   }
 
+  // Hermite's cubic through both ends.
+  void sketch_at(const T& t, Vector<T>& x) override {
+    const T width = this->t_ - this->t_old_;
+    const T u = (t - this->t_old_) / width;
+    const T w = T(1) - u;
+    x = this->x_old_ * T(w * w * (T(1) + T(2) * u)) + this->x_ * T(u * u * (T(1) + T(2) * w)) +
+        this->slope_old_ * T(width * u * w * w) - this->slope_ * T(width * u * u * w);
+  }
+
   // Extrapolation has no cheap interpolant of its own order, so the step is taken again, shorter.
-  [[nodiscard]] bool has_dense_output() const override { return false; }
   void at(const T& t, Vector<T>& x) override {
     x = this->x_old_;
     T now = this->t_old_;

@@ -1,5 +1,6 @@
 #include "popgrad/scalar/real.hpp"
 #include "solve/explicit_steppers.hpp"
+#include "solve/extrapolation.hpp"
 #include "solve/solver.hpp"
 
 namespace popgrad {

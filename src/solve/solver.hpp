@@ -22,8 +22,10 @@ namespace popgrad::solving {
 inline constexpr Index largest_stiff_dimension = 400;
 /// Interior points of a step at which events are looked for. A pair of crossings between two of them
 /// shows as a turn of the function towards 0, which is followed. Very large states have none of them,
-/// nor rows of steps: to observe such a state costs as much as to evaluate its field.
-inline constexpr int event_probes = 3;
+/// nor rows of steps: to observe such a state costs as much as to evaluate its field. Steps for many
+/// digits are longer beside what happens in them.
+template <class T>
+inline constexpr int event_probes = std::is_same_v<T, double> ? 3 : 7;
 inline constexpr Index largest_probed_dimension = 10'000;
 /// Rows of the steps that are kept; beyond, every second one goes, so that even a solve of millions
 /// of steps is observed some hundred thousand times.
@@ -64,7 +66,7 @@ class Solver {
 
  private:
   /// At the ends of a step and the probes between.
-  using ProbeValues = std::array<T, event_probes + 2>;
+  using ProbeValues = std::array<T, event_probes<T> + 2>;
 
   // --- one solution, whatever the clock ---
   [[nodiscard]] T time_of(const Vector<T>& y, const T& clock) const {
@@ -237,7 +239,9 @@ class Solver {
       return;
     }
     if (in_arc_ && blew_up()) return;
-    if (request_.on_progress && ++since_progress_ >= 256) {
+    // A step for many digits takes thousands of evaluations.
+    const int between = std::is_same_v<T, double> ? 256 : 1;
+    if (request_.on_progress && ++since_progress_ >= between) {
       since_progress_ = 0;
       if (request_.on_progress(to_double(t_))) {
         split(stepper_->x());
@@ -279,16 +283,9 @@ class Solver {
 
   void observe_step(const T& clock_end) {
     if (!observes_steps()) return;
-    for (int probe = 1; probe <= event_probes + 1; ++probe) {
-      const T clock = probe_at(probe, event_probes, clock_end);
-      if (clock == stepper_->t()) {
-        y_now_ = stepper_->x();
-      } else if (stepper_->has_dense_output()) {
-        stepper_->at(clock, y_now_);
-      } else {
-        // Steps for many digits are short beside anything that rows show.
-        cubic_at(clock);
-      }
+    for (int probe = 1; probe <= event_probes<T> + 1; ++probe) {
+      const T clock = probe_at(probe, event_probes<T>, clock_end);
+      sketch_at(clock);
       split(y_now_);
       add_step_row(time_of(y_now_, clock));
     }
@@ -303,11 +300,11 @@ class Solver {
   }
 
   // Looks for sign changes between the ends of the last step and at points inside it, in the clock
-  // of the step. A cubic through both ends is good enough to see a sign; the zero itself is found
-  // on the solution to the accuracy of the method.
+  // of the step. A sketch is good enough to see a sign; the zero itself is found on the solution to the
+  // accuracy of the method.
   void find_events(const T& clock_end) {
     if (event_values_.empty()) return;
-    const int probes = n_ <= largest_probed_dimension ? event_probes : 0;
+    const int probes = n_ <= largest_probed_dimension ? event_probes<T> : 0;
     const std::size_t known = result_.events.size();
     ProbeValues clocks{};
     clocks[0] = stepper_->t_old();
@@ -318,11 +315,7 @@ class Solver {
       const T left = clocks[static_cast<std::size_t>(probe) - 1];
       const T right = probe_at(probe, probes, clock_end);
       clocks[static_cast<std::size_t>(probe)] = right;
-      if (right == stepper_->t()) {
-        y_now_ = stepper_->x();
-      } else {
-        cubic_at(right);
-      }
+      sketch_at(right);
       split(y_now_);
       const T t = time_of(y_now_, right);
       const Vector<T> x = x_now_;
@@ -338,7 +331,7 @@ class Solver {
         locate_event(rung_.events[k], left, right);
       }
     }
-    if (probes == event_probes) {
+    if (probes == event_probes<T>) {
       for (std::size_t k = 0; k < probe_values_.size(); ++k) {
         using std::abs;
         T size(0);
@@ -391,14 +384,13 @@ class Solver {
     }
   }
 
-  // Hermite's cubic through the ends of the last step into y_now_.
-  void cubic_at(const T& clock) {
-    const T step = stepper_->t() - stepper_->t_old();
-    const T u = (clock - stepper_->t_old()) / step;
-    const T w = T(1) - u;
-    y_now_ = stepper_->x_old() * T(w * w * (T(1) + T(2) * u)) +
-             stepper_->x() * T(u * u * (T(1) + T(2) * w)) +
-             stepper_->slope_old() * T(step * u * w * w) - stepper_->slope() * T(step * u * u * w);
+  // The solution inside the last step, as far as signs and rows need it, into y_now_.
+  void sketch_at(const T& clock) {
+    if (clock == stepper_->t()) {
+      y_now_ = stepper_->x();
+    } else {
+      stepper_->sketch_at(clock, y_now_);
+    }
   }
 
   void locate_event(const EventFinder<T>& finder, const T& left, const T& right) {
@@ -409,7 +401,7 @@ class Solver {
     };
     const T before = value_at(left);
     const T after = value_at(right);
-    // Where the cubic and the solution disagree on a sign, the zero is at the nearer end.
+    // Where the sketch and the solution disagree on a sign, the zero is at the nearer end.
     T where = before * before < after * after ? left : right;
     if ((before < T(0) && after > T(0)) || (before > T(0) && after < T(0))) {
       where = root(value_at, left, right, before, after);
@@ -457,12 +449,12 @@ class Solver {
 
   // --- blow-up ---
   // In the arc clock
-  //   d ln|f| / dt = (1 + |f|) d ln|f| / ds;
+  //   d ln|f| / dt = sqrt(1 + |f|^2) d ln|f| / ds;
   // its inverse estimates t* - t up to a factor near 1 (exactly for x' = x^2 up to 2; tends to 1
   // for exponential fields).
   bool blew_up() {
     using std::log;
-    // In the arc clock dt/ds = 1 / (1 + |f|).
+    // In the arc clock dt/ds = 1 / sqrt(1 + |f|^2).
     const T pace = stepper_->slope()[n_];
     const T pace_old = stepper_->slope_old()[n_];
     const T growth = log(pace_old / pace) / (stepper_->t() - stepper_->t_old());

@@ -33,8 +33,8 @@ class Stepper {
   virtual bool try_step(const T& largest) = 0;
   /// The solution at t in [t_old(), t()], to the accuracy of the method.
   virtual void at(const T& t, Vector<T>& x) = 0;
-  /// Whether `at` takes no evaluation of the field.
-  [[nodiscard]] virtual bool has_dense_output() const { return true; }
+  /// The same as far as a search for signs and turns needs it, at little cost.
+  virtual void sketch_at(const T& t, Vector<T>& x) { at(t, x); }
 
   [[nodiscard]] virtual const Vector<T>& x() const = 0;
   [[nodiscard]] virtual const Vector<T>& x_old() const = 0;
