@@ -25,7 +25,7 @@ inline constexpr Index largest_stiff_dimension = 400;
 /// nor rows of steps: to observe such a state costs as much as to evaluate its field. Steps for many
 /// digits are longer beside what happens in them.
 template <class T>
-inline constexpr int event_probes = std::is_same_v<T, double> ? 3 : 7;
+inline constexpr int event_probes = std::is_same_v<T, double> ? 3 : 15;
 inline constexpr Index largest_probed_dimension = 10'000;
 /// Rows of the steps that are kept; beyond, every second one goes, so that even a solve of millions
 /// of steps is observed some hundred thousand times.
