@@ -19,6 +19,8 @@ Statement fates();
 Statement fates_assumption2();
 Statement fates_symmetric();
 Statement growth();
+Statement winner_take_all();
+Statement late_growth();
 Statement phase_transition();
 Statement growth_steps();
 Statement learning_rates();

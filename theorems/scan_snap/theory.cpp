@@ -25,6 +25,8 @@ Theory theory() {
                   here::fates_assumption2(),
                   here::fates_symmetric(),
                   here::growth(),
+                  here::winner_take_all(),
+                  here::late_growth(),
                   here::phase_transition(),
                   here::growth_steps(),
                   here::learning_rates(),
