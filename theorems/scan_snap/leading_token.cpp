@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/given_training.hpp"
@@ -138,6 +139,10 @@ double LeadingToken::rest(const Vector<double>& x) const {
     if (e != leader_) others += f[e];
   }
   return others / (others + f[leader_]);
+}
+
+double LeadingToken::entropy(const Vector<double>& x) const {
+  return attention_entropies(training_.classes, flow_->layout(), flow_->features_at(x), n_).second;
 }
 
 double LeadingToken::drive(const Vector<double>& x) const { return growth(rates(x)); }

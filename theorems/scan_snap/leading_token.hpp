@@ -39,6 +39,8 @@ class LeadingToken {
   [[nodiscard]] double growth(const Vector<double>& x) const;               ///< B_n
   /// 1 - c_nl0: the attention of class n on all tokens but l0.
   [[nodiscard]] double rest(const Vector<double>& x) const;
+  /// Of the attention of class n on its distinct tokens, in nats.
+  [[nodiscard]] double entropy(const Vector<double>& x) const;
   /// xi_n up to a positive factor that depends on time alone.
   [[nodiscard]] double drive(const Vector<double>& x) const;
   /// Least -dz/dB_n of a common token of n.

@@ -23,6 +23,7 @@ Statement winner_take_all();
 Statement late_growth();
 Statement phase_transition();
 Statement growth_steps();
+Statement rate_dependence();
 Statement learning_rates();
 Statement assumptions();
 

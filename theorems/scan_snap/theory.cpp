@@ -29,6 +29,7 @@ Theory theory() {
                   here::late_growth(),
                   here::phase_transition(),
                   here::growth_steps(),
+                  here::rate_dependence(),
                   here::learning_rates(),
                   here::assumptions(),
               },
