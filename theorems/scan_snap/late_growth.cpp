@@ -7,13 +7,13 @@
 //            so that xi_n falls below any c/t, and yet
 //              B_n ~ ln(y)/(K_m + 1) -> infinity
 //              1 - c_nl0 ~ y^(-1/(K_m + 1)) -> 0:
-//            the leading distinct token l0 of n takes all, with ln(t) 2^(K_m + 1) times as large for
+//            the leading distinct token l0 of n takes all, ln(t) 2^(K_m + 1) times as large for
 //            every halving of the rest. Theorem 4 (corrected), 1/(2 K_m) in place of 1/(K_m + 1),
 //            holds as long as f_c^2 M is large and no distinct token leads
 // Hypotheses H1 one common token; H2 classes are alike; H3 l0 leads the distinct tokens of n
 // Check      Eqn 10 in the clock ln(1 + y^2)/2, up to y = e^120: the local and the mean exponent of
 //            B_n in y; order of 1 - c_nl0 in 1/y
-// Controls   1/(2 K_m) and 1/K_m for 1/(K_m + 1); 1.1 times the order
+// Controls   1/(2 K_m) for 1/(K_m + 1); 1/K_m for it; 1.1 times the order
 // Uses       rung reduced; decoder
 
 #include <fmt/format.h>

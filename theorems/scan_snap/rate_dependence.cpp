@@ -1,19 +1,19 @@
 // Theorem    scan-snap.rate-dependence
-// Status     stated in source (Section 6, Appendix F), derived here on Eqn 10
+// Status     derived here from Eqn 10; stated in source (Section 6, Appendix F)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Eqn 10, Theorem 4, Section 6, Appendix F
 // Statement  reduced flow. States depend on the rates and on t through
 //              Gamma = (eta_Z/eta_Y) K (M-1)^2 h(t/K)^2/2
 //            alone, and B_n rises with Gamma. With q = d ln h/d ln t, which falls from 1 to 0,
 //              d ln B_n/d ln eta_Y = (2 q - 1) d ln B_n/d ln eta_Z,  d ln B_n/d ln eta_Z > 0:
 //            (a) both rates up by one factor: B_n(t) larger, at t0 ~ 1/eta_Y the same, so that of
-//            the rates B_n(t0) depends on eta_Y/eta_Z alone, with which it falls; (b) eta_Y up at fixed eta_Z: smaller
-//            B_n once q < 1/2, and larger before. The change is at y = M h with
+//            the rates B_n(t0) depends on eta_Y/eta_Z alone, with which it falls; (b) eta_Y up at
+//            fixed eta_Z: smaller B_n once q < 1/2, and larger before. The change is at y = M h,
 //              e^y (y - 2) = (M-1) y - 2,
 //            before t0. Where B_n falls, the entropy of attention on distinct tokens rises
-// Hypotheses H1 xi_n > 0; H2 y > 2 solves that equation, M > 7
-// Check      `reduced` at other pairs of rates and times of equal Gamma against one pair; slopes of
-//            ln B_n in the rates at t0/8, where q = 1/2, at t0 and 3 t0; signs of the changes of B_n
-//            and of that entropy under 1.5 times eta_Y, and 1.5 times both
+// Hypotheses H1 xi_n > 0; H2 M > 7
+// Check      `reduced` at other pairs of rates and times of equal Gamma against one pair; slopes
+//            of ln B_n in the rates at t0/8, where q = 1/2, at t0 and 3 t0; signs of the changes of
+//            B_n and of that entropy under 1.5 times eta_Y, and 1.5 times both
 // Controls   Gamma ~ h^1.9; 1.9 q - 1; (eta_Z/eta_Y)^1.1 in Gamma; q = 1/2 at t0
 // Uses       rung reduced; decoder
 
@@ -127,7 +127,7 @@ Statement rate_dependence() {
       .claim = "how B_n and t0 depend on the two rates, of which eta_Y helps first, then harms",
       .paper = "arXiv 2305.16380, Section 6, Appendix F",
       .status = "derived here",
-      .hypotheses = {"M > 7", "xi_n > 0"},
+      .hypotheses = {"xi_n > 0", "M > 7"},
       .reaches = {EvidenceKind::numerical},
       .controls = {{"power-of-h", "B_n a function of (eta_Z/eta_Y) h^1.9"},
                    {"power-of-ratio", "B_n a function of (eta_Z/eta_Y)^1.1 h^2"},

@@ -1,5 +1,5 @@
 // Theorem    scan-snap.winner-take-all
-// Status     observed in source (Section 6), derived here with exponents and limits
+// Status     derived here, with exponents and limits; stated in source (Section 6)
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Section 6 and Theorem 3
 // Statement  Eqn 10 with the speed of class n prescribed, B_n' = eta_Z w xi_n = a/(1+t)^p. If all
 //            of B_n grows without bound (p <= 1), the attention of class n goes to its leading
