@@ -57,7 +57,7 @@ struct SearchPath {
 }  // namespace
 
 TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
-  CHECK(figures(theories()).size() == 50);
+  CHECK(figures(theories()).size() == 51);
   for (const FigureInfo& figure : figures(theories())) {
     INFO(figure.name);
     CHECK_FALSE(figure.title.empty());
@@ -129,7 +129,7 @@ TEST_CASE("Figures: parameters that they read are those of their model", "[figur
     CHECK(read.size() == figure.parameters.size());
     reading += read.empty() ? 0 : 1;
   }
-  CHECK(reading == 26);
+  CHECK(reading == 27);
   const std::vector<ParameterInfo> read = figure_parameters(theories(), "scb-phase");
   CHECK(read[1].name == "T");
   CHECK(read[1].default_value == "200");  // that of the figure, not of the model
@@ -166,6 +166,8 @@ TEST_CASE("Figures: every parameter changes the data, and its default does not",
       {"scan-snap-growth", "eta_Z", "0.5", "1"},
       {"scan-snap-transition", "M", "1000", "5000"},
       {"scan-snap-transition", "eta_Z", "0.5", "1"},
+      {"scan-snap-exponent", "M", "1000", "5000"},
+      {"scan-snap-exponent", "eta_Z", "0.5", "1"},
       {"scan-snap-steps", "M", "1000", "5000"},
       {"scan-snap-steps", "eta_Z", "0.5", "1"},
       {"scb-phase", "N", "3", "4"},

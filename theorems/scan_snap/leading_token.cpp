@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/given_training.hpp"
@@ -56,15 +57,8 @@ LeadingToken::LeadingToken(const Setting& setting) {
                    setting.value(rate_ratio));
   }
   training_.track_growth = true;
+  choose_richest();
   SequenceClasses<double>& classes = training_.classes;
-  const Layout layout = lay_out(classes, true);
-  std::vector<Index> distinct(static_cast<std::size_t>(classes.classes()), 0);
-  for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
-    if (layout.entry_distinct[e]) ++distinct[static_cast<std::size_t>(layout.entry_class[e])];
-  }
-  const auto most = std::max_element(distinct.begin(), distinct.end());
-  if (*most == 0) throw std::invalid_argument("no token of this instance is distinct");
-  choose(most - distinct.begin());
   if (setting.instance == nullptr && setting.value(rival) > 0) {
     const Index other = others_.front();
     reweigh(classes, other, setting.value(rival) * classes.law[leader_] / classes.law[other]);
@@ -74,6 +68,23 @@ LeadingToken::LeadingToken(const Setting& setting) {
     choose(0);
   }
   flow_ = std::make_shared<ReducedFlow<double>>(training_);
+}
+
+LeadingToken::LeadingToken(TrainingInstance<double> training) : training_(std::move(training)) {
+  training_.track_growth = true;
+  choose_richest();
+  flow_ = std::make_shared<ReducedFlow<double>>(training_);
+}
+
+void LeadingToken::choose_richest() {
+  const Layout layout = lay_out(training_.classes, true);
+  std::vector<Index> distinct(static_cast<std::size_t>(training_.classes.classes()), 0);
+  for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
+    if (layout.entry_distinct[e]) ++distinct[static_cast<std::size_t>(layout.entry_class[e])];
+  }
+  const auto most = std::max_element(distinct.begin(), distinct.end());
+  if (*most == 0) throw std::invalid_argument("no token of this instance is distinct");
+  choose(most - distinct.begin());
 }
 
 void LeadingToken::choose(Index n) {
@@ -120,6 +131,20 @@ Vector<double> LeadingToken::rates(const Vector<double>& x) const {
   return rates_while_learning(*flow_, training_.classes.tokens, x);
 }
 
+double LeadingToken::rest(const Vector<double>& x) const {
+  const Vector<double> f = flow_->features_at(x);  // c_n up to a factor
+  const auto n = static_cast<std::size_t>(n_);
+  double others = 0;
+  for (Index e = training_.classes.first[n]; e < training_.classes.first[n + 1]; ++e) {
+    if (e != leader_) others += f[e];
+  }
+  return others / (others + f[leader_]);
+}
+
+double LeadingToken::entropy(const Vector<double>& x) const {
+  return attention_entropies(training_.classes, flow_->layout(), flow_->features_at(x), n_).second;
+}
+
 double LeadingToken::drive(const Vector<double>& x) const { return growth(rates(x)); }
 
 double LeadingToken::least_loss(const Vector<double>& x) const {
@@ -127,6 +152,12 @@ double LeadingToken::least_loss(const Vector<double>& x) const {
   double least = std::numeric_limits<double>::infinity();
   for (const Index e : common_) least = std::min(least, -logit(rate, e) / growth(rate));
   return least;
+}
+
+double LeadingToken::loss_of_commons() const {
+  const std::vector<Index>& query = training_.classes.query;
+  const auto members = std::count(query.begin(), query.end(), query[static_cast<std::size_t>(n_)]);
+  return static_cast<double>(members) / static_cast<double>(common_.size());
 }
 
 double LeadingToken::rise(const Vector<double>& x) const {

@@ -23,6 +23,8 @@ class LeadingToken {
   /// Class 0 of the instance that the knobs make; of the user's, the class with most distinct
   /// tokens. Throws std::invalid_argument if no token of the user's instance is distinct.
   explicit LeadingToken(const Setting& setting);
+  /// Of a training, the class with most distinct tokens; B_n is tracked. Throws as above.
+  explicit LeadingToken(TrainingInstance<double> training);
 
   [[nodiscard]] const TrainingInstance<double>& training() const { return training_; }
   [[nodiscard]] const ReducedFlow<double>& flow() const { return *flow_; }
@@ -35,16 +37,24 @@ class LeadingToken {
   [[nodiscard]] double logit(const Vector<double>& x, Index entry) const;
   [[nodiscard]] double square(const Vector<double>& x, Index entry) const;  ///< f^2
   [[nodiscard]] double growth(const Vector<double>& x) const;               ///< B_n
+  /// 1 - c_nl0: the attention of class n on all tokens but l0.
+  [[nodiscard]] double rest(const Vector<double>& x) const;
+  /// Of the attention of class n on its distinct tokens, in nats.
+  [[nodiscard]] double entropy(const Vector<double>& x) const;
   /// xi_n up to a positive factor that depends on time alone.
   [[nodiscard]] double drive(const Vector<double>& x) const;
   /// Least -dz/dB_n of a common token of n.
   [[nodiscard]] double least_loss(const Vector<double>& x) const;
+  /// -dz/dB_n of a common token of n in the end: K_m over their number, as the largest loses most.
+  /// Infinite without common tokens.
+  [[nodiscard]] double loss_of_commons() const;
   /// d ln f_nl0/dB_n.
   [[nodiscard]] double rise(const Vector<double>& x) const;
 
  private:
   [[nodiscard]] Vector<double> rates(const Vector<double>& x) const;
   void choose(Index n);
+  void choose_richest();
 
   TrainingInstance<double> training_;
   std::shared_ptr<ReducedFlow<double>> flow_;

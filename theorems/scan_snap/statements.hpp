@@ -19,8 +19,11 @@ Statement fates();
 Statement fates_assumption2();
 Statement fates_symmetric();
 Statement growth();
+Statement winner_take_all();
+Statement late_growth();
 Statement phase_transition();
 Statement growth_steps();
+Statement rate_dependence();
 Statement learning_rates();
 Statement assumptions();
 

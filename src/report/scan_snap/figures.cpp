@@ -23,10 +23,10 @@ GrowthSetting growth_setting(const FigureRequest& request) {
 
 const std::vector<FigureMaker>& scan_snap_figures() {
   static const std::vector<FigureMaker> all{
-      attention_pattern_figure(), learning_rates_figure(), growth_factor_figure(),
-      decoder_figure(),           class_counts_figure(),   phase_transition_figure(),
-      growth_steps_figure(),      rung_distances_figure(), frontiers_figure(),
-      assumption2_map_figure(),   text_attention_figure(),
+      attention_pattern_figure(), learning_rates_figure(),  growth_factor_figure(),
+      growth_exponent_figure(),   decoder_figure(),         class_counts_figure(),
+      phase_transition_figure(),  growth_steps_figure(),    rung_distances_figure(),
+      frontiers_figure(),         assumption2_map_figure(), text_attention_figure(),
   };
   return all;
 }

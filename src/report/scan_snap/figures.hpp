@@ -19,6 +19,7 @@ GrowthSetting growth_setting(const FigureRequest& request);
 FigureMaker attention_pattern_figure();
 FigureMaker learning_rates_figure();
 FigureMaker growth_factor_figure();
+FigureMaker growth_exponent_figure();
 FigureMaker decoder_figure();
 FigureMaker class_counts_figure();
 FigureMaker phase_transition_figure();

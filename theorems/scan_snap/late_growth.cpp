@@ -1,0 +1,117 @@
+// Theorem    scan-snap.late-growth
+// Status     derived here: what Section 6 asks of xi_n, on Eqn 10 with its own gamma
+// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Eqn 10, Section 6, Theorem 4
+// Statement  reduced flow, one common token in all K classes, K_m of each query. On Eqn 10 states
+//            depend on time through y = M h alone, y ~ ln(M eta_Y t/K). As t -> infinity
+//              eta_Z w t xi_n ~ 1/((K_m + 1) y) -> 0,
+//            so that xi_n falls below any c/t, and yet
+//              B_n ~ ln(y)/(K_m + 1) -> infinity
+//              1 - c_nl0 ~ y^(-1/(K_m + 1)) -> 0:
+//            the leading distinct token l0 of n takes all, ln(t) 2^(K_m + 1) times as large for
+//            every halving of the rest. Theorem 4 (corrected), 1/(2 K_m) in place of 1/(K_m + 1),
+//            holds as long as f_c^2 M is large and no distinct token leads
+// Hypotheses H1 one common token; H2 classes are alike; H3 l0 leads the distinct tokens of n
+// Check      Eqn 10 in the clock ln(1 + y^2)/2, up to y = e^120: the local and the mean exponent of
+//            B_n in y; order of 1 - c_nl0 in 1/y
+// Controls   1/(2 K_m) for 1/(K_m + 1); 1/K_m for it; 1.1 times the order
+// Uses       rung reduced; decoder
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/order.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/solved.hpp"
+#include "theorems/scan_snap/leading_token.hpp"
+#include "theorems/scan_snap/measuring.hpp"
+#include "theorems/scan_snap/one_common_token.hpp"
+#include "theorems/scan_snap/statements.hpp"
+
+namespace popgrad::theorems::scan_snap {
+namespace {
+
+constexpr double tolerance = 1e-11;
+const std::vector<double> clock_times{40, 80, 120};
+
+// Eqn 10 in the clock theta = ln(1 + y^2)/2 of y = M h: dx/dtheta is the rate of x per unit of
+// int gamma, times
+//   d(int gamma)/dtheta = (K/eta_Y) ((M-1)/M)^2 e^(2 theta).
+AnyRung<double> in_clock_of_decoder(const LeadingToken& token) {
+  const TrainingInstance<double>& training = token.training();
+  const auto m = static_cast<double>(training.classes.tokens);
+  const double scale = static_cast<double>(training.classes.classes()) / training.decoder_rate *
+                       std::pow((m - 1) / m, 2) / backprop_scale(m, 1 / m);
+  AnyRung<double> rung;
+  rung.initial = token.flow().initial();
+  rung.dimension = rung.initial.size();
+  rung.state_names = token.flow().state_names();
+  rung.rhs = [&token, scale](const Vector<double>& x, Vector<double>& dx, const double& theta) {
+    dx = rates_while_learning(token.flow(), token.training().classes.tokens, x);
+    dx *= scale * std::exp(2 * theta);
+  };
+  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  return rung;
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const OneCommonToken instance = one_common_token(setting);
+  it.parameters = common_token_parameters(instance);
+  it.parameters["seed"] = setting.seed;
+  if (!require_one_common_token(instance, it)) return;
+  const LeadingToken token(instance.training);
+  it.require_positive("l0 leads the distinct tokens of n", token.lead() - 1,
+                      fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
+  const AnyRung<double> rung = in_clock_of_decoder(token);
+  const Solved run(rung, clock_times, tolerance);
+  const std::vector<Quantity> growth =
+      run.along([&](const Vector<double>& x) { return token.growth(x); });
+  const auto slope = [&](std::size_t i) {
+    return (growth[i + 1] - growth[i]) / Quantity(clock_times[i + 1] - clock_times[i]);
+  };
+  const auto local = [&](std::size_t i) {
+    return run.at(i, [&](const Vector<double>& x) {
+      Vector<double> rate(x.size());
+      rung.rhs(x, rate, clock_times[i]);
+      return token.growth(rate);
+    });
+  };
+  Quantity late = slope(1), now = local(2);
+  late.add(ErrorPart::next_order(late.value() - slope(0).value()));
+  now.add(ErrorPart::next_order(now.value() - local(1).value()));
+  const auto members = static_cast<double>(instance.members);
+  it.judge(Comparison{
+      .what = "exponent of B_n in y = M h",
+      .measured = {now, late},
+      .predicted = {1 / (members + 1)},
+      .mistakes = {predicts("theorem-4", 1 / (2 * members)), predicts("norms-kept", 1 / members)},
+      .places = {"eta_Z w t xi_n y at y = e^120", "from y = e^80 to e^120"}});
+  std::vector<double> falling;
+  for (const double theta : clock_times) falling.push_back(std::exp(-theta / (members + 1)));
+  it.judge(Comparison{.what = "order of 1 - c_nl0 in y^(-1/(K_m + 1))",
+                      .measured = {order_in(falling, run.along([&](const Vector<double>& x) {
+                        return token.rest(x);
+                      }))},
+                      .predicted = {1.0},
+                      .mistakes = {predicts_times("order", 1.1)}});
+}
+
+}  // namespace
+
+Statement late_growth() {
+  return {
+      .id = "scan-snap.late-growth",
+      .claim = "xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same",
+      .paper = "arXiv 2305.16380, Eqn 10, Section 6",
+      .status = "derived here",
+      .hypotheses = {"one common token", "classes are alike", "l0 leads the distinct tokens of n"},
+      .reaches = {EvidenceKind::numerical},
+      .controls = {{"theorem-4", "B_n ~ ln(y)/(2 K_m), as while the overlap is large"},
+                   {"norms-kept", "B_n ~ ln(y)/K_m, as if no distinct token led"},
+                   {"order", "the rest falls with an order 10 % larger"}},
+      .knobs = one_common_token_knobs(),
+      .reads = "reduced",
+      .examine = examine};
+}
+
+}  // namespace popgrad::theorems::scan_snap
