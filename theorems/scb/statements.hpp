@@ -22,6 +22,7 @@ Statement vocabulary_size();
 Statement hyperbola();
 Statement softmax_link();
 Statement starts();
+Statement perturbed_start();
 Statement lumping();
 Statement ode_limit();
 

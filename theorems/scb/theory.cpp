@@ -14,6 +14,7 @@ Theory theory() {
                   here::gradient(),
                   here::reduction(),
                   here::starts(),
+                  here::perturbed_start(),
                   here::linearisation(),
                   here::fixed_points(),
                   here::convergence(),
