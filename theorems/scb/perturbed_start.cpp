@@ -6,12 +6,12 @@
 //              y = alpha_V + l alpha_A,  l = (K_Q - 1/T)/g,  g the growth rate,
 //            (W decays), and the run takes the right branch iff
 //              y(0) > -1/(T g),
-//            up to O(1/T): what is allowed shrinks as 1/T, and half of it moves the end of the growth
-//            by O(1/T). On the wrong branch alpha_V and alpha_A are both negative
+//            up to O(1/T): what is allowed shrinks as 1/T; half of it moves the end of growth by
+//            O(1/T). On the wrong branch alpha_V and alpha_A are both negative
 // Hypotheses H1 T large; H2 1'V = 1', V mu = mu, A on the family, linear attention
-// Check      the size at which a perturbation of V and A in a drawn direction changes the branch, by
-//            bisection, over what is derived, as T doubles twice; order in 1/T of how far half of it
-//            moves (alpha_V, alpha_A) once runs have settled
+// Check      size at which a perturbation of V and A in a drawn direction changes the branch, by
+//            bisection, over what is derived, as T doubles twice; order in 1/T of how far half
+//            of it moves (alpha_V, alpha_A) once runs have settled
 // Controls   the size a tenth larger; the component along A left out; moved as T^-1.1
 // Uses       rung reduced
 
@@ -77,7 +77,7 @@ Quantity moved(const Sizes& sizes, const Perturbation& perturbation) {
   const double derived =
       -1 / (sizes.positions * sizes.rate() * perturbation.along_growth(sizes, true));
   const Solved usual = settled(sizes, perturbation, 0);
-  const Vector<double> end = usual.state(0);
+  const Vector<double>& end = usual.state(0);
   const auto distance = [&](const Vector<double>& x) {
     return (x - end).head(2).norm() / sizes.positions;
   };

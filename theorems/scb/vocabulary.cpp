@@ -4,8 +4,8 @@
 // Statement  the same holds whatever the size N of the vocabulary, with settings that scale alike:
 //            eta sqrt(K_P K_Q), lambda/(q_min <V,P>) and the noise that plain steps sustain,
 //              |a^k off the support|^2 = eta T sigma_{A,k}^2/(K_P B (2 - eta <V,V>)),
-//            over K_Q the same at every N. Threshold and l1 steps then come nearer to P and Q than as
-//            many plain steps, which that noise keeps away
+//            over K_Q the same at every N. Threshold and l1 steps then come nearer to P and Q than
+//            as many plain steps, which that noise keeps away
 // Hypotheses H1 V(0) = mu 1'; H2 lambda above sigma_A sqrt(2 ln T/B)
 // Check      at N, 2 N and 5 N, q^k even: that noise; share of runs in which plain steps come
 //            nearer, and in which l1 steps end farther than half way, in logarithms, from where
