@@ -9,7 +9,7 @@
 //            depends on Q. (W_V as in scb.two-stages; supports must be found besides)
 // Hypotheses H1 T above 100 Q; H2 P and eta fixed while Q and T grow
 // Check      share of runs on the right branch at Q, 4 Q and 16 Q with the batch that is derived
-//            there, and at 16 Q in a context a hundred times as long; exponents are reported
+//            there, and at 16 Q in a context a thousand times as long; exponents are reported
 // Controls   a batch independent of Q; a batch independent of T; T^1.2
 // Uses       rung noisy-lumped
 
@@ -29,10 +29,10 @@ namespace {
 
 using namespace popgrad::scb;
 
-constexpr double longer = 100;  // times, of the longer context
+constexpr double longer = 1000;  // times, of the longer context
 
 constexpr Knob step_knob = logarithmic_knob(
-    "step", "learning rate eta times the growth rate, at the least Q", 0.1, 0.3, 0.2);
+    "step", "learning rate eta times the growth rate, at the least Q", 0.2, 0.4, 0.3);
 constexpr Knob argument_knob = linear_knob(
     "argument", "z, where Phi(z) is the share of runs on the right branch", 1, 1.6, 1.2);
 
@@ -46,13 +46,13 @@ void examine(const Setting& setting, Examination& it) {
   std::vector<Quantity> same_length;
   std::vector<double> batches;
   double step = 0;
-  const std::uint32_t runs = setting.draws(300);
+  const std::uint32_t runs = setting.draws(400);
   std::uint32_t first_run = 0;
   const auto add = [&](Branching made, double wrong_Q, double wrong_T) {
     if (step == 0) step = setting.value(step_knob) / made.rate();
     made.step = step;
     // Noise counts over B only, whose rounding must not.
-    constexpr double louder = 1e3;
+    constexpr double louder = 30;
     made.levels.value *= louder;
     made.levels.attention *= louder;
     const double batch = std::round(made.batch(setting.value(argument_knob)));
