@@ -80,4 +80,21 @@ Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory
   return sample_moments(ratios, setting.false_alarm).mean.front();
 }
 
+double quiet_distance(NoisyTraining setup, const Schedule& schedule, double step,
+                      std::uint64_t steps, const Setting& setting) {
+  setup.batch = 0;
+  return worse_distances(runs_of(setup, schedule, step, {0, steps}, setting), 1).front();
+}
+
+double lag_of_noise(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
+                    double step, std::size_t from, std::size_t to) {
+  double most = 0;
+  for (const Trajectory<double>& run : runs) {
+    if (run.rows.size() <= to) continue;
+    most = std::max(most, std::fabs(std::pow(run.rows[to][0], 2) - std::pow(run.rows[from][0], 2)));
+  }
+  const double change = step * transition_size(setup.training.bigrams) * most;
+  return change / (2 - change);
+}
+
 }  // namespace popgrad::theorems::scb

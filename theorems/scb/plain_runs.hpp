@@ -25,6 +25,10 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup,
 /// diverged is as far as can be.
 std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs, std::size_t save);
 
+/// The same after `steps` steps on expected gradients.
+double quiet_distance(NoisyTraining setup, const popgrad::scb::Schedule& schedule, double step,
+                      std::uint64_t steps, const Setting& setting);
+
 /// Share of runs of which the first is the smaller.
 Quantity share_nearer(const std::vector<double>& first, const std::vector<double>& second,
                       double false_alarm);
@@ -36,5 +40,9 @@ double sustained_noise(const NoisyTraining& setup, double step);
 ///   eta (T - Q_k - 1) sigma_{A,k}^2/(K_P B (2 - eta <V,V>)).
 Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
                         double step, std::size_t save, const Setting& setting);
+/// By what share that noise lags behind its damping 2 - eta <V,V>, at most: half of what eta <V,V>
+/// changes by between two save points, of the run where it is most.
+double lag_of_noise(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
+                    double step, std::size_t from, std::size_t to);
 
 }  // namespace popgrad::theorems::scb

@@ -13,11 +13,16 @@ Statement convergence();
 Statement two_stages();
 Statement transfer();
 Statement transfer_growth();
+Statement transfer_range();
+Statement scratch_range();
 Statement branch();
 Statement l1_needed();
+Statement small_batch();
+Statement vocabulary_size();
 Statement hyperbola();
 Statement softmax_link();
 Statement starts();
+Statement perturbed_start();
 Statement lumping();
 Statement ode_limit();
 
