@@ -8,11 +8,6 @@
 #include "popgrad/error.hpp"
 
 namespace popgrad {
-namespace {
-
-constexpr Index largest = 512;
-
-}  // namespace
 
 AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where) {
   if (!sgd.draw_covariance) {
@@ -22,12 +17,12 @@ AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& wher
                     "shorter than 1000); take an ensemble: the rung sgd with --runs 200",
                     where));
   }
-  if (sgd.dimension > largest) {
+  if (sgd.dimension > largest_full_covariance) {
     throw InputError(fmt::format(
         "{} moments: the state has {} numbers, and its covariance is followed for {} at "
         "most; give a smaller instance, or take an ensemble: the rung sgd with --runs "
         "200",
-        where, sgd.dimension, largest));
+        where, sgd.dimension, largest_full_covariance));
   }
   const auto steps = std::make_shared<MomentSteps>(sgd);
   AnyRung<double> rung;
@@ -60,7 +55,7 @@ RungInfo moments_info(const RungInfo& sgd) {
   info.cost = fmt::format(
       "4 n evaluations of the mean direction and O(n^3) a step, n <= {} numbers of the "
       "state (with --optimiser momentum twice as many); memory O(n^2)",
-      largest);
+      largest_full_covariance);
   info.column_note = "X_sd, its standard deviation over runs, for each; second_order";
   return info;
 }
