@@ -11,7 +11,7 @@
 #include "popgrad/scb/geometry.hpp"
 #include "scb/divergence.hpp"
 #include "scb/observables.hpp"
-#include "scb/span_covariance.hpp"
+#include "popgrad/scb/span_covariance.hpp"
 
 namespace popgrad::scb {
 namespace {
@@ -84,13 +84,14 @@ std::vector<std::string> LumpedMoments::state_names() const {
   return names;
 }
 
-void LumpedMoments::set_noise(const Vector<double>& x, double eta, Index batch) {
+void LumpedMoments::set_steps(double eta, Index batch) {
   eta_ = eta;
+  noise_ = batch > 0 ? eta / static_cast<double>(batch) : 0.0;
+}
+
+SpanCovariance::Law LumpedMoments::law_of_draw(const Vector<double>& x) const {
   const Index m = matrices();
-  const SpanCovariance::Law law = fixed_->covariance(x.head(m), x[m], x[m + 1], x[m + 2]);
-  const double scale = batch > 0 ? eta / static_cast<double>(batch) : 0.0;
-  value_noise_ = scale * law.values;
-  attention_noise_ = scale * law.attention;
+  return fixed_->covariance(x.head(m), x[m], x[m + 1], x[m + 2]);
 }
 
 void LumpedMoments::rhs(const Vector<double>& x, Vector<double>& dx, const double& /*t*/) const {
@@ -106,14 +107,19 @@ void LumpedMoments::rhs(const Vector<double>& x, Vector<double>& dx, const doubl
   dx[m] = f.rate * (f.kappa * along_.dot(v) - square * y);
   // (1 - eta g)^2 = 1 + eta (-2 g + eta g^2).
   const double turn = f.rate * square;
-  dx[m + 1] = (-2 * turn + eta_ * turn * turn) * x[m + 1] + attention_noise_;
-  dx[m + 2] = (-2 * size + eta_ * size * size) * x[m + 2] + value_noise_;
+  dx[m + 1] = (-2 * turn + eta_ * turn * turn) * x[m + 1];
+  dx[m + 2] = (-2 * size + eta_ * size * size) * x[m + 2];
+  if (noise_ > 0) {
+    const SpanCovariance::Law law = law_of_draw(x);
+    dx[m + 1] += noise_ * law.attention;
+    dx[m + 2] += noise_ * law.values;
+  }
 }
 
 void LumpedMoments::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                     Matrix<double>& images) const {
   const Index m = matrices();
-  const SpanCovariance::Law law = fixed_->covariance(x.head(m), x[m], x[m + 1], x[m + 2]);
+  const SpanCovariance::Law law = law_of_draw(x);
   images = Matrix<double>::Zero(vectors.rows(), vectors.cols());
   images.topRows(m + 1) = law.covariance * vectors.topRows(m + 1);
 }
@@ -164,9 +170,25 @@ Vector<double> LumpedMoments::variance_across(const Vector<double>& x) const {
     behind[component] -= deviation / 2;
     variance += (observed(ahead) - observed(behind)).cwiseAbs2();
   };
-  add(m + 1, std::max(2.0, fixed_->covariance.attention_numbers()));
-  add(m + 2, std::max(2.0, fixed_->covariance.value_numbers()));
+  add(m + 1, attention_numbers());
+  add(m + 2, value_numbers());
   return variance;
+}
+
+double LumpedMoments::neglected_across(const Vector<double>& x) const {
+  const Index m = matrices();
+  const double size = fixed_->share + x[m] * x[m] + x[m + 1];
+  const double square = x.head(m).squaredNorm() + x[m + 2] + along_.squaredNorm();
+  return std::max(std::sqrt(2 / attention_numbers()) * x[m + 1] / size,
+                  std::sqrt(2 / value_numbers()) * x[m + 2] / square);
+}
+
+double LumpedMoments::attention_numbers() const {
+  return std::max(2.0, fixed_->covariance.attention_numbers());
+}
+
+double LumpedMoments::value_numbers() const {
+  return std::max(2.0, fixed_->covariance.value_numbers());
 }
 
 namespace {
@@ -192,13 +214,15 @@ AnyRung<double> rung_of(const LumpedMoments& given) {
   AnyRung<double> rung = moments_rung(span, "scb");
   rung.sample_step = [law, step = rung.sample_step](Vector<double>& x, double eta, Stream& stream,
                                                     Index batch) {
-    law->set_noise(x.head(law->dimension()), eta, batch);
+    law->set_steps(eta, batch);
     step(x, eta, stream, batch);
   };
   rung.observe = [law, observe = rung.observe](const Vector<double>& x, const double& t,
                                                std::span<double> row) {
     observe(x, t, row);
-    const Vector<double> across = law->variance_across(x.head(law->dimension()));
+    const Vector<double> mean = x.head(law->dimension());
+    row.back() = std::max(row.back(), law->neglected_across(mean));
+    const Vector<double> across = law->variance_across(mean);
     for (Index k = 0; k < across.size(); ++k) {
       double& deviation = row[static_cast<std::size_t>(across.size() + k)];
       deviation = std::sqrt(deviation * deviation + across[k]);

@@ -1,4 +1,4 @@
-#include "scb/span_covariance.hpp"
+#include "popgrad/scb/span_covariance.hpp"
 
 #include <array>
 #include <cmath>
