@@ -31,8 +31,9 @@ namespace popgrad {
 /// Numbers of a state whose covariance is followed in full.
 inline constexpr Index largest_full_covariance = 512;
 
-/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors.
-/// Throws InputError if the law is not known, or the state has more than 512 numbers.
+/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors. States of
+/// more numbers than above go by adjoints, popgrad/adjoint_moments.hpp. Throws InputError if the law
+/// is not known, or there is no adjoint.
 AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where);
 
 /// Its state as time goes to infinity: about the point where the mean direction vanishes, with C and
