@@ -21,6 +21,7 @@ constexpr std::uint64_t most_blocks = 64;
 /// Of a block, eta |J n| m/|n|: what the fourth power of it neglects is below 1e-4.
 constexpr double longest_piece = 0.25;
 constexpr std::uint32_t stream_of_tangents = 0xFFFFFFF4U;
+constexpr std::uint32_t stream_of_noise = 0xFFFFFFF3U;
 
 class AdjointSteps {
  public:
@@ -65,8 +66,7 @@ class AdjointSteps {
       sgd_.sample_rhs(x, draw, stream, 1);
       tangent += eta / std::sqrt(static_cast<double>(batch)) * (draw - center);
     }
-    state.segment(n_, n_) +=
-        eta * (differences(x, state.segment(n_, n_), center).slope + drift);
+    state.segment(n_, n_) += eta * (differences(x, state.segment(n_, n_), center).slope + drift);
     state.head(n_) += eta * center;
     state.tail(3) << eta, static_cast<double>(batch), static_cast<double>(count + 1);
   }
@@ -74,16 +74,29 @@ class AdjointSteps {
   [[nodiscard]] double second_order(const Vector<double>& state) {
     const Vector<double> x = state.head(n_);
     const Vector<double> center = field(x);
-    double size = 0, slope = 0, bend = 0;
+    double size = 0, slope = 0, bend = 0, noise = 0, change = 0;
+    // The same draw at three states: of the trace of Sigma, the change alone is left to chance.
+    Vector<double> draw(n_);
+    const auto noise_at = [&](const Vector<double>& at, const Vector<double>& mean, Index r) {
+      Stream stream(static_cast<std::uint64_t>(r), stream_of_noise, 0);
+      sgd_.sample_rhs(at, draw, stream, 1);
+      return (draw - mean).squaredNorm();
+    };
     for (Index r = 0; r < tangents; ++r) {
       const auto tangent = state.segment(n_ * (2 + r), n_);
       const Second along = differences(x, tangent, center);
       size += tangent.squaredNorm() / tangents;
       slope += along.slope.squaredNorm();
       bend += along.bend.squaredNorm();
+      if (!(tangent.squaredNorm() > 0)) continue;
+      const Vector<double> ahead = x + tangent, behind = x - tangent;
+      const double own = noise_at(x, center, r);
+      noise += own;
+      change += (noise_at(ahead, field(ahead), r) + noise_at(behind, field(behind), r)) / 2 - own;
     }
     const double shifted = size > 0 ? state.segment(n_, n_).squaredNorm() / size : 0.0;
-    return std::max(shifted, slope > 0 ? bend / slope : 0.0);
+    return std::max(
+        {shifted, slope > 0 ? bend / slope : 0.0, noise > 0 ? std::fabs(change) / noise : 0.0});
   }
 
   [[nodiscard]] std::string divergence(const Vector<double>& state, double eta, Index batch) {
@@ -186,8 +199,7 @@ class AdjointSteps {
         continue;
       }
       const double h = short_step / norm;
-      images.col(k) =
-          (field(x + h * columns.col(k)) - field(x - h * columns.col(k))) / (2 * h);
+      images.col(k) = (field(x + h * columns.col(k)) - field(x - h * columns.col(k))) / (2 * h);
     }
     return images;
   }
@@ -289,8 +301,8 @@ AnyRung<double> adjoint_moments_rung(const AnyRung<double>& sgd, const std::stri
                     where, sgd.dimension, why));
   };
   if (sgd.dimension > largest_with_adjoint) {
-    reject_size(fmt::format("and gradients of observables are taken for {} at most",
-                            largest_with_adjoint));
+    reject_size(
+        fmt::format("and gradients of observables are taken for {} at most", largest_with_adjoint));
   }
   const auto steps = std::make_shared<AdjointSteps>(sgd);
   // Errors of differences are below 1e-6.

@@ -104,6 +104,14 @@ TEST_CASE("adjoint moments: differ from the full covariance by the next order", 
   CHECK(apart.back() < 1e-2);
 }
 
+TEST_CASE("adjoint moments: end where the noise is another one", "[moments]") {
+  // Deviations of a few batches of one: E (1 + (x + d)^2) is far from 1 + x^2.
+  const Trajectory<double> found =
+      predicted(adjoint_moments_rung(wells(5, 0, 0), "toy"), 0.5, 200, 1);
+  CHECK(found.outcome.ending == Ending::diverged);
+  CHECK_THAT(found.outcome.notes.back(), Catch::Contains("the prediction ends here"));
+}
+
 TEST_CASE("adjoint moments: large states of independent numbers", "[moments]") {
   constexpr Index n = 600;
   constexpr double eta = 0.02;
@@ -140,7 +148,10 @@ TEST_CASE("adjoint moments: a direction that is no gradient is named", "[moments
 
 TEST_CASE("adjoint moments: which models have a gradient", "[moments]") {
   const std::vector<std::tuple<const char*, const char*, double>> cases{
-      {"scan-snap", R"({"K":3,"M":5,"T":4,"start":"random"})", 0.05},
+      {"scan-snap",
+       R"({"P":[[0.5,0.2,0.3,0,0],[0.25,0.45,0,0.3,0],[0.3,0.1,0,0.2,0.4]],"T":4,
+           "start":"uniform"})",
+       0.05},
       {"topic", R"({"T":2,"tau":1,"v":2,"d_a":2,"N":2,"sigma":0.3})", 0.1},
       {"joma",
        R"({"X":[[0.5,0.1,0.2],[0.2,0.6,0.1],[0.3,0,0.3],[0,0.3,0.4]],"scale":0.3,"length":3})",
@@ -168,4 +179,47 @@ TEST_CASE("adjoint moments: which models have a gradient", "[moments]") {
     }
     CHECK(judged >= 2);
   }
+}
+
+TEST_CASE("adjoint moments: those of many runs", "[moments]") {
+  const Model& model = find_model("scan-snap");
+  const auto parameters = Parameters::parse("scan-snap", R"({"T":3,"start":"uniform"})", "test");
+  constexpr double eta = 1;
+  constexpr std::uint64_t steps = 30;
+  constexpr Index batch = 256;
+  constexpr std::uint32_t count = 400;
+  const AnyRung<double> sgd = model.rung("sgd", parameters, 3);
+  REQUIRE(sgd.dimension > largest_full_covariance);
+  const Trajectory<double> found =
+      predicted(model.rung("moments", parameters, 3), eta, steps, batch);
+  REQUIRE(found.outcome.ending == Ending::reached_end);
+  WalkRequest request;
+  request.step_size = eta;
+  request.steps = steps;
+  request.save_steps = {steps};
+  request.batch = batch;
+  request.runs = count;
+  request.seed = 4;
+  const std::vector<Trajectory<double>> runs = walk(sgd, sgd.initial, request);
+  const std::vector<double>& row = found.rows.back();
+  const std::size_t columns = sgd.columns.size();
+  std::size_t judged = 0;
+  for (std::size_t c = 0; c < columns; ++c) {
+    const double deviation = row[columns + c];
+    if (!(deviation > 1e-9)) continue;
+    double mean = 0, square = 0;
+    for (const Trajectory<double>& run : runs) mean += run.rows[0][c] / count;
+    for (const Trajectory<double>& run : runs) {
+      square += std::pow(run.rows[0][c] - mean, 2) / (count - 1);
+    }
+    const double seen = std::sqrt(square);
+    INFO(sgd.columns[c] << ": " << mean << " +- " << seen << ", predicted " << row[c] << " +- "
+                        << deviation);
+    ++judged;
+    // 4.5 standard errors, and a twentieth for the next order and for the shift of the mean.
+    constexpr double far = 4.5, neglected = 0.05;
+    CHECK(std::fabs(mean - row[c]) < (far / std::sqrt(count) + neglected) * seen);
+    CHECK(std::fabs(seen / deviation - 1) < far / std::sqrt(2.0 * count) + neglected);
+  }
+  CHECK(judged >= 5);
 }

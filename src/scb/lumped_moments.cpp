@@ -9,9 +9,9 @@
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/span_covariance.hpp"
 #include "scb/divergence.hpp"
 #include "scb/observables.hpp"
-#include "popgrad/scb/span_covariance.hpp"
 
 namespace popgrad::scb {
 namespace {
@@ -22,12 +22,12 @@ constexpr double rounding = 1e-9;
 }  // namespace
 
 struct LumpedMoments::Fixed {
-  Vector<double> label;    ///< P mu
-  Vector<double> level;    ///< u = V(0) mu
-  double share = 0;        ///< 1/T
-  double kappa = 0;        ///< |q - 1/T|
-  double rate = 0;         ///< eta_A
-  double across_gap = 0;   ///< |u - P mu|^2
+  Vector<double> label;   ///< P mu
+  Vector<double> level;   ///< u = V(0) mu
+  double share = 0;       ///< 1/T
+  double kappa = 0;       ///< |q - 1/T|
+  double rate = 0;        ///< eta_A
+  double across_gap = 0;  ///< |u - P mu|^2
   SpanCovariance covariance;
 };
 
@@ -138,8 +138,8 @@ void LumpedMoments::observe(const Vector<double>& x, const double& /*t*/,
   row[1] = y / f.kappa;
   row[2] = std::sqrt(std::max(0.0, f.across_gap + (v - along_).squaredNorm() + x[m + 2]));
   row[3] = std::sqrt(std::max(0.0, (y - f.kappa) * (y - f.kappa) + x[m + 1]));
-  row[4] = 0.5 - overlap * product - f.level.dot(f.label) +
-           (size * square + f.level.squaredNorm()) / 2;
+  row[4] =
+      0.5 - overlap * product - f.level.dot(f.label) + (size * square + f.level.squaredNorm()) / 2;
   row[5] = 1;
   // Of a^k that sum to 1.
   row[6] = row[2];
@@ -204,7 +204,9 @@ AnyRung<double> rung_of(const LumpedMoments& given) {
     law->rhs(x, dx, t);
   };
   span.draw_covariance = [law](const Vector<double>& x, const Matrix<double>& vectors,
-                               Matrix<double>& images) { law->draw_covariance(x, vectors, images); };
+                               Matrix<double>& images) {
+    law->draw_covariance(x, vectors, images);
+  };
   span.observe = [law](const Vector<double>& x, const double& t, std::span<double> row) {
     law->observe(x, t, row);
   };

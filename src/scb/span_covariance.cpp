@@ -66,15 +66,15 @@ struct PowerSums {
 // Factors of the expectations over tokens, for every pair of weights.
 struct SpanCovariance::Sums {
   struct Pair {
-    double product = 0;                   ///< R R'
-    double mixed = 0;                     ///< - R e'N'e, both ways
-    double quartic = 0;                   ///< e'Ne e'N'e
-    double traces = 0, square = 0;        ///< tr N tr N', tr(N C N' C)
-    double swapped = 0;                   ///< tr(N C N''C)
-    double first_mean = 0, second_mean = 0;        ///< - R tr N', - R' tr N
-    double label = 0, label_mixed = 0;             ///< o'B C B'o, - o'B C N'' e both ways
-    double first_chain = 0, second_chain = 0;      ///< - o'B C N' e
-    double skew = 0;                               ///< - third moments, both ways
+    double product = 0;                        ///< R R'
+    double mixed = 0;                          ///< - R e'N'e, both ways
+    double quartic = 0;                        ///< e'Ne e'N'e
+    double traces = 0, square = 0;             ///< tr N tr N', tr(N C N' C)
+    double swapped = 0;                        ///< tr(N C N''C)
+    double first_mean = 0, second_mean = 0;    ///< - R tr N', - R' tr N
+    double label = 0, label_mixed = 0;         ///< o'B C B'o, - o'B C N'' e both ways
+    double first_chain = 0, second_chain = 0;  ///< - o'B C N' e
+    double skew = 0;                           ///< - third moments, both ways
     void add(const Pair& o, double c) {
       product += c * o.product;
       mixed += c * o.mixed;
@@ -179,8 +179,8 @@ SpanCovariance::SpanCovariance(const Bigrams<double>& b, const Vector<double>& l
   label_size_scaled_ = sizes.dot(joint * scaled);
   scaled_square_ = mu.dot(scaled.cwiseAbs2());
   // E o o', whose square over its trace is what a direction of this law sees of it.
-  Matrix<double> spread = level * level.transpose() - label * level.transpose() -
-                          level * label.transpose();
+  Matrix<double> spread =
+      level * level.transpose() - label * level.transpose() - level * label.transpose();
   spread.diagonal() += label;
   label_effective_ = spread.squaredNorm() / spread.trace();
   value_numbers_ = static_cast<double>(n - 1) * spread.trace() / label_effective_;
@@ -230,7 +230,7 @@ SpanCovariance::Sums SpanCovariance::sums(double y, double attention_spread) con
         now.first_chain = both_w * at.single(0, v);
         now.second_chain = both_v * at.single(0, w);
         now.skew = rest.aww[w][v];
-        Sums::Pair& sum = w == one ? found.one_one
+        Sums::Pair& sum = w == one   ? found.one_one
                           : v == own ? found.own_own
                           : w == own ? found.own_unit
                                      : found.unit_unit;
@@ -255,8 +255,7 @@ SpanCovariance::Sums SpanCovariance::sums(double y, double attention_spread) con
 }
 
 SpanCovariance::Law SpanCovariance::operator()(const Vector<double>& v, double y,
-                                               double attention_spread,
-                                               double value_spread) const {
+                                               double attention_spread, double value_spread) const {
   const Index m = matrices_;
   const Sums s = sums(y, attention_spread);
   // X as a sum of the B, V_c'X as one of the N.
@@ -306,8 +305,8 @@ SpanCovariance::Law SpanCovariance::operator()(const Vector<double>& v, double y
   const double size = trace_.dot(gram_of_values);  // |V_c|_mu^2
   const double values =
       s.seen * label_size_scaled_ + s.rest_square * label_size_ * (tokens - 1) -
-      2 * (s.seen_cube * response_scaled_.dot(v) +
-           s.seen_rest * (tokens + 1) * response_.dot(v) + s.rest_cube * skew_scaled_.dot(v)) +
+      2 * (s.seen_cube * response_scaled_.dot(v) + s.seen_rest * (tokens + 1) * response_.dot(v) +
+           s.rest_cube * skew_scaled_.dot(v)) +
       s.fourth * trace_scaled_.dot(gram_of_values) + s.squares * size * (tokens + 1) +
       value_spread * (s.fourth * scaled_square_ / (tokens - 1) + s.squares * (tokens + 1));
   law.values = values - law.mean.head(m).squaredNorm() - law.covariance.topLeftCorner(m, m).trace();

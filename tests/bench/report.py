@@ -35,6 +35,7 @@ LUMPED_MS = 5                # a step at N = 500, T = 1e9
 LUMPED_MB = 50               # of memory, instance included
 MOMENTS_SET_UP = 3.3         # exponent in N: products of matrices, and the rest is for the caches
 MOMENTS_CONTEXT = 0.05       # exponent of a step in T: none
+ADJOINT_VECTORS = 280        # memory of a row: 64 states of the path, 19 of the state, copies, names of it
 MOMENTS_MB = 60              # N = 500, T = 1e9, instance included
 
 BESIDE_A_BUSY_PROCESS = 1.2  # times the time of one thread, with two, on two cores
@@ -331,6 +332,24 @@ def scb_moments(report, program):
                 slope <= MOMENTS_SET_UP)
 
 
+def adjoint_moments(report, program):
+    report.section("Moments by adjoints, one observable, n numbers at one operation each")
+    for name, title in (("step", "a step"), ("row", "a row after 64 steps")):
+        rows = benchmarks(program, f"^adjoint_{name}", "")
+        sizes = [int(row["name"].split("/")[1]) for row in rows]
+        for size, row in zip(sizes, rows):
+            report.line(f"{title}, n = {size}", f"{seconds(row) * 1e3:.3g} ms")
+        slope = growth(sizes, [seconds(row) for row in rows])
+        if name == "step":
+            report.line("a step ~ n to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
+        else:
+            # The gradient of the observable takes 2 n observations.
+            report.line("a row ~ n to the power", f"{slope:.2f}")
+            vectors = rows[-1]["vectors"]
+            report.line("most memory", f"{vectors:.0f} state vectors", f"<= {ADJOINT_VECTORS}",
+                        vectors <= ADJOINT_VECTORS)
+
+
 def topic(report, program):
     ours, numpy = benchmarks(program, "^topic_grid", "")[0], peer("topic.py", "grid")
     report.section("Topic landscape, 1000 x 1000 points, two threads")
@@ -427,6 +446,7 @@ def measure(report, options):
         scb_noisy(report, options.program, limit)
         scb_lumped(report, options.program)
         scb_moments(report, options.program)
+        adjoint_moments(report, options.program)
         topic(report, options.program)
         if len(os.sched_getaffinity(0)) > 1:
             busy_neighbour(report, options.program, min(5, options.rounds))

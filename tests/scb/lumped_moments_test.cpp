@@ -1,4 +1,5 @@
-/// Moments of large states of sparse contextual bigrams against their full covariance and ensembles.
+/// Moments of large states of sparse contextual bigrams against their full covariance and
+/// ensembles.
 
 #include "popgrad/scb/lumped_moments.hpp"
 
@@ -11,9 +12,9 @@
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
+#include "popgrad/scb/span_covariance.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
-#include "popgrad/scb/span_covariance.hpp"
 
 using namespace popgrad;
 using namespace popgrad::scb;
@@ -72,9 +73,9 @@ struct Span {
   [[nodiscard]] Vector<double> point(const Vector<double>& v, double y) const {
     const Index n = training.bigrams.tokens();
     Vector<double> x(sgd.dimension());
-    x.head(n * n) = (level() * Vector<double>::Ones(n).transpose() + v[0] * matrices[0] +
-                     v[1] * matrices[1])
-                        .reshaped();
+    x.head(n * n) =
+        (level() * Vector<double>::Ones(n).transpose() + v[0] * matrices[0] + v[1] * matrices[1])
+            .reshaped();
     x.tail(n * training.bigrams.context) =
         (y * unit.array() + 1 / static_cast<double>(training.bigrams.context)).reshaped();
     return x;
@@ -135,8 +136,8 @@ TEST_CASE("scb: covariance along and across the span is that of all sequences", 
     CHECK((law.mean - span.functionals.transpose() * field).norm() < 1e-12);
     CHECK((law.covariance - along).norm() < 1e-11 * along.norm());
     const Vector<double> squares = sigma.diagonal().cwiseProduct(metric(span));
-    CHECK(law.values == Approx(squares.head(n * n).sum() - along.topLeftCorner(2, 2).trace())
-                            .epsilon(1e-10));
+    CHECK(law.values ==
+          Approx(squares.head(n * n).sum() - along.topLeftCorner(2, 2).trace()).epsilon(1e-10));
     CHECK(law.attention == Approx(squares.tail(n * context).sum() - along(2, 2)).epsilon(1e-10));
   }
 }
@@ -169,8 +170,7 @@ TEST_CASE("scb: the adjoint of the mean direction maps the span to itself", "[sc
   span.sgd.finish(tangent);
   const Vector<double> along = span.functionals.transpose() * tangent;
   const Vector<double> by_span = within * along;
-  CHECK((span.functionals.transpose() * pushed(tangent) - by_span).norm() <
-        1e-12 * tangent.norm());
+  CHECK((span.functionals.transpose() * pushed(tangent) - by_span).norm() < 1e-12 * tangent.norm());
   CHECK(by_span.norm() > 1e-2);
   // In the metric of the learning rates J is symmetric on the tangents, as that of a gradient is.
   Vector<double> other(x.size());
@@ -219,7 +219,8 @@ TEST_CASE("scb: lumped moments are those of the full covariance, to the next ord
 }
 
 TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments]") {
-  const std::string json = R"({"N":4,"T":300,"Q":2,"start":"transfer","theta":0.6,"correlation":0.6})";
+  const std::string json =
+      R"({"N":4,"T":300,"Q":2,"start":"transfer","theta":0.6,"correlation":0.6})";
   constexpr double eta = 0.1;
   constexpr std::uint64_t steps = 60;
   constexpr Index batch = 400;

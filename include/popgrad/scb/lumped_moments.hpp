@@ -16,15 +16,16 @@
 ///   W    <- (1 - eta d)^2 W + eta^2/B tr_V
 ///   D    <- (1 - eta eta_A omega)^2 D + eta^2/B tr_A
 /// and one draw has the covariance of span_covariance.hpp along the span and the traces tr_V and
-/// tr_A across it, all exact. Mean and covariance of (v, y, D, W) go as in popgrad/moments_rung.hpp,
-/// at two orders; W and D are sums of many squares and enter both as their means. Their own deviation,
-/// sqrt(2/n) of them with n the numbers across the span (isotropy taken for granted), is added to
+/// tr_A across it, all exact. Mean and covariance of (v, y, D, W) go as in
+/// popgrad/moments_rung.hpp, at two orders; W and D, sums of many squares, enter both as their
+/// means. Their own deviation, sqrt(2/n) of them with n the numbers across the span, is added to
 /// those of the observables; what it does to (v, y) is left out, and its size is part of
-/// `second_order`. What W does to the noise is taken to first order, isotropy again taken for granted.
-/// Deviations are those of the full covariance to first order in eta/B, within 1 % of it on instances
-/// of 69 to 256 numbers where second_order is below 0.01 (tests).
-/// State: that of moments_rung.hpp for four or five numbers. Cost of a step O(N Q), to set up O(N^3);
-/// memory O(N^2 + N Q). Derived here.
+/// `second_order`. What W does to the noise is taken to first order. Both take isotropy across the
+/// span for granted; both are of the next order in eta/B, which is what the deviations differ by
+/// from those of the full covariance (measured in tests).
+///
+/// State: that of moments_rung.hpp for four or five numbers. Cost of a step O(N Q), to set up
+/// O(N^3); memory O(N^2 + N Q). Derived here.
 
 #include <memory>
 #include <string>
@@ -62,8 +63,8 @@ class LumpedMoments final {
   [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
   /// Variances of the observables by the deviations of D and W (columns).
   [[nodiscard]] Vector<double> variance_across(const Vector<double>& x) const;
-  /// The larger of the relative deviations of d by that of D and of omega + K_P by that of W, by which
-  /// what happens along the span is not affected here; part of `second_order`.
+  /// The larger of the relative deviations of d by that of D and of omega + K_P by that of W, by
+  /// which what happens along the span is not affected here; part of `second_order`.
   [[nodiscard]] double neglected_across(const Vector<double>& x) const;
 
  private:

@@ -8,12 +8,12 @@
 ///   alpha = sum_t a_t e_t,  e_t = one-hot(x_t) - mu
 ///   r     = o - V_c alpha
 ///   z     = r' X sum_t w_t e_t
-/// where X = B_i, w = a for the component of the direction along B_i (a matrix with 1'B = 0, B mu = 0),
-/// and X = V_c, w = eta_A A_1 along the attention A_1. E[z z'] is a sum over (k, s) of products of
-/// power sums of a and w over positions, which many positions of the same value make short, times
-/// traces of the B alone, which are taken once. Exact; derived here, compared in
-/// tests/scb/lumped_moments_test.cpp with all sequences' covariance (sequence_covariance.hpp).
-/// Cost O(m^2 N^3) to set up (m <= 2 matrices), O(N Q) a covariance; memory O(m^2 N^2 + N Q).
+/// where X = B_i, w = a for the component of the direction along B_i (a matrix with 1'B = 0, B mu =
+/// 0), and X = V_c, w = eta_A A_1 along the attention A_1. E[z z'] is a sum over (k, s) of products
+/// of power sums of a and w over positions, which many positions of the same value make short,
+/// times traces of the B alone, which are taken once. Exact; derived here, compared in
+/// tests/scb/lumped_moments_test.cpp with all sequences' covariance (sequence_covariance.hpp). Cost
+/// O(m^2 N^3) to set up (m <= 2 matrices), O(N Q) a covariance; memory O(m^2 N^2 + N Q).
 
 #include <vector>
 
@@ -33,8 +33,9 @@ class SpanCovariance {
     double values = 0;          ///< trace across the B_i, in |.|_mu
     double attention = 0;       ///< trace across A_1, in sum_k mu_k |a^k|^2
   };
-  /// At V_c = sum_i v_i B_i and a^k = 1/T + y (q^k - 1/T)/kappa. Of what is across these, W = |.|_mu^2
-  /// of V and D = sum_k mu_k |a^k|^2 of A, spread evenly, D enters by its moments, W to first order.
+  /// At V_c = sum_i v_i B_i and a^k = 1/T + y (q^k - 1/T)/kappa. Of what is across these, W =
+  /// |.|_mu^2 of V and D = sum_k mu_k |a^k|^2 of A, spread evenly, D enters by its moments, W to
+  /// first order.
   [[nodiscard]] Law operator()(const Vector<double>& v, double y, double attention_spread,
                                double value_spread) const;
 
