@@ -151,9 +151,14 @@ class Scb final : public Model {
                        "20000",
                        "0.01",
                        64};
+    RungInfo moments = moments_info(sgd);
+    moments.cost +=
+        "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step, O(N^3) to set up, "
+        "whatever "
+        "T is";
     return {
         sgd,
-        moments_info(sgd),
+        moments,
         {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
          "N T normals and O(N T + N^2) a step; no --optimiser", "", "20000", "0.01", 64},
         {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
