@@ -5,14 +5,10 @@
 #include <memory>
 
 #include "moment_steps.hpp"
+#include "popgrad/adjoint_moments.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad {
-namespace {
-
-constexpr Index largest = 512;
-
-}  // namespace
 
 AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where) {
   if (!sgd.draw_covariance) {
@@ -22,13 +18,7 @@ AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& wher
                     "shorter than 1000); take an ensemble: the rung sgd with --runs 200",
                     where));
   }
-  if (sgd.dimension > largest) {
-    throw InputError(fmt::format(
-        "{} moments: the state has {} numbers, and its covariance is followed for {} at "
-        "most; give a smaller instance, or take an ensemble: the rung sgd with --runs "
-        "200",
-        where, sgd.dimension, largest));
-  }
+  if (sgd.dimension > largest_full_covariance) return adjoint_moments_rung(sgd, where);
   const auto steps = std::make_shared<MomentSteps>(sgd);
   AnyRung<double> rung;
   rung.dimension = steps->dimension();
@@ -58,9 +48,10 @@ RungInfo moments_info(const RungInfo& sgd) {
   info.kind = RungKind::moments;
   info.summary = "mean and standard deviation over runs of sgd, predicted: no ensemble";
   info.cost = fmt::format(
-      "4 n evaluations of the mean direction and O(n^3) a step, n <= {} numbers of the "
-      "state (with --optimiser momentum twice as many); memory O(n^2)",
-      largest);
+      "4 n evaluations of the mean direction and O(n^3) a step, memory O(n^2), for n <= {} numbers "
+      "of the state (with --optimiser momentum twice as many); above, where the direction is a "
+      "gradient, 36 evaluations a step and 2 n observations a row",
+      largest_full_covariance);
   info.column_note = "X_sd, its standard deviation over runs, for each; second_order";
   return info;
 }

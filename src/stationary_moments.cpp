@@ -92,6 +92,12 @@ Stationary at_point(MomentSteps& steps, const Vector<double>& x, double eta, Ind
 
 Vector<double> stationary_moments(const AnyRung<double>& sgd, const std::string& where, double eta,
                                   Index batch) {
+  if (sgd.dimension > largest_full_covariance) {
+    throw InputError(fmt::format(
+        "{} moments: --t1 inf: the state has {} numbers, and the law at rest is solved for {} at "
+        "most; give a time, or a smaller instance",
+        where, sgd.dimension, largest_full_covariance));
+  }
   MomentSteps steps(sgd);
   const Vector<double> x = point_at_rest(steps, sgd.initial, where);
   const Stationary first = at_point(steps, x, eta, batch, where);

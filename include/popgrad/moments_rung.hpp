@@ -24,16 +24,22 @@
 #include <string>
 
 #include "popgrad/model.hpp"
+#include "popgrad/vector.hpp"
 
 namespace popgrad {
 
-/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors.
-/// Throws InputError if the law is not known, or the state has more than 512 numbers.
+/// Numbers of a state whose covariance is followed in full.
+inline constexpr Index largest_full_covariance = 512;
+
+/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors. States of
+/// more numbers than above go by adjoints, popgrad/adjoint_moments.hpp. Throws InputError if the law
+/// is not known, or there is no adjoint.
 AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where);
 
 /// Its state as time goes to infinity: about the point where the mean direction vanishes, with C and
 /// s from their fixed-point equations. Cost O(n^3) a step on the way there. Throws InputError if there
-/// is no such point on the way of the flow, or steps of size eta are not stable there.
+/// is no such point on the way of the flow, steps of size eta are not stable there, or the state has
+/// more than 512 numbers.
 Vector<double> stationary_moments(const AnyRung<double>& sgd, const std::string& where, double eta,
                                   Index batch);
 

@@ -10,6 +10,7 @@
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
+#include "popgrad/scb/lumped_moments.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
 #include "popgrad/scb/population_flow.hpp"
@@ -150,9 +151,14 @@ class Scb final : public Model {
                        "20000",
                        "0.01",
                        64};
+    RungInfo moments = moments_info(sgd);
+    moments.cost +=
+        "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step, O(N^3) to set up, "
+        "whatever "
+        "T is";
     return {
         sgd,
-        moments_info(sgd),
+        moments,
         {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
          "N T normals and O(N T + N^2) a step; no --optimiser", "", "20000", "0.01", 64},
         {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
@@ -197,7 +203,7 @@ class Scb final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
-    if (name == "moments") return moments_rung(this->rung("sgd", p, seed), "scb");
+    if (name == "moments") return moments(p, seed);
     AnyRung<double> rung = rung_from_matrices(name, p, seed);
     set_state(rung, p, fmt::format("scb {}", name), start_keys);
     return rung;
@@ -260,6 +266,17 @@ class Scb final : public Model {
   }
 
  private:
+  [[nodiscard]] AnyRung<double> moments(const Parameters& p, std::uint64_t seed) const {
+    const Training<double> made = training<double>(p, seed);
+    const Index n = made.bigrams.tokens();
+    // What is particular about these, the dense rung says.
+    const bool plain = read(p, parameter::algorithm) == "plain" && !p.has(state_key);
+    if (plain && made.bigrams.context > largest_full_covariance / n - n) {
+      return lumped_moments_rung(made);
+    }
+    return moments_rung(rung("sgd", p, seed), "scb");
+  }
+
   static AnyRung<double> rung_from_matrices(std::string_view name, const Parameters& p,
                                             std::uint64_t seed) {
     const Training<double> made = training<double>(p, seed);

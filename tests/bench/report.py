@@ -33,6 +33,10 @@ NOISY_OVER_LIMITS = 1.3      # times drawing its normals and scaling the same ar
 TOKENS_OVER_SAMPLING = 4     # times drawing the tokens of the batch: weights, gradients, update
 LUMPED_MS = 5                # a step at N = 500, T = 1e9
 LUMPED_MB = 50               # of memory, instance included
+MOMENTS_SET_UP = 3.3         # exponent in N: products of matrices, and the rest is for the caches
+MOMENTS_CONTEXT = 0.05       # exponent of a step in T: none
+ADJOINT_VECTORS = 280        # memory of a row: 64 states of the path, 19 of the state, copies, names of it
+MOMENTS_MB = 60              # N = 500, T = 1e9, instance included
 
 BESIDE_A_BUSY_PROCESS = 1.2  # times the time of one thread, with two, on two cores
 
@@ -297,6 +301,55 @@ def scb_lumped(report, program):
                 megabytes <= LUMPED_MB)
 
 
+def scb_moments(report, program):
+    report.section("One step of mean and covariance over runs of SGD, covariance in full, N = 3")
+    rows = benchmarks(program, "^scb_moments_full", "")
+    for row in rows:
+        report.line(f"{row['numbers']:.0f} numbers", f"{seconds(row) * 1e3:.2f} ms")
+    slope = growth([row["numbers"] for row in rows], [seconds(row) for row in rows])
+    report.line("cost ~ numbers to the power", f"{slope:.2f}")
+    report.section("The same in the span of the adjoints, Q = 2")
+    rows = benchmarks(program, "^scb_moments_lumped", "")
+    sizes = [tuple(map(int, row["name"].split("/")[1:3])) for row in rows]
+    for (tokens, context), row in zip(sizes, rows):
+        report.line(f"N = {tokens}, T = {context:.0e}", f"{seconds(row) * 1e6:.0f} us")
+    costs = dict(zip(sizes, map(seconds, rows)))
+    tokens, contexts = (sorted({size[i] for size in sizes}) for i in (0, 1))
+    slope = growth(tokens, [costs[n, contexts[-1]] for n in tokens])
+    report.line(f"T = {contexts[-1]:.0e}: cost ~ N to the power", f"{slope:.2f}", f"<= {GROWTH}",
+                slope <= GROWTH)
+    slope = growth(contexts, [costs[tokens[-1], context] for context in contexts])
+    report.line(f"N = {tokens[-1]}: cost ~ T to the power", f"{slope:.3f}",
+                f"<= {MOMENTS_CONTEXT}", slope <= MOMENTS_CONTEXT)
+    megabytes = rows[-1]["peak_bytes"] / 1e6
+    report.line("most memory at the largest, instance included", f"{megabytes:.1f} MB",
+                f"<= {MOMENTS_MB} MB", megabytes <= MOMENTS_MB)
+    rows = benchmarks(program, "^scb_moments_set_up", "")
+    slope = growth([int(row["name"].split("/")[1]) for row in rows], map(seconds, rows))
+    for row in rows:
+        report.line(f"to set up, N = {row['name'].split('/')[1]}", f"{seconds(row) * 1e3:.1f} ms")
+    report.line("to set up ~ N to the power", f"{slope:.2f}", f"<= {MOMENTS_SET_UP}",
+                slope <= MOMENTS_SET_UP)
+
+
+def adjoint_moments(report, program):
+    report.section("Moments by adjoints, one observable, n numbers at one operation each")
+    for name, title in (("step", "a step"), ("row", "a row after 64 steps")):
+        rows = benchmarks(program, f"^adjoint_{name}", "")
+        sizes = [int(row["name"].split("/")[1]) for row in rows]
+        for size, row in zip(sizes, rows):
+            report.line(f"{title}, n = {size}", f"{seconds(row) * 1e3:.3g} ms")
+        slope = growth(sizes, [seconds(row) for row in rows])
+        if name == "step":
+            report.line("a step ~ n to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
+        else:
+            # The gradient of the observable takes 2 n observations.
+            report.line("a row ~ n to the power", f"{slope:.2f}")
+            vectors = rows[-1]["vectors"]
+            report.line("most memory", f"{vectors:.0f} state vectors", f"<= {ADJOINT_VECTORS}",
+                        vectors <= ADJOINT_VECTORS)
+
+
 def topic(report, program):
     ours, numpy = benchmarks(program, "^topic_grid", "")[0], peer("topic.py", "grid")
     report.section("Topic landscape, 1000 x 1000 points, two threads")
@@ -392,6 +445,8 @@ def measure(report, options):
         scb_sgd(report, options.program, min(3, options.rounds), limit)
         scb_noisy(report, options.program, limit)
         scb_lumped(report, options.program)
+        scb_moments(report, options.program)
+        adjoint_moments(report, options.program)
         topic(report, options.program)
         if len(os.sched_getaffinity(0)) > 1:
             busy_neighbour(report, options.program, min(5, options.rounds))

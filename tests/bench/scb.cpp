@@ -6,8 +6,10 @@
 #include <array>
 
 #include "allocations.hpp"
+#include "popgrad/moments_rung.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
+#include "popgrad/scb/lumped_moments.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 #include "popgrad/scb/sequence_symbols.hpp"
@@ -159,6 +161,38 @@ void scb_lumped(benchmark::State& state) {
   state.counters["products"] = static_cast<double>(state.range(0) * (state.range(0) + 2));
 }
 
+/// One step of mean and covariance, the latter in full, at 3 tokens and range(0) positions.
+void scb_moments_full(benchmark::State& state) {
+  const AnyRung<double> sgd = forget_type(SequenceSgd<double>(training(3, state.range(0))));
+  const AnyRung<double> rung = moments_rung(sgd, "scb");
+  Vector<double> x = rung.initial;
+  Stream stream(1, 0, 0);
+  rung.sample_step(x, 0.01, stream, 10'000);
+  for ([[maybe_unused]] auto _ : state) rung.sample_step(x, 0.01, stream, 10'000);
+  state.counters["numbers"] = static_cast<double>(sgd.dimension);
+}
+
+/// The same at N = range(0), T = range(1), in the span of the adjoints.
+void scb_moments_lumped(benchmark::State& state) {
+  const std::size_t before = bench::bytes_in_use();
+  bench::forget_peak();
+  const AnyRung<double> rung = lumped_moments_rung(training(state.range(0), state.range(1)));
+  Vector<double> x = rung.initial;
+  Stream stream(1, 0, 0);
+  rung.sample_step(x, 0.01, stream, 10'000'000'000);
+  for ([[maybe_unused]] auto _ : state) rung.sample_step(x, 0.01, stream, 10'000'000'000);
+  state.counters["peak_bytes"] = static_cast<double>(bench::peak_bytes() - before);
+}
+
+/// What has to be done before the first step.
+void scb_moments_set_up(benchmark::State& state) {
+  const Training<double> made = training(state.range(0), 1'000'000'000);
+  for ([[maybe_unused]] auto _ : state) {
+    const LumpedMoments law(made);
+    benchmark::DoNotOptimize(law.dimension());
+  }
+}
+
 BENCHMARK(scb_sgd)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_sgd_size)
     ->Args({5, 2000})
@@ -175,5 +209,10 @@ BENCHMARK(scb_tokens)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK(exponentials)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_scaling)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_lumped)->Arg(125)->Arg(250)->Arg(500)->Unit(benchmark::kMillisecond);
+BENCHMARK(scb_moments_full)->Arg(30)->Arg(60)->Arg(120)->Unit(benchmark::kMillisecond);
+BENCHMARK(scb_moments_lumped)
+    ->ArgsProduct({{3, 50, 500}, {1000, 1'000'000, 1'000'000'000}})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(scb_moments_set_up)->Arg(125)->Arg(250)->Arg(500)->Unit(benchmark::kMillisecond);
 
 }  // namespace
