@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -70,13 +71,16 @@ TEST_CASE("sweep: killed at any moment it goes on to the same bytes", "[cli]") {
   const Folder folder;
   const std::string whole = folder.file("whole.csv");
   const std::string part = folder.file("part.csv");
+  const auto begin = std::chrono::steady_clock::now();
   REQUIRE(popgrad(sixty + "-q -o " + whole).status == 0);
+  const std::chrono::duration<double> uninterrupted = std::chrono::steady_clock::now() - begin;
   std::size_t kept = 0;
   int killed = 0;
-  // No two of the same length. A machine that is too slow for any of these ends in the last call.
-  for (const char* moment : {"0.11", "0.05", "0.17", "0.08", "0.23", "0.14"}) {
-    const Answer answer = shell(std::string("timeout -s KILL ") + moment + " " + POPGRAD_BINARY +
-                                " " + sixty + "-o " + part + " 2>&1");
+  // Shares of the time that the whole takes here, no two of the same length.
+  for (const double share : {0.55, 0.25, 0.8, 0.4, 0.7, 0.9}) {
+    const std::string moment = std::to_string(share * uninterrupted.count());
+    const Answer answer = shell("timeout -s KILL " + moment + " " + POPGRAD_BINARY + " " + sixty +
+                                "-o " + part + " 2>&1");
     CAPTURE(moment, answer.out);
     // What the call before had kept is found by this one, if it lived to say so.
     if (answer.out.find("there already") != std::string::npos) {
