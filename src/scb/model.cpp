@@ -153,9 +153,8 @@ class Scb final : public Model {
                        64};
     RungInfo moments = moments_info(sgd);
     moments.cost +=
-        "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step, O(N^3) to set up, "
-        "whatever "
-        "T is";
+        "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step whatever T is, O(N^3) to "
+        "set up";
     return {
         sgd,
         moments,
