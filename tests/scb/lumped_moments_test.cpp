@@ -218,6 +218,8 @@ TEST_CASE("scb: lumped moments are those of the full covariance, to the next ord
   CHECK(of_deviation.back() < 0.01);
 }
 
+#ifndef POPGRAD_SANITIZED
+// Some 3e9 tokens are drawn, a minute under the sanitizers.
 TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments]") {
   const std::string json =
       R"({"N":4,"T":300,"Q":2,"start":"transfer","theta":0.6,"correlation":0.6})";
@@ -261,6 +263,7 @@ TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments]")
   }
   CHECK(judged >= 12);
 }
+#endif
 
 TEST_CASE("scb: lumped moments of long contexts", "[scb][moments]") {
   // Where the noise on single positions adds up to more than a deviation, D says so.
@@ -268,10 +271,9 @@ TEST_CASE("scb: lumped moments of long contexts", "[scb][moments]") {
   const Trajectory<double> found = predicted(rung_of(json, "moments"), 0.1, 50, 100'000'000);
   REQUIRE(found.outcome.ending == Ending::reached_end);
   for (std::size_t c : {0U, 1U, 2U, 3U}) CHECK(found.rows.back()[8 + c] > 0);
-  // The same instance with shorter contexts has the same law but for D, up to 1/T.
+  // As many numbers of state whatever T is.
   const std::string shorter = R"({"N":20,"T":1000000,"Q":2,"start":"transfer"})";
-  const AnyRung<double> other = rung_of(shorter, "moments");
-  CHECK(other.dimension == rung_of(json, "moments").dimension);
+  CHECK(rung_of(shorter, "moments").dimension == rung_of(json, "moments").dimension);
 }
 
 TEST_CASE("scb: what moments of large states are not for is named", "[scb][moments]") {
