@@ -77,9 +77,9 @@ void judge_noise(const SolutionRuns& made, const Setting& setting, Examination& 
 }
 
 void judge_runs(const SolutionRuns& made, double weight, const Setting& setting, Examination& it) {
-  const std::uint32_t runs = std::max(16U, setting.draws(64));
+  const std::uint32_t runs = std::max(16U, setting.draws(160));
   const auto half = [&](const char* what, double own) {
-    const Crossing found = made.half_batch(own, runs / 4, setting);
+    const Crossing found = made.half_batch(own, std::max(4U, setting.draws(16)), setting);
     it.report(what, found.size, fmt::format("95 %: {:.4g} to {:.4g}", found.low, found.high));
     return found.size;
   };
