@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
+#include <type_traits>
 
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/scalar/rational.hpp"
@@ -30,6 +31,13 @@ Matrix<double> square_root(const Matrix<double>& covariance) {
 
 template <class T>
 Matrix<T> solve_symmetric(const Matrix<T>& a, const Matrix<T>& b) {
+  if constexpr (std::is_same_v<T, double>) {
+    // Eigen works in blocks in LL' alone, which needs a definite matrix.
+    if (a.rows() > 128) {
+      const Eigen::LLT<Matrix<T>> parts(a);
+      if (parts.info() == Eigen::Success) return parts.solve(b);
+    }
+  }
   return a.ldlt().solve(b);
 }
 

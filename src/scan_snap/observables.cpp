@@ -13,6 +13,22 @@
 namespace popgrad::scan_snap {
 
 template <class T>
+OverlapExtremes<T> overlap_extremes(const Matrix<T>& gram) {
+  using std::abs;
+  if constexpr (Ordered<T>) {
+    const Vector<T> eigenvalues = symmetric_eigenvalues<T>(gram).array() - T(1);
+    T least = abs(eigenvalues[0]);
+    for (const T& lambda : eigenvalues) {
+      const T size = abs(lambda);
+      if (size < least) least = size;
+    }
+    return {eigenvalues[eigenvalues.size() - 1], least};
+  } else {
+    return {T(0), T(0)};
+  }
+}
+
+template <class T>
 Observer<T>::Observer(const TrainingInstance<T>& instance, const Layout& layout,
                       Vector<T> start_logits)
     : start_logits_(std::move(start_logits)) {
@@ -46,7 +62,7 @@ Observer<T>::Observer(const TrainingInstance<T>& instance, const Layout& layout,
 template <class T>
 void Observer<T>::write(const SequenceClasses<T>& classes, const Layout& layout,
                         const Snapshot<T>& at, std::span<T> row) const {
-  using std::exp, std::abs;
+  using std::exp;
   std::size_t column = 0;
   row[column++] = at.loss;
   row[column++] = at.accuracy;
@@ -57,19 +73,8 @@ void Observer<T>::write(const SequenceClasses<T>& classes, const Layout& layout,
     row[column++] = at.xi[n];
     if (at.B.size() > 0) row[column++] = at.B[n];
   }
-  if constexpr (Ordered<T>) {
-    const Vector<T> eigenvalues = symmetric_eigenvalues<T>(at.gram).array() - T(1);
-    row[column++] = eigenvalues[eigenvalues.size() - 1];
-    T least = abs(eigenvalues[0]);
-    for (const T& lambda : eigenvalues) {
-      const T size = abs(lambda);
-      if (size < least) least = size;
-    }
-    row[column++] = least;
-  } else {
-    row[column++] = T(0);
-    row[column++] = T(0);
-  }
+  row[column++] = at.overlaps.largest;
+  row[column++] = at.overlaps.least_modulus;
   for (const Index entry : watched_) {
     const Index pair = layout.entry_pair[static_cast<std::size_t>(entry)];
     row[column++] = at.f[entry];
@@ -77,6 +82,9 @@ void Observer<T>::write(const SequenceClasses<T>& classes, const Layout& layout,
   }
 }
 
+template OverlapExtremes<double> overlap_extremes(const Matrix<double>&);
+template OverlapExtremes<Real> overlap_extremes(const Matrix<Real>&);
+template OverlapExtremes<Expression> overlap_extremes(const Matrix<Expression>&);
 template class Observer<double>;
 template class Observer<Real>;
 template class Observer<Expression>;

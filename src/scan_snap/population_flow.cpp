@@ -170,20 +170,23 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
     }
   }
   if (instance_.track_growth) {
-    dx.tail(classes.classes()) = growth_rates(instance_, xi_of_last());
+    dx.tail(instance_.classes.classes()) = growth_of_last();
   }
 }
 
 template <Transcendental T>
-Vector<T> PopulationFlow<T>::xi_of_last() const {
-  const Index k = instance_.classes.classes();
+Vector<T> PopulationFlow<T>::xi_of_last(const Matrix<T>& overlap) const {
   if constexpr (Ordered<T>) {
     // f_j.g_n = (Y'f_j).(e_n - alpha_n), columns counted as often as they stand for a token.
-    const Matrix<T> products = logits_ * multiplicity_.asDiagonal() * residual_.transpose();
-    return fitted_xi<T>(gram(layout_, k, f_), products);
+    return fitted_xi<T>(overlap, logits_ * multiplicity_.asDiagonal(), residual_);
   } else {
-    return Vector<T>::Constant(k, T(0));
+    return Vector<T>::Constant(instance_.classes.classes(), T(0));
   }
+}
+
+template <Transcendental T>
+Vector<T> PopulationFlow<T>::growth_of_last() const {
+  return growth_rates(instance_, xi_of_last(gram(layout_, instance_.classes.classes(), f_)));
 }
 
 template <Transcendental T>
@@ -250,7 +253,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
     }
     if (instance_.track_growth) {
       evaluate(x);
-      dx.tail(classes.classes()) = growth_rates(instance_, xi_of_last());
+      dx.tail(instance_.classes.classes()) = growth_of_last();
     }
   } else {
     throw std::logic_error("scan-snap: samples are drawn in double only");
@@ -281,7 +284,7 @@ void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& 
   dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
   if (instance_.track_growth) {
     evaluate(x);
-    dx.tail(instance_.classes.classes()) = growth_rates(instance_, xi_of_last());
+    dx.tail(instance_.classes.classes()) = growth_of_last();
   }
 }
 
@@ -297,11 +300,25 @@ void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
   evaluate(x);
   const Matrix<T> overlap = gram(layout_, classes.classes(), f_);
   const Response<T> answer = mean_response(classes, layout_, multiplicity_, logits_);
+  OverlapExtremes<T> extremes{T(0), T(0)};
+  Vector<T> xi;
+  const Index k = classes.classes();
+  if (worth_threads<T>(k * k * k)) {
+#pragma omp parallel sections num_threads(2)
+    {
+#pragma omp section
+      extremes = overlap_extremes<T>(overlap);
+#pragma omp section
+      xi = xi_of_last(overlap);
+    }
+  } else {
+    extremes = overlap_extremes<T>(overlap);
+    xi = xi_of_last(overlap);
+  }
   Vector<T> growth;
-  if (instance_.track_growth) growth = x.tail(classes.classes());
+  if (instance_.track_growth) growth = x.tail(k);
   observer_.write(classes, layout_,
-                  {f_, overlap, logits_at(x), answer.loss, answer.accuracy, xi_of_last(), growth},
-                  row);
+                  {f_, extremes, logits_at(x), answer.loss, answer.accuracy, xi, growth}, row);
 }
 
 template <Transcendental T>

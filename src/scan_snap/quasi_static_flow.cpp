@@ -120,8 +120,10 @@ void QuasiStaticFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T
   if (instance_.track_growth) growth = x.tail(classes.classes());
   Vector<T> xi = Vector<T>::Constant(classes.classes(), T(0));
   if constexpr (Ordered<T>) xi = fitted_xi<T>(gram_, gram_ * pulls_);
-  observer_.write(classes, layout_,
-                  {f_, gram_, logits_at(x), answer.loss, answer.accuracy, xi, growth}, row);
+  observer_.write(
+      classes, layout_,
+      {f_, overlap_extremes<T>(gram_), logits_at(x), answer.loss, answer.accuracy, xi, growth},
+      row);
 }
 
 template class QuasiStaticFlow<double>;

@@ -133,7 +133,8 @@ void ReducedFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
   if (instance_.track_growth) growth = x.tail(classes.classes());
   const std::size_t shared = observer_.columns().size();
   observer_.write(classes, layout_,
-                  {f_, gram_, logits_at(x), loss, accuracy, relative_xi_ * gamma(h), growth},
+                  {f_, overlap_extremes<T>(gram_), logits_at(x), loss, accuracy,
+                   relative_xi_ * gamma(h), growth},
                   row.first(shared));
   row[shared] = h;
   row[shared + 1] = gamma(h);

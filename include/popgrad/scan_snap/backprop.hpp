@@ -84,4 +84,11 @@ Vector<T> fitted_xi(const Matrix<T>& gram, const Matrix<T>& products) {
   return coefficients.diagonal() - products.diagonal();
 }
 
+/// The same where products = answers pulls' (K x C each). Cost K^3/3 + K^2 C.
+template <class T>
+Vector<T> fitted_xi(const Matrix<T>& gram, const Matrix<T>& answers, const Matrix<T>& pulls) {
+  const Matrix<T> coefficients = solve_symmetric<T>(gram, answers) - answers;
+  return coefficients.cwiseProduct(pulls).rowwise().sum();
+}
+
 }  // namespace popgrad::scan_snap

@@ -46,20 +46,21 @@ void features(const SequenceClasses<T>& classes, const Layout& layout, const Log
 template <class T>
 Matrix<T> gram(const Layout& layout, Index classes, const Vector<T>& f) {
   Matrix<T> g = Matrix<T>::Constant(classes, classes, T(0));
-  for (std::size_t r = 0; r + 1 < layout.row_first.size(); ++r) {
-    for (Index i = layout.row_first[r]; i < layout.row_first[r + 1]; ++i) {
-      const Index a = layout.row_entry[static_cast<std::size_t>(i)];
-      for (Index j = layout.row_first[r]; j <= i; ++j) {
-        const Index b = layout.row_entry[static_cast<std::size_t>(j)];
-        // Entries of a row ascend with the class: the lower triangle.
-        T& sum = g(layout.entry_class[static_cast<std::size_t>(a)],
-                   layout.entry_class[static_cast<std::size_t>(b)]);
-        sum = sum + f[a] * f[b];
-      }
+  // Entry by entry, so that all sums of one step lie in one column.
+  for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
+    const Index n = layout.entry_class[e];
+    const T& own = f[static_cast<Index>(e)];
+    const auto row = static_cast<std::size_t>(layout.entry_row[e]);
+    for (auto i = static_cast<std::size_t>(layout.row_first[row]);; ++i) {
+      // Entries of a row ascend with the class: the upper triangle ends at e itself.
+      const Index other = layout.row_entry[i];
+      T& sum = g(layout.entry_class[static_cast<std::size_t>(other)], n);
+      sum = sum + own * f[other];
+      if (static_cast<std::size_t>(other) == e) break;
     }
   }
   for (Index n = 0; n < classes; ++n) {
-    for (Index j = 0; j < n; ++j) g(j, n) = g(n, j);
+    for (Index j = 0; j < n; ++j) g(n, j) = g(j, n);
   }
   return g;
 }

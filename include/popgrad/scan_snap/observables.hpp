@@ -6,7 +6,7 @@
 ///   xi_N, B_N                       of class N; B_N where growth is tracked
 ///   lambda_max_E, lambda_min_abs_E  audit of Assumption 2
 ///   f_N_L, chi_N_L                  of the pairs watched, chi = exp(2 (z - z(0)))
-/// Cost of a row nnz + K^3.
+/// Cost of a row nnz, and K^3 for the eigenvalues of E.
 
 #include <span>
 #include <string>
@@ -17,16 +17,26 @@
 
 namespace popgrad::scan_snap {
 
+/// What Assumption 2 bounds: the largest eigenvalue of E = F'F - I, and the least modulus of one.
+template <class T>
+struct OverlapExtremes {
+  T largest, least_modulus;
+};
+
+/// From F'F (K x K). Cost K^3. Symbols have no eigenvalues here: both are 0.
+template <class T>
+OverlapExtremes<T> overlap_extremes(const Matrix<T>& gram);
+
 /// What a rung knows of itself at one state.
 template <class T>
 struct Snapshot {
-  const Vector<T>& f;     ///< (nnz)
-  const Matrix<T>& gram;  ///< F'F (K x K)
-  const Vector<T>& z;     ///< (pairs)
-  T loss;                 ///< mean over classes, nats
-  T accuracy;             ///< probability of the right next token
-  const Vector<T>& xi;    ///< (K)
-  const Vector<T>& B;     ///< (K), or empty
+  const Vector<T>& f;           ///< (nnz)
+  OverlapExtremes<T> overlaps;  ///< of E
+  const Vector<T>& z;           ///< (pairs)
+  T loss;                       ///< mean over classes, nats
+  T accuracy;                   ///< probability of the right next token
+  const Vector<T>& xi;          ///< (K)
+  const Vector<T>& B;           ///< (K), or empty
 };
 
 template <class T>

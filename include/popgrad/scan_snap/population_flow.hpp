@@ -73,8 +73,10 @@ class PopulationFlow final {
   /// scratch space below.
   void add_drawn(const Vector<T>& x, Index n, double share, Vector<T>& dx) const;
   [[nodiscard]] DrawField field_of_sample(const Vector<T>& x) const;
-  /// xi_n (K) at the state of the last evaluation.
-  [[nodiscard]] Vector<T> xi_of_last() const;
+  /// xi_n (K) at the state of the last evaluation, whose F'F is `overlap`.
+  [[nodiscard]] Vector<T> xi_of_last(const Matrix<T>& overlap) const;
+  /// B_n' (K) there.
+  [[nodiscard]] Vector<T> growth_of_last() const;
 
   TrainingInstance<T> instance_;
   DecoderRule rule_;
