@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks and their peers in Python and prints what they cost beside what was promised.
 
-    report.py BENCHMARK_PROGRAM [--rounds N]
+    report.py BENCHMARK_PROGRAM [--rounds N] [--plot FOLDER]
 
 Exit status 1 if a promise is not kept, or if the two programs did not compute the same thing.
 """
@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+from work_precision import work_precision
 
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
 PEER = os.path.join(PEERS, "joma_invariant.py")
@@ -183,22 +185,22 @@ def scan_snap_sgd(report, program, rounds):
                 f"<= {ENTROPY_AGREEMENT}", apart <= ENTROPY_AGREEMENT)
 
 
-def growth_instance():
-    """K = 10, M = 1000: a common token of weight 0.7, 99 distinct ones a class."""
+def growth_instance(relative=1e-8, absolute=1e-10):
+    """K = 10, M = 1000: a common token of weight 0.7, 99 distinct ones a class. As JSON."""
     laws = []
     for n in range(10):
         row = [0.0] * 1000
         row[0] = 0.7
         row[1 + 99 * n:100 + 99 * n] = [(98 + 9 * i) / 980 for i in range(99)]
         laws.append([weight / sum(row) for weight in row])
-    return {"P": laws, "psi": [999] * 10, "eta_Y": 1, "eta_Z": 0.5, "t1": 700, "rtol": 1e-8,
-            "atol": 1e-10}
+    return json.dumps({"P": laws, "psi": [999] * 10, "eta_Y": 1, "eta_Z": 0.5, "t1": 700,
+                       "rtol": relative, "atol": absolute})
 
 
 def scan_snap_flow(report, program, folder, rounds):
     instance = os.path.join(folder, "growth.json")
     with open(instance, "w", encoding="utf-8") as out:
-        json.dump(growth_instance(), out)
+        out.write(growth_instance())
     ours, cvode, scipy = [], [], []
     for _ in range(rounds):
         ours += benchmarks(program, "^growth_flow/0", "")
@@ -416,8 +418,10 @@ def busy_neighbour(report, program, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the compiled benchmarks")
-    parser.add_argument("--only", choices=["busy-neighbour"], help="this part alone")
+    parser.add_argument("--only", choices=["busy-neighbour", "work-precision"], help="this part alone")
     parser.add_argument("--rounds", type=int, default=7, help="of training in both programs")
+    parser.add_argument("--plot", metavar="FOLDER",
+                        help="draw time against precision there, with its numbers as CSV")
     parser.add_argument("--json", metavar="FILE", help="write the table as JSON as well")
     options = parser.parse_args()
     report = Report()
@@ -433,6 +437,9 @@ def measure(report, options):
         busy_neighbour(report, options.program, min(5, options.rounds))
         return
     with tempfile.TemporaryDirectory() as folder:
+        if options.only == "work-precision":
+            work_precision(report, options.program, sys.modules[__name__], options.plot, folder)
+            return
         instance = os.path.join(folder, "instance.json")
         subprocess.run([sys.executable, PEER, "write", instance], check=True)
         limit = limits(report, options.program)
@@ -448,6 +455,7 @@ def measure(report, options):
         scb_moments(report, options.program)
         adjoint_moments(report, options.program)
         topic(report, options.program)
+        work_precision(report, options.program, sys.modules[__name__], options.plot, folder)
         if len(os.sched_getaffinity(0)) > 1:
             busy_neighbour(report, options.program, min(5, options.rounds))
 
