@@ -234,6 +234,16 @@ def scan_snap_field(report, program):
                     f"{seconds(row) / row['products'] * 1e12:.0f} ps per entry and column")
     slope = growth(sizes, costs)
     report.line("cost ~ nnz(P) C to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
+    report.section("Population field on a text, K classes of 300 tokens by Zipf's law, one thread")
+    sizes, costs = [], []
+    for row in benchmarks(program, "^text_field", cores={min(os.sched_getaffinity(0))}):
+        sizes.append(row["products"])
+        costs.append(seconds(row))
+        report.line(f"K = {row['name'].split('/')[1]}, C = {row['columns']:.0f}: "
+                    f"{seconds(row) * 1e3:.3g} ms",
+                    f"{seconds(row) / row['products'] * 1e12:.0f} ps per entry and column")
+    slope = growth(sizes, costs)
+    report.line("cost ~ nnz(P) C to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
 
 
 def scb_sgd(report, program, rounds, limit):

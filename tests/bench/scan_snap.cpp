@@ -3,6 +3,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "allocations.hpp"
 #include "cvode.hpp"
 #include "popgrad/rung.hpp"
@@ -119,12 +122,62 @@ void population_field(benchmark::State& state) {
       static_cast<double>(instance.classes.entries() * flow.layout().columns());
 }
 
+/// As many classes as asked for of 300 tokens each, drawn by Zipf's law from 10,000; five classes share
+/// two next tokens. So a row of Y has 2/5 of a column a class, and tokens are as often shared as in text.
+TrainingInstance<double> text(Index count) {
+  constexpr Index tokens = 10'000;
+  constexpr std::size_t drawn = 300;
+  Vector<double> frequency(tokens);
+  for (Index l = 0; l < tokens; ++l) frequency[l] = 1 / static_cast<double>(l + 1);
+  frequency /= frequency.sum();
+  const AliasTable zipf({frequency.data(), static_cast<std::size_t>(tokens)});
+  TrainingInstance<double> instance;
+  SequenceClasses<double>& classes = instance.classes;
+  classes.tokens = tokens;
+  classes.first = {0};
+  std::vector<double> law;
+  for (Index n = 0; n < count; ++n) {
+    std::vector<std::uint32_t> counts(tokens, 0);
+    Stream(1, 0, static_cast<std::uint64_t>(n)).count(zipf, drawn, counts);
+    for (Index l = 0; l < tokens; ++l) {
+      const std::uint32_t times = counts[static_cast<std::size_t>(l)];
+      if (times == 0) continue;
+      classes.token.push_back(l);
+      law.push_back(static_cast<double>(times) / static_cast<double>(drawn));
+    }
+    classes.first.push_back(static_cast<Index>(law.size()));
+    classes.query.push_back(n % 50);
+    classes.next.push_back(2 * n / 5);
+  }
+  classes.law = Eigen::Map<Vector<double>>(law.data(), static_cast<Index>(law.size()));
+  classes.weight = Vector<double>::Constant(count, 1 / static_cast<double>(count));
+  return instance;
+}
+
+/// One evaluation on a text with range(0) classes.
+void text_field(benchmark::State& state) {
+  const TrainingInstance<double> instance = text(state.range(0));
+  const PopulationFlow<double> flow(instance);
+  Vector<double> x = flow.initial();
+  Vector<double> dx(x.size());
+  Stream stream(1, 0, 0);
+  for (double& value : x) value = 0.1 * stream.normal();
+  for ([[maybe_unused]] auto _ : state) {
+    flow.rhs(x, dx, 0.0);
+    benchmark::DoNotOptimize(dx.data());
+  }
+  state.counters["products"] =
+      static_cast<double>(instance.classes.entries() * flow.layout().columns());
+  state.counters["columns"] = static_cast<double>(flow.layout().columns());
+}
+
 BENCHMARK(syn_medium_sgd)->Unit(benchmark::kMillisecond);
 BENCHMARK(growth_flow)
     ->Arg(static_cast<int>(Method::automatic))
     ->Arg(static_cast<int>(Method::bulirsch_stoer))
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(growth_flow_cvode)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(text_field)->RangeMultiplier(4)->Range(16, 4096)->Unit(benchmark::kMillisecond);
 BENCHMARK(population_field)->RangeMultiplier(2)->Range(16, 256)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
