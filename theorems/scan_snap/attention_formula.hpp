@@ -1,6 +1,9 @@
 #pragma once
 /// Lemma 1's field with mistakes in it, beside the code that training runs.
 
+#include <functional>
+
+#include "popgrad/identity.hpp"
 #include "popgrad/quantity.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
@@ -21,6 +24,22 @@ Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula fo
 
 /// Two classes of generic laws and weights that share one token of three.
 TrainingInstance<Expression> generic_training();
+/// One class of a generic law on two tokens, the first of which is its query and its next token.
+TrainingInstance<Expression> generic_class_with_query();
+
+/// Are the derivatives of the objective, minus the loss of the flow, times its rates what `field` is
+/// at generic x?
+template <class F>
+Truth derivatives_are(const F& flow, const Vector<Expression>& x, const Vector<Expression>& field) {
+  const Expression objective = -flow.loss(x);
+  const Vector<Expression> learning_rates = flow.rates();
+  Matrix<Expression> defects(x.size(), 1);
+  for (Index i = 0; i < x.size(); ++i) {
+    const Expression slope = objective.diff(GiNaC::ex_to<GiNaC::symbol>(x[i]));
+    defects(i, 0) = learning_rates[i] * slope - field[i];
+  }
+  return vanishes(defects);
+}
 
 /// Tokens that each component of a state stands for: columns of Y may be shared.
 Vector<double> tokens_of_components(const Layout& layout);
@@ -29,5 +48,8 @@ Vector<double> tokens_of_components(const Layout& layout);
 /// widths, extrapolated.
 Quantity slope_along(const PopulationFlow<double>& flow, const Vector<double>& x,
                      const Vector<double>& direction);
+/// The same of any loss that is a sum of `terms` terms.
+Quantity slope_along(const std::function<double(const Vector<double>&)>& loss, double terms,
+                     const Vector<double>& x, const Vector<double>& direction);
 
 }  // namespace popgrad::theorems::scan_snap

@@ -17,7 +17,6 @@
 
 #include <cmath>
 
-#include "popgrad/identity.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "theorems/scan_snap/attention_formula.hpp"
@@ -39,15 +38,7 @@ constexpr Knob state_size = logarithmic_knob(
 Truth symbolic_gradient(Formula formula) {
   const PopulationFlow<Expression> flow(generic_training());
   const Vector<Expression> x = symbols("x", flow.dimension());
-  const Vector<Expression> rate = field_of(flow, x, formula);
-  const Expression objective = -flow.loss(x);
-  const Vector<Expression> learning_rates = flow.rates();
-  Matrix<Expression> defects(x.size(), 1);
-  for (Index i = 0; i < x.size(); ++i) {
-    const Expression slope = objective.diff(GiNaC::ex_to<GiNaC::symbol>(x[i]));
-    defects(i, 0) = learning_rates[i] * slope - rate[i];
-  }
-  return vanishes(defects);
+  return derivatives_are(flow, x, field_of(flow, x, formula));
 }
 
 void derive(Examination& it) {
