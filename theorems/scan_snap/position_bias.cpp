@@ -48,14 +48,14 @@ void derive(Examination& it) {
                     .detail = "generic P, w, Y, z, z0"});
 }
 
-// Y and z at the save points; `bias` by pairs is taken off z.
+// Y, and z to which `bias` by pairs is added, at the save points.
 std::vector<Quantity> followed(const TrainingInstance<double>& training, const Vector<double>& bias,
                                double end) {
   const PopulationFlow<double> flow(training);
   const Solved run(forget_type(flow), {end / 8, end}, 1e-10);
   return read_all(run, flow.dimension(), [&](const Vector<double>& x) {
     Vector<double> state = x;
-    state.tail(bias.size()) -= bias;
+    state.tail(bias.size()) += bias;
     return state;
   });
 }
@@ -64,15 +64,16 @@ void judge_trajectories(const TrainingInstance<double>& training, double size, d
                         Stream stream, Examination& it) {
   const Vector<double> bias = random_state(stream, lay_out(training.classes, true).pairs(), size);
   const auto on_prior = [&](double share) {
-    return followed(with_prior(training, share * bias), 0 * bias, end);
+    return followed(with_prior(training, share * bias), bias, end);
   };
-  const std::vector<Quantity> prior = on_prior(1);
-  double largest = 0;
-  for (const Quantity& number : prior) largest = std::max(largest, std::fabs(number.value()));
+  double largest = 0;  // of what is learned
+  for (const Quantity& number : followed(with_prior(training, bias), 0 * bias, end)) {
+    largest = std::max(largest, std::fabs(number.value()));
+  }
   it.judge(Comparison{
-      .what = "Y and z - z0 under the bias against Y and z on the prior",
-      .measured = followed(with_bias(training, bias), bias, end),
-      .predicted = prior,
+      .what = "Y and logits under the bias against Y and z + z0 on the prior",
+      .measured = followed(with_bias(training, bias), 0 * bias, end),
+      .predicted = on_prior(1),
       .scale = {largest},
       .mistakes = {predicts("other-sign", on_prior(-1)), predicts("weaker", on_prior(0.9))}});
 }

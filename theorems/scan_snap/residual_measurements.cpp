@@ -32,14 +32,21 @@ std::vector<Quantity> read_at_rest(TrainingInstance<double> training, DecoderRul
   training.attention_rate = 0;
   const double end = tau / training.decoder_rate * static_cast<double>(training.classes.classes());
   const Solved run(forget_type(ResidualFlow<double>(training, rule)), {end}, tolerance);
-  return read_off(run, 0, [&](const Vector<double>& x) { return reading(moving, x); });
+  const double products =
+      run.state(0).cwiseAbs().maxCoeff() / reading.unit;  // of Y with e_n - alpha_n
+  const auto terms = static_cast<double>(run.state(0).size());
+  std::vector<Quantity> numbers = read_off(run, 0, [&](const Vector<double>& x) -> Vector<double> {
+    return reading.numbers(moving, x) / reading.unit;
+  });
+  for (Quantity& number : numbers) number.add(ErrorPart::rounding(terms, products));
+  return numbers;
 }
 
 std::vector<Quantity> limit_of_vocabulary(const SequenceClasses<double>& classes, double tau,
                                           const std::function<Reading(double)>& reading) {
   std::vector<double> inverses;
   std::vector<std::vector<Quantity>> found;
-  for (const double tokens : {1e6, 2e6, 4e6}) {
+  for (const double tokens : {1e4, 2e4, 4e4}) {
     inverses.push_back(1 / tokens);
     found.push_back(read_at_rest(residual_training(classes, tokens), DecoderRule::gradient, tau,
                                  reading(tokens)));
@@ -53,18 +60,22 @@ double driving(const TrainingInstance<double>& training, double tau) {
 }
 
 Reading couplings_over(double unit) {
-  return [unit](const ResidualFlow<double>& flow, const Vector<double>& x) -> Vector<double> {
-    return off_diagonal(-input_coefficients(flow, x).transpose()) / unit;
-  };
+  return {
+      .numbers = [](const ResidualFlow<double>& flow, const Vector<double>& x) -> Vector<double> {
+        return off_diagonal(-input_coefficients(flow, x).transpose());
+      },
+      .unit = unit};
 }
 
 Reading gains_over(double unit) {
-  return [unit](const ResidualFlow<double>& flow, const Vector<double>& x) -> Vector<double> {
-    Vector<double> rate(x.size());
-    flow.rhs(x, rate, 0.0);
-    const TrainingInstance<double>& training = flow.instance();
-    return 2 * flow.logits_at(rate) / (training.attention_rate * training.classes.weight[0] * unit);
-  };
+  return {
+      .numbers = [](const ResidualFlow<double>& flow, const Vector<double>& x) -> Vector<double> {
+        Vector<double> rate(x.size());
+        flow.rhs(x, rate, 0.0);
+        const TrainingInstance<double>& training = flow.instance();
+        return 2 * flow.logits_at(rate) / (training.attention_rate * training.classes.weight[0]);
+      },
+      .unit = unit};
 }
 
 void judge_gain(const char* what, const ResidualView& at, const std::vector<Quantity>& gains,

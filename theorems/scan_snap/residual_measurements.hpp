@@ -26,9 +26,13 @@ inline constexpr Knob decoder_time =
 QueryDraw chosen_queries(const Setting& setting, double inside);
 SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw);
 
-/// Numbers read off the end of a solve of tau/eta_Y draws of each class, features at rest: eta_Z = 0.
-using Reading =
-    std::function<Vector<double>(const ResidualFlow<double>& flow, const Vector<double>& x)>;
+/// Numbers that are read off a state, in units of `unit`.
+struct Reading {
+  std::function<Vector<double>(const ResidualFlow<double>& flow, const Vector<double>& x)> numbers;
+  double unit = 1;
+};
+/// At the end of a solve of tau/eta_Y draws of each class, features at rest: eta_Z = 0. Parts:
+/// solver, rounding (of sums over Y).
 std::vector<Quantity> read_at_rest(TrainingInstance<double> training, DecoderRule rule, double tau,
                                    const Reading& reading);
 /// Their limits as M -> infinity, from three M, by the true gradient at eta_Y = 1.
