@@ -11,7 +11,7 @@
 namespace popgrad::theorems::scan_snap {
 
 Truth symbolic_prior(int numerator, int denominator) {
-  TrainingInstance<Expression> training = generic_training();
+  TrainingInstance<Expression> training = generic_class_with_query();
   const PopulationFlow<Expression> biased(training);
   const Vector<Expression> x = symbols("x", biased.dimension());
   const Index pairs = biased.layout().pairs();

@@ -11,7 +11,7 @@ namespace popgrad::theorems::scan_snap {
 
 using namespace popgrad::scan_snap;
 
-/// Is the field of generic classes at z + z0 that of P exp(share z0) at z? share = numerator over
+/// Is the field of a class of generic P at z + z0 that of P exp(share z0) at z? share = numerator over
 /// denominator.
 Truth symbolic_prior(int numerator, int denominator);
 

@@ -3,10 +3,12 @@
 // Source     Tian et al., Scan and Snap, arXiv 2305.16380, Section 7; Theorem 1
 // Statement  with the residual connection and no query token in a context,
 //              g_n   = gamma (iota_n phi_n - sum_{n' != n} beta_nn' phi_n')
-//              kappa = (F'F + B)/2,   B_nn' = [psi(n) = psi(n')].
-//            Modified gradient (Lemma 3): gamma, iota and beta are those of Theorem 1 at
+//              kappa = Phi'Phi = (F'F + B)/2,   B_nn' = [psi(n) = psi(n')].
+//            Modified gradient (Lemma 3): gamma and beta are those of Theorem 1 at
 //              G = kappa^-1,
-//            whatever the overlaps; as they go to 0, with K_m classes of each query,
+//            whatever the overlaps E = F'F - I; to first order in these, of a rest of order 2,
+//              G = 2 C - 2 C E C,   C_nn' = [n = n'] - B_nn'/(1 + K_m)
+//            which at E = 0 is, with K_m classes of each query,
 //              beta_nn' = 2 q1 (1 + 2/(M-1))/(1 + K_m)   if psi(n) = psi(n') = m
 //              beta_nn' = 2 q1/((M-1) (1 + K_m))         if psi(n') = m is another query.
 //            True gradient: at tau = eta_Y s, s draws of each class, as M -> infinity,
@@ -15,13 +17,15 @@
 // Hypotheses H1 no query token is in a context; H2 features at rest, Y(0) = 0; H3 P(n) = 1/K, a next
 //            token of its own for each class
 // Check      coefficients of g_n in Phi from the Y that either rule arrives at; limits of small
-//            overlaps and of large M
-// Controls   kappa - I in place of I - kappa^-1, which is the sketch; K_m for 1 + K_m; e^x for b;
-//            kappa without B
+//            overlaps and of large M, the order of the rest
+// Controls   kappa - I in place of I - kappa^-1, which is the sketch; K_m for 1 + K_m; order 1.8;
+//            e^x for b; kappa without B
 // Uses       rungs fast-decoder, flow; backprop, decoder
 
 #include <Eigen/LU>
+#include <algorithm>
 
+#include "popgrad/order.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "theorems/scan_snap/backprop_identity.hpp"
 #include "theorems/scan_snap/features_at_rest.hpp"
@@ -59,39 +63,37 @@ void judge_formula(const TrainingInstance<double>& training, double tau, Examina
                    predicts("no-query", predicted((at.overlap / 2 + unit).inverse()))}});
 }
 
-// Tokens that classes share, in lower and lower weights.
-void judge_small_overlap(const Setting& setting, const QueryDraw& draw, double tau,
-                         Examination& it) {
-  const std::vector<double> weights{1e-2, 5e-3, 2.5e-3};
+// Tokens that classes share, the heavier of which gets lighter and lighter.
+void judge_small_overlap(const Setting& setting, double tau, Examination& it) {
+  const auto m = static_cast<double>(setting.count(residual_vocabulary));
+  const double heavier = std::max(1.0, setting.value(across_weight));
   std::vector<double> squares;
   std::vector<std::vector<Quantity>> found;
-  for (const double weight : weights) {
-    QueryDraw apart = draw;
-    apart.inside *= weight;
-    apart.across *= weight;
-    const auto training =
-        residual_training(drawn_queries(setting, apart), static_cast<double>(draw.tokens));
+  std::vector<Quantity> rests;
+  for (const double weight : {0.1, 0.05, 0.025}) {
+    const TrainingInstance<double> training =
+        residual_training(drawn_queries(setting, chosen_queries(setting, weight / heavier)), m);
     squares.push_back(weight * weight);
     found.push_back(
         read_at_rest(training, DecoderRule::fast, tau, couplings_over(driving(training, tau))));
+    const Matrix<double> first = ResidualView(training.classes).first_order();
+    std::vector<Quantity> rest = exactly(off_diagonal(beta_of<double>(first, m)));
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = found.back()[i] - rest[i];
+    rests.push_back(norm(rest));
   }
-  const ResidualView at(drawn_queries(setting, draw));
-  const auto m = static_cast<double>(draw.tokens);
+  const ResidualView at(drawn_queries(setting, chosen_queries(setting, 1)));
   const auto predicted = [&](double one) {
-    Matrix<double> beta(at.classes(), at.classes());
-    for (Index n = 0; n < at.classes(); ++n) {
-      for (Index j = 0; j < at.classes(); ++j) {
-        const double unit = 2 * own_scale(m) / (one + static_cast<double>(at.of_query(j)));
-        beta(n, j) = unit * (at.same(n, j) > 0 ? 1 + 2 / (m - 1) : 1 / (m - 1));
-      }
-    }
-    return exactly(off_diagonal(beta));
+    return exactly(off_diagonal(at.isolated_beta(m, one)));
   };
   it.judge(Comparison{.what = "beta of the modified gradient as overlaps go to 0",
                       .measured = limits_in(squares, found),
                       .predicted = predicted(1),
                       .scale = {1.0},
                       .mistakes = {predicts("members", predicted(0))}});
+  it.judge(Comparison{.what = "order in the overlaps of beta less that of G = 2 C - 2 C E C",
+                      .measured = {order_in(squares, rests)},
+                      .predicted = {2},
+                      .mistakes = {predicts("order", 1.8)}});
 }
 
 void judge_gradient(const TrainingInstance<double>& training, double tau, Examination& it) {
@@ -120,7 +122,7 @@ void examine(const Setting& setting, Examination& it) {
   ResidualView(training.classes).require_apart(it);
   require_uniform(training.classes, it);
   judge_formula(training, tau, it);
-  if (setting.instance == nullptr) judge_small_overlap(setting, draw, tau, it);
+  if (setting.instance == nullptr) judge_small_overlap(setting, tau, it);
   judge_gradient(training, tau, it);
 }
 
@@ -135,6 +137,7 @@ Statement residual_backprop() {
           .reaches = {EvidenceKind::numerical},
           .controls = {{"sketch", "kappa - I in place of I - kappa^-1"},
                        {"members", "K_m in place of 1 + K_m"},
+                       {"order", "order 1.8 in place of 2"},
                        {"exponential", "e^x in place of b(x)"},
                        {"no-query", "kappa without B"}},
           .knobs = {query_count, most_classes, inside_weight, across_weight, residual_vocabulary,

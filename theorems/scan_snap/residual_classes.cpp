@@ -8,6 +8,7 @@
 
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
 
@@ -85,6 +86,23 @@ double ResidualView::spread() const {
 
 Index ResidualView::of_query(Index n) const {
   return static_cast<Index>(std::lround(same.row(n).sum()));
+}
+
+Matrix<double> ResidualView::first_order() const {
+  Matrix<double> c = Matrix<double>::Identity(classes(), classes());
+  for (Index n = 0; n < classes(); ++n) c.row(n) -= same.row(n) / (1 + same.row(n).sum());
+  return 2 * c - 2 * c * overlap * c;
+}
+
+Matrix<double> ResidualView::isolated_beta(double tokens, double one) const {
+  Matrix<double> beta(classes(), classes());
+  for (Index n = 0; n < classes(); ++n) {
+    for (Index j = 0; j < classes(); ++j) {
+      const double unit = 2 * own_scale(tokens) / (one + same.row(j).sum());
+      beta(n, j) = unit * (same(n, j) > 0 ? 1 + 2 / (tokens - 1) : 1 / (tokens - 1));
+    }
+  }
+  return beta;
 }
 
 Vector<double> ResidualView::gains(const Matrix<double>& beta) const {

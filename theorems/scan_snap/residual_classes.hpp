@@ -47,6 +47,10 @@ class ResidualView {
   [[nodiscard]] Index classes() const { return same.rows(); }
   [[nodiscard]] double spread() const;          ///< |lambda(E)| at most
   [[nodiscard]] Index of_query(Index n) const;  ///< K_m of psi(n)
+  /// 2 C - 2 C E C (K x K): G to first order in the overlaps.
+  [[nodiscard]] Matrix<double> first_order() const;
+  /// beta (K x K) of the modified gradient at E = 0 and M tokens, by one + K_m for one = 1.
+  [[nodiscard]] Matrix<double> isolated_beta(double tokens, double one) const;
   /// What pairs of queries and tokens gain by couplings beta (K x K) of the classes:
   ///   2 z_ml'/(eta_Z w) = sum_{n: psi(n) = m} f_nl sum_{j != n} beta_nj (f_nl f_n.f_j - f_jl)
   [[nodiscard]] Vector<double> gains(const Matrix<double>& beta) const;

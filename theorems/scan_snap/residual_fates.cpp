@@ -23,6 +23,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "popgrad/scan_snap/backprop.hpp"
@@ -37,6 +38,9 @@ namespace {
 constexpr const char* inside_text = "overlaps inside the query outweigh the rest";
 constexpr Knob overlap =
     linear_knob("overlap", "right side of H4 in units of the left one", 0.1, 0.95, 0.5);
+constexpr Knob excess =
+    logarithmic_knob("excess-overlap", "the same beyond what H4 allows", 1.01, 100, 0)
+        .breaking(inside_text);
 
 // Classes whose overlaps meet H4 by the share that is asked for: the lower the weights of the tokens
 // that they share, the lower the quotient.
@@ -46,7 +50,7 @@ TrainingInstance<double> drawn_training(const Setting& setting) {
   const auto at = [&](double exponent) {
     return drawn_queries(setting, chosen_queries(setting, std::pow(10.0, exponent)));
   };
-  const double wanted = setting.value(overlap);
+  const double wanted = std::max(setting.value(overlap), setting.value(excess));
   constexpr int halvings = 40;
   for (int i = 0; i < halvings; ++i) {
     const double middle = (low + high) / 2;
@@ -130,7 +134,7 @@ Statement residual_fates() {
                        {"sketch", "kappa - I in place of I - kappa^-1"},
                        {"uniform", "b = 1 for all times"}},
           .knobs = {query_count, most_classes, across_weight, residual_vocabulary, decoder_time,
-                    overlap},
+                    overlap, excess},
           .reads = "flow",
           .examine = examine};
 }

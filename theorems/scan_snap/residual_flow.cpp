@@ -124,6 +124,13 @@ void ResidualFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) con
 }
 
 template <Transcendental T>
+Vector<T> ResidualFlow<T>::field(const Vector<T>& x) const {
+  Vector<T> rate(x.size());
+  rhs(x, rate, T(0));
+  return rate;
+}
+
+template <Transcendental T>
 T ResidualFlow<T>::loss(const Vector<T>& x) const {
   return evaluate(x);
 }

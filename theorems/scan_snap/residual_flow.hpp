@@ -49,6 +49,8 @@ class ResidualFlow final {
   [[nodiscard]] Vector<T> rates() const;
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+  /// rhs as a value.
+  [[nodiscard]] Vector<T> field(const Vector<T>& x) const;
 
   /// Mean cross entropy of the next token, nats.
   [[nodiscard]] T loss(const Vector<T>& x) const;

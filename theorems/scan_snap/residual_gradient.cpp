@@ -43,9 +43,7 @@ constexpr Knob state_size = logarithmic_knob(
 Truth symbolic_gradient(Backward backward) {
   const ResidualFlow<Expression> flow(generic_class_with_query(), DecoderRule::gradient, backward);
   const Vector<Expression> x = symbols("x", flow.dimension());
-  Vector<Expression> rate(x.size());
-  flow.rhs(x, rate, Expression(0));
-  return derivatives_are(flow, x, rate);
+  return derivatives_are(flow, x, flow.field(x));
 }
 
 void derive(Examination& it) {
@@ -70,8 +68,7 @@ void judge_directions(const TrainingInstance<double>& training, double size, std
   std::vector<std::string> places;
   for (Index k = 0; k < 8; ++k) {
     Vector<double> direction = random_state(stream, all, 1);
-    if (k % 2 == 0) direction.tail(all - table).setZero();
-    if (k % 2 == 1) direction.head(table).setZero();
+    (k % 2 == 0 ? direction.tail(all - table) : direction.head(table)).setZero();
     along.push_back(direction);
     slopes.push_back(slope_along([&](const Vector<double>& at) { return flow.loss(at); },
                                  static_cast<double>(all), x, direction));
@@ -79,8 +76,7 @@ void judge_directions(const TrainingInstance<double>& training, double size, std
   }
   const auto predicted = [&](Backward backward) {
     const ResidualFlow<double> field(training, DecoderRule::gradient, backward);
-    Vector<double> rate(all);
-    field.rhs(x, rate, 0.0);
+    const Vector<double> rate = field.field(x);
     std::vector<Quantity> products;
     for (const Vector<double>& direction : along) {
       products.emplace_back(direction.dot(rate.cwiseQuotient(field.rates())));
@@ -105,9 +101,7 @@ void judge_apart(TrainingInstance<double> training, double size, std::uint64_t s
   const ResidualFlow<double> flow(training);
   Stream stream(seed, 0, 2);
   const Vector<double> x = random_state(stream, flow.dimension(), size);
-  Vector<double> rate(x.size());
-  flow.rhs(x, rate, 0.0);
-  const Vector<double> rates = flow.logits_at(rate);
+  const Vector<double> rates = flow.logits_at(flow.field(x));
   it.judge(Comparison{.what = "z' where no query token is in a context",
                       .measured = std::vector<Quantity>(rates.begin(), rates.end()),
                       .predicted = short_rates(flow, x),

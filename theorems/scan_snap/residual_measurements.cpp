@@ -73,7 +73,8 @@ Reading gains_over(double unit) {
         Vector<double> rate(x.size());
         flow.rhs(x, rate, 0.0);
         const TrainingInstance<double>& training = flow.instance();
-        return 2 * flow.logits_at(rate) / (training.attention_rate * training.classes.weight[0]);
+        return 2 * flow.logits_at(flow.field(x)) /
+               (training.attention_rate * training.classes.weight[0]);
       },
       .unit = unit};
 }
