@@ -22,16 +22,18 @@ SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw)
     query.insert(query.end(), static_cast<std::size_t>(members), q);
   }
   const auto k = static_cast<Index>(query.size());
-  const Index contextual = draw.queries + 1 + k * draw.distinct;
+  const Index contextual = draw.queries + 2 + k * draw.distinct;
   const auto weight = [&] { return 0.1 + 0.9 * stream.uniform(); };
   Matrix<double> law = Matrix<double>::Zero(k, contextual);
   for (Index n = 0; n < k; ++n) {
     const Index q = query[static_cast<std::size_t>(n)];
     const bool leads = n == 0 || query[static_cast<std::size_t>(n - 1)] != q;
+    const bool ends = n + 1 == k || query[static_cast<std::size_t>(n + 1)] != q;
     law(n, q) = draw.inside * weight();
     if (leads) law(n, draw.queries) = draw.across * weight();
+    if ((ends && q == 0) || (leads && q == 1)) law(n, draw.queries + 1) = draw.across * weight();
     for (Index i = 0; i < draw.distinct; ++i) {
-      law(n, draw.queries + 1 + n * draw.distinct + i) = weight();
+      law(n, draw.queries + 2 + n * draw.distinct + i) = weight();
     }
     law.row(n) /= law.row(n).sum();
   }

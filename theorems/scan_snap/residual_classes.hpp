@@ -24,11 +24,12 @@ struct QueryDraw {
   Index most = 3;
   Index distinct = 2;  ///< distinct tokens a class
   double inside = 1;   ///< weight of the token that all classes of a query have
-  double across = 1;   ///< weight of the token that the first class of every query has
+  double across = 1;   ///< weight of the tokens that classes of different queries have
   Index tokens = 100;  ///< M
 };
-/// Weights times uniform (0.1, 1), drawn anew for each class. Tokens: one of each query, one across
-/// the queries, distinct ones, queries.
+/// Weights times uniform (0.1, 1), drawn anew for each class. Tokens: one of each query, which all of
+/// its classes have; one of the first class of every query; one of the last class of the first query
+/// and the first of the second; distinct ones; queries.
 SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw);
 
 /// Random classes of two queries in unequal shares, M = 25, a column of Y for every token; token 0 is

@@ -15,8 +15,8 @@ inline constexpr Knob most_classes =
     whole_knob("classes-of-a-query", "a query holds 2 up to so many classes", 2, 4, 3);
 inline constexpr Knob across_weight = logarithmic_knob(
     "weight-across",
-    "weight of the token that queries share in units of the one that a query's classes share", 0.2,
-    5, 1);
+    "weight of tokens that queries share in units of the one that a query's classes share", 0.2, 20,
+    1);
 inline constexpr Knob residual_vocabulary =
     logarithmic_knob("vocabulary", "tokens M", 100, 1e5, 1000);
 inline constexpr Knob decoder_time =
