@@ -5,6 +5,7 @@
 
 #include "popgrad/identity.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/scan_snap/response.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -97,6 +98,20 @@ TrainingInstance<Expression> generic_class_with_query() {
   classes.weight = symbols("w", 1);
   training.decoder_rate = symbol("eta_Y");
   training.attention_rate = symbol("eta_Z");
+  return training;
+}
+
+TrainingInstance<double> random_training(std::uint64_t seed, Index classes, Index common,
+                                         double common_weight) {
+  Stream stream(seed, 1, 0);
+  TrainingInstance<double> training;
+  training.classes = random_classes(stream, classes, common, 3, common_weight, 25);
+  for (Index n = 0; n < classes; ++n) {
+    training.classes.query[static_cast<std::size_t>(n)] = static_cast<Index>(stream.index(2));
+    training.classes.weight[n] = stream.uniform();
+  }
+  training.classes.weight /= training.classes.weight.sum();
+  training.start = Start::uniform;
   return training;
 }
 

@@ -41,6 +41,30 @@ Truth derivatives_are(const F& flow, const Vector<Expression>& x, const Vector<E
   return vanishes(defects);
 }
 
+/// Sums of the rows of Y, then of Z, of a field.
+template <class T>
+Vector<T> row_sums(const Layout& layout, const Vector<T>& field) {
+  const Index rows = layout.rows();
+  Vector<T> sums = Vector<T>::Constant(rows + layout.queries(), T(0));
+  for (Index i = 0; i < rows * layout.columns(); ++i) {
+    const auto column = static_cast<std::size_t>(i % layout.columns());
+    T& sum = sums[i / layout.columns()];
+    sum = sum + T(static_cast<int>(layout.multiplicity[column])) * field[i];
+  }
+  for (Index q = 0; q < layout.queries(); ++q) {
+    const auto at = static_cast<std::size_t>(q);
+    for (Index p = layout.pair_first[at]; p < layout.pair_first[at + 1]; ++p) {
+      sums[rows + q] = sums[rows + q] + field[rows * layout.columns() + p];
+    }
+  }
+  return sums;
+}
+
+/// Random classes of two queries in unequal shares, three distinct tokens a class, M = 25, a column
+/// of Y for every token.
+TrainingInstance<double> random_training(std::uint64_t seed, Index classes, Index common,
+                                         double common_weight);
+
 /// Tokens that each component of a state stands for: columns of Y may be shared.
 Vector<double> tokens_of_components(const Layout& layout);
 

@@ -10,7 +10,6 @@
 #include "popgrad/random.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/features.hpp"
-#include "popgrad/scan_snap/random_classes.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -39,21 +38,6 @@ SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw)
   }
   for (Index& q : query) q += contextual;
   return classes_from_matrix<double>(law, query, std::max(draw.tokens, contextual + draw.queries));
-}
-
-TrainingInstance<double> two_queries(std::uint64_t seed, Index classes, Index common,
-                                     double common_weight) {
-  Stream stream(seed, 1, 1);
-  TrainingInstance<double> training;
-  training.classes = random_classes(stream, classes, common, 3, common_weight, 25);
-  for (Index n = 0; n < classes; ++n) {
-    training.classes.query[static_cast<std::size_t>(n)] =
-        n == 0 ? 0 : static_cast<Index>(stream.index(2));
-    training.classes.weight[n] = stream.uniform();
-  }
-  training.classes.weight /= training.classes.weight.sum();
-  training.start = Start::uniform;
-  return training;
 }
 
 ResidualView::ResidualView(const SequenceClasses<double>& of) : layout(lay_out(of, true)) {

@@ -32,11 +32,6 @@ struct QueryDraw {
 /// and the first of the second; distinct ones; queries.
 SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw);
 
-/// Random classes of two queries in unequal shares, M = 25, a column of Y for every token; token 0 is
-/// a query and, if there are common ones, in contexts.
-TrainingInstance<double> two_queries(std::uint64_t seed, Index classes, Index common,
-                                     double common_weight);
-
 /// The texts of what is asked of all instances.
 inline constexpr const char* apart_text = "no query token is in a context";
 

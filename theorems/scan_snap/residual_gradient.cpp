@@ -8,7 +8,6 @@
 //            are eta_Y, eta_Z times the derivatives of
 //              sum_n w_n ln alpha_n(n);
 //            where no query token is in a context,
-//              Phi'Phi = (F'F + B)/2,   B_nn' = [psi(n) = psi(n')]
 //              dz_m    = (eta_Z/sqrt(2)) sum_n w_n diag(f_n) (I - f_n f_n') g_n
 // Hypotheses H1 every class has a positive weight and f_n does not vanish
 // Check      the derivative of the objective on generic symbols (one class, its query in its
@@ -25,7 +24,6 @@
 #include "popgrad/random.hpp"
 #include "theorems/scan_snap/attention_formula.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
-#include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/residual_classes.hpp"
 #include "theorems/scan_snap/statements.hpp"
@@ -113,11 +111,12 @@ void examine(const Setting& setting, Examination& it) {
   TrainingInstance<double> training =
       setting.instance != nullptr
           ? given_training(setting)
-          : two_queries(setting.seed, setting.count(class_count), setting.count(common_count),
-                        setting.value(common_weight));
+          : random_training(setting.seed, setting.count(class_count), setting.count(common_count),
+                            setting.value(common_weight));
+  if (setting.instance == nullptr) training.classes.query[0] = 0;  // in its context
   training.track_growth = false;
   training.start = Start::uniform;
-  const SequenceClasses<double>& classes = training.classes;
+  const auto& classes = training.classes;
   const double size = setting.value(state_size);
   it.parameters = {{"K", classes.classes()},
                    {"M", classes.tokens},
