@@ -27,8 +27,8 @@ TrainingInstance<Expression> generic_training();
 /// One class of a generic law on two tokens, the first of which is its query and its next token.
 TrainingInstance<Expression> generic_class_with_query();
 
-/// Are the derivatives of the objective, minus the loss of the flow, times its rates what `field` is
-/// at generic x?
+/// Are the derivatives of the objective, minus the loss of the flow, times its rates what `field`
+/// is at generic x?
 template <class F>
 Truth derivatives_are(const F& flow, const Vector<Expression>& x, const Vector<Expression>& field) {
   const Expression objective = -flow.loss(x);

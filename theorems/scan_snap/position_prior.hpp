@@ -11,8 +11,8 @@ namespace popgrad::theorems::scan_snap {
 
 using namespace popgrad::scan_snap;
 
-/// Is the field of a class of generic P at z + z0 that of P exp(share z0) at z? share = numerator over
-/// denominator.
+/// Is the field of a class of generic P at z + z0 that of P exp(share z0) at z, with
+///   share = numerator/denominator?
 Truth symbolic_prior(int numerator, int denominator);
 
 /// Training that begins at Z = z0 (pairs), so that z - z0 is what is learned.

@@ -14,8 +14,8 @@
 //            True gradient: at tau = eta_Y s, s draws of each class, as M -> infinity,
 //              gamma beta_nn' = (tau/M) b(tau kappa_nn'),  b(x) = (e^x - 1)/x + e^x - 1,
 //            which is uniform at first and departs from that by (3/2) tau kappa_nn'
-// Hypotheses H1 no query token is in a context; H2 features at rest, Y(0) = 0; H3 P(n) = 1/K, a next
-//            token of its own for each class
+// Hypotheses H1 no query token is in a context; H2 features at rest, Y(0) = 0; H3 P(n) = 1/K, a
+//            next token of its own for each class
 // Check      coefficients of g_n in Phi from the Y that either rule arrives at; limits of small
 //            overlaps and of large M, the order of the rest
 // Controls   kappa - I in place of I - kappa^-1, which is the sketch; K_m for 1 + K_m; order 1.8;

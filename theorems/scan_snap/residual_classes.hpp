@@ -27,9 +27,9 @@ struct QueryDraw {
   double across = 1;   ///< weight of the tokens that classes of different queries have
   Index tokens = 100;  ///< M
 };
-/// Weights times uniform (0.1, 1), drawn anew for each class. Tokens: one of each query, which all of
-/// its classes have; one of the first class of every query; one of the last class of the first query
-/// and the first of the second; distinct ones; queries.
+/// Weights times uniform (0.1, 1), drawn anew for each class. Tokens: one of each query, which all
+/// of its classes have; one of the first class of every query; one of the last class of the first
+/// query and the first of the second; distinct ones; queries.
 SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw);
 
 /// The texts of what is asked of all instances.

@@ -9,16 +9,16 @@
 //            gain by the modified gradient if
 //              sum_{n' != n: psi(n') = m} E_nn'/(1 + K_m)
 //                > |E e_n| l sqrt(1 + (K-1)/(M-1)^2)/(1 - l),   l = max |lambda_i(E)| < 1,
-//            with no bound on M, nor from below on lambda_i; by the true gradient, as M -> infinity,
-//            if n shares a token with any class. A token of one class of its query alone that a
-//            class of another query has, too, is pulled down by that class: for it the sum over all
-//            n' counts, not that over psi^-1(m)
-// Hypotheses H1 no query token is in a context; H2 features at rest, Y(0) = 0; H3 P(n) = 1/K, a next
-//            token of its own for each class; H4 overlaps inside the query outweigh the rest
+//            with no bound on M, nor from below on lambda_i; by the true gradient, as M ->
+//            infinity, if n shares a token with any class. A token of one class of its query alone
+//            that a class of another query has, too, is pulled down by that class: for it the sum
+//            over all n' counts, not that over psi^-1(m)
+// Hypotheses H1 no query token is in a context; H2 features at rest, Y(0) = 0; H3 P(n) = 1/K, a
+//            next token of its own for each class; H4 overlaps inside the query outweigh the rest
 // Check      z' of all pairs of query and token from the Y that either rule arrives at, at two
 //            times; the sign for distinct tokens
-// Controls   beta of other queries left out, which is Theorem 2 inside psi^-1(m); kappa - I in place
-//            of I - kappa^-1; b(x) = 1 for all times
+// Controls   beta of other queries left out, as inside psi^-1(m) alone; kappa - I in place of
+//            I - kappa^-1; b(x) = 1 for all times
 // Uses       rungs fast-decoder, flow; backprop
 
 #include <fmt/format.h>
@@ -42,8 +42,8 @@ constexpr Knob excess =
     logarithmic_knob("excess-overlap", "the same beyond what H4 allows", 1.01, 100, 0)
         .breaking(inside_text);
 
-// Classes whose overlaps meet H4 by the share that is asked for: the lower the weights of the tokens
-// that they share, the lower the quotient.
+// Classes whose overlaps meet H4 by the share that is asked for: the lower the weights of the
+// tokens that they share, the lower the quotient.
 TrainingInstance<double> drawn_training(const Setting& setting) {
   double low = -4;  // decimal logarithms of the weight inside
   double high = 1;

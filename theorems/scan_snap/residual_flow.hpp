@@ -1,6 +1,6 @@
 #pragma once
-/// Scan and snap with a residual connection: the decoder reads the query token beside what attention
-/// averages.
+/// Scan and snap with a residual connection: the decoder reads the query token beside what
+/// attention averages.
 ///
 ///   phi_n   = (f_n + e_m)/|f_n + e_m|,   m = psi(n), e_m one-hot
 ///   alpha_n = softmax(Y' phi_n)

@@ -65,8 +65,8 @@ struct RationalClasses {
   }
 };
 
-// Tokens 0 and 1: one of all classes of a query each; 2: of the first class of either; the others of
-// one class.
+// Tokens 0 and 1: one of all classes of a query each; 2: of the first class of either; the others
+// of one class.
 RationalClasses shared_across() {
   Matrix<double> parts = Matrix<double>::Zero(9, 4);
   parts.topRows(3) << 2, 2, 0, 0, 0, 0, 2, 2, 3, 0, 3, 0;
@@ -92,7 +92,7 @@ void show(const char* what, const Rational& gain, bool gains, Examination& it) {
                                  fmt::format("{:.4g}", to_double(gain))));
 }
 
-// The time tau = eta_Y s at which the token that both queries have begins to gain by the true gradient.
+// When the token that both queries have begins to gain by the true gradient, tau = eta_Y s.
 void show_time(const RationalClasses& at, Examination& it) {
   const ResidualView view(at.classes());
   const auto gain = [&](double tau) { return view.gains(couplings(view.kappa, tau))[1]; };
