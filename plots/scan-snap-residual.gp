@@ -21,7 +21,7 @@ do for [kind in 'svg png pdf'] {
        name.'.csv' index 1 using 1:4 with lines linetype 3 title 'token in one class', \
        name.'.csv' index 1 using 1:3 with lines linetype 2 title 'in both queries', \
        name.'.csv' index 1 using 1:2 with lines linetype 1 title 'in both classes'
-  set title "(b) where z' of a token of either query turns positive"
+  set title "(b) where z' of a token in both queries turns positive"
   set xlabel 'overlap of classes, inside a query and across'
   set ylabel 'τ' offset 0.5+right,0
   set logscale x
