@@ -23,7 +23,6 @@
 // Uses       rungs fast-decoder, flow; backprop, decoder
 
 #include <Eigen/LU>
-#include <algorithm>
 
 #include "popgrad/order.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
@@ -63,16 +62,16 @@ void judge_formula(const TrainingInstance<double>& training, double tau, Examina
                    predicts("no-query", predicted((at.overlap / 2 + unit).inverse()))}});
 }
 
-// Tokens that classes share, the heavier of which gets lighter and lighter.
-void judge_small_overlap(const Setting& setting, double tau, Examination& it) {
-  const auto m = static_cast<double>(setting.count(residual_vocabulary));
-  const double heavier = std::max(1.0, setting.value(across_weight));
+// Tokens that several classes have, made lighter and lighter.
+void judge_small_overlap(const TrainingInstance<double>& given, double tau, Examination& it) {
+  const auto m = static_cast<double>(given.classes.tokens);
+  const double first_weight = weight_of_overlap(given.classes, 0.02);
   std::vector<double> squares;
   std::vector<std::vector<Quantity>> found;
   std::vector<Quantity> rests;
-  for (const double weight : {0.1, 0.05, 0.025}) {
-    const TrainingInstance<double> training =
-        residual_training(drawn_queries(setting, chosen_queries(setting, weight / heavier)), m);
+  for (const double weight : {first_weight, first_weight / 2, first_weight / 4}) {
+    TrainingInstance<double> training = given;
+    training.classes = with_lighter(given.classes, weight);
     squares.push_back(weight * weight);
     found.push_back(
         read_at_rest(training, DecoderRule::fast, tau, couplings_over(driving(training, tau))));
@@ -81,7 +80,7 @@ void judge_small_overlap(const Setting& setting, double tau, Examination& it) {
     for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = found.back()[i] - rest[i];
     rests.push_back(norm(rest));
   }
-  const ResidualView at(drawn_queries(setting, chosen_queries(setting, 1)));
+  const ResidualView at(given.classes);
   const auto predicted = [&](double one) {
     return exactly(off_diagonal(at.isolated_beta(m, one)));
   };
@@ -122,7 +121,7 @@ void examine(const Setting& setting, Examination& it) {
   ResidualView(training.classes).require_apart(it);
   require_uniform(training.classes, it);
   judge_formula(training, tau, it);
-  if (setting.instance == nullptr) judge_small_overlap(setting, tau, it);
+  if (overlaps_can_vanish(training.classes)) judge_small_overlap(training, tau, it);
   judge_gradient(training, tau, it);
 }
 

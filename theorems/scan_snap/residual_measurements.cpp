@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
@@ -23,6 +24,35 @@ QueryDraw chosen_queries(const Setting& setting, double inside) {
 
 SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw) {
   return classes_of_queries(Stream(setting.seed, stream_of_drawn_classes, 7), draw);
+}
+
+SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double weight) {
+  const Layout layout = lay_out(classes, true);
+  for (Index e = 0; e < classes.entries(); ++e) {
+    if (!layout.entry_distinct[static_cast<std::size_t>(e)]) reweigh(classes, e, weight);
+  }
+  return classes;
+}
+
+bool overlaps_can_vanish(const SequenceClasses<double>& classes) {
+  const Layout layout = lay_out(classes, true);
+  std::set<Index> with_own;
+  for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
+    if (layout.entry_distinct[e]) with_own.insert(layout.entry_class[e]);
+  }
+  return std::ssize(with_own) == classes.classes() && ResidualView(classes).spread() > 0;
+}
+
+double weight_of_overlap(const SequenceClasses<double>& classes, double spread) {
+  constexpr int halvings = 40;
+  double low = -6;  // decimal logarithms
+  double high = 6;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = (low + high) / 2;
+    const ResidualView at(with_lighter(classes, std::pow(10.0, middle)));
+    (at.spread() < spread ? low : high) = middle;
+  }
+  return std::pow(10.0, low);
 }
 
 std::vector<Quantity> read_at_rest(TrainingInstance<double> training, DecoderRule rule, double tau,

@@ -26,6 +26,13 @@ inline constexpr Knob decoder_time =
 QueryDraw chosen_queries(const Setting& setting, double inside);
 SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw);
 
+/// The weights of tokens that several classes have times `weight`, laws of sum 1 again.
+SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double weight);
+/// Do classes share tokens, and has each class one of its own?
+bool overlaps_can_vanish(const SequenceClasses<double>& classes);
+/// The weight at which max |lambda(E)| is `spread`, where overlaps can vanish.
+double weight_of_overlap(const SequenceClasses<double>& classes, double spread);
+
 /// Numbers that are read off a state, in units of `unit`.
 struct Reading {
   std::function<Vector<double>(const ResidualFlow<double>& flow, const Vector<double>& x)> numbers;
