@@ -57,7 +57,7 @@ struct SearchPath {
 }  // namespace
 
 TEST_CASE("Figures: each has a script that is compiled in", "[figure]") {
-  CHECK(figures(theories()).size() == 51);
+  CHECK(figures(theories()).size() == 52);
   for (const FigureInfo& figure : figures(theories())) {
     INFO(figure.name);
     CHECK_FALSE(figure.title.empty());

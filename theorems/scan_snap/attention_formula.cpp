@@ -5,6 +5,7 @@
 
 #include "popgrad/identity.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/scan_snap/response.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -85,6 +86,35 @@ TrainingInstance<Expression> generic_training() {
   return training;
 }
 
+TrainingInstance<Expression> generic_class_with_query() {
+  TrainingInstance<Expression> training;
+  SequenceClasses<Expression>& classes = training.classes;
+  classes.tokens = 2;
+  classes.query = {0};
+  classes.next = {0};
+  classes.first = {0, 2};
+  classes.token = {0, 1};
+  classes.law = symbols("P", 2);
+  classes.weight = symbols("w", 1);
+  training.decoder_rate = symbol("eta_Y");
+  training.attention_rate = symbol("eta_Z");
+  return training;
+}
+
+TrainingInstance<double> random_training(std::uint64_t seed, Index classes, Index common,
+                                         double common_weight) {
+  Stream stream(seed, 1, 0);
+  TrainingInstance<double> training;
+  training.classes = random_classes(stream, classes, common, 3, common_weight, 25);
+  for (Index n = 0; n < classes; ++n) {
+    training.classes.query[static_cast<std::size_t>(n)] = static_cast<Index>(stream.index(2));
+    training.classes.weight[n] = stream.uniform();
+  }
+  training.classes.weight /= training.classes.weight.sum();
+  training.start = Start::uniform;
+  return training;
+}
+
 Vector<double> tokens_of_components(const Layout& layout) {
   const Index columns = layout.columns();
   Vector<double> tokens = Vector<double>::Ones(layout.rows() * columns + layout.pairs());
@@ -96,15 +126,20 @@ Vector<double> tokens_of_components(const Layout& layout) {
 
 Quantity slope_along(const PopulationFlow<double>& flow, const Vector<double>& x,
                      const Vector<double>& direction) {
+  return slope_along([&](const Vector<double>& at) { return flow.loss(at); },
+                     static_cast<double>(flow.instance().classes.entries()), x, direction);
+}
+
+Quantity slope_along(const std::function<double(const Vector<double>&)>& loss, double terms,
+                     const Vector<double>& x, const Vector<double>& direction) {
   // A thousandth of what changes logits by one.
   const double first = 1e-3 / std::max(1.0, x.cwiseAbs().maxCoeff());
   std::vector<double> squares;
   std::vector<Quantity> slopes;
   for (const double width : {first, first / 2}) {
-    const double ahead = flow.loss(x + width * direction);
-    const double behind = flow.loss(x - width * direction);
+    const double ahead = loss(x + width * direction);
+    const double behind = loss(x - width * direction);
     const double largest = std::max({1.0, ahead, x.cwiseAbs().maxCoeff()});
-    const auto terms = static_cast<double>(flow.instance().classes.entries());
     squares.push_back(width * width);
     slopes.push_back(
         {(behind - ahead) / (2 * width), {ErrorPart::rounding(terms, largest / width)}});

@@ -5,11 +5,13 @@
 //              dY   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
 //              dz_m = eta_Z sum_n w_n diag(f_n) (I - f_n f_n') Y (e_n - alpha_n)
 //            are eta_Y, eta_Z times the derivatives of
-//              sum_n w_n ln alpha_n(n)
+//              sum_n w_n ln alpha_n(n),
+//            and every row of dY and of dz sums to 0
 // Hypotheses H1 every class has a positive weight and f_n does not vanish
 // Check      the derivative of the objective on generic symbols (M = 3, two classes, one shared
 //            token), taken of the code that training runs; its slopes along random directions in Y
-//            and in Z at a random state, from central differences extrapolated to width 0
+//            and in Z at a random state, from central differences extrapolated to width 0; sums of
+//            rows for one generic class and at the same state
 // Controls   a tenth of f f' left out of I - f f'; c_n in place of f_n outside the projection
 // Uses       rung flow
 
@@ -17,7 +19,6 @@
 
 #include <cmath>
 
-#include "popgrad/identity.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "theorems/scan_snap/attention_formula.hpp"
@@ -39,15 +40,13 @@ constexpr Knob state_size = logarithmic_knob(
 Truth symbolic_gradient(Formula formula) {
   const PopulationFlow<Expression> flow(generic_training());
   const Vector<Expression> x = symbols("x", flow.dimension());
-  const Vector<Expression> rate = field_of(flow, x, formula);
-  const Expression objective = -flow.loss(x);
-  const Vector<Expression> learning_rates = flow.rates();
-  Matrix<Expression> defects(x.size(), 1);
-  for (Index i = 0; i < x.size(); ++i) {
-    const Expression slope = objective.diff(GiNaC::ex_to<GiNaC::symbol>(x[i]));
-    defects(i, 0) = learning_rates[i] * slope - rate[i];
-  }
-  return vanishes(defects);
+  return derivatives_are(flow, x, field_of(flow, x, formula));
+}
+
+Truth rows_vanish(Formula formula) {
+  const PopulationFlow<Expression> flow(generic_class_with_query());
+  const Vector<Expression> x = symbols("x", flow.dimension());
+  return vanishes(Matrix<Expression>(row_sums(flow.layout(), field_of(flow, x, formula))));
 }
 
 void derive(Examination& it) {
@@ -57,21 +56,10 @@ void derive(Examination& it) {
       .mistakes = {{"weak-projection", [] { return symbolic_gradient(Formula::weak_projection); }},
                    {"no-norm", [] { return symbolic_gradient(Formula::no_norm); }}},
       .detail = "generic P, w, Y, Z"});
-}
-
-// Random classes of two queries, in unequal shares.
-TrainingInstance<double> drawn_training(const Setting& setting) {
-  Stream stream(setting.seed, 1, 0);
-  TrainingInstance<double> training;
-  training.classes = random_classes(stream, setting.count(class_count), setting.count(common_count),
-                                    3, setting.value(common_weight), 25);
-  for (Index n = 0; n < training.classes.classes(); ++n) {
-    training.classes.query[static_cast<std::size_t>(n)] = static_cast<Index>(stream.index(2));
-    training.classes.weight[n] = stream.uniform();
-  }
-  training.classes.weight /= training.classes.weight.sum();
-  training.start = Start::uniform;  // a column of Y for every token
-  return training;
+  it.judge(Identity{
+      .what = "rows of the field sum to 0",
+      .holds = [] { return rows_vanish(Formula::lemma_1); },
+      .mistakes = {{"weak-projection", [] { return rows_vanish(Formula::weak_projection); }}}});
 }
 
 void judge_directions(const PopulationFlow<double>& flow, double size, std::uint64_t seed,
@@ -105,11 +93,24 @@ void judge_directions(const PopulationFlow<double>& flow, double size, std::uint
                       .mistakes = {predicts("weak-projection", predicted(Formula::weak_projection)),
                                    predicts("no-norm", predicted(Formula::no_norm))},
                       .places = places});
+  const Vector<double> field = field_of(flow, x, Formula::lemma_1);
+  const double largest = field.cwiseAbs().maxCoeff();
+  std::vector<Quantity> sums;
+  for (const double sum : row_sums(flow.layout(), field)) {
+    sums.push_back({sum, {ErrorPart::rounding(tokens.sum(), largest)}});
+  }
+  it.judge(Comparison{.what = "sums of the rows of dY and dZ",
+                      .measured = std::move(sums),
+                      .predicted = {0.0},
+                      .scale = {largest}});
 }
 
 void examine(const Setting& setting, Examination& it) {
   TrainingInstance<double> training =
-      setting.instance != nullptr ? given_training(setting) : drawn_training(setting);
+      setting.instance != nullptr
+          ? given_training(setting)
+          : random_training(setting.seed, setting.count(class_count), setting.count(common_count),
+                            setting.value(common_weight));
   training.track_growth = false;
   const SequenceClasses<double>& classes = training.classes;
   const double size = setting.value(state_size);
@@ -126,7 +127,7 @@ void examine(const Setting& setting, Examination& it) {
 
 Statement gradient() {
   return {.id = "scan-snap.gradient",
-          .claim = "the training formulas are the gradient of the log-likelihood",
+          .claim = "the training formulas are the gradient of the log-likelihood, of rows of sum 0",
           .paper = "arXiv 2305.16380, Lemma 1",
           .status = "proved in source",
           .hypotheses = {weight_text},

@@ -25,6 +25,10 @@ Statement phase_transition();
 Statement growth_steps();
 Statement rate_dependence();
 Statement learning_rates();
+Statement residual_gradient();
+Statement residual_backprop();
+Statement residual_fates();
+Statement position_bias();
 Statement assumptions();
 
 /// Disagreements between the paper and the algebra, beside the statements that show them.
@@ -37,5 +41,6 @@ Erratum late_backprop_regime();
 Erratum fates_on_flow();
 Erratum centred_sum();
 Erratum growth_figure();
+Erratum residual_sketch();
 
 }  // namespace popgrad::theorems::scan_snap

@@ -31,6 +31,10 @@ Theory theory() {
                   here::growth_steps(),
                   here::rate_dependence(),
                   here::learning_rates(),
+                  here::residual_gradient(),
+                  here::residual_backprop(),
+                  here::residual_fates(),
+                  here::position_bias(),
                   here::assumptions(),
               },
           .errata =
@@ -44,6 +48,7 @@ Theory theory() {
                   here::fates_on_flow(),
                   here::centred_sum(),
                   here::growth_figure(),
+                  here::residual_sketch(),
               },
           .figures = report::scan_snap_figures()};
 }

@@ -26,7 +26,8 @@ const std::vector<FigureMaker>& scan_snap_figures() {
       attention_pattern_figure(), learning_rates_figure(),  growth_factor_figure(),
       growth_exponent_figure(),   decoder_figure(),         class_counts_figure(),
       phase_transition_figure(),  growth_steps_figure(),    rung_distances_figure(),
-      frontiers_figure(),         assumption2_map_figure(), text_attention_figure(),
+      frontiers_figure(),         assumption2_map_figure(), residual_figure(),
+      text_attention_figure(),
   };
   return all;
 }

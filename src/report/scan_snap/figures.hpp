@@ -27,6 +27,7 @@ FigureMaker growth_steps_figure();
 FigureMaker rung_distances_figure();
 FigureMaker frontiers_figure();
 FigureMaker assumption2_map_figure();
+FigureMaker residual_figure();
 FigureMaker text_attention_figure();
 
 /// In the order of `popgrad list`.

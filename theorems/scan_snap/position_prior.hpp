@@ -1,0 +1,24 @@
+#pragma once
+/// A fixed bias z0 of the attention logits, and the prior of tokens that does the same.
+///
+///   prior(l|n) = P(l|n) exp(z0_ml)/sum_k P(k|n) exp(z0_mk),   m = psi(n)
+/// Source: arXiv 2305.16380, Section 7.
+
+#include "popgrad/scalar.hpp"
+#include "popgrad/scan_snap/instance.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+using namespace popgrad::scan_snap;
+
+/// Is the field of a class of generic P at z + z0 that of P exp(share z0) at z, with
+///   share = numerator/denominator?
+Truth symbolic_prior(int numerator, int denominator);
+
+/// Training that begins at Z = z0 (pairs), so that z - z0 is what is learned.
+TrainingInstance<double> with_bias(const TrainingInstance<double>& training,
+                                   const Vector<double>& bias);
+/// Training on the prior of z0 (pairs).
+TrainingInstance<double> with_prior(TrainingInstance<double> training, const Vector<double>& bias);
+
+}  // namespace popgrad::theorems::scan_snap

@@ -1,0 +1,148 @@
+#include "theorems/scan_snap/residual_measurements.hpp"
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "popgrad/rung.hpp"
+#include "popgrad/scan_snap/decoder.hpp"
+#include "popgrad/solved.hpp"
+#include "theorems/scan_snap/backprop_identity.hpp"
+#include "theorems/scan_snap/examples.hpp"
+#include "theorems/scan_snap/features_at_rest.hpp"
+#include "theorems/scan_snap/measuring.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+QueryDraw chosen_queries(const Setting& setting, double inside) {
+  return {.queries = setting.count(query_count),
+          .most = setting.count(most_classes),
+          .inside = inside,
+          .across = inside * setting.value(across_weight),
+          .tokens = setting.count(residual_vocabulary)};
+}
+
+SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw) {
+  return classes_of_queries(Stream(setting.seed, stream_of_drawn_classes, 7), draw);
+}
+
+SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double weight) {
+  const Layout layout = lay_out(classes, true);
+  for (Index e = 0; e < classes.entries(); ++e) {
+    if (!layout.entry_distinct[static_cast<std::size_t>(e)]) reweigh(classes, e, weight);
+  }
+  return classes;
+}
+
+bool overlaps_can_vanish(const SequenceClasses<double>& classes) {
+  const Layout layout = lay_out(classes, true);
+  std::set<Index> with_own;
+  for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
+    if (layout.entry_distinct[e]) with_own.insert(layout.entry_class[e]);
+  }
+  return std::ssize(with_own) == classes.classes() && ResidualView(classes).spread() > 0;
+}
+
+double weight_of_overlap(const SequenceClasses<double>& classes, double spread) {
+  constexpr int halvings = 40;
+  double low = -6;  // decimal logarithms
+  double high = 6;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = (low + high) / 2;
+    const ResidualView at(with_lighter(classes, std::pow(10.0, middle)));
+    (at.spread() < spread ? low : high) = middle;
+  }
+  return std::pow(10.0, low);
+}
+
+std::vector<Quantity> read_at_rest(TrainingInstance<double> training, DecoderRule rule, double tau,
+                                   const Reading& reading) {
+  constexpr double tolerance = 1e-12;
+  const ResidualFlow<double> moving(training, rule);
+  training.attention_rate = 0;
+  const double end = tau / training.decoder_rate * static_cast<double>(training.classes.classes());
+  const Solved run(forget_type(ResidualFlow<double>(training, rule)), {end}, tolerance);
+  const double products =
+      run.state(0).cwiseAbs().maxCoeff() / reading.unit;  // of Y with e_n - alpha_n
+  const auto terms = static_cast<double>(run.state(0).size());
+  std::vector<Quantity> numbers = read_off(run, 0, [&](const Vector<double>& x) -> Vector<double> {
+    return reading.numbers(moving, x) / reading.unit;
+  });
+  for (Quantity& number : numbers) number.add(ErrorPart::rounding(terms, products));
+  return numbers;
+}
+
+std::vector<Quantity> limit_of_vocabulary(const SequenceClasses<double>& classes, double tau,
+                                          const std::function<Reading(double)>& reading) {
+  std::vector<double> inverses;
+  std::vector<std::vector<Quantity>> found;
+  for (const double tokens : {1e4, 2e4, 4e4}) {
+    inverses.push_back(1 / tokens);
+    found.push_back(read_at_rest(residual_training(classes, tokens), DecoderRule::gradient, tau,
+                                 reading(tokens)));
+  }
+  return limits_in(inverses, found);
+}
+
+double driving(const TrainingInstance<double>& training, double tau) {
+  const auto m = static_cast<double>(training.classes.tokens);
+  return backprop_scale(m, decoder_scale(m, training.decoder_rate, tau / training.decoder_rate));
+}
+
+Reading couplings_over(double unit) {
+  return {
+      .numbers = [](const ResidualFlow<double>& flow, const Vector<double>& x) -> Vector<double> {
+        return off_diagonal(-input_coefficients(flow, x).transpose());
+      },
+      .unit = unit};
+}
+
+Reading gains_over(double unit) {
+  return {
+      .numbers = [](const ResidualFlow<double>& flow, const Vector<double>& x) -> Vector<double> {
+        Vector<double> rate(x.size());
+        flow.rhs(x, rate, 0.0);
+        const TrainingInstance<double>& training = flow.instance();
+        return 2 * flow.logits_at(flow.field(x)) /
+               (training.attention_rate * training.classes.weight[0]);
+      },
+      .unit = unit};
+}
+
+void judge_gain(const char* what, const ResidualView& at, const std::vector<Quantity>& gains,
+                Examination& it) {
+  std::vector<Quantity> distinct;
+  for (const Index pair : at.distinct_pairs()) {
+    distinct.push_back(gains[static_cast<std::size_t>(pair)]);
+  }
+  if (distinct.empty()) return;
+  it.judge(Comparison{.what = what,
+                      .measured = std::vector<Quantity>(distinct.size(), 0.0),
+                      .relation = Relation::below,
+                      .predicted = distinct});
+}
+
+double outside_share(const ResidualView& at, double tokens) {
+  const double spread = at.spread();
+  if (!(spread < 1)) return std::numeric_limits<double>::infinity();
+  const auto k = static_cast<double>(at.classes());
+  const double finite = std::sqrt(1 + (k - 1) / ((tokens - 1) * (tokens - 1)));
+  double share = 0;
+  for (Index n = 0; n < at.classes(); ++n) {
+    const double inside =
+        at.overlap.row(n).dot(at.same.row(n)) / (1 + static_cast<double>(at.of_query(n)));
+    const double rest = at.overlap.row(n).norm() * spread * finite / (1 - spread);
+    share = std::max(share, rest / inside);
+  }
+  return share;
+}
+
+DeclaredHypothesis at_rest() {
+  return by_construction("features at rest, Y(0) = 0", "the solves start at 0 and have eta_Z = 0");
+}
+
+std::vector<Quantity> exactly(const Vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace popgrad::theorems::scan_snap
