@@ -18,12 +18,15 @@
 
 namespace popgrad {
 
+enum class LinearOrder { first, second };
+
 struct LinearRunsRequest {
   double step_size = 0;
   Index batch = 1;
   std::vector<std::uint64_t> save_steps;  ///< after which a row is written, ascending
   Index runs = 1;
   std::uint64_t seed = 0;  ///< the same draws for every rung of as many numbers
+  LinearOrder order = LinearOrder::first;
 };
 
 /// Plain steps of a rung that knows its law of one draw, from its start, with all of its columns. Cost:
