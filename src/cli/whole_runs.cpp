@@ -100,7 +100,7 @@ void WholeRuns::predict(const std::vector<std::string>& columns, const Report& r
     return;
   }
   const Setting setting = setting_of(as_said, as_said.assumed);
-  const std::optional<AnyRung<double>> rung = linear_rung(setting);
+  const std::optional<AnyRung<double>> rung = linear_rung(setting, true);
   if (!rung) {
     why_not_ = fmt::format(
         "the law of one draw is not known, or the state has more than {} numbers", largest_state);
@@ -297,19 +297,26 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
                   steps, report, request_.fresh_starts);
 }
 
-std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting) const {
+std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting,
+                                                      bool same_draws) const {
   if (request_.fresh_starts) return std::nullopt;
   const auto& [steps, parameters] = setting;
-  // Draws are the same for every value of a suspect where the state has as many numbers.
   const Optimiser::Rule assumed =
       walk_request_at(request_.common, request_.sampled, request_.times).optimiser.rule;
-  const bool with_momentum = assumed == Optimiser::Rule::momentum;
-  if (steps.batch < 1 || assumed == Optimiser::Rule::adam) return std::nullopt;
-  if (!with_momentum && steps.optimiser.rule != Optimiser::Rule::plain) return std::nullopt;
+  const Optimiser::Rule rule = steps.optimiser.rule;
+  if (steps.batch < 1 || assumed == Optimiser::Rule::adam || rule == Optimiser::Rule::adam) {
+    return std::nullopt;
+  }
+  // Draws are the same where the state has as many numbers.
+  const bool as_pair = assumed == Optimiser::Rule::momentum;
+  const bool with_momentum = rule == Optimiser::Rule::momentum;
+  if (same_draws && with_momentum && !as_pair) return std::nullopt;
   AnyRung<double> sgd =
       request_.model.rung(request_.sampled.name, parameters, request_.common.seed);
   if (!sgd.draw_covariance) return std::nullopt;
-  if (with_momentum) sgd = momentum_pair(sgd, steps.optimiser.momentum, steps.step_size);
+  if (as_pair || with_momentum) {
+    sgd = momentum_pair(sgd, with_momentum ? steps.optimiser.momentum : 0, steps.step_size);
+  }
   if (sgd.dimension > largest_state) return std::nullopt;
   return sgd;
 }
@@ -317,7 +324,7 @@ std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting) co
 std::optional<std::vector<Trajectory<double>>> WholeRuns::likely_runs(
     const Suspect& suspect, double value, std::uint64_t other_seed) const {
   const Setting setting = setting_of(suspect, value);
-  const std::optional<AnyRung<double>> rung = linear_rung(setting);
+  const std::optional<AnyRung<double>> rung = linear_rung(setting, other_seed == 0);
   if (!rung) return std::nullopt;
   const WalkRequest& steps = setting.steps;
   return linear_runs(*rung, {steps.step_size, steps.batch, steps.save_steps, number_of_likely_runs,
@@ -380,7 +387,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
     try {
-      if (predicted_ != nullptr && known.suspect.kind != Suspect::Kind::momentum) {
+      if (predicted_ != nullptr) {
         auto likely = likely_runs(known.suspect, fitted.value, seed_of_fits);
         predicted = likely && logged_->of(*likely).allFinite();
         if (predicted) ensemble = std::move(*likely);

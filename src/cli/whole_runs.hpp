@@ -122,14 +122,16 @@ class WholeRuns {
     WalkRequest steps;
     Parameters parameters;
   };
-  /// The rung whose plain steps are those of this setting, if linear runs of it can be made.
-  [[nodiscard]] std::optional<AnyRung<double>> linear_rung(const Setting& setting) const;
+  /// The rung whose plain steps are those of this setting, if linear runs of it can be made; with a state
+  /// as long as that of the steps as said, or nothing, if they are to have the same draws.
+  [[nodiscard]] std::optional<AnyRung<double>> linear_rung(const Setting& setting,
+                                                           bool same_draws) const;
   [[nodiscard]] std::vector<Trajectory<double>> simulate(const Suspect& suspect, double value,
                                                          std::uint32_t runs,
                                                          std::uint32_t first_run,
                                                          const Report& report) const;
-  /// Numbers of many linear runs of the steps with a suspect changed (numbers x runs); none where the law
-  /// of one draw is not known, for states and rows too many for it, and with starts of their own.
+  /// Many linear runs of the steps with a suspect changed; none where the law of one draw is not known,
+  /// for states too large for it, and with starts of their own. A seed of their own: other draws.
   [[nodiscard]] std::optional<std::vector<Trajectory<double>>> likely_runs(
       const Suspect& suspect, double value, std::uint64_t other_seed = 0) const;
   /// Takes the predicted correlation where, over runs that neither knows (a column each), the sum
