@@ -2,9 +2,10 @@
 """How sharp and how honest `compare --with` is: measured by judging runs, sound and faulty.
 
     python3 tests/recorded/judge.py recorded            the runs of data/, by each way of judging
-    python3 tests/recorded/judge.py power [--repeats 40] [--honest 1000]
+    python3 tests/recorded/judge.py smallest            the smallest faults that are found
+    python3 tests/recorded/judge.py power               how often faults are found, and sound runs
 
-Needs a built popgrad (--popgrad, else build/popgrad) and, for `power`, NumPy.
+Needs a built popgrad (--popgrad, else build/popgrad) and, for all but the first, NumPy.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import pathlib
 import resource
 import subprocess
 import tempfile
+from statistics import NormalDist
 
 FOLDER = pathlib.Path(__file__).parent
 WAYS = {"prediction": [], "ensemble": ["--ensemble"]}
@@ -32,7 +34,7 @@ OBSERVABLES = ["alpha_V", "alpha_A", "dist_P", "dist_Q"]
 
 
 def judge(program, words, folder):
-    """The judgement as written to JSON, and the processor time that it took."""
+    """The record written as JSON, and the processor time that it took."""
     out = folder / "judgement.json"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     made = subprocess.run([program, "compare", *words, "--no-ladder", "--no-events", "-q", "-o",
@@ -41,7 +43,16 @@ def judge(program, words, folder):
     if made.returncode not in (0, 1, 3):
         raise SystemExit(made.stdout + made.stderr)
     seconds = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-    return json.loads(out.read_text())["judgement"], seconds
+    return json.loads(out.read_text()), seconds
+
+
+def judge_triple(program, runs, seed, words, folder):
+    """The same of three runs in the setting below."""
+    write(runs, folder / "recorded.csv")
+    return judge(program, ["scb", "sgd", "--instance", str(FOLDER / "scb.json"), "--group", "run",
+                           "--clock", f"{ETA}*step", "--with", str(folder / "recorded.csv"),
+                           "--eta", str(ETA), "--batch", str(BATCH), "--seed", str(seed),
+                           "--no-fit", *words], folder)
 
 
 def percent(setting):
@@ -59,6 +70,7 @@ def of_recorded(options):
                         f"{rate}*step", "--instance", str(FOLDER / f"{files}.json"), "--with",
                         str(FOLDER / "data" / f"{files}{variant}.csv"), *how, *words],
                         pathlib.Path(name))
+                    made = made["judgement"]
                     asked = way == "prediction" and made["fluctuation"] == "sampled"
                     # Of runs that depart, the power is that of the same test on sound ones.
                     print(f"{files + variant:28} {'(ensemble)' if asked else way:12} "
@@ -66,7 +78,7 @@ def of_recorded(options):
                           f"{percent(made['settings'][0]):5.2f} % {seconds:6.2f}", flush=True)
 
 
-def train(runs, seed, label_noise=0.0, query_last=False):
+def train(runs, seed, eta=ETA, label_noise=0.0, temperature=1.0, query_last=False):
     """Rows (runs, ROWS, observables) of SGD as scb.py has it, all runs at once."""
     import numpy as np
 
@@ -96,15 +108,16 @@ def train(runs, seed, label_noise=0.0, query_last=False):
             sequence[..., -1] = query
         weight = attention[each, query]
         seen = np.stack([(weight * (sequence == j)).sum(-1) for j in range(tokens)], -1)
+        seen /= temperature
         error = np.eye(tokens)[label] - np.einsum("rij,rbj->rbi", values, seen)
         of_values = np.einsum("rbi,rbj->rij", error, seen) / BATCH / mu
         of_values -= of_values.mean(1, keepdims=True)
         of_values -= (of_values @ mu)[..., None]
-        pull = np.einsum("rbi,rij->rbj", error, values) / mu[query][..., None] / BATCH
+        pull = np.einsum("rbi,rij->rbj", error, values) / mu[query][..., None] / BATCH / temperature
         of_attention = np.take_along_axis(pull, sequence, 2)
         of_attention -= of_attention.mean(-1, keepdims=True)
-        np.add.at(attention, (each, query), ETA * of_attention)
-        values[:] += ETA * of_values
+        np.add.at(attention, (each, query), eta * of_attention)
+        values[:] += eta * of_values
 
     def observe():
         ground = mu[:, None]
@@ -181,8 +194,8 @@ def of_power(options):
             if isinstance(how, dict):
                 runs = simulate(options.popgrad, RUNS * repeats, seed, how, folder)
             else:
-                runs = train(RUNS * repeats, seed, 0.02 if how == "label_noise" else 0.0,
-                             how == "query_last")
+                runs = train(RUNS * repeats, seed, label_noise=0.02 * (how == "label_noise"),
+                             query_last=how == "query_last")
             for way, words in WAYS.items():
                 # The judge that takes an ensemble takes more time too.
                 count = repeats // 10 if honest and way == "ensemble" else repeats
@@ -190,12 +203,9 @@ def of_power(options):
                     continue
                 found, seconds, visible, ended = 0, 0.0, 0.0, 0
                 for k in range(count):
-                    write(runs[RUNS * k:RUNS * (k + 1)], folder / "recorded.csv")
-                    made, taken = judge(options.popgrad, [
-                        "scb", "sgd", "--instance", str(FOLDER / "scb.json"), "--group", "run",
-                        "--clock", f"{ETA}*step", "--with", str(folder / "recorded.csv"), "--eta",
-                        str(ETA), "--batch", str(BATCH), "--seed", str(10 + k), "--no-fit", *words],
-                        folder)
+                    made, taken = judge_triple(options.popgrad, runs[RUNS * k:RUNS * (k + 1)],
+                                               10 + k, words, folder)
+                    made = made["judgement"]
                     found += made["verdict"] == "departs"
                     ended += way == "prediction" and made["fluctuation"] == "sampled"
                     visible += percent(made["settings"][0]) / count
@@ -206,17 +216,71 @@ def of_power(options):
                       + (f"  ({ended} by an ensemble)" if ended else ""), flush=True)
 
 
+def tests_of(record):
+    """Of every test: (statistic, its bound)."""
+    made = record["judgement"]
+    tests = {item["setting"]: (item["t"], item["bound"]) for item in made["settings"]}
+    tests |= {item["level"]: (item["t"], item["bound"]) for item in made["levels"]}
+    for c, column in enumerate(record["columns"]):
+        if column.endswith(f"_deviation_{RUNS}"):  # of the mean of the runs
+            for k, row in enumerate(record["rows"]):
+                tests[f"{column} {k}"] = (row[c], made["band"])
+    return tests
+
+
+def of_smallest(options):
+    """From the shift of every test by a fault: the test that needs the smallest fault counts."""
+    faults = {"learning rate, relative": ({"eta": 1.1 * ETA}, 0.1),
+              "label noise": ({"label_noise": 0.06}, 0.06),
+              "temperature, relative": ({"temperature": 1.1}, 0.1)}
+    sound_at = NormalDist().inv_cdf(0.95)
+    print(f"{'fault':28} {'judged by':12} {'found from':>12} {'by':28}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def judged(runs, words):
+            return [judge_triple(options.popgrad, runs[RUNS * k:RUNS * (k + 1)], 10 + k, words,
+                                 folder)[0] for k in range(options.repeats)]
+
+        def means(records):
+            all_tests = [tests_of(record) for record in records]
+            return {test: [sum(made[test][i] for made in all_tests) / len(all_tests)
+                           for i in (0, 1)] for test in all_tests[0]
+                    if all(test in made for made in all_tests)}
+
+        sound_runs = train(RUNS * options.repeats, 1)
+        faulty_runs = {kind: train(RUNS * options.repeats, 2 + k, **faults[kind][0])
+                       for k, kind in enumerate(faults)}
+        for way, words in WAYS.items():
+            records = judged(sound_runs, words)
+            sound = means(records)
+            for kind, (_, size) in faults.items():
+                faulty = means(judged(faulty_runs[kind], words))
+                needed = {test: (bound + sound_at) * size / abs(faulty[test][0] - at)
+                          for test, (at, bound) in sound.items()
+                          if test in faulty and faulty[test][0] != at}
+                best = min(needed, key=needed.get)
+                print(f"{kind:28} {way:12} {100 * needed[best]:10.2f} % {best:28}", flush=True)
+            # Of the batch: from the interval that the scatter gives, as a normal law of its logarithm.
+            batches = [record["judgement"]["batch"] for record in records]
+            width = sum(math.log(b["high"] / b["low"]) for b in batches) / len(batches)
+            deviation = width / (2 * NormalDist().inv_cdf(0.975))
+            chance = 1e-3 / 3 / 2  # a third of the level for two tests of settings
+            factor = math.exp((NormalDist().inv_cdf(1 - chance / 2) + sound_at) * deviation)
+            print(f"{'batch, factor':28} {way:12} {factor:12.2f} {'scatter':28}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["recorded", "power"])
+    parser.add_argument("what", choices=["recorded", "smallest", "power"])
     parser.add_argument("--popgrad", default=os.environ.get("POPGRAD", "build/popgrad"))
     parser.add_argument("--repeats", type=int, default=40, help="judgements of each fault")
     parser.add_argument("--honest", type=int, default=1000,
                         help="judgements of sound runs; a tenth as many by an ensemble")
     parser.add_argument("--only", action="append", help="these faults alone, by name")
     options = parser.parse_args()
-    {"recorded": of_recorded, "power": of_power}[options.what](options)
+    {"recorded": of_recorded, "smallest": of_smallest, "power": of_power}[options.what](options)
 
 
 if __name__ == "__main__":
