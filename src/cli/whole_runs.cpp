@@ -311,6 +311,10 @@ std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting,
   const bool as_pair = assumed == Optimiser::Rule::momentum;
   const bool with_momentum = rule == Optimiser::Rule::momentum;
   if (same_draws && with_momentum && !as_pair) return std::nullopt;
+  // What is no momentum is for the steps themselves to refuse.
+  if (with_momentum && !(steps.optimiser.momentum >= 0 && steps.optimiser.momentum < 1)) {
+    return std::nullopt;
+  }
   AnyRung<double> sgd =
       request_.model.rung(request_.sampled.name, parameters, request_.common.seed);
   if (!sgd.draw_covariance) return std::nullopt;

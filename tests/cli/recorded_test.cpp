@@ -54,6 +54,8 @@ void check_recorded(const Recorded& r) {
     const Answer other = judge(r, variant);
     CHECK(other.status == 1);
     CHECK_THAT(other.out, Catch::Contains("verdict: NOT consistent: "));
+    // No setting is fitted that no run can have.
+    CHECK_THAT(other.out, !Catch::Contains("\n  momentum -"));
   }
 }
 
