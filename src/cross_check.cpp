@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
 
 #include "popgrad/compare.hpp"
@@ -17,11 +18,15 @@ struct Yardstick {
   double floor = 0;     // what the precision of the recorded numbers hides
   double sampling = 0;  // variance of the centre, in units of that of a run
   double typical = 0;   // deviation, over rows: of what jumps so rarely that no run here did
-  std::vector<double> own_largest;  // of each run of the ensemble
+  std::vector<double> own_largest;      // of each run of the ensemble
+  std::vector<double> sampled_largest;  // of each sampled run, where the ensemble is predicted
+  Vector<double> biases;                // of rows; empty where the ensemble is sampled
 
   [[nodiscard]] double unit(std::size_t k, double averaged) const {
     const double s = k > 0 && deviation[k] <= floor ? typical : deviation[k];
-    return std::sqrt(s * s * (1 / averaged + sampling) + floor * floor);
+    const auto row = static_cast<Index>(k);
+    const double bias = row < biases.size() ? biases[row] : 0;
+    return std::sqrt(s * s * (1 / averaged + sampling + bias * bias) + floor * floor);
   }
 };
 
@@ -29,6 +34,14 @@ double size_of(const std::vector<double>& values) {
   double size = 0;
   for (const double value : values) size = std::max(size, std::fabs(value));
   return size;
+}
+
+Vector<double> biases_of(const std::vector<Trajectory<double>>& second,
+                         const std::vector<Trajectory<double>>& first, const std::string& column,
+                         double resolution) {
+  const Matrix<double> all = curves(second, column);
+  return second_order_changes(all, curves(first, column),
+                              resolution * all.rowwise().mean().lpNorm<Eigen::Infinity>());
 }
 
 // Largest deviation of each run of the ensemble from the others, in its own units.
@@ -54,6 +67,27 @@ std::vector<double> largest_of_own(const std::vector<std::vector<double>>& curve
   return largest_of_runs;
 }
 
+// Largest deviation of each of some other runs.
+std::vector<double> largest_of(const Matrix<double>& runs, const Yardstick& yard) {
+  std::vector<double> largest_of_runs;
+  for (Index r = 0; r < runs.cols(); ++r) {
+    double largest = 0;
+    for (Index k = 0; k < runs.rows(); ++k) {
+      const auto row = static_cast<std::size_t>(k);
+      const double unit = yard.unit(row, 1);
+      if (unit > 0) largest = std::max(largest, std::fabs(runs(k, r) - yard.centre[row]) / unit);
+    }
+    largest_of_runs.push_back(largest);
+  }
+  return largest_of_runs;
+}
+
+// Of Gumbel's law with this mean and variance: what is exceeded with the given chance.
+double gumbel_bound(double mean, double variance, double chance) {
+  const double scale = std::sqrt(6 * variance) / std::numbers::pi;
+  return mean - std::numbers::egamma * scale - scale * std::log(-std::log1p(-chance));
+}
+
 // What the largest deviation of a run exceeds with the given chance, if its logarithm is of Gumbel's
 // law with the mean and the variance that it has over the ensemble: then the deviation has a tail
 // like a power, which few runs cannot be trusted to have shown.
@@ -68,15 +102,28 @@ double bound_on_largest(const std::vector<double>& largest, double chance) {
   if (count < 3) return 0;
   const double mean = sum / count;
   const double variance = std::max(0.0, (squares - count * mean * mean) / (count - 1));
-  const double scale = std::sqrt(6 * variance) / std::numbers::pi;
-  return std::exp(mean - std::numbers::egamma * scale - scale * std::log(-std::log1p(-chance)));
+  return std::exp(gumbel_bound(mean, variance, chance));
+}
+
+// The same of a predicted law, whose tails are no longer than exponential, as far as sampled runs agree.
+double bound_on_predicted(const std::vector<double>& largest, const std::vector<double>& sampled,
+                          double chance) {
+  const auto mean_of = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  const double mean = mean_of(largest);
+  if (!(mean > 0)) return 0;
+  double squares = 0;
+  for (const double x : largest) squares += (x - mean) * (x - mean);
+  const double variance = squares / static_cast<double>(largest.size() - 1);
+  return std::max(1.0, mean_of(sampled) / mean) * gumbel_bound(mean, variance, chance);
 }
 
 Yardstick yardstick(const std::string& column, const std::vector<Trajectory<double>>& ensemble,
-                    const Trajectory<double>* centre, double resolution) {
+                    const Trajectory<double>* centre, const CrossCheckRequest& request) {
   Yardstick made;
   const Band all = band(ensemble, column);
-  made.floor = resolution * size_of(all.mean);
+  made.floor = request.resolution * size_of(all.mean);
   made.centre = centre != nullptr ? curve(*centre, column) : all.mean;
   made.deviation = all.deviation;
   made.sampling = centre != nullptr ? 0 : 1 / static_cast<double>(ensemble.size());
@@ -91,6 +138,13 @@ Yardstick yardstick(const std::string& column, const std::vector<Trajectory<doub
   }
   made.typical = rows > 0 ? std::sqrt(squares / rows) : 0;
   made.own_largest = largest_of_own(own, all, made.floor, made.typical);
+  if (request.predicted == nullptr) return made;
+  made.sampled_largest = largest_of(curves(request.predicted->sampled, column), made);
+  // What another rung says of the mean has no error of ours.
+  if (centre == nullptr) {
+    made.biases =
+        biases_of(request.predicted->second, request.predicted->first, column, request.resolution);
+  }
   return made;
 }
 
@@ -110,6 +164,21 @@ bool CrossCheck::consistent() const {
                       [](const RunCheck& run) { return run.first_departure() != nullptr; });
 }
 
+std::optional<double> prediction_ends(const std::vector<Trajectory<double>>& second,
+                                      const std::vector<Trajectory<double>>& first,
+                                      const std::vector<std::string>& columns, double resolution) {
+  const std::vector<double>& times = second.front().t;
+  std::size_t end = times.size();
+  for (const std::string& column : columns) {
+    const Vector<double> biases = biases_of(second, first, column, resolution);
+    for (std::size_t k = 0; k < end; ++k) {
+      if (!(biases[static_cast<Index>(k)] <= largest_neglected)) end = k;
+    }
+  }
+  if (end == times.size()) return std::nullopt;
+  return times[end];
+}
+
 CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
                        const std::vector<Trajectory<double>>& ensemble,
                        const Trajectory<double>* centre, const CrossCheckRequest& request) {
@@ -118,10 +187,15 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
   CrossCheck result;
   std::vector<Yardstick> yardsticks;
   std::vector<double> own_largest(ensemble.size(), 0.0);
+  std::vector<double> sampled_largest(
+      request.predicted != nullptr ? request.predicted->sampled.size() : 0, 0.0);
   for (const std::string& column : recorded.front().columns) {
-    yardsticks.push_back(yardstick(column, ensemble, centre, request.resolution));
+    yardsticks.push_back(yardstick(column, ensemble, centre, request));
     for (std::size_t r = 0; r < ensemble.size(); ++r) {
       own_largest[r] = std::max(own_largest[r], yardsticks.back().own_largest[r]);
+    }
+    for (std::size_t r = 0; r < sampled_largest.size(); ++r) {
+      sampled_largest[r] = std::max(sampled_largest[r], yardsticks.back().sampled_largest[r]);
     }
   }
   result.own_largest = *std::max_element(own_largest.begin(), own_largest.end());
@@ -133,8 +207,10 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
   }
   result.student_bound = two_sided_student_bound(static_cast<double>(ensemble.size() - 1),
                                                  request.false_alarm, std::max(1.0, result.looks));
-  result.tail_bound =
-      bound_on_largest(own_largest, request.false_alarm / static_cast<double>(recorded.size()));
+  const double chance = request.false_alarm / static_cast<double>(recorded.size());
+  result.tail_bound = request.predicted != nullptr
+                          ? bound_on_predicted(own_largest, sampled_largest, chance)
+                          : bound_on_largest(own_largest, chance);
   result.bound = std::max(result.student_bound, result.tail_bound);
   double squares = 0;
   for (const RecordedRun& run : recorded) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t blocks = 64;
 constexpr std::uint32_t stream_of_normals = 0xFFFFFFF5U;
+constexpr std::uint32_t stream_of_signs = 0xFFFFFFF2U;
 
 // What equal steps do to a deviation and to its covariance: d -> power d, C -> power C power' + noise.
 struct Propagator {
@@ -45,14 +46,18 @@ class Path {
 
   // Moves on by `count` steps.
   [[nodiscard]] Propagator block(std::uint64_t count) {
-    const double eta = request_.step_size;
-    law_.field(x_, direction_);
-    drift_ = law_.transport(x_, direction_, square_root(covariance_), Nodes::gauss, eta);
-    walk(count / 2);
-    const Index n = x_.size();
-    Propagator one{Matrix<double>::Identity(n, n) + eta * law_.jacobian(x_),
-                   eta * eta / static_cast<double>(request_.batch) * law_.draw_covariance(x_)};
-    walk(count - count / 2);
+    Vector<double> drift = drift_by(square_root(covariance_));
+    walk(count / 2, drift);
+    Propagator one = one_step(Vector<double>::Zero(x_.size()));
+    if (request_.order == LinearOrder::second) {
+      // What the covariance half-way through makes of a step, and of its drift; a second half is to come.
+      const Propagator half = repeated(one, count / 2);
+      const Matrix<double> root =
+          square_root(half.power * covariance_ * half.power.transpose() + half.noise);
+      one = one_step(root * signs());
+      drift = 2 * drift_by(root) - drift;
+    }
+    walk(count - count / 2, drift);
     Propagator moved = repeated(std::move(one), count);
     covariance_ = (moved.power * covariance_ * moved.power.transpose() + moved.noise).eval();
     return moved;
@@ -62,17 +67,50 @@ class Path {
   [[nodiscard]] std::uint64_t step() const { return step_; }
 
  private:
-  void walk(std::uint64_t steps) {
+  void walk(std::uint64_t steps, const Vector<double>& drift) {
     for (std::uint64_t k = 0; k < steps; ++k) {
       law_.field(x_, direction_);
-      x_ += request_.step_size * (direction_ + drift_);
+      x_ += request_.step_size * (direction_ + drift);
     }
     step_ += steps;
   }
 
+  // Half of the second derivatives of the direction, over a covariance with this root.
+  [[nodiscard]] Vector<double> drift_by(const Matrix<double>& root) {
+    law_.field(x_, direction_);
+    return law_.transport(x_, direction_, root, Nodes::gauss, request_.step_size);
+  }
+
+  // Of deviations, on average over the states x + apart and x - apart.
+  [[nodiscard]] Propagator one_step(const Vector<double>& apart) {
+    const double eta = request_.step_size;
+    const Index n = x_.size();
+    Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n)};
+    const auto add = [&](const Vector<double>& x, double weight) {
+      made.power += weight * eta * law_.jacobian(x);
+      made.noise +=
+          weight * eta * eta / static_cast<double>(request_.batch) * law_.draw_covariance(x);
+    };
+    if (apart.isZero(0)) {
+      add(x_, 1);
+    } else {
+      add(x_ + apart, 0.5);
+      add(x_ - apart, 0.5);
+    }
+    return made;
+  }
+
+  // Random ones, so that a root of C times them is on average of covariance C.
+  [[nodiscard]] Vector<double> signs() const {
+    Stream stream(0, stream_of_signs, step_);
+    Vector<double> drawn(x_.size());
+    for (double& sign : drawn) sign = stream.uniform() < 0.5 ? -1 : 1;
+    return drawn;
+  }
+
   const LinearRunsRequest& request_;
   MomentSteps law_;
-  Vector<double> x_, direction_, drift_;
+  Vector<double> x_, direction_;
   Matrix<double> covariance_;
   std::uint64_t step_ = 0;
 };
@@ -92,12 +130,13 @@ std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
   Path path(sgd, request);
   Matrix<double> deviations = Matrix<double>::Zero(n, request.runs);
   Matrix<double> normals(n, request.runs);
+  const auto normals_of_a_run = static_cast<std::size_t>(n);
   const std::uint64_t longest = std::max<std::uint64_t>(1, request.save_steps.back() / blocks);
   for (const std::uint64_t target : request.save_steps) {
     while (path.step() < target) {
       const Propagator moved = path.block(std::min(longest, target - path.step()));
       for (Index r = 0; r < request.runs; ++r) {
-        for (double& x : normals.col(r)) x = streams[static_cast<std::size_t>(r)].normal();
+        streams[static_cast<std::size_t>(r)].normals({normals.col(r).data(), normals_of_a_run});
       }
       deviations = (moved.power * deviations + square_root(moved.noise) * normals).eval();
     }

@@ -263,16 +263,18 @@ std::vector<double> own_statistics(const Vector<double>& values, Index count) {
 
 ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
                      const Matrix<double>& ensemble, const Vector<double>* centre,
-                     const Matrix<double>* likely) {
+                     const Matrix<double>* likely, const PredictionError& error) {
   const Vector<double> own = ensemble.transpose() * weights;
   const auto n = static_cast<double>(own.size());
   const double mean = own.mean();
   const double variance = (own.array() - mean).square().sum() / (n - 1);
   const double expected = centre != nullptr ? weights.dot(*centre) : mean;
-  const double sampling = centre != nullptr ? 0 : 1 / n;
   ScoreTest test;
+  test.sampling = centre != nullptr ? 0 : 1 / n + error.bias * error.bias;
   test.size = (recorded.transpose() * weights).mean() - expected;
-  test.standard_error = std::sqrt(variance * (1 / static_cast<double>(recorded.cols()) + sampling));
+  test.standard_error =
+      error.wider *
+      std::sqrt(variance * (1 / static_cast<double>(recorded.cols()) + test.sampling));
   test.degrees_of_freedom = n - 1;
   const std::vector<double> drawn =
       own_statistics(own, std::clamp<Index>(own.size() / 4, 1, recorded.cols()));
@@ -298,6 +300,12 @@ Share ScatterTest::interval(double level) const {
     return ratio / fisher_quantile(recorded_freedom, own_freedom, p);
   };
   return {ratio, at(1 - level / 2), at(level / 2)};
+}
+
+ScatterTest ScatterTest::corrected_by(const ScatterTest& sampled) const {
+  // The variance of sampled runs is known to their own number of degrees of freedom.
+  return {ratio / sampled.ratio, recorded_freedom,
+          1 / (1 / own_freedom + 1 / sampled.recorded_freedom)};
 }
 
 ScatterTest scatter_test(const Matrix<double>& recorded, const Matrix<double>& ensemble) {

@@ -111,3 +111,64 @@ TEST_CASE("rows that no run moves are measured by those that runs move", "[cross
   const double expected = 9 / std::sqrt(15.5 * (1 + 1.0 / 64));
   CHECK(check.runs[0].columns[0].deviation[35] == Approx(expected).epsilon(0.15));
 }
+
+TEST_CASE("many runs of a predicted law: the level, a band that is narrower, and what widens it",
+          "[cross-check]") {
+  PredictedRuns predicted{ensemble(1, 400), ensemble(5001, 400), {}, ensemble(9001, 32)};
+  predicted.first.assign(predicted.second.begin(), predicted.second.begin() + 100);
+  CrossCheckRequest request;
+  request.false_alarm = 0.05;
+  request.predicted = &predicted;
+  int outside = 0;
+  constexpr int trials = 400;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    const RecordedRun run = as_recorded(noise_run(20'000 + k, 0.1));
+    if (!cross_check({run}, predicted.ensemble, nullptr, request).consistent()) ++outside;
+  }
+  CAPTURE(outside);
+  CHECK(outside <= 0.05 * trials + 3 * std::sqrt(0.05 * 0.95 * trials));
+  request.false_alarm = 3e-4;
+  const RecordedRun run = as_recorded(noise_run(30'000, 0.1));
+  const CrossCheck narrow = cross_check({run}, predicted.ensemble, nullptr, request);
+  const CrossCheck wide = cross_check({run}, ensemble(1, 64), nullptr, {3e-4});
+  CHECK(narrow.bound < 0.8 * wide.bound);
+  // The means of 400 and of 32 runs' largest deviations, each to a few hundredths.
+  CHECK(narrow.tail_bound < 6.5);
+
+  // Sampled runs that reach 1.5 times as far widen the band by as much, to the errors of their means.
+  for (Trajectory<double>& each : predicted.sampled) {
+    for (std::size_t k = 0; k < each.rows.size(); ++k) {
+      const double drift = 0.1 * static_cast<double>(k);
+      each.rows[k][0] = drift + 1.5 * (each.rows[k][0] - drift);
+    }
+  }
+  const CrossCheck further = cross_check({run}, predicted.ensemble, nullptr, request);
+  CHECK(further.tail_bound / narrow.tail_bound == Approx(1.5).epsilon(0.15));
+
+  // A mean that the second order moves by a tenth of a deviation is known no better than that.
+  for (Trajectory<double>& each : predicted.first) each.rows[9][0] += 0.1 * 3;
+  const CrossCheck unsure = cross_check({run}, predicted.ensemble, nullptr, request);
+  const auto at = [](const CrossCheck& check) { return check.runs[0].columns[0].deviation[9]; };
+  CHECK(at(unsure) / at(narrow) ==
+        Approx(std::sqrt((1 + 1.0 / 400) / (1 + 1.0 / 400 + 0.01))).epsilon(2e-3));
+  // Against the mean of another rung, which has no error of ours.
+  const CrossCheck other = cross_check({run}, predicted.ensemble, &predicted.second[0], request);
+  predicted.first.assign(predicted.second.begin(), predicted.second.begin() + 100);
+  const CrossCheck same = cross_check({run}, predicted.ensemble, &predicted.second[0], request);
+  CHECK(at(other) == at(same));
+}
+
+TEST_CASE("a prediction ends where its second order changes it by a quarter of a deviation",
+          "[cross-check]") {
+  const auto second = ensemble(1, 200);
+  auto first = second;
+  first.resize(50);
+  CHECK_FALSE(prediction_ends(second, first, {"x"}, 1e-6).has_value());
+  // At step k the deviation is sqrt(k), to a tenth: 0.35 of it is too much.
+  for (Trajectory<double>& run : first) {
+    run.rows[9][0] += 0.15 * 3;
+    run.rows[16][0] += 0.35 * 4;
+    run.rows[30][0] += 3;
+  }
+  CHECK(prediction_ends(second, first, {"x"}, 1e-6) == 16.0);
+}

@@ -103,6 +103,45 @@ TEST_CASE("score test: the level is kept, and estimates have their error", "[sco
         Approx((1.0 / 3) / (1.0 / 3 + 1.0 / 32)).epsilon(1e-12));
 }
 
+TEST_CASE("score test: the error of a predicted law counts as that of fewer runs", "[score]") {
+  const Vector<double> weights = Vector<double>::Unit(rows, 3);
+  const Matrix<double> own = walks(7, 500, none);
+  const Matrix<double> recorded = walks(8, 3, none);
+  const ScoreTest exact = score_test(weights, recorded, own, nullptr);
+  const ScoreTest unsure = score_test(weights, recorded, own, nullptr, nullptr, {0.2, 1.3, 1.1, 0});
+  CHECK(exact.sampling == 1.0 / 500);
+  CHECK(unsure.sampling == Approx(1.0 / 500 + 0.04).epsilon(1e-12));
+  CHECK(
+      unsure.standard_error / exact.standard_error ==
+      Approx(1.1 * std::sqrt((1.0 / 3 + 1.0 / 500 + 0.04) / (1.0 / 3 + 1.0 / 500))).epsilon(1e-12));
+  CHECK(unsure.size == exact.size);
+  // What a centre of another rung says has no error of ours.
+  const ScoreTest centred = score_test(weights, recorded, own, &none, nullptr, {0.2, 1.3, 1.1, 0});
+  CHECK(centred.sampling == 0);
+}
+
+TEST_CASE("scatter test: against sampled runs by way of a prediction that is too narrow",
+          "[score]") {
+  // The prediction has half of the variance; neither the level nor the estimate may suffer.
+  constexpr int trials = 2000;
+  const double narrow = std::sqrt(0.5);
+  const Matrix<double> predicted = walks(9, 1000, none, narrow);
+  int small = 0, covered = 0;
+  for (std::uint64_t k = 0; k < trials; ++k) {
+    const ScatterTest sampled = scatter_test(walks(600'000 + k, 32, none), predicted);
+    const auto test = [&](double scale) {
+      return scatter_test(walks(700'000 + k, 4, none, scale), predicted).corrected_by(sampled);
+    };
+    if (test(1).chance() < 0.05) ++small;
+    const Share ratio = test(1.5).interval(0.05);
+    if (ratio.low <= 2.25 && 2.25 <= ratio.high) ++covered;
+  }
+  CAPTURE(small, covered);
+  CHECK(small > trials / 40);
+  CHECK(small < 3 * trials / 40);
+  CHECK(trials - covered < 3 * trials / 40);
+}
+
 TEST_CASE("score test: tails that are not normal do not raise false alarms", "[score]") {
   // Squares of normals, kurtosis 15: what a loss near its minimum is of.
   const auto squares = [](std::uint64_t seed, Index runs) {

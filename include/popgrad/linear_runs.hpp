@@ -7,8 +7,10 @@
 ///   d <- (I + eta J) d + (eta/sqrt(B)) Sigma(x)^(1/2) r,   r standard normal,
 /// and the observables, which may be curved, are those of the state x + d. J, Sigma and the second
 /// derivatives are taken once in a block of steps, a block at most 1/64 of the run, so that one draw
-/// serves a block. What this leaves out (skewness, noise that differs with d) is for the caller to look
-/// at. Derived here.
+/// serves a block. To second order, J and Sigma are means over the fluctuations, at x +- U r with U U' = C
+/// and random signs r, and the drift is that of the middle of a block. What this leaves out (skewness,
+/// draws that differ with d) is for the caller to look at; popgrad/prediction_error.hpp tells its size.
+/// Derived here.
 
 #include <cstdint>
 #include <vector>
@@ -18,17 +20,21 @@
 
 namespace popgrad {
 
+/// Whether J and Sigma are those of the mean, or means over the fluctuations.
+enum class LinearOrder { first, second };
+
 struct LinearRunsRequest {
   double step_size = 0;
   Index batch = 1;
   std::vector<std::uint64_t> save_steps;  ///< after which a row is written, ascending
   Index runs = 1;
   std::uint64_t seed = 0;  ///< the same draws for every rung of as many numbers
+  LinearOrder order = LinearOrder::first;
 };
 
 /// Plain steps of a rung that knows its law of one draw, from its start, with all of its columns. Cost:
-/// one evaluation of the mean direction a step; for a block 4 n evaluations and O(n^3 log(steps) + n^2
-/// runs), n the size of the state; runs observations a row; memory O(n (n + runs)). Throws
+/// one evaluation of the mean direction a step; for a block 4 n evaluations (to second order 10 n) and
+/// O(n^3 log(steps) + n^2 runs), n the size of the state; runs observations a row; memory O(n (n + runs)). Throws
 /// std::invalid_argument if the law of a draw is not known.
 std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
                                             const LinearRunsRequest& request);

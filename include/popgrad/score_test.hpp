@@ -16,6 +16,9 @@
 /// Anal. 88 (2004) 365). A predicted C is known in all directions: S = C + lambda I, with the lambda under
 /// which the smallest shift is found: without it, directions that hardly fluctuate are weighted most, and
 /// what moves them is how curved the observables are. With any weights the level is kept.
+///
+/// Where the M own runs are of a predicted law (popgrad/prediction_error.hpp), s is as much wider as sampled
+/// runs say of this sum, and 1/M becomes 1/M + bias^2.
 
 #include <optional>
 #include <string>
@@ -97,6 +100,7 @@ class RunCorrelation {
 struct ScoreTest {
   double size = 0;            ///< of the fault that alone would explain the distance
   double standard_error = 0;  ///< of that size
+  double sampling = 0;        ///< variance of what is expected of the mean, that of a run being 1
   double degrees_of_freedom = 0;
   /// |t| of R runs of the ensemble against the others: exceeded in a tenth and in a hundredth of draws.
   double own_tenth = 0, own_hundredth = 0;
@@ -117,10 +121,10 @@ struct ScoreTest {
 
 /// `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's. `likely`:
 /// many runs of the predicted law (numbers x runs), or null. Cost O(numbers runs) and 2000 draws of R
-/// runs.
+/// runs. `error`: of the sum, where the ensemble is of a predicted law.
 ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
                      const Matrix<double>& ensemble, const Vector<double>* centre,
-                     const Matrix<double>* likely = nullptr);
+                     const Matrix<double>* likely = nullptr, const PredictionError& error = {});
 
 /// Variance of recorded runs against that of the ensemble, over all numbers: the ratio is 1 and of
 /// Fisher's F, with degrees of freedom such that the mean square of a run varies as it does over the
@@ -132,6 +136,9 @@ struct ScatterTest {
   [[nodiscard]] double chance() const;
   /// Of the ratio of variances that the runs are of, two-sided.
   [[nodiscard]] Share interval(double level) const;
+  /// The same against sampled runs by way of a predicted law: this is against the prediction, `sampled` is
+  /// what they are against it.
+  [[nodiscard]] ScatterTest corrected_by(const ScatterTest& sampled) const;
 };
 ScatterTest scatter_test(const Matrix<double>& recorded, const Matrix<double>& ensemble);
 

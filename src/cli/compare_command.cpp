@@ -210,6 +210,11 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_flag("--fresh-starts", options->fresh_starts,
                     "every run of the ensemble from an instance of its own seed, for recorded runs "
                     "whose random starts are not ours");
+  command->add_flag("--ensemble", options->ensemble,
+                    "judge by sampled runs, 64 or --runs, even where the law of a run is predicted "
+                    "well enough; so does --runs");
+  command->add_flag("--no-fit", options->no_fit,
+                    "of runs that depart, do not look for the settings that would explain them");
   command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
   return [command, options, call]() -> int {
     options->common->model = command->get_option("model").as<std::string>();

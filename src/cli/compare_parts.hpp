@@ -19,7 +19,9 @@ struct CompareOptions {
   double level = 1e-3;
   double resolution = 1e-6;
   bool no_ladder = false;
+  bool no_fit = false;
   bool fresh_starts = false;
+  bool ensemble = false;  ///< of sampled runs, even where a prediction would do
 };
 
 /// Rungs of instances that can be trained, of the ladder that `rung` stands on: those of no special

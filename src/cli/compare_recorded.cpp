@@ -88,20 +88,29 @@ struct Judging {
   const WholeRuns* whole = nullptr;  ///< tests of runs as wholes; null until they are prepared
 };
 
-Judgement judged(const Judging& j, const std::vector<Trajectory<double>>& ensemble,
-                 const Trajectory<double>* centre) {
+// Runs that fluctuate as the recorded ones should, and whether they are predicted.
+struct Fluctuation {
+  const std::vector<Trajectory<double>>& runs;
+  const PredictedRuns* predicted = nullptr;
+};
+
+Judgement judged(const Judging& j, const Fluctuation& expected, const Trajectory<double>* centre) {
   Judgement made;
   made.level = j.options.level;
-  made.rows = cross_check(j.recorded, ensemble, centre, j.request);
+  CrossCheckRequest request = j.request;
+  request.predicted = expected.predicted;
+  made.predicted = expected.predicted != nullptr;
+  made.rows = cross_check(j.recorded, expected.runs, centre, request);
   made.recorded_runs = j.whole->recorded_runs();
-  if (j.whole->numbers() > 0) made.whole = j.whole->tests(ensemble, centre);
+  if (j.whole->numbers() > 0) {
+    made.whole = j.whole->tests(expected.runs, centre, made.predicted);
+  }
   return made;
 }
 
 Judgement judge(const Judging& j, const RungInfo& info, const RungInfo& sampled,
-                const std::vector<Trajectory<double>>& ensemble,
-                std::vector<Trajectory<double>>* kept = nullptr) {
-  if (info.name == sampled.name) return judged(j, ensemble, nullptr);
+                const Fluctuation& expected, std::vector<Trajectory<double>>* kept = nullptr) {
+  if (info.name == sampled.name) return judged(j, expected, nullptr);
   const Parameters p = gather_parameters(j.common, j.model, {info.name, sampled.name});
   const CommonOptions common = kept != nullptr ? j.common : without_events(j.common);
   std::vector<Trajectory<double>> runs =
@@ -113,8 +122,8 @@ Judgement judge(const Judging& j, const RungInfo& info, const RungInfo& sampled,
       throw InputError(fmt::format("has no {}", column));
     }
   }
-  Judgement made =
-      info.kind == RungKind::random ? judged(j, runs, nullptr) : judged(j, ensemble, &runs.front());
+  Judgement made = info.kind == RungKind::random ? judged(j, {runs}, nullptr)
+                                                 : judged(j, expected, &runs.front());
   if (kept != nullptr) *kept = std::move(runs);
   return made;
 }
@@ -172,8 +181,7 @@ std::vector<std::string> left_out(const Judging& j, const RungInfo& sampled, con
 }
 
 // Which rung of the ladder explains the runs best.
-void print_ladder(const Judging& j, const RungInfo& sampled,
-                  const std::vector<Trajectory<double>>& ensemble) {
+void print_ladder(const Judging& j, const RungInfo& sampled, const Fluctuation& expected) {
   const std::set<std::string> known = rungs_of_training(j.model, sampled.name);
   struct Entry {
     std::string name;
@@ -187,7 +195,7 @@ void print_ladder(const Judging& j, const RungInfo& sampled,
     if (!known.contains(info.name)) continue;
     Entry entry{info.name, INFINITY, false, {}, left_out(j, sampled, info)};
     try {
-      const Judgement made = judge(j, info, sampled, ensemble);
+      const Judgement made = judge(j, info, sampled, expected);
       entry.size = made.rows.root_mean_square;
       entry.consistent = made.consistent();
     } catch (const std::exception& error) {
@@ -312,45 +320,58 @@ int judge_runs(Judging& j, const Invocation& call) {
   // All that was given has to mean something to the rung that the fluctuation is taken from.
   const Parameters sampled_parameters =
       gather_parameters(j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
+  const WholeRuns whole(
+      {j.common, j.model, sampled, sampled_parameters, j.times, j.options.suspects,
+       j.options.level / 3, j.options.resolution, j.options.fresh_starts, !j.options.ensemble},
+      j.recorded, j.report);
+  j.whole = &whole;
+  const PredictedRuns* const predicted = whole.predicted_runs();
   std::vector<Trajectory<double>> ensemble =
-      produce_at(without_events(j.common), j.model, sampled, sampled_parameters, j.times, j.report,
-                 j.options.fresh_starts);
+      predicted != nullptr
+          ? predicted->sampled
+          : produce_at(without_events(j.common), j.model, sampled, sampled_parameters, j.times,
+                       j.report, j.options.fresh_starts);
   if (const int status = status_of(ensemble); status != success) return status;
   // From the rows that the recorded runs have, so that both are seen alike.
   find_regimes_of_walks(ensemble, j.model, sampled);
-  const WholeRuns whole(
-      {j.common, j.model, sampled, sampled_parameters, j.times, j.options.suspects,
-       j.options.level / 3, j.options.resolution, j.options.fresh_starts},
-      j.recorded, j.report);
-  j.whole = &whole;
+  const Fluctuation expected{predicted != nullptr ? predicted->ensemble : ensemble, predicted};
   if (j.recorded.size() > 1) j.recorded.push_back(mean_of(j.recorded));
   std::vector<Trajectory<double>> centre;
-  Judgement made = judge(j, j.rung, sampled, ensemble, &centre);
+  Judgement made = judge(j, j.rung, sampled, expected, &centre);
   const CrossCheck& check = made.rows;
   const WalkRequest steps = walk_request(j.common, sampled);
   made.batch = static_cast<double>(steps.batch);
-  if (made.whole.chance > 0 && j.rung.name == sampled.name) {
+  if (made.whole.chance > 0 && j.rung.name == sampled.name && !j.options.no_fit) {
     made.fits = whole.fits(made.whole, j.report);
   }
   const bool to_stdout = j.common.output == "-";
   if (!to_stdout) {
-    fmt::print(standard_output(),
-               "{} {} against {}: {} runs, {} times to t = {:.6g}\n"
-               "expected fluctuation: {} runs of {} with eta {:g}, batch {}, seed {}\n"
-               "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
-               j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
-               j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(), j.times.back(),
-               ensemble.size(), sampled.name, steps.step_size, steps.batch, j.common.seed,
-               check.bound, j.request.false_alarm, check.looks,
-               fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", check.student_bound,
-                           check.tail_bound),
-               check.own_largest);
+    fmt::print(
+        standard_output(),
+        "{} {} against {}: {} runs, {} times to t = {:.6g}\n"
+        "expected fluctuation: {} with eta {:g}, batch {}, seed {}{}\n"
+        "band: {:.3g} of it at level {:g} for {} looks ({}; own runs reach {:.3g})\n\n",
+        j.model.name(), j.rung.name, fmt::join(j.options.with, ", "),
+        j.recorded.size() - (j.recorded.size() > 1 ? 1 : 0), j.times.size(), j.times.back(),
+        predicted != nullptr ? fmt::format("the predicted law of a run of {}", sampled.name)
+                             : fmt::format("{} runs of {}", ensemble.size(), sampled.name),
+        steps.step_size, steps.batch, j.common.seed,
+        predicted != nullptr
+            ? fmt::format("\n(its second order changes a test by up to {:.2g} deviations; {} "
+                          "sampled runs agree; --ensemble for sampled runs alone)",
+                          made.whole.neglected, ensemble.size())
+        : whole.why_not().empty() ? std::string{}
+                                  : fmt::format("\n(sampled: {})", whole.why_not()),
+        check.bound, j.request.false_alarm, check.looks,
+        fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", check.student_bound,
+                    check.tail_bound),
+        check.own_largest);
     print_judgement(made, fmt::format("{} {}", j.model.name(), j.rung.name));
     print_regimes(j, sampled, ensemble, centre);
-    if (!j.options.no_ladder) print_ladder(j, sampled, ensemble);
+    if (!j.options.no_ladder) print_ladder(j, sampled, expected);
   }
   const bool with_centre = centre.size() == 1 && j.rung.kind != RungKind::random;
-  Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : ensemble,
+  Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : expected.runs,
                                       with_centre ? &centre.front() : nullptr);
   if (!j.common.plot.empty()) draw_check(j, check, table, call);
   if (!j.common.output.empty() || host().results != nullptr) {
@@ -411,6 +432,8 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   // Steps and batch say how the recorded run was made, whatever the rung is.
   check_meaning(command, sampled);
   require_setting(common);
+  CompareOptions chosen = options;
+  chosen.ensemble = options.ensemble || common.runs.has_value();
   if (!common.runs) common.runs = standard_runs;
   if (*common.runs < 3) {
     reject("popgrad compare", "--runs", std::to_string(*common.runs),
@@ -420,7 +443,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   if (times.empty() || !(times.back() > 0)) {
     throw InputError("popgrad compare: the recorded runs have no time after 0; see --clock");
   }
-  Judging j{options,
+  Judging j{chosen,
             model,
             info,
             common,

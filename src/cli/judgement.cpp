@@ -215,6 +215,8 @@ Record as_record(const Judgement& judgement) {
                                                    : "departs"},
               {"level", judgement.level},
               {"recorded_runs", judgement.recorded_runs},
+              {"fluctuation", judgement.predicted ? "predicted" : "sampled"},
+              {"neglected", whole.neglected},
               {"weights", whole.predicted ? "predicted" : "estimated"},
               {"band", judgement.rows.bound},
               {"looks", judgement.rows.looks},

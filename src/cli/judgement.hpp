@@ -16,7 +16,8 @@ struct Judgement {
   std::vector<FittedFault> fits;  ///< where something departs
   double level = 0;               ///< probability of a false alarm, of all tests together
   double recorded_runs = 0;
-  double batch = 0;  ///< that the runs are said to have
+  bool predicted = false;  ///< by the predicted law of a run, not by an ensemble of sampled ones
+  double batch = 0;        ///< that the runs are said to have
 
   [[nodiscard]] bool consistent() const;
   /// Nothing departs, but neither would it with a learning rate that is a tenth off.

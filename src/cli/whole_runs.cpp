@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "popgrad/error.hpp"
@@ -27,6 +28,10 @@ constexpr int most_steps = 5;  // of a fit
 constexpr Index largest_state = 128;
 constexpr std::size_t most_rows = 640;
 constexpr Index number_of_likely_runs = 1000;
+constexpr Index runs_of_first_order = 256;
+constexpr std::uint32_t runs_of_a_check = 32;  // sampled ones, of a prediction
+// Further on than seeds are given by hand.
+constexpr std::uint64_t seed_of_fits = 0x5DEECE66DULL;
 
 // Of the rows of an observable.
 constexpr std::array part_names{"first third", "middle third", "last third"};
@@ -70,29 +75,110 @@ bool WholeRunTests::consistent() const {
 }
 
 double WholeRunTests::visible(const Fault& fault, double now, double runs) const {
-  const double n = fault.test.degrees_of_freedom + 1;
+  const double sampling = fault.test.sampling;
   const double error =
-      fault.test.standard_error * std::sqrt((1 / runs + 1 / n) / (1 / now + 1 / n));
+      fault.test.standard_error * std::sqrt((1 / runs + sampling) / (1 / now + sampling));
   return (fault.test.bound(chance) + normal_quantile(0.95)) * error;
 }
 
 WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
                      const Report& report)
     : request_(std::move(request)) {
+  if (request_.predict) predict(recorded.front().columns, report);
+  prepare(recorded, report);
+  if (predicted_ == nullptr) return;
+  why_not_ = objection();
+  if (why_not_.empty()) return;
+  predicted_.reset();
+  prepare(recorded, report);
+}
+
+void WholeRuns::predict(const std::vector<std::string>& columns, const Report& report) {
+  const Suspect as_said = suspects().front();
+  if (columns.size() * request_.times.size() > most_rows) {
+    why_not_ = fmt::format("more than {} numbers are logged", most_rows);
+    return;
+  }
+  const Setting setting = setting_of(as_said, as_said.assumed);
+  const std::optional<AnyRung<double>> rung = linear_rung(setting, true);
+  if (!rung) {
+    why_not_ = fmt::format(
+        "the law of one draw is not known, or the state has more than {} numbers", largest_state);
+    return;
+  }
+  const auto& [steps, parameters] = setting;
+  PredictedRuns made;
+  made.second = linear_runs(*rung, {steps.step_size, steps.batch, steps.save_steps,
+                                    2 * number_of_likely_runs, steps.seed, LinearOrder::second});
+  made.first = linear_runs(*rung, {steps.step_size, steps.batch, steps.save_steps,
+                                   runs_of_first_order, steps.seed, LinearOrder::first});
+  if (const auto end = prediction_ends(made.second, made.first, columns, request_.resolution)) {
+    why_not_ = fmt::format("the prediction ends at t = {:.6g}", *end);
+    return;
+  }
+  const auto half = made.second.begin() + number_of_likely_runs;
+  made.ensemble.assign(std::make_move_iterator(half), std::make_move_iterator(made.second.end()));
+  made.second.erase(half, made.second.end());
+  made.sampled = simulate(as_said, as_said.assumed, runs_of_a_check, other_draws, report);
+  require_ends(made.sampled);
+  predicted_ = std::make_unique<PredictedRuns>(std::move(made));
+}
+
+std::string WholeRuns::objection() const {
+  if (known_.empty()) return "nothing that was logged depends on the learning rate";
+  const auto fails = [](const auto& sum) { return !sum.error.holds(); };
+  const auto fault = std::find_if(known_.begin(), known_.end(), fails);
+  if (fault != known_.end()) {
+    return fmt::format("sampled runs and orders of the prediction differ in the test of {}",
+                       fault->suspect.name);
+  }
+  const auto level = std::find_if(levels_.begin(), levels_.end(), fails);
+  if (level == levels_.end()) return {};
+  return fmt::format("sampled runs and orders of the prediction differ in {}", level->what);
+}
+
+PredictionError WholeRuns::error_of(const Vector<double>& weights) const {
+  if (predicted_ == nullptr) return {};
+  const auto sums = [&](const Matrix<double>& runs) -> Vector<double> {
+    return runs.transpose() * weights;
+  };
+  return prediction_error(
+      {sums(predicted_numbers_), sums(*likely_), sums(first_order_), sums(spread_)});
+}
+
+void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& report) {
+  known_.clear();
+  levels_.clear();
+  likely_.reset();
   const std::vector<Suspect> all = suspects();
   const auto runs = static_cast<std::uint32_t>(request_.common.runs.value_or(64));
   const auto half = static_cast<Index>(std::max(runs_of_a_shift, runs / 2));
-  const std::vector<Trajectory<double>> spread = simulate(
-      all.front(), all.front().assumed, static_cast<std::uint32_t>(2 * half), other_draws, report);
-  require_ends(spread);
-  logged_ = std::make_unique<LoggedNumbers>(recorded, spread, request_.resolution);
+  std::vector<Trajectory<double>> spread;
+  if (predicted_ == nullptr) {
+    spread = simulate(all.front(), all.front().assumed, static_cast<std::uint32_t>(2 * half),
+                      other_draws, report);
+    require_ends(spread);
+  }
+  logged_ = std::make_unique<LoggedNumbers>(
+      recorded, predicted_ != nullptr ? predicted_->second : spread, request_.resolution);
   if (numbers() == 0) return;
   recorded_ = logged_->of(recorded);
-  const Matrix<double> numbers_of_spread = logged_->of(spread);
-  spread_ = numbers_of_spread.leftCols(half);
-  if (recorded.front().columns.size() * request_.times.size() <= most_rows) {
-    likely_ = likely_runs(all.front(), all.front().assumed);
+  Matrix<double> judges;
+  if (predicted_ != nullptr) {
+    spread_ = logged_->of(predicted_->sampled);
+    likely_ = logged_->of(predicted_->second);
+    first_order_ = logged_->of(predicted_->first);
+    predicted_numbers_ = logged_->of(predicted_->ensemble);
+  } else {
+    const Matrix<double> numbers_of_spread = logged_->of(spread);
+    spread_ = numbers_of_spread.leftCols(half);
+    judges = numbers_of_spread.rightCols(half);
+    if (recorded.front().columns.size() * request_.times.size() <= most_rows) {
+      const auto likely = likely_runs(all.front(), all.front().assumed);
+      if (likely) likely_ = logged_->of(*likely);
+    }
   }
+  if (likely_ && !likely_->allFinite()) likely_.reset();
   std::vector<std::pair<Suspect, Vector<double>>> shifts;
   for (const Suspect& suspect : all) {
     try {
@@ -105,18 +191,30 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
   }
   correlation_ = std::make_unique<RunCorrelation>(RunCorrelation::estimated(spread_));
   if (likely_ && !shifts.empty()) {
-    prefer_prediction(numbers_of_spread.rightCols(half), shifts.front().second);
+    if (predicted_ != nullptr) {
+      *correlation_ = RunCorrelation::predicted(*likely_, spread_, shifts.front().second);
+    } else {
+      prefer_prediction(judges, shifts.front().second);
+    }
   }
   for (const auto& [suspect, shift] : shifts) {
-    known_.push_back({suspect, correlation_->weights(shift)});
+    Vector<double> weights = correlation_->weights(shift);
+    const PredictionError error = error_of(weights);
+    known_.push_back({suspect, std::move(weights), error});
   }
   for (std::size_t c = 0; c < recorded.front().columns.size(); ++c) {
     for (std::size_t part = 0; part < part_names.size(); ++part) {
       const Vector<double> level = logged_->level_of(c, part, part_names.size());
       if (level.isZero()) continue;
+      Vector<double> weights = correlation_->weights(level);
+      const PredictionError error = error_of(weights);
       levels_.push_back(
-          {recorded.front().columns[c] + ", " + part_names[part], correlation_->weights(level)});
+          {recorded.front().columns[c] + ", " + part_names[part], std::move(weights), error});
     }
+  }
+  if (predicted_ != nullptr) {
+    sampled_scatter_ = scatter_test(correlation_->uncorrelated(spread_),
+                                    correlation_->uncorrelated(predicted_numbers_));
   }
 }
 
@@ -199,31 +297,52 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
                   steps, report, request_.fresh_starts);
 }
 
-std::optional<Matrix<double>> WholeRuns::likely_runs(const Suspect& suspect, double value) const {
+std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting,
+                                                      bool same_draws) const {
   if (request_.fresh_starts) return std::nullopt;
-  const auto [steps, parameters] = setting_of(suspect, value);
-  // Draws are the same for every value of a suspect where the state has as many numbers.
+  const auto& [steps, parameters] = setting;
   const Optimiser::Rule assumed =
       walk_request_at(request_.common, request_.sampled, request_.times).optimiser.rule;
-  const bool with_momentum = assumed == Optimiser::Rule::momentum;
-  if (steps.batch < 1 || assumed == Optimiser::Rule::adam) return std::nullopt;
-  if (!with_momentum && steps.optimiser.rule != Optimiser::Rule::plain) return std::nullopt;
+  const Optimiser::Rule rule = steps.optimiser.rule;
+  if (steps.batch < 1 || assumed == Optimiser::Rule::adam || rule == Optimiser::Rule::adam) {
+    return std::nullopt;
+  }
+  // Draws are the same where the state has as many numbers.
+  const bool as_pair = assumed == Optimiser::Rule::momentum;
+  const bool with_momentum = rule == Optimiser::Rule::momentum;
+  if (same_draws && with_momentum && !as_pair) return std::nullopt;
+  // What is no momentum is for the steps themselves to refuse.
+  if (with_momentum && !(steps.optimiser.momentum >= 0 && steps.optimiser.momentum < 1)) {
+    return std::nullopt;
+  }
   AnyRung<double> sgd =
       request_.model.rung(request_.sampled.name, parameters, request_.common.seed);
   if (!sgd.draw_covariance) return std::nullopt;
-  if (with_momentum) sgd = momentum_pair(sgd, steps.optimiser.momentum, steps.step_size);
+  if (as_pair || with_momentum) {
+    sgd = momentum_pair(sgd, with_momentum ? steps.optimiser.momentum : 0, steps.step_size);
+  }
   if (sgd.dimension > largest_state) return std::nullopt;
-  Matrix<double> made = logged_->of(linear_runs(
-      sgd, {steps.step_size, steps.batch, steps.save_steps, number_of_likely_runs, steps.seed}));
-  if (!made.allFinite()) return std::nullopt;
-  return made;
+  return sgd;
+}
+
+std::optional<std::vector<Trajectory<double>>> WholeRuns::likely_runs(
+    const Suspect& suspect, double value, std::uint64_t other_seed) const {
+  const Setting setting = setting_of(suspect, value);
+  const std::optional<AnyRung<double>> rung = linear_rung(setting, other_seed == 0);
+  if (!rung) return std::nullopt;
+  const WalkRequest& steps = setting.steps;
+  return linear_runs(*rung, {steps.step_size, steps.batch, steps.save_steps, number_of_likely_runs,
+                             steps.seed + other_seed, LinearOrder::second});
 }
 
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
   const double change = change_of(suspect);
   if (likely_) {
-    const std::optional<Matrix<double>> changed = likely_runs(suspect, suspect.assumed + change);
-    if (changed) return (*changed - *likely_).rowwise().mean() / change;
+    const auto runs = likely_runs(suspect, suspect.assumed + change);
+    if (runs) {
+      const Matrix<double> changed = logged_->of(*runs);
+      if (changed.allFinite()) return (changed - *likely_).rowwise().mean() / change;
+    }
   }
   const std::vector<Trajectory<double>> changed =
       simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
@@ -234,7 +353,7 @@ Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report)
 }
 
 WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
-                               const Trajectory<double>* centre) const {
+                               const Trajectory<double>* centre, bool of_prediction) const {
   const Matrix<double> own = logged_->of(ensemble);
   Vector<double> expected;
   if (centre != nullptr) expected = logged_->of(std::vector<Trajectory<double>>{*centre}).col(0);
@@ -242,13 +361,20 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   const Matrix<double>* const likely = predicts() ? &*likely_ : nullptr;
   WholeRunTests made;
   for (const Known& known : known_) {
-    made.faults.push_back({known.suspect, score_test(known.weights, recorded_, own, mean, likely)});
+    const PredictionError error = of_prediction ? known.error : PredictionError{};
+    made.neglected = std::max(made.neglected, error.bias);
+    made.faults.push_back(
+        {known.suspect, score_test(known.weights, recorded_, own, mean, likely, error)});
   }
   for (const KnownLevel& level : levels_) {
-    made.levels.push_back({level.what, score_test(level.weights, recorded_, own, mean, likely)});
+    const PredictionError error = of_prediction ? level.error : PredictionError{};
+    made.neglected = std::max(made.neglected, error.bias);
+    made.levels.push_back(
+        {level.what, score_test(level.weights, recorded_, own, mean, likely, error)});
   }
   made.scatter =
       scatter_test(correlation_->uncorrelated(recorded_), correlation_->uncorrelated(own));
+  if (of_prediction) made.scatter = made.scatter.corrected_by(sampled_scatter_);
   made.predicted = predicts();
   // A fault that is looked for is more likely than a shift that no setting makes, of which there are many.
   made.chance = request_.false_alarm / static_cast<double>(made.faults.size() + 1);
@@ -263,19 +389,26 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   double before = 0, size_before = 0;
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
+    bool predicted = false;
     try {
-      ensemble = simulate(known.suspect, fitted.value, runs, 0, report);
+      if (predicted_ != nullptr) {
+        auto likely = likely_runs(known.suspect, fitted.value, seed_of_fits);
+        predicted = likely && logged_->of(*likely).allFinite();
+        if (predicted) ensemble = std::move(*likely);
+      }
+      if (!predicted) ensemble = simulate(known.suspect, fitted.value, runs, 0, report);
       require_ends(ensemble);
     } catch (const std::exception& error) {
       fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, error.what());
       return fitted;
     }
-    const ScoreTest left = score_test(known.weights, recorded_, logged_->of(ensemble), nullptr);
+    const ScoreTest left = score_test(known.weights, recorded_, logged_->of(ensemble), nullptr,
+                                      nullptr, predicted ? known.error : PredictionError{});
     if (step > 0 && left.size != size_before) {
       slope = (size_before - left.size) / (fitted.value - before);
     }
     fitted.half_width = left.half_width(0.05) / std::fabs(slope);
-    fitted.explains = tests(ensemble, nullptr).consistent();
+    fitted.explains = tests(ensemble, nullptr, predicted).consistent();
     if (std::fabs(left.size) < 0.2 * left.standard_error) break;
     before = fitted.value;
     size_before = left.size;
@@ -303,7 +436,7 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
         momentum_of(walk_request_at(request_.common, request_.sampled, request_.times));
     const Vector<double> shift = shift_by(momentum, report);
     if (!is_zero(shift)) {
-      all.push_back(fit({momentum, correlation_->weights(shift)}, report));
+      all.push_back(fit({momentum, correlation_->weights(shift), {}}, report));
     }
   } catch (const std::exception&) {
     // A rung whose steps are its own has no momentum.

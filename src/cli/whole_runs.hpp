@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/compare_parts.hpp"
+#include "popgrad/prediction_error.hpp"
+#include "popgrad/rung_fwd.hpp"
 #include "popgrad/score_test.hpp"
 
 namespace popgrad::cli {
@@ -23,6 +25,7 @@ struct WholeRunRequest {
   double false_alarm = 5e-4;  ///< of all settings and the scatter, and once more of all levels
   double resolution = 1e-6;
   bool fresh_starts = false;
+  bool predict = true;  ///< where that holds; else all runs are sampled
 };
 
 /// A setting in which a fault is looked for.
@@ -49,6 +52,7 @@ struct WholeRunTests {
   double chance = 0;        ///< of a false alarm, for each fault and the scatter
   double level_chance = 0;  ///< the same for each level
   bool predicted = false;   ///< weights from the predicted law of a run, not from runs
+  double neglected = 0;     ///< largest bias of a test (PredictionError); 0 of a sampled ensemble
 
   [[nodiscard]] const Level& largest_level() const;
   [[nodiscard]] bool scatter_departs() const { return scatter.chance() < chance; }
@@ -69,8 +73,9 @@ struct FittedFault {
 
 class WholeRuns {
  public:
-  /// Simulates what the tests need beside the ensemble: as many runs for the correlation, and 16
-  /// for every suspect. Throws InputError for a suspect that is not a number of the rung.
+  /// Predicts the runs that stand in for an ensemble, and samples 32 to see that they do. Where that does
+  /// not hold: simulates what the tests need beside the ensemble, as many runs for the correlation, and
+  /// 16 for every suspect. Throws InputError for a suspect that is not a number of the rung.
   WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
             const Report& report);
 
@@ -81,10 +86,14 @@ class WholeRuns {
   [[nodiscard]] bool predicts() const {
     return correlation_ != nullptr && correlation_->is_predicted();
   }
+  /// Runs in place of an ensemble, or null: then `why_not` says why there are none.
+  [[nodiscard]] const PredictedRuns* predicted_runs() const { return predicted_.get(); }
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }
   [[nodiscard]] double recorded_runs() const { return static_cast<double>(recorded_.cols()); }
-  /// `centre`: the trajectory of a rung without noise, or null.
+  /// `centre`: the trajectory of a rung without noise, or null. `of_prediction`: the ensemble is of the
+  /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
-                                    const Trajectory<double>* centre) const;
+                                    const Trajectory<double>* centre, bool of_prediction) const;
   /// Each suspect, and momentum, alone at the value that suits the runs best. Cost: an ensemble for
   /// each of a few values.
   [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
@@ -94,26 +103,40 @@ class WholeRuns {
   struct Known {
     Suspect suspect;
     Vector<double> weights;
+    PredictionError error;
   };
   struct KnownLevel {
     std::string what;
     Vector<double> weights;
+    PredictionError error;
   };
-  [[nodiscard]] std::vector<Trajectory<double>> simulate(const Suspect& suspect, double value,
-                                                         std::uint32_t runs,
-                                                         std::uint32_t first_run,
-                                                         const Report& report) const;
-  /// Numbers of many linear runs of the steps with a suspect changed (numbers x runs); none where the law
-  /// of one draw is not known, for states and rows too many for it, and with starts of their own.
-  [[nodiscard]] std::optional<Matrix<double>> likely_runs(const Suspect& suspect,
-                                                          double value) const;
-  /// Takes the predicted correlation where, over runs that neither knows (a column each), the sum
-  /// weighted for this shift fluctuates less by it.
-  void prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift);
+  /// Everything that is fixed before an ensemble is looked at.
+  void prepare(const std::vector<RecordedRun>& recorded, const Report& report);
+  /// Sets predicted_, or why_not_.
+  void predict(const std::vector<std::string>& columns, const Report& report);
+  /// What prediction leaves out of sums with these weights.
+  [[nodiscard]] PredictionError error_of(const Vector<double>& weights) const;
+  /// Why the tests cannot be made of predicted runs; empty if they can.
+  [[nodiscard]] std::string objection() const;
   struct Setting {
     WalkRequest steps;
     Parameters parameters;
   };
+  /// The rung whose plain steps are those of this setting, if linear runs of it can be made; with a state
+  /// as long as that of the steps as said, or nothing, if they are to have the same draws.
+  [[nodiscard]] std::optional<AnyRung<double>> linear_rung(const Setting& setting,
+                                                           bool same_draws) const;
+  [[nodiscard]] std::vector<Trajectory<double>> simulate(const Suspect& suspect, double value,
+                                                         std::uint32_t runs,
+                                                         std::uint32_t first_run,
+                                                         const Report& report) const;
+  /// Many linear runs of the steps with a suspect changed; none where the law of one draw is not known,
+  /// for states too large for it, and with starts of their own. A seed of their own: other draws.
+  [[nodiscard]] std::optional<std::vector<Trajectory<double>>> likely_runs(
+      const Suspect& suspect, double value, std::uint64_t other_seed = 0) const;
+  /// Takes the predicted correlation where, over runs that neither knows (a column each), the sum
+  /// weighted for this shift fluctuates less by it.
+  void prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift);
   /// What runs are made with where a suspect has this value.
   [[nodiscard]] Setting setting_of(const Suspect& suspect, double value) const;
   /// Shift of the mean a unit of the suspect, from equal draws.
@@ -123,9 +146,13 @@ class WholeRuns {
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
 
   WholeRunRequest request_;
+  std::unique_ptr<PredictedRuns> predicted_;
+  std::string why_not_;
+  ScatterTest sampled_scatter_;  ///< of sampled runs against predicted ones
   std::unique_ptr<LoggedNumbers> logged_;
-  Matrix<double> spread_;  ///< runs of other draws than the ensemble's, a column each
-  std::optional<Matrix<double>> likely_;  ///< many linear runs
+  Matrix<double> spread_;  ///< sampled runs of other draws than the ensemble's, a column each
+  std::optional<Matrix<double>> likely_;            ///< many linear runs
+  Matrix<double> first_order_, predicted_numbers_;  ///< of predicted_: first, ensemble
   std::unique_ptr<RunCorrelation> correlation_;
   Matrix<double> recorded_;
   std::vector<Known> known_;

@@ -54,12 +54,21 @@ void check_recorded(const Recorded& r) {
     const Answer other = judge(r, variant);
     CHECK(other.status == 1);
     CHECK_THAT(other.out, Catch::Contains("verdict: NOT consistent: "));
+    // No setting is fitted that no run can have.
+    CHECK_THAT(other.out, !Catch::Contains("\n  momentum -"));
   }
 }
 
 }  // namespace
 
 TEST_CASE("recorded runs of joma are judged", "[cli][recorded]") { check_recorded(joma); }
+TEST_CASE("recorded runs: where no prediction holds, an ensemble judges and the reason is told",
+          "[cli][recorded]") {
+  // Fluctuations that change the loss as much as its deviation; a law of one draw that is not known.
+  CHECK_THAT(judge(joma, "").out, Catch::Contains("(sampled: the prediction ends at t = "));
+  CHECK_THAT(judge(scan_snap, "").out,
+             Catch::Contains("(sampled: the law of one draw is not known"));
+}
 TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded]") { check_recorded(scan_snap); }
 #ifndef POPGRAD_SANITIZED
 // The same code on larger models, at minutes a case under the sanitizers.
@@ -168,6 +177,24 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
               instance + "scb.json --clock 1 --with " + honest);
   CHECK(batch.status == 1);
 
+  // By prediction where that holds, by sampled runs where those are asked for, and it is said which.
+  CHECK_THAT(seeing.out, Catch::Contains("the predicted law of a run of sgd"));
+  const std::string sampled_json = folder.file("sampled.json");
+  const Answer sampled =
+      popgrad(with + "--ensemble --clock 1 --with " + honest + " -o " + sampled_json);
+  CHECK(sampled.status == 0);
+  CHECK_THAT(sampled.out, Catch::Contains("expected fluctuation: 64 runs of sgd"));
+  CHECK_THAT(popgrad(with + "--runs 40 --clock 1 --with " + honest).out,
+             Catch::Contains("expected fluctuation: 40 runs of sgd"));
+  const auto of_sampled = nlohmann::json::parse(content(sampled_json))["judgement"];
+  CHECK(of_sampled["fluctuation"] == "sampled");
+  CHECK(of_sampled["neglected"] == 0);
+  // What explains runs that depart is left out where nobody asks for it.
+  const Answer no_fit = popgrad(with + "--no-fit --clock 0.8333333333 --with " +
+                                recorded("no-fit.csv", "--eta 0.024 --batch 16"));
+  CHECK(no_fit.status == 1);
+  CHECK_THAT(no_fit.out, !Catch::Contains("what would explain the runs"));
+
   const Answer every = popgrad(with + "--suspect all --clock 1 --with " + honest);
   CHECK_THAT(every.out, Catch::Contains("\neta_A "));
   // The judgement as JSON: the numbers that are printed.
@@ -177,6 +204,9 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
   CHECK(written["verdict"] == "inconclusive");
   CHECK(written["recorded_runs"] == 1);
   CHECK(written["weights"] == "predicted");
+  CHECK(written["fluctuation"] == "predicted");
+  CHECK(written["neglected"].get<double>() > 0);
+  CHECK(written["neglected"].get<double>() < 0.25);
   CHECK(written["settings"][0]["setting"] == "learning rate");
   CHECK(written["settings"][0]["assumed"] == 0.02);
   CHECK(std::fabs(written["settings"][0]["linear_estimate"].get<double>() - 0.02) < 0.004);

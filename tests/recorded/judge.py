@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""How sharp and how honest `compare --with` is: measured by judging runs, sound and faulty.
+
+    python3 tests/recorded/judge.py recorded            the runs of data/, by each way of judging
+    python3 tests/recorded/judge.py smallest            the smallest faults that are found
+    python3 tests/recorded/judge.py power               how often faults are found, and sound runs
+
+Needs a built popgrad (--popgrad, else build/popgrad) and, for all but the first, NumPy.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import pathlib
+import resource
+import subprocess
+import tempfile
+from statistics import NormalDist
+
+FOLDER = pathlib.Path(__file__).parent
+WAYS = {"prediction": [], "ensemble": ["--ensemble"]}
+# Model, file name, rate, and how the runs of data/ were made and logged.
+RECORDED = [
+    ("joma", "joma", 0.1, ["--batch", "8", "--map", "attention_entropy=attn_ent"]),
+    ("scan-snap", "scan_snap", 0.5, ["--batch", "16", "--T", "32"]),
+    ("scb", "scb", 0.01, ["--batch", "64"]),
+    ("topic", "topic", 0.5, ["--batch", "16"]),
+]
+# The setting of `power`: three runs of 51 rows.
+ETA, BATCH, STEPS, ROWS, RUNS = 0.02, 16, 2000, 51, 3
+OBSERVABLES = ["alpha_V", "alpha_A", "dist_P", "dist_Q"]
+
+
+def judge(program, words, folder):
+    """The record written as JSON, and the processor time that it took."""
+    out = folder / "judgement.json"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    made = subprocess.run([program, "compare", *words, "--no-ladder", "--no-events", "-q", "-o",
+                           str(out)], capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if made.returncode not in (0, 1, 3):
+        raise SystemExit(made.stdout + made.stderr)
+    seconds = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+    return json.loads(out.read_text()), seconds
+
+
+def judge_triple(program, runs, seed, words, folder):
+    """The same of three runs in the setting below."""
+    write(runs, folder / "recorded.csv")
+    return judge(program, ["scb", "sgd", "--instance", str(FOLDER / "scb.json"), "--group", "run",
+                           "--clock", f"{ETA}*step", "--with", str(folder / "recorded.csv"),
+                           "--eta", str(ETA), "--batch", str(BATCH), "--seed", str(seed),
+                           "--no-fit", *words], folder)
+
+
+def percent(setting):
+    return 100 * setting["would_have_been_found"] / abs(setting["assumed"])
+
+
+def of_recorded(options):
+    print(f"{'runs':28} {'judged by':12} {'verdict':12} {'band':>6} {'rate':>7} {'CPU s':>6}")
+    with tempfile.TemporaryDirectory() as name:
+        for model, files, rate, how in RECORDED:
+            for variant in ("", "-other-rate", "-label-noise", "-temperature"):
+                for way, words in WAYS.items():
+                    made, seconds = judge(options.popgrad, [
+                        model, "sgd", "--group", "seed", "--eta", str(rate), "--clock",
+                        f"{rate}*step", "--instance", str(FOLDER / f"{files}.json"), "--with",
+                        str(FOLDER / "data" / f"{files}{variant}.csv"), *how, *words],
+                        pathlib.Path(name))
+                    made = made["judgement"]
+                    asked = way == "prediction" and made["fluctuation"] == "sampled"
+                    # Of runs that depart, the power is that of the same test on sound ones.
+                    print(f"{files + variant:28} {'(ensemble)' if asked else way:12} "
+                          f"{made['verdict']:12} {made['band']:6.2f} "
+                          f"{percent(made['settings'][0]):5.2f} % {seconds:6.2f}", flush=True)
+
+
+def train(runs, seed, eta=ETA, label_noise=0.0, temperature=1.0, query_last=False):
+    """Rows (runs, ROWS, observables) of SGD as scb.py has it, all runs at once."""
+    import numpy as np
+
+    instance = json.loads((FOLDER / "scb.json").read_text())
+    kernel, context = np.array(instance["P"]), np.array(instance["q"])
+    tokens, positions = context.shape
+    mu = np.linalg.matrix_power(kernel, 1024)[:, 0]
+    rng = np.random.default_rng(seed)
+    values = np.broadcast_to(mu[:, None], (runs, tokens, tokens)).copy()
+    attention = np.full((runs, tokens, positions), 1 / positions)
+    each = np.arange(runs)[:, None]
+
+    def draw(cumulative):
+        # Of laws along the last axis, one number each.
+        return (rng.random(cumulative.shape[:-1] + (1,)) > cumulative[..., :-1]).sum(-1)
+
+    of_mu, of_context, of_kernel = mu.cumsum(), context.cumsum(1), kernel.T.cumsum(1)
+
+    def step():
+        sequence = draw(np.broadcast_to(of_mu, (runs, BATCH, positions, tokens)))
+        query = draw(np.broadcast_to(of_mu, (runs, BATCH, tokens)))
+        place = draw(of_context[query])
+        label = draw(of_kernel[np.take_along_axis(sequence, place[..., None], 2)[..., 0]])
+        noisy = rng.random(label.shape) < label_noise
+        label = np.where(noisy, rng.integers(tokens, size=label.shape), label)
+        if query_last:
+            sequence[..., -1] = query
+        weight = attention[each, query]
+        seen = np.stack([(weight * (sequence == j)).sum(-1) for j in range(tokens)], -1)
+        seen /= temperature
+        error = np.eye(tokens)[label] - np.einsum("rij,rbj->rbi", values, seen)
+        of_values = np.einsum("rbi,rbj->rij", error, seen) / BATCH / mu
+        of_values -= of_values.mean(1, keepdims=True)
+        of_values -= (of_values @ mu)[..., None]
+        pull = np.einsum("rbi,rij->rbj", error, values) / mu[query][..., None] / BATCH / temperature
+        of_attention = np.take_along_axis(pull, sequence, 2)
+        of_attention -= of_attention.mean(-1, keepdims=True)
+        np.add.at(attention, (each, query), eta * of_attention)
+        values[:] += eta * of_values
+
+    def observe():
+        ground = mu[:, None]
+        size = ((kernel - ground) ** 2 * mu).sum()
+        along = ((attention * context).sum(-1) - attention.sum(-1) / positions) @ mu
+        context_size = (context ** 2).sum(1) @ mu
+        return np.stack([
+            ((values - ground) * (kernel - ground) * mu).sum((1, 2)) / size,
+            along / (context_size - 1 / positions),
+            np.sqrt(((values - kernel) ** 2 * mu).sum((1, 2))),
+            np.sqrt(((attention - context) ** 2).sum(-1) @ mu)], -1)
+
+    rows = []
+    every = STEPS // (ROWS - 1)
+    for k in range(STEPS + 1):
+        if k % every == 0:
+            rows.append(observe())
+        step()
+    return np.stack(rows, 1).tolist()
+
+
+def simulate(program, runs, seed, how, folder):
+    """The same of popgrad's own SGD, with other settings than those that are claimed."""
+    out = folder / "runs.csv"
+    given = {"--eta": ETA, "--batch": BATCH, **how}
+    subprocess.run([program, "run", "scb", "sgd", "-q", "--no-events", "--save", str(ROWS), "--steps",
+                    str(STEPS), "--seed", str(seed), "--runs", str(runs), "--instance",
+                    str(FOLDER / "scb.json"), "-o", str(out),
+                    *[str(word) for pair in given.items() for word in pair]], check=True)
+    made = [[] for _ in range(runs)]
+    with open(out, newline="") as file:
+        for k, row in enumerate(csv.DictReader(file)):
+            made[k // ROWS].append([float(row[name]) for name in OBSERVABLES])
+    return made
+
+
+def write(runs, path):
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["run", "step", *OBSERVABLES])
+        for r, rows in enumerate(runs):
+            for k, row in enumerate(rows):
+                writer.writerow([r, k * STEPS // (ROWS - 1), *[f"{x:.9g}" for x in row]])
+
+
+def interval(count, trials):
+    """Wilson's, 95 %."""
+    z = 1.96
+    share, middle = count / trials, z * z / (2 * trials)
+    half = z * math.sqrt(share * (1 - share) / trials + middle / (2 * trials))
+    return [(share + middle + sign * half) / (1 + 2 * middle) for sign in (-1, 1)]
+
+
+def of_power(options):
+    faults = {
+        "learning rate 5 % larger": {"--eta": ETA * 1.05},
+        "momentum 0.1": {"--optimiser": "momentum", "--momentum": 0.1},
+        "label noise 2 %": "label_noise",
+        "batch 25 % smaller": {"--batch": 12},
+        "batch 25 % larger": {"--batch": 20},
+        "attention rate 10 % larger": {"--eta_A": 1.1},
+        "query in the last position": "query_last",
+    }
+    kinds = {"none": {}, "none (NumPy)": "numpy", **faults}
+    print(f"{'fault':28} {'judged by':12} {'departs':>12} {'95 %':>16} {'rate':>7} {'CPU s':>6}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for kind, how in kinds.items():
+            if options.only and kind not in options.only:
+                continue
+            honest = kind == "none"
+            repeats = options.honest if honest else options.repeats
+            seed = 1000 + 7 * list(kinds).index(kind)
+            if isinstance(how, dict):
+                runs = simulate(options.popgrad, RUNS * repeats, seed, how, folder)
+            else:
+                runs = train(RUNS * repeats, seed, label_noise=0.02 * (how == "label_noise"),
+                             query_last=how == "query_last")
+            for way, words in WAYS.items():
+                # The judge that takes an ensemble takes more time too.
+                count = repeats // 10 if honest and way == "ensemble" else repeats
+                if not count:
+                    continue
+                found, seconds, visible, ended = 0, 0.0, 0.0, 0
+                for k in range(count):
+                    made, taken = judge_triple(options.popgrad, runs[RUNS * k:RUNS * (k + 1)],
+                                               10 + k, words, folder)
+                    made = made["judgement"]
+                    found += made["verdict"] == "departs"
+                    ended += way == "prediction" and made["fluctuation"] == "sampled"
+                    visible += percent(made["settings"][0]) / count
+                    seconds += taken / count
+                low, high = interval(found, count)
+                print(f"{kind:28} {way:12} {found:5} of {count:4} {100 * low:6.2f} to "
+                      f"{100 * high:5.2f} {visible:5.2f} % {seconds:6.2f}"
+                      + (f"  ({ended} by an ensemble)" if ended else ""), flush=True)
+
+
+def tests_of(record):
+    """Of every test: (statistic, its bound)."""
+    made = record["judgement"]
+    tests = {item["setting"]: (item["t"], item["bound"]) for item in made["settings"]}
+    tests |= {item["level"]: (item["t"], item["bound"]) for item in made["levels"]}
+    for c, column in enumerate(record["columns"]):
+        if column.endswith(f"_deviation_{RUNS}"):  # of the mean of the runs
+            for k, row in enumerate(record["rows"]):
+                tests[f"{column} {k}"] = (row[c], made["band"])
+    return tests
+
+
+def of_smallest(options):
+    """From the shift of every test by a fault: the test that needs the smallest fault counts."""
+    faults = {"learning rate, relative": ({"eta": 1.1 * ETA}, 0.1),
+              "label noise": ({"label_noise": 0.06}, 0.06),
+              "temperature, relative": ({"temperature": 1.1}, 0.1)}
+    sound_at = NormalDist().inv_cdf(0.95)
+    print(f"{'fault':28} {'judged by':12} {'found from':>12} {'by':28}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def judged(runs, words):
+            return [judge_triple(options.popgrad, runs[RUNS * k:RUNS * (k + 1)], 10 + k, words,
+                                 folder)[0] for k in range(options.repeats)]
+
+        def means(records):
+            all_tests = [tests_of(record) for record in records]
+            return {test: [sum(made[test][i] for made in all_tests) / len(all_tests)
+                           for i in (0, 1)] for test in all_tests[0]
+                    if all(test in made for made in all_tests)}
+
+        sound_runs = train(RUNS * options.repeats, 1)
+        faulty_runs = {kind: train(RUNS * options.repeats, 2 + k, **faults[kind][0])
+                       for k, kind in enumerate(faults)}
+        for way, words in WAYS.items():
+            records = judged(sound_runs, words)
+            sound = means(records)
+            for kind, (_, size) in faults.items():
+                faulty = means(judged(faulty_runs[kind], words))
+                needed = {test: (bound + sound_at) * size / abs(faulty[test][0] - at)
+                          for test, (at, bound) in sound.items()
+                          if test in faulty and faulty[test][0] != at}
+                best = min(needed, key=needed.get)
+                print(f"{kind:28} {way:12} {100 * needed[best]:10.2f} % {best:28}", flush=True)
+            # Of the batch: from the interval that the scatter gives, as a normal law of its logarithm.
+            batches = [record["judgement"]["batch"] for record in records]
+            width = sum(math.log(b["high"] / b["low"]) for b in batches) / len(batches)
+            deviation = width / (2 * NormalDist().inv_cdf(0.975))
+            chance = 1e-3 / 3 / 2  # a third of the level for two tests of settings
+            factor = math.exp((NormalDist().inv_cdf(1 - chance / 2) + sound_at) * deviation)
+            print(f"{'batch, factor':28} {way:12} {factor:12.2f} {'scatter':28}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["recorded", "smallest", "power"])
+    parser.add_argument("--popgrad", default=os.environ.get("POPGRAD", "build/popgrad"))
+    parser.add_argument("--repeats", type=int, default=40, help="judgements of each fault")
+    parser.add_argument("--honest", type=int, default=1000,
+                        help="judgements of sound runs; a tenth as many by an ensemble")
+    parser.add_argument("--only", action="append", help="these faults alone, by name")
+    options = parser.parse_args()
+    {"recorded": of_recorded, "smallest": of_smallest, "power": of_power}[options.what](options)
+
+
+if __name__ == "__main__":
+    main()
