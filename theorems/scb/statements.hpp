@@ -21,6 +21,7 @@ Statement small_batch();
 Statement vocabulary_size();
 Statement hyperbola();
 Statement softmax_link();
+Statement softmax_patterns();
 Statement starts();
 Statement perturbed_start();
 Statement lumping();
