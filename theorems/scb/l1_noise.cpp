@@ -110,26 +110,31 @@ Quantity L1Noise::at(double square, double positions, double batch) const {
 }
 
 Quantity L1Noise::derived(double positions, double batch) const {
-  Quantity sum = at(later_square_, positions, batch);
+  // The noise of a step scales with <V,V> before it: the last one with that of a step ago.
+  const double a_step = (later_square_ - square_) / steps_taken;
+  const double last = later_square_ - a_step;
+  Quantity sum = at(last, positions, batch);
   const Vector<double>& mu = bigrams_.stationary;
   const auto n = static_cast<double>(mu.size());
   // <W,W> that V gains during the steps, and the creep of <V,V> during as many as are remembered.
   const double coordinates = (n - 1) * (n - 2 + n * mu.squaredNorm());
   const double of_values = steps_taken * std::pow(step_ * levels_.value, 2) * coordinates / batch;
-  const double rho = 1 - step_ * later_square_;
+  const double rho = 1 - step_ * last;
   const double reach =
-      weight_ / levels_.attention.maxCoeff() * std::sqrt(batch * transition_size_ / later_square_);
+      weight_ / levels_.attention.maxCoeff() * std::sqrt(batch * transition_size_ / last);
   const double remembered =
       soft_noise(reach, rho, steps_taken).value() / soft_noise(reach, rho, 1).value();
-  const double creep = std::fabs(later_square_ - square_) / steps_taken * remembered;
-  for (const double moved : {of_values, -creep}) {
-    sum.add(
-        ErrorPart::next_order(at(later_square_ + moved, positions, batch).value() - sum.value()));
+  for (const double moved : {of_values, -a_step * remembered}) {
+    sum.add(ErrorPart::next_order(at(last + moved, positions, batch).value() - sum.value()));
   }
   const double mean =
       transition_size_ * std::sqrt(batch) / levels_.attention.minCoeff() / positions;
   sum.add(ErrorPart::next_order(mean * sum.value()));
   return sum;
+}
+
+double L1Noise::batch_of(double reach) const {
+  return std::pow(reach * levels_.attention.maxCoeff() / weight_, 2);
 }
 
 double L1Noise::batch_for(double positions, double square) const {

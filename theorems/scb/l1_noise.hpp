@@ -27,6 +27,8 @@ class L1Noise {
   /// X; parts: enclosure, and as next order what the creep of <V,V> during the noise, the noise of V
   /// and the mean that is taken off change it by.
   [[nodiscard]] Quantity derived(double positions, double batch) const;
+  /// The batch at which lambda sqrt(B) over the largest sigma_A is `reach`.
+  [[nodiscard]] double batch_of(double reach) const;
   /// The batch, in a context of so many positions, at which `derived` is `square`; by bisection.
   [[nodiscard]] double batch_for(double positions, double square) const;
   /// Of runs of the rung noisy-lumped (runs x 1).

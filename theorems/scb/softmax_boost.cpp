@@ -108,6 +108,7 @@ Quantity SoftmaxBoost::share(double positions, double load, std::uint32_t runs,
   Quantity found = share_of(make, runs, first_run, setting);
   const double of_logits = noise_at_solution(bigrams_).attention.maxCoeff() / (level_ * along_);
   found.add(ErrorPart::next_order(std::sqrt(context_size_ / positions) * of_logits));
+  found.add(ErrorPart::next_order(left / positions));  // what attention takes from other positions
   return found;
 }
 

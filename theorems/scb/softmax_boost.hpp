@@ -24,7 +24,8 @@ class SoftmaxBoost {
   /// T/B at which the share of the linear model would be Phi(argument).
   [[nodiscard]] double load(double argument) const;
   /// Share of runs that leave within twice the steps that expected gradients take, with B = T/load,
-  /// of the softmax model in a context T; its sampling error, and the noise of logits left out.
+  /// of the softmax model in a context T; its sampling error, and as next order the noise of logits
+  /// and 10/T.
   [[nodiscard]] Quantity share(double positions, double load, std::uint32_t runs,
                                std::uint32_t first_run, const Setting& setting) const;
   /// The same in the limit.

@@ -5,7 +5,7 @@
 //            grows with eta_A = T^2, equations in which T and B occur as T/B alone (softmax_boost.hpp),
 //            so that the batch at which runs leave the start with a given probability goes as T, as
 //            for linear attention (scb.two-stages)
-// Hypotheses H1 T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), below a twentieth;
+// Hypotheses H1 T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), and 10/T below 0.05;
 //            H2 eta, eta_A/T^2 and the instance fixed while T grows; Gaussian noise
 // Check      share of runs in which T alpha_A reaches 10 within twice the time without noise, at T and
 //            a thousand times T with B as T, against that of the limiting equations
@@ -26,14 +26,14 @@ namespace {
 using namespace popgrad::scb;
 
 constexpr const char* long_text =
-    "T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), below a twentieth";
+    "T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), and 10/T below 0.05";
 constexpr double longer = 1000;
 
 constexpr Knob vocabulary = whole_knob("tokens", "tokens N of the vocabulary", 2, 5, 3);
 constexpr Knob length =
     logarithmic_knob("length", "positions T of the shorter context", 1e4, 1e5, 2e4);
 constexpr Knob short_length =
-    logarithmic_knob("short-length", "the same, too short; 0: length", 10, 40, 0)
+    logarithmic_knob("short-length", "the same, too short; 0: length", 20, 100, 0)
         .breaking(long_text);
 constexpr Knob step_knob =
     linear_knob("step", "learning rate eta times the growth rate", 0.1, 0.3, 0.2);
