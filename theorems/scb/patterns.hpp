@@ -1,10 +1,10 @@
 #pragma once
-/// Attention patterns after training, linear or softmax, against Q and each other, and the loss that
-/// they leave.
+/// Attention patterns after training, linear or softmax, against Q and each other, and the loss
+/// that they leave.
 ///
 /// Patterns are vectors with the product sum_k mu_k a^k.b^k. With c = sum_k mu_k q^k.a^k and
-/// d = sum_k mu_k |a^k|^2 the angle phi of A to Q has cos phi = c/sqrt(d K_Q). Whatever made A, where
-/// its columns sum to 1 and V keeps its constraints,
+/// d = sum_k mu_k |a^k|^2 the angle phi of A to Q has cos phi = c/sqrt(d K_Q). Whatever made A,
+/// where its columns sum to 1 and V keeps its constraints,
 ///   L - L_least = K_P K_Q/2 sin^2 phi + d/2 <V - V*, V - V*>,  V* = mu 1' + (c/d) (P - mu 1'),
 /// V* the best values for A. Derived here.
 
@@ -45,8 +45,8 @@ class TrainedFlow {
   /// A number read off the pattern; parts: solver, rounding.
   [[nodiscard]] Quantity read(const std::function<double(const Pattern&)>& number,
                               bool half = false) const;
-  /// How far the end is from what is not trained: >= 0 where the loss (as `excess`) is below 1/2 and
-  /// has fallen by less than 0.01 since half of the time.
+  /// How far the end is from what is not trained: >= 0 where the loss (as `excess`) is below 1/2
+  /// and has fallen by less than 0.01 since half of the time.
   [[nodiscard]] double trained_margin() const;
   /// `excess` over sin^2 phi, with the lag as next order.
   [[nodiscard]] Quantity excess_over_law() const;
@@ -63,8 +63,8 @@ class TrainedFlow {
   Solved solved_;
 };
 
-/// With softmax attention and eta_A = 4 T, so that it leaves the start in a time sqrt(T/(K_P K_Q))/2
-/// and steps that suit V suit it where it is of order one.
+/// With softmax attention and eta_A = 4 T, so that it leaves the start in a time sqrt(T/(K_P
+/// K_Q))/2 and steps that suit V suit it where it is of order one.
 popgrad::scb::Training<double> with_softmax(popgrad::scb::Training<double> training);
 
 /// Distances of linear attention to `law`, of softmax to it, of both to each other, and how far
@@ -74,8 +74,8 @@ std::vector<Quantity> differences(const TrainedFlow& linear, const TrainedFlow& 
 /// Pairs of runs, linear and softmax, by plain steps on the same sampled sequences.
 class SampledPairs {
  public:
-  /// From scratch, with a batch at which the noise of linear steps on A is, to leading order, `share`
-  /// of alpha_A^2 K_Q, alpha_A^2 = sqrt(K_P/K_Q) where linear attention settles.
+  /// From scratch, with a batch at which the noise of linear steps on A is, to leading order,
+  /// `share` of alpha_A^2 K_Q, alpha_A^2 = sqrt(K_P/K_Q) where linear attention settles.
   SampledPairs(popgrad::scb::Training<double> training, double share, const Setting& setting);
   [[nodiscard]] const popgrad::scb::Bigrams<double>& bigrams() const { return training_.bigrams; }
   [[nodiscard]] Index batch() const { return batch_; }

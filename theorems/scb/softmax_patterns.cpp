@@ -8,14 +8,15 @@
 //            whatever the link is, so that a loss within a hundredth of what can be learnt means a
 //            pattern within a tenth. Linear attention on the flow ends with
 //              sin^2 phi = (1 - alpha_V)^2/(T K_Q)
-//            (softmax as well once all tokens leave the same mass off their supports, but a position
-//            of small weight, found at a rate as its attention squared, may be missing long)
-// Hypotheses H1 trained: loss within a half, and falling by less than a hundredth in the second half
-//            of the run; H2 noise of A in steps, eta T sigma_A^2/(2 K_P B), below a hundredth
+//            (softmax as well once all tokens leave the same mass off their supports, but a
+//            position of small weight, found at a rate as its attention squared, may be missing
+//            long)
+// Hypotheses H1 trained: loss within a half, and falling by less than a hundredth in the second
+//            half of the run; H2 noise of A in steps, eta T sigma_A^2/(2 K_P B), below a hundredth
 // Check      unit: patterns scaled to length 1, losses over K_P K_Q/2. On the flow the law for both
 //            links, the angle of linear attention, distances of both to Q and to each other below
-//            0.1, losses apart by less than 0.01; the same distances as means over pairs of runs on
-//            the same sampled sequences, in a short context
+//            0.1, losses apart by less than 0.01; means over pairs of runs on the same
+//            sampled sequences, in a short context, below 0.15 and 0.0225
 // Controls   |A - Q|^2/K_Q in place of sin^2 phi; the loss a tenth larger; sin^2 phi as T^-1.1; the
 //            q of the next token; the supports alone, without their weights
 // Uses       rungs flow and sgd

@@ -1,14 +1,14 @@
 // Theorem    scb.softmax-scratch
 // Status     claimed in source, scaling derived here
 // Source     Ren, Wang, Lee, arXiv 2410.23438, global reply to the reviewers
-// Statement  softmax does not cure stage 1: with noise as SGD's, T alpha_V and the logits obey, as T
-//            grows with eta_A = T^2, equations in which T and B occur as T/B alone (softmax_boost.hpp),
-//            so that the batch at which runs leave the start with a given probability goes as T, as
-//            for linear attention (scb.two-stages)
-// Hypotheses H1 T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), and 10/T below 0.05;
-//            H2 eta, eta_A/T^2 and the instance fixed while T grows; Gaussian noise
-// Check      share of runs in which T alpha_A reaches 10 within twice the time without noise, at T and
-//            a thousand times T with B as T, against that of the limiting equations
+// Statement  softmax does not cure stage 1: with noise as SGD's, T alpha_V and the logits obey, as
+//            T grows with eta_A = T^2, equations in which T and B occur as T/B alone
+//            (softmax_boost.hpp), so that the batch at which runs leave the start with a given
+//            probability goes as T, as for linear attention (scb.two-stages)
+// Hypotheses H1 T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), and 10/T below
+//            0.05; H2 Gaussian noise, eta, eta_A/T^2 and the instance fixed while T grows
+// Check      share of runs in which T alpha_A reaches 10 within twice the time without noise, at T
+//            and a thousand times T with B as T, against that of the limiting equations
 // Controls   B as T^0.9; B as T^1.1; half the batch
 // Uses       rung flow
 
@@ -84,8 +84,8 @@ Statement softmax_scratch() {
           .paper = "arXiv 2410.23438, global reply to the reviewers",
           .status = "claimed in source, scaling derived here",
           .hypotheses = {long_text,
-                         by_construction("eta, eta_A/T^2 and the instance fixed while T grows; "
-                                         "Gaussian noise",
+                         by_construction("Gaussian noise, eta, eta_A/T^2 and the instance fixed "
+                                         "while T grows",
                                          "one law and one step are run at both lengths")},
           .reaches = {EvidenceKind::statistical},
           .controls = {{"smaller-power", "B as T^0.9"},

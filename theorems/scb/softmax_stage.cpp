@@ -6,13 +6,13 @@
 //              X/B = E sum_k mu_k |a^k - that of expected gradients|^2,
 //            and with it the sequences for a given distance, tends to a constant as T grows, since
 //            J^2 keeps the noise off small weights. So does X of l1 steps, which keep positions off
-//            the supports at 0 (from a batch as ln T on, scb.stage-two-growth), while X of plain
+//            the supports at 0 (from a batch as ln T on, scb.convergence), while X of plain
 //            linear steps goes as T (on sequences: scb.small-batch)
 // Hypotheses H1 noise small: X/B below a tenth of K_Q; H2 stage 2 begins at alpha = 1/2 without
 //            noise, in as many relaxation times at every T
 // Check      exponents of T: of X propagated with the exact covariance of one sequence
-//            (theorems/scb/stage_two.hpp) as T grows fourfold twice, of all three; of the mean square
-//            of softmax on sequences times B, as T grows 64-fold, against that of X there
+//            (theorems/scb/stage_two.hpp) as T grows fourfold twice, of all three; of the mean
+//            square of softmax on sequences times B, as T grows 64-fold, against that of X there
 // Controls   exponents 0.15 off; ln T in place of a constant
 // Uses       rung sgd
 

@@ -11,7 +11,6 @@ Statement linearisation();
 Statement fixed_points();
 Statement convergence();
 Statement two_stages();
-Statement stage_two_growth();
 Statement transfer();
 Statement transfer_growth();
 Statement transfer_range();
