@@ -156,10 +156,13 @@ namespace {
 bool too_long_here(const std::string& id) {
 #ifdef POPGRAD_SANITIZED
   static const std::set<std::string> ensembles{
-      "scb.convergence", "scb.two-stages",  "scb.transfer",         "scb.branch",
-      "scb.small-batch", "scb.vocabulary",  "scb.transfer-range",   "scb.scratch-range",
-      "scb.l1-needed",   "scb.lumping",     "topic.two-stage",      "topic.same-topic-attention",
-      "topic.ode-limit", "topic.embedding", "topic.stage2-optimum", "topic.attention-limit"};
+      "scb.convergence",      "scb.two-stages",       "scb.transfer",
+      "scb.branch",           "scb.small-batch",      "scb.vocabulary",
+      "scb.transfer-range",   "scb.scratch-range",    "scb.l1-needed",
+      "scb.lumping",          "scb.softmax-patterns", "scb.softmax-stage",
+      "scb.softmax-scratch",  "topic.two-stage",      "topic.same-topic-attention",
+      "topic.ode-limit",      "topic.embedding",      "topic.stage2-optimum",
+      "topic.attention-limit"};
   return ensembles.contains(id);
 #else
   return id.empty();

@@ -11,13 +11,14 @@ Theory theory() {
   return {.model = make_model(),
           .statements =
               {
-                  here::gradient(),        here::reduction(),      here::starts(),
-                  here::perturbed_start(), here::linearisation(),  here::fixed_points(),
-                  here::convergence(),     here::two_stages(),     here::transfer(),
-                  here::transfer_growth(), here::transfer_range(), here::scratch_range(),
-                  here::branch(),          here::l1_needed(),      here::small_batch(),
-                  here::vocabulary_size(), here::hyperbola(),      here::softmax_link(),
-                  here::lumping(),         here::ode_limit(),
+                  here::gradient(),         here::reduction(),      here::starts(),
+                  here::perturbed_start(),  here::linearisation(),  here::fixed_points(),
+                  here::convergence(),      here::two_stages(),     here::transfer(),
+                  here::transfer_growth(),  here::transfer_range(), here::scratch_range(),
+                  here::branch(),           here::l1_needed(),      here::small_batch(),
+                  here::vocabulary_size(),  here::hyperbola(),      here::softmax_link(),
+                  here::softmax_patterns(), here::softmax_stage(),  here::softmax_scratch(),
+                  here::lumping(),          here::ode_limit(),
               },
           .errata =
               {
