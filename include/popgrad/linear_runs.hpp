@@ -34,8 +34,8 @@ struct LinearRunsRequest {
 
 /// Plain steps of a rung that knows its law of one draw, from its start, with all of its columns. Cost:
 /// one evaluation of the mean direction a step; for a block 4 n evaluations (to second order 10 n) and
-/// O(n^3 log(steps) + n^2 runs), n the size of the state; runs observations a row; memory O(n (n + runs)). Throws
-/// std::invalid_argument if the law of a draw is not known.
+/// O(n^3 log(steps) + n^2 runs), n the size of the state; runs observations a row; memory
+/// O(n (n + runs)). Throws std::invalid_argument if the law of a draw is not known.
 std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
                                             const LinearRunsRequest& request);
 

@@ -17,8 +17,8 @@ namespace popgrad {
 struct PredictedRuns {
   std::vector<Trajectory<double>> ensemble;  ///< to second order
   std::vector<Trajectory<double>> second;    ///< the same, of other draws: for weights
-  std::vector<Trajectory<double>> first;  ///< to first order, of the draws of the first of `second`
-  std::vector<Trajectory<double>> sampled;  ///< a few of SGD
+  std::vector<Trajectory<double>> first;     ///< to first order, with the first draws of `second`
+  std::vector<Trajectory<double>> sampled;   ///< a few of SGD
 };
 
 /// Of a bias: above it a prediction is not used. An ensemble of 16 runs knows the mean as well.
@@ -26,13 +26,15 @@ inline constexpr double largest_neglected = 0.25;
 
 /// Of one number that runs have, in units of its predicted deviation over runs.
 struct PredictionError {
-  double bias =
-      0;  ///< what the second order changes of its mean or its deviation, whichever is more
-  double seen = 1;  ///< deviation of sampled runs over the predicted one
+  /// What the second order changes of its mean or its deviation, whichever is more.
+  double bias = 0;
+  /// Deviation of sampled runs over the predicted one.
+  double seen = 1;
   /// What the deviation is over the predicted one, from both, but not less than 1: variances weighted by
   /// the runs that they are worth, those sampled and 1/(2 bias^2), which know a deviation to `bias`.
   double wider = 1;
-  double apart = 0;  ///< distance of the mean of sampled runs, in units of what it is known to
+  /// Distance of the mean of sampled runs, in units of what it is known to.
+  double apart = 0;
   /// Whether the prediction is to be used: the bias is small, and neither mean nor deviation of the
   /// sampled runs say otherwise.
   [[nodiscard]] bool holds() const;

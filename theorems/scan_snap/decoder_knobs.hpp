@@ -56,4 +56,8 @@ constexpr Knob feature_overlap_knob =
                      1e-4, 1, 0)
         .breaking("orthonormal features");
 
+/// Where a gradient is looked at.
+constexpr Knob state_size_knob = logarithmic_knob(
+    "size-of-the-state", "standard deviation of the entries of Y and Z", 0.01, 3, 1);
+
 }  // namespace popgrad::theorems::scan_snap

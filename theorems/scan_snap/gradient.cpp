@@ -34,8 +34,6 @@ constexpr const char* weight_text = "every class has a positive weight and f_n d
 constexpr Knob class_count = class_count_knob(1, 6, 2);
 constexpr Knob common_count = common_count_knob(0, 4, 2);
 constexpr Knob common_weight = common_weight_knob(1e-3, 1e3);
-constexpr Knob state_size = logarithmic_knob(
-    "size-of-the-state", "standard deviation of the entries of Y and Z", 0.01, 3, 1);
 
 Truth symbolic_gradient(Formula formula) {
   const PopulationFlow<Expression> flow(generic_training());
@@ -113,7 +111,7 @@ void examine(const Setting& setting, Examination& it) {
                             setting.value(common_weight));
   training.track_growth = false;
   const SequenceClasses<double>& classes = training.classes;
-  const double size = setting.value(state_size);
+  const double size = setting.value(state_size_knob);
   it.parameters = {{"K", classes.classes()},
                    {"M", classes.tokens},
                    {"size of the state", size},
@@ -134,7 +132,7 @@ Statement gradient() {
           .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
           .controls = {{"weak-projection", "I - 0.9 f f' in the attention part"},
                        {"no-norm", "attention weights c_n = f_n/|f_n|_1 in place of f_n"}},
-          .knobs = {class_count, common_count, common_weight, state_size},
+          .knobs = {class_count, common_count, common_weight, state_size_knob},
           .reads = "flow",
           .derive = derive,
           .examine = examine};

@@ -35,8 +35,6 @@ constexpr const char* weight_text = "every class has a positive weight and f_n d
 constexpr Knob class_count = class_count_knob(1, 6, 3);
 constexpr Knob common_count = common_count_knob(0, 4, 2);
 constexpr Knob common_weight = common_weight_knob(1e-3, 1e3);
-constexpr Knob state_size = logarithmic_knob(
-    "size-of-the-state", "standard deviation of the entries of Y and Z", 0.01, 3, 1);
 
 Truth symbolic_gradient(Backward backward) {
   const ResidualFlow<Expression> flow(generic_class_with_query(), DecoderRule::gradient, backward);
@@ -117,7 +115,7 @@ void examine(const Setting& setting, Examination& it) {
   training.track_growth = false;
   training.start = Start::uniform;
   const auto& classes = training.classes;
-  const double size = setting.value(state_size);
+  const double size = setting.value(state_size_knob);
   it.parameters = {{"K", classes.classes()},
                    {"M", classes.tokens},
                    {"size of the state", size},
@@ -140,7 +138,7 @@ Statement residual_gradient() {
           .controls = {{"one-projection", "I in place of I - phi phi'"},
                        {"no-norm", "1 in place of 1/|f_n + e_m|"},
                        {"full-rate", "eta_Z in place of eta_Z/sqrt(2)"}},
-          .knobs = {class_count, common_count, common_weight, state_size},
+          .knobs = {class_count, common_count, common_weight, state_size_knob},
           .reads = "flow",
           .derive = derive,
           .examine = examine};
