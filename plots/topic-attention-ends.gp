@@ -8,7 +8,7 @@ do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
   set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.15,0.96,0.075,0.965 spacing 0,0.075
+  set multiplot layout 3,1 margins 0.17,0.96,0.075,0.965 spacing 0,0.075
   set logscale x
   set xrange [0.008:1.3]
   set xtics (0.01, 0.03, 0.1, 0.3, 1)

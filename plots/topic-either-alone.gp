@@ -11,7 +11,7 @@ do for [kind in 'svg png pdf'] {
   eval terminal(kind, height)
   eval labels
   set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.15,0.96,0.10,0.95 spacing 0,0.10
+  set multiplot layout 2,1 margins 0.17,0.96,0.10,0.95 spacing 0,0.10
   set ylabel 'loss of a selected position' offset 0+right,0
   do for [i=0:1] {
     set title titles[i+1]

@@ -77,7 +77,7 @@ void judge_noise(const SolutionRuns& made, const Setting& setting, Examination& 
 }
 
 void judge_runs(const SolutionRuns& made, double weight, const Setting& setting, Examination& it) {
-  const std::uint32_t runs = std::max(16U, setting.draws(320));
+  const std::uint32_t runs = std::max(16U, setting.draws(400));
   const auto half = [&](const char* what, double own) {
     const Crossing found = made.half_batch(own, std::max(4U, setting.draws(16)), setting);
     it.report(what, found.size, fmt::format("95 %: {:.4g} to {:.4g}", found.low, found.high));

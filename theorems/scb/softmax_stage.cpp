@@ -84,7 +84,7 @@ void judge_growth(const Bigrams<double>& b, double step, Examination& it) {
 // Of softmax attention, with one X/B at both lengths, so that what it adds is alike.
 void judge_runs(const Bigrams<double>& b, double share, const Setting& setting, Examination& it) {
   constexpr Index longer = 64;
-  const std::uint32_t runs = setting.draws(700);
+  const std::uint32_t runs = setting.draws(1250);
   std::array<Quantity, 2> noise;
   std::array<double, 2> derived{};
   for (const std::size_t i : {0U, 1U}) {
