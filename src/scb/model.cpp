@@ -120,6 +120,11 @@ bool in_three_parts(const Parameters& p, std::string_view rung) {
   return false;
 }
 
+// Faults that the three parts and the lumped moments do not have.
+bool has_faults(const Training<double>& training) {
+  return training.label_noise != 0 || training.temperature != 1;
+}
+
 /// Matrices of the instance; what is left for `state` are the numbers of the reduced rungs.
 constexpr std::array<StartKey, 3> start_keys{{{"V_", "V"}, {"a_", "A"}, {"w_", "A"}}};
 
@@ -270,7 +275,7 @@ class Scb final : public Model {
     const Index n = made.bigrams.tokens();
     // What is particular about these, the dense rung says.
     const bool plain = read(p, parameter::algorithm) == "plain" && !p.has(state_key);
-    if (plain && made.bigrams.context > largest_full_covariance / n - n) {
+    if (plain && !has_faults(made) && made.bigrams.context > largest_full_covariance / n - n) {
       return lumped_moments_rung(made);
     }
     return moments_rung(rung("sgd", p, seed), "scb");
@@ -292,6 +297,9 @@ class Scb final : public Model {
     NoiseLevels levels;
     if (gaussian) levels = noise_levels(p, made, seed);
     if (steps && in_three_parts(p, name)) {
+      constexpr const char* rule = "belongs to --algorithm plain";
+      refuse_given(p, "scb", parameter::label_noise, rule);
+      refuse_given(p, "scb", parameter::temperature, rule);
       if (name == "sgd") return forget_type(ThreePartDescent(made, schedule(p)));
       if (name == "noisy") return forget_type(ThreePartDescent(made, schedule(p), levels));
       if (name == "gd") levels.attention = Vector<double>::Zero(made.bigrams.tokens());

@@ -30,6 +30,18 @@ inline constexpr SwitchParameter project{.name = "project",
                                          .meaning = "project gradients onto the constraints",
                                          .standard = true,
                                          .rungs = full};
+inline constexpr NumberParameter label_noise{
+    .name = "label_noise",
+    .meaning = "probability that a label is replaced by one drawn uniformly",
+    .standard = "0",
+    .range = within(0, 1),
+    .rungs = "sgd"};
+inline constexpr NumberParameter temperature{
+    .name = "temperature",
+    .meaning = "of the attention logits; linear attention is divided by it",
+    .standard = "1",
+    .range = above(0),
+    .rungs = "sgd"};
 inline constexpr ChoiceParameter noise{
     .name = "noise",
     .meaning = "levels as they are, scaled with V and A as SGD's own, or measured",

@@ -16,10 +16,23 @@
 #include "scb/sequence_covariance.hpp"
 
 namespace popgrad::scb {
+namespace {
+
+// P with every label replaced, with this probability, by one drawn uniformly.
+template <class T>
+Bigrams<T> with_label_noise(Bigrams<T> bigrams, const T& probability) {
+  const T uniform = probability / T(static_cast<int>(bigrams.tokens()));
+  for (T& entry : bigrams.transition.reshaped()) entry = (T(1) - probability) * entry + uniform;
+  return bigrams;
+}
+
+}  // namespace
 
 template <class T>
 SequenceSgd<T>::SequenceSgd(Training<T> training)
     : training_(std::move(training)),
+      drawn_(with_label_noise(training_.bigrams, training_.label_noise)),
+      pull_rate_(training_.attention_rate / training_.temperature),
       transition_size_(scb::transition_size(training_.bigrams)),
       context_size_(scb::context_size(training_.bigrams)) {
   const Bigrams<T>& b = training_.bigrams;
@@ -27,7 +40,7 @@ SequenceSgd<T>::SequenceSgd(Training<T> training)
   if constexpr (std::is_same_v<T, double>) {
     const auto size = static_cast<std::size_t>(b.tokens());
     for (Index k = 0; k < b.tokens(); ++k) {
-      tokens_.emplace_back(std::span(b.transition.col(k).data(), size));
+      tokens_.emplace_back(std::span(drawn_.transition.col(k).data(), size));
       const auto begin = b.first[static_cast<std::size_t>(k)];
       positions_.emplace_back(
           std::span(b.law.data() + begin, static_cast<std::size_t>(b.support(k))));
@@ -78,6 +91,7 @@ Vector<T> SequenceSgd<T>::attention(const Vector<T>& x, Index token) const {
   const Bigrams<T>& b = training_.bigrams;
   Vector<T> own = x.segment(b.tokens() * b.tokens() + token * b.context, b.context);
   if (!training_.softmax) return own;
+  own = own / training_.temperature;
   if constexpr (Transcendental<T>) {
     using std::exp;
     T shift(0);
@@ -94,7 +108,10 @@ Vector<T> SequenceSgd<T>::attention(const Vector<T>& x, Index token) const {
 
 template <class T>
 void SequenceSgd<T>::attend(const Vector<T>& x) const {
-  for (Index k = 0; k < training_.bigrams.tokens(); ++k) attention_.col(k) = attention(x, k);
+  for (Index k = 0; k < training_.bigrams.tokens(); ++k) {
+    attention_.col(k) = attention(x, k);
+    if (!training_.softmax) attention_.col(k) /= training_.temperature;
+  }
 }
 
 template <class T>
@@ -116,7 +133,7 @@ void SequenceSgd<T>::add_sample(const Vector<T>& x, const std::vector<Index>& se
     for (Index i = 0; i < n; ++i) dx[j * n + i] = dx[j * n + i] + scale * residual_[i];
   }
   pull_ = v.transpose() * residual_;
-  pull_ = pull_ * T(weight * training_.attention_rate / b.stationary[query]);
+  pull_ = pull_ * T(weight * pull_rate_ / b.stationary[query]);
   T* const da = dx.data() + n * n + query * b.context;
   for (Index t = 0; t < b.context; ++t) {
     da[t] = da[t] + pull_[sequence[static_cast<std::size_t>(t)]];
@@ -163,8 +180,9 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
     const Bigrams<T>& b = training_.bigrams;
     const Index n = b.tokens();
     const auto length = static_cast<std::size_t>(symbols_.count());
-    if (training_.softmax) attend(x);
-    const double* const attention = training_.softmax ? attention_.data() : x.data() + n * n;
+    const bool as_given = !training_.softmax && training_.temperature == 1;
+    if (!as_given) attend(x);
+    const double* const attention = as_given ? x.data() + n * n : attention_.data();
     const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
     sequences_.resize(length * static_cast<std::size_t>(batch));
     queries_.resize(static_cast<std::size_t>(batch));
@@ -174,7 +192,7 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
     // A word for every symbol, and three more: query, source, label.
     const std::size_t words = (length + 3 + 63) / 64 * 64;
     const AliasTable& stationary = tokens_.back();
-    const double scale = training_.attention_rate / static_cast<double>(batch);
+    const double scale = pull_rate_ / static_cast<double>(batch);
     const auto one_sample = [&](Index s) {
       thread_local std::vector<std::uint32_t> bits;
       bits.resize(words);
@@ -235,8 +253,7 @@ void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<
   const Bigrams<double>& b = training_.bigrams;
   const Index n = b.tokens();
   attend(x);
-  const SequenceCovariance raw(b, x.head(n * n).reshaped(n, n), attention_,
-                               training_.attention_rate);
+  const SequenceCovariance raw(drawn_, x.head(n * n).reshaped(n, n), attention_, pull_rate_);
   images.resize(vectors.rows(), vectors.cols());
   Vector<double> vector;
   for (Index column = 0; column < vectors.cols(); ++column) {
@@ -256,7 +273,7 @@ void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<
 
 template <class T>
 void SequenceSgd<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
-  const Bigrams<T>& b = training_.bigrams;
+  const Bigrams<T>& b = drawn_;
   const Vector<T>& mu = b.stationary;
   const Index n = b.tokens();
   const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
@@ -279,13 +296,13 @@ void SequenceSgd<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) cons
     }
     const T level = mean_product - mass * mean_square;
     for (Index t = 0; t < b.context; ++t) {
-      da(t, k) = training_.attention_rate * (level - square * a[t]);
+      da(t, k) = pull_rate_ * (level - square * a[t]);
     }
     for (Index e = b.first[static_cast<std::size_t>(k)];
          e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
       const Index t = b.position[static_cast<std::size_t>(e)];
       own_overlap = own_overlap + b.law[e] * a[t];
-      da(t, k) = da(t, k) + training_.attention_rate * product * b.law[e];
+      da(t, k) = da(t, k) + pull_rate_ * product * b.law[e];
     }
     overlap = overlap + mu[k] * own_overlap;
     size = size + mu[k] * own_size;
@@ -332,9 +349,10 @@ std::string SequenceSgd<T>::divergence(const Vector<T>& x, double step, Index ba
     const Index n = b.tokens();
     const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
     double size = 0;
-    for (Index k = 0; k < n; ++k) size += b.stationary[k] * attention(x, k).squaredNorm();
+    attend(x);
+    for (Index k = 0; k < n; ++k) size += b.stationary[k] * attention_.col(k).squaredNorm();
     return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
-                         training_.attention_rate, batch);
+                         pull_rate_, batch);
   } else {
     return {};
   }

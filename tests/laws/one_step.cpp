@@ -305,18 +305,21 @@ TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[l
     const AnyRung<double> rung = made.make();
     const Point at = points(made, rung)[1];
     const BigramLaw b = bigram_law(made);
-    const Whole now = whole(made, b, rung, at.x);
+    Whole now = whole(made, b, rung, at.x);
     const Index n = b.tokens();
     const Index positions = b.positions();
     const bool softmax = p.text("attention", "linear") == "softmax";
     const bool project = p.flag("project", true);
-    const double rate = p.number<double>("eta_A", "1");
+    const double temperature = p.number<double>("temperature", "1");
+    const double rate = p.number<double>("eta_A", "1") / temperature;
+    const double noise = p.number<double>("label_noise", "0");
     const Matrix<double> rows = Matrix<double>::Identity(n, n) -
                                 Matrix<double>::Constant(n, n, 1.0 / static_cast<double>(n));
     const Matrix<double> cols =
         Matrix<double>::Identity(n, n) - b.mu * Vector<double>::Ones(n).transpose();
+    if (!softmax) now.attention /= temperature;
     std::vector<Sample> samples;
-    for_each_sample(b, [&](const std::vector<Index>& x, Index query, Index label, double chance) {
+    const auto add = [&](const std::vector<Index>& x, Index query, Index label, double chance) {
       if (chance == 0) return;
       Vector<double> seen = Vector<double>::Zero(n);
       for (Index t = 0; t < positions; ++t) {
@@ -342,6 +345,11 @@ TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[l
       sample.direction.head(n * n) = dv.reshaped();
       sample.direction.segment(n * n + query * positions, positions) = da;
       samples.push_back(std::move(sample));
+    };
+    for_each_sample(b, [&](const std::vector<Index>& x, Index query, Index label, double chance) {
+      add(x, query, label, (1 - noise) * chance);
+      const double replaced = noise * chance / static_cast<double>(n);
+      for (Index y = 0; noise > 0 && y < n; ++y) add(x, query, y, replaced);
     });
     INFO(made.text());
     check_draws(made, rung, at.x, std::move(samples), 1e-9);

@@ -130,6 +130,8 @@ std::vector<Option> scb() {
         {{"P", swap}, {"mu", numbers({"0.5", "0.5"})}, {"q", look}}}},
       {"attention", {{}, {{"attention", "softmax"}}}},
       {"rate of attention", {{}, {{"eta_A", "1.7"}}}},
+      {"label noise", {{}, {{"label_noise", "0.3"}}}},
+      {"temperature", {{}, {{"temperature", "1.6"}}}},
       {"projection", {{}, {{"project", "false"}}}},
       {"noise",
        {{},

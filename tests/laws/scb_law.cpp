@@ -72,8 +72,9 @@ Whole whole(const Case& made, const BigramLaw& b, const AnyRung<double>& rung,
     now.attention(rest[1], k) -= norm / std::sqrt(2.0);
   }
   if (rest_name.starts_with("w_")) {
+    const double temperature = made.parameters.number<double>("temperature", "1");
     for (Index k = 0; k < n; ++k) {
-      now.attention.col(k) = now.attention.col(k).array().exp();
+      now.attention.col(k) = (now.attention.col(k).array() / temperature).exp();
       now.attention.col(k) /= now.attention.col(k).sum();
     }
   }

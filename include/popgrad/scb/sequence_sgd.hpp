@@ -8,6 +8,10 @@
 ///   a^k-direction  = eta_A (V'r)[x_t] / mu_k,  t = 1..T;  other a: none
 /// Projected: V-direction by (I - 11'/N) . (I - mu 1'), a^k-direction less its mean over t.
 /// Softmax: a^k = softmax(w^k), the w^k-direction is J_k times the a^k-direction.
+/// At a temperature, h = X a^k / temperature and the a^k-direction is divided by it, or
+/// a^k = softmax(w^k / temperature) and the w^k-direction is; of linear attention the observables read
+/// a^k itself. With label noise y is of (1 - label_noise) P x_s + label_noise 1/N, and the
+/// observables keep P.
 /// State: V by columns (N x N), then A (or w) by columns (T x N). Cost of a sample O(T + N^2),
 /// memory O(N T + N^2), no one-hot matrix. Source: arXiv 2410.23438, Section 2.
 
@@ -57,7 +61,7 @@ class SequenceSgd final {
   void finish(Vector<T>& dx) const;
 
   [[nodiscard]] const Training<T>& training() const { return training_; }
-  /// a^k (T) at a state.
+  /// a^k (T) at a state; linear attention without the temperature.
   [[nodiscard]] Vector<T> attention(const Vector<T>& x, Index token) const;
 
  private:
@@ -65,12 +69,14 @@ class SequenceSgd final {
   void finish_attention(Index token, Vector<T>& dx) const;
 
   Training<T> training_;
+  Bigrams<T> drawn_;  ///< what samples are of: with the noise of labels in P
+  T pull_rate_;       ///< of attention, over the temperature
   T transition_size_, context_size_;
-  std::vector<AliasTable> tokens_;     ///< P by columns, then mu behind
+  std::vector<AliasTable> tokens_;     ///< that P by columns, then mu behind
   std::vector<AliasTable> positions_;  ///< q^k on its support
   SequenceSymbols symbols_;
   mutable Vector<T> histogram_, residual_, pull_;
-  mutable Matrix<T> attention_;  ///< softmax(w), (T x N); a copy of A for linear attention
+  mutable Matrix<T> attention_;  ///< softmax(w / temperature) or A / temperature, (T x N)
   // The samples of one batch, one behind the other.
   mutable std::vector<std::uint16_t> sequences_;      ///< symbols of every sample
   mutable std::vector<Index> queries_;                ///< (batch)
