@@ -11,7 +11,8 @@
 namespace popgrad {
 namespace {
 
-constexpr std::uint64_t blocks = 64;
+// With 51 rows, as runs are often logged, a block is from row to row.
+constexpr std::uint64_t blocks = 48;
 constexpr std::uint32_t stream_of_normals = 0xFFFFFFF5U;
 constexpr std::uint32_t stream_of_signs = 0xFFFFFFF2U;
 
@@ -88,8 +89,7 @@ class Path {
     Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n)};
     const auto add = [&](const Vector<double>& x, double weight) {
       made.power += weight * eta * law_.jacobian(x);
-      made.noise +=
-          weight * eta * eta / static_cast<double>(request_.batch) * law_.draw_covariance(x);
+      made.noise += weight * eta * eta / request_.batch * law_.draw_covariance(x);
     };
     if (apart.isZero(0)) {
       add(x_, 1);
@@ -134,7 +134,10 @@ std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
   const std::uint64_t longest = std::max<std::uint64_t>(1, request.save_steps.back() / blocks);
   for (const std::uint64_t target : request.save_steps) {
     while (path.step() < target) {
-      const Propagator moved = path.block(std::min(longest, target - path.step()));
+      // Equal parts of what is left to the row.
+      const std::uint64_t left = target - path.step();
+      const std::uint64_t parts = (left + longest - 1) / longest;
+      const Propagator moved = path.block((left + parts - 1) / parts);
       for (Index r = 0; r < request.runs; ++r) {
         streams[static_cast<std::size_t>(r)].normals({normals.col(r).data(), normals_of_a_run});
       }

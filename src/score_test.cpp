@@ -51,11 +51,10 @@ Matrix<double> about_mean(const Matrix<double>& runs) {
   return runs.colwise() - mean;
 }
 
-// What |x| exceeds with this probability over what it would if normal, on the side of the longer tail;
-// three terms of Cornish and Fisher's expansion.
-double longer_than_normal(double skewness, double excess_kurtosis, double chance) {
+// What x exceeds with half of this probability over what it would if normal; three terms of Cornish and
+// Fisher's expansion. With a negative skewness: what -x exceeds.
+double longer_than_normal(double skew, double excess_kurtosis, double chance) {
   const double z = two_sided_normal_bound(chance, 1);
-  const double skew = std::fabs(skewness);
   const double kurtosis = std::max(0.0, excess_kurtosis);
   const double x = z + (z * z - 1) * skew / 6 + (z * z * z - 3 * z) * kurtosis / 24 -
                    (2 * z * z * z - 5 * z) * skew * skew / 36;
@@ -176,7 +175,7 @@ RunCorrelation RunCorrelation::predicted(const Matrix<double>& likely, const Mat
     const Vector<double> sums = best.weights(shift);
     const Shape shape = shape_of(sums.transpose() * likely);
     const double tail =
-        normal * longer_than_normal(shape.skewness, shape.kurtosis - 3, typical_chance);
+        normal * longer_than_normal(std::fabs(shape.skewness), shape.kurtosis - 3, typical_chance);
     const double found =
         about_mean(sums.transpose() * runs).norm() * (tail + normal_quantile(0.95));
     if (!(found < smallest)) continue;
@@ -214,11 +213,19 @@ double ScoreTest::half_width(double level) const {
 }
 
 double ScoreTest::bound(double chance) const {
+  return std::max(bound(chance, Side::above), bound(chance, Side::below));
+}
+
+double ScoreTest::bound_here(double chance) const {
+  return bound(chance, size < 0 ? Side::below : Side::above);
+}
+
+double ScoreTest::bound(double chance, Side side) const {
   const auto student = [&](double p) { return two_sided_student_bound(degrees_of_freedom, p, 1); };
   if (predicted) {
-    const double wider =
-        std::max({longer_than_normal(predicted->skewness, predicted->excess_kurtosis, chance),
-                  own_tenth / student(0.1), own_hundredth / student(0.01)});
+    const double skewness = side == Side::above ? predicted->skewness : -predicted->skewness;
+    const double wider = std::max({longer_than_normal(skewness, predicted->excess_kurtosis, chance),
+                                   own_tenth / student(0.1), own_hundredth / student(0.01)});
     return student(chance) * wider;
   }
   const double own = own_tenth + (own_hundredth - own_tenth) * std::log10(0.1 / chance);
@@ -229,7 +236,7 @@ namespace {
 
 // |t| of `count` of the values against the others, over random choices, in ascending order.
 std::vector<double> own_statistics(const Vector<double>& values, Index count) {
-  constexpr std::uint64_t draws = 2000;
+  constexpr std::uint64_t draws = 20'000;
   const Index n = values.size();
   const Vector<double> off = values.array() - values.mean();
   const double squares = off.squaredNorm();

@@ -171,6 +171,49 @@ TEST_CASE("score test: tails that are not normal do not raise false alarms", "[s
   CHECK(normal_beyond < 60);
 }
 
+TEST_CASE("score test: a skewed law has a bound on either side", "[score]") {
+  const auto skewed = [](std::uint64_t seed, Index runs) {
+    Matrix<double> made(1, runs);
+    for (Index r = 0; r < runs; ++r) {
+      const double z = Stream(seed, 5, static_cast<std::uint64_t>(r)).normal();
+      made(0, r) = z + 0.12 * z * z;
+    }
+    return made;
+  };
+  constexpr Index many = 20'000;
+  const Matrix<double> likely = skewed(2, many);
+  ScoreTest test =
+      score_test(Vector<double>::Ones(1), skewed(3, 3), skewed(1, many), nullptr, &likely);
+  const double above = test.bound(2e-3, ScoreTest::Side::above);
+  const double below = test.bound(2e-3, ScoreTest::Side::below);
+  CHECK(above > 1.05 * below);
+  CHECK(test.bound(2e-3) == above);
+  test.size = 1;
+  CHECK(test.bound_here(2e-3) == above);
+  test.size = -1;
+  CHECK(test.bound_here(2e-3) == below);
+  // Of means of three, a thousandth beyond either.
+  constexpr Index trials = 400'000;
+  const double error = std::sqrt(1 + 2 * 0.12 * 0.12) / std::sqrt(3.0);
+  int high = 0, low = 0;
+  for (Index k = 0; k < trials; ++k) {
+    Stream stream(4, 6, static_cast<std::uint64_t>(k));
+    double sum = 0;
+    for (int i = 0; i < 3; ++i) {
+      const double z = stream.normal();
+      sum += z + 0.12 * z * z;
+    }
+    const double t = (sum / 3 - 0.12) / error;
+    high += t > above ? 1 : 0;
+    low += -t > below ? 1 : 0;
+  }
+  CAPTURE(high, low);
+  CHECK(high > 250);
+  CHECK(high < 600);
+  // The shorter tail is not given more than a normal one has.
+  CHECK(low < 450);
+}
+
 TEST_CASE("score test: nearly as sharp as the likelihood ratio, sharper than any row", "[score]") {
   // A shift of the increments: rows far apart know more together than each alone.
   Vector<double> shift = Vector<double>::LinSpaced(rows, 0.1, 0.1 * rows);

@@ -6,7 +6,7 @@
 ///   x <- x + eta (f(x) + 1/2 sum_ij C_ij d^2 f/dx_i dx_j)
 ///   d <- (I + eta J) d + (eta/sqrt(B)) Sigma(x)^(1/2) r,   r standard normal,
 /// and the observables, which may be curved, are those of the state x + d. J, Sigma and the second
-/// derivatives are taken once in a block of steps, a block at most 1/64 of the run, so that one draw
+/// derivatives are taken once in a block of steps, a block at most 1/48 of the run, so that one draw
 /// serves a block. To second order, J and Sigma are means over the fluctuations, at x +- U r with U U' = C
 /// and random signs r, and the drift is that of the middle of a block. What this leaves out (skewness,
 /// draws that differ with d) is for the caller to look at; popgrad/prediction_error.hpp tells its size.
@@ -25,7 +25,7 @@ enum class LinearOrder { first, second };
 
 struct LinearRunsRequest {
   double step_size = 0;
-  Index batch = 1;
+  double batch = 1;  ///< samples a step; need not be whole
   std::vector<std::uint64_t> save_steps;  ///< after which a row is written, ascending
   Index runs = 1;
   std::uint64_t seed = 0;  ///< the same draws for every rung of as many numbers

@@ -117,10 +117,15 @@ struct ScoreTest {
   /// say so, continued by the tail of the predicted law (its quantiles by Cornish and Fisher, Rev. Inst.
   /// Int. Stat. 5 (1938) 307), else by an exponential one.
   [[nodiscard]] double bound(double chance) const;
+  /// The same of t or -t, with half of the probability: a skewed law has two bounds.
+  enum class Side { above, below };
+  [[nodiscard]] double bound(double chance, Side side) const;
+  /// On the side where the statistic is.
+  [[nodiscard]] double bound_here(double chance) const;
 };
 
 /// `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's. `likely`:
-/// many runs of the predicted law (numbers x runs), or null. Cost O(numbers runs) and 2000 draws of R
+/// many runs of the predicted law (numbers x runs), or null. Cost O(numbers runs) and 20,000 draws of R
 /// runs. `error`: of the sum, where the ensemble is of a predicted law.
 ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
                      const Matrix<double>& ensemble, const Vector<double>* centre,

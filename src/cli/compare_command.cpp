@@ -204,8 +204,8 @@ Action add_compare(CommandLine& app, const Invocation& call) {
                       "relative precision of the recorded numbers (default 1e-6)");
   command
       ->add_option("--suspect", options->suspects,
-                   "settings that are estimated from the runs beside learning rate and batch: "
-                   "momentum, numbers of the model, or all, by commas")
+                   "settings that are estimated from the runs beside learning rate, batch, label "
+                   "noise and temperature: momentum, numbers of the model, or all, by commas")
       .delimiter(',');
   command->add_flag("--fresh-starts", options->fresh_starts,
                     "every run of the ensemble from an instance of its own seed, for recorded runs "

@@ -27,6 +27,12 @@ namespace {
 
 constexpr int standard_runs = 64;
 
+// Of the level. Faults of settings show in sums over all rows long before they show in one row; rows and
+// levels are for what no setting makes.
+constexpr double share_of_settings = 0.7;
+constexpr double share_of_levels = 0.15;
+constexpr double share_of_rows = 0.15;
+
 RecordedLayout layout_of(const CompareOptions& options) {
   RecordedLayout layout;
   for (const std::string& pair : options.map) {
@@ -320,10 +326,14 @@ int judge_runs(Judging& j, const Invocation& call) {
   // All that was given has to mean something to the rung that the fluctuation is taken from.
   const Parameters sampled_parameters =
       gather_parameters(j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
-  const WholeRuns whole(
-      {j.common, j.model, sampled, sampled_parameters, j.times, j.options.suspects,
-       j.options.level / 3, j.options.resolution, j.options.fresh_starts, !j.options.ensemble},
-      j.recorded, j.report);
+  const WholeRuns whole({{j.common, j.model, sampled, sampled_parameters, j.times},
+                         j.options.suspects,
+                         share_of_settings * j.options.level,
+                         share_of_levels * j.options.level,
+                         j.options.resolution,
+                         j.options.fresh_starts,
+                         !j.options.ensemble},
+                        j.recorded, j.report);
   j.whole = &whole;
   const PredictedRuns* const predicted = whole.predicted_runs();
   std::vector<Trajectory<double>> ensemble =
@@ -449,7 +459,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
             common,
             std::move(recorded),
             std::move(times),
-            {options.level / 3, options.resolution},  // rows, settings, levels: a third each
+            {share_of_rows * options.level, options.resolution},
             report};
   return judge_runs(j, call);
 }

@@ -55,8 +55,9 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
                "{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
                fault.suspect.name, widest, fault.suspect.assumed,
                tests.departs(fault) ? "departs"  // too far for a linear estimate
-                                    : with_error(fault.suspect.assumed + fault.test.size, half),
-               fault.test.statistic(), fault.test.bound(tests.chance), seen(recorded_runs),
+                                    : with_error(fault.suspect.value_at(fault.test.size),
+                                                 half * fault.suspect.slope_at(fault.test.size)),
+               fault.test.statistic(), fault.test.bound_here(tests.chance), seen(recorded_runs),
                seen(recorded_runs + 5));
   }
   const Share ratio = tests.scatter.interval(0.05);
@@ -68,11 +69,17 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
                            batch / ratio.low),
                "", "", tests.scatter.chance());
   }
+  if (!tests.not_tested.empty()) {
+    fmt::print(
+        standard_output(),
+        "not tested by means of rows: {} (sampled runs and orders of the prediction differ)\n",
+        fmt::join(tests.not_tested, ", "));
+  }
   if (!tests.levels.empty()) {
     const WholeRunTests::Level& level = tests.largest_level();
     fmt::print(standard_output(),
                "largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
-               tests.levels.size(), level.test.statistic(), level.test.bound(tests.level_chance),
+               tests.levels.size(), level.test.statistic(), level.test.bound_here(tests.level_chance),
                level.what);
   }
 }
@@ -96,7 +103,7 @@ std::string departure_of(const WholeRunTests& whole) {
   std::string what = "the scatter between runs";
   double largest = 1;
   const auto take = [&](const std::string& name, const ScoreTest& test, double chance) {
-    const double share = std::fabs(test.statistic()) / test.bound(chance);
+    const double share = std::fabs(test.statistic()) / test.bound_here(chance);
     if (!(share > largest)) return;
     largest = share;
     what = fmt::format("{} (t = {:.3g})", name, test.statistic());
@@ -168,9 +175,10 @@ Value setting_records(const Judgement& judgement) {
                 {"assumed", fault.suspect.assumed},
                 {"departs", whole.departs(fault)},
                 {"t", number_or_null(fault.test.statistic())},
-                {"bound", fault.test.bound(whole.chance)},
-                {"linear_estimate", fault.suspect.assumed + fault.test.size},
-                {"standard_error", fault.test.standard_error},
+                {"bound", fault.test.bound_here(whole.chance)},
+                {"linear_estimate", number_or_null(fault.suspect.value_at(fault.test.size))},
+                {"standard_error", number_or_null(fault.test.standard_error *
+                                                  fault.suspect.slope_at(fault.test.size))},
                 {"would_have_been_found",
                  whole.visible(fault, judgement.recorded_runs, judgement.recorded_runs)}};
     settings.push_back(std::move(item));
@@ -234,7 +242,7 @@ Record as_record(const Judgement& judgement) {
   for (const WholeRunTests::Level& level : whole.levels) {
     levels.push_back(Record{{"level", level.what},
                             {"t", number_or_null(level.test.statistic())},
-                            {"bound", level.test.bound(whole.level_chance)}});
+                            {"bound", level.test.bound_here(whole.level_chance)}});
   }
   made["levels"] = std::move(levels);
   Value::List fits;

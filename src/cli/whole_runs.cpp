@@ -23,11 +23,12 @@ namespace {
 constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t runs_of_a_shift = 16;
 constexpr double relative_change = 0.05;
-constexpr int most_steps = 5;  // of a fit
+constexpr int most_steps = 10;  // of a fit
 // Of a prediction: its cost goes with the cube of either, a second or two at the most.
 constexpr Index largest_state = 128;
 constexpr std::size_t most_rows = 640;
 constexpr Index number_of_likely_runs = 1000;
+constexpr Index likely_runs_of_a_shift = 256;  // the same draws on both sides: few are enough
 constexpr Index runs_of_first_order = 256;
 constexpr std::uint32_t runs_of_a_check = 32;  // sampled ones, of a prediction
 // Further on than seeds are given by hand.
@@ -46,19 +47,14 @@ bool is_zero(const Vector<double>& shift) {
 }
 
 bool beyond(const ScoreTest& test, double chance) {
-  return !(std::fabs(test.statistic()) <= test.bound(chance));
-}
-
-Suspect momentum_of(const WalkRequest& steps) {
-  const bool given = steps.optimiser.rule == Optimiser::Rule::momentum;
-  return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0};
+  return !(std::fabs(test.statistic()) <= test.bound_here(chance));
 }
 
 }  // namespace
 
 const WholeRunTests::Level& WholeRunTests::largest_level() const {
   const auto share = [&](const Level& level) {
-    return std::fabs(level.test.statistic()) / level.test.bound(level_chance);
+    return std::fabs(level.test.statistic()) / level.test.bound_here(level_chance);
   };
   return *std::max_element(levels.begin(), levels.end(),
                            [&](const Level& a, const Level& b) { return share(a) < share(b); });
@@ -94,23 +90,23 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
 }
 
 void WholeRuns::predict(const std::vector<std::string>& columns, const Report& report) {
-  const Suspect as_said = suspects().front();
-  if (columns.size() * request_.times.size() > most_rows) {
+  const Suspect as_said = suspects(request_.claimed, request_.suspects).front();
+  if (columns.size() * request_.claimed.times.size() > most_rows) {
     why_not_ = fmt::format("more than {} numbers are logged", most_rows);
     return;
   }
-  const Setting setting = setting_of(as_said, as_said.assumed);
+  const RunSetting setting = setting_with(request_.claimed, as_said, as_said.assumed);
   const std::optional<AnyRung<double>> rung = linear_rung(setting, true);
   if (!rung) {
     why_not_ = fmt::format(
         "the law of one draw is not known, or the state has more than {} numbers", largest_state);
     return;
   }
-  const auto& [steps, parameters] = setting;
+  const WalkRequest& steps = setting.steps;
   PredictedRuns made;
-  made.second = linear_runs(*rung, {steps.step_size, steps.batch, steps.save_steps,
+  made.second = linear_runs(*rung, {steps.step_size, setting.batch, steps.save_steps,
                                     2 * number_of_likely_runs, steps.seed, LinearOrder::second});
-  made.first = linear_runs(*rung, {steps.step_size, steps.batch, steps.save_steps,
+  made.first = linear_runs(*rung, {steps.step_size, setting.batch, steps.save_steps,
                                    runs_of_first_order, steps.seed, LinearOrder::first});
   if (const auto end = prediction_ends(made.second, made.first, columns, request_.resolution)) {
     why_not_ = fmt::format("the prediction ends at t = {:.6g}", *end);
@@ -148,10 +144,11 @@ PredictionError WholeRuns::error_of(const Vector<double>& weights) const {
 
 void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& report) {
   known_.clear();
+  not_tested_.clear();
   levels_.clear();
   likely_.reset();
-  const std::vector<Suspect> all = suspects();
-  const auto runs = static_cast<std::uint32_t>(request_.common.runs.value_or(64));
+  const std::vector<Suspect> all = suspects(request_.claimed, request_.suspects);
+  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
   const auto half = static_cast<Index>(std::max(runs_of_a_shift, runs / 2));
   std::vector<Trajectory<double>> spread;
   if (predicted_ == nullptr) {
@@ -173,8 +170,8 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
     const Matrix<double> numbers_of_spread = logged_->of(spread);
     spread_ = numbers_of_spread.leftCols(half);
     judges = numbers_of_spread.rightCols(half);
-    if (recorded.front().columns.size() * request_.times.size() <= most_rows) {
-      const auto likely = likely_runs(all.front(), all.front().assumed);
+    if (recorded.front().columns.size() * request_.claimed.times.size() <= most_rows) {
+      const auto likely = likely_runs(all.front(), all.front().assumed, number_of_likely_runs);
       if (likely) likely_ = logged_->of(*likely);
     }
   }
@@ -185,8 +182,8 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
       Vector<double> shift = shift_by(suspect, report);
       if (!is_zero(shift)) shifts.emplace_back(suspect, std::move(shift));
     } catch (const InputError&) {
-      // Among all numbers of the model some belong to other options than are in use.
-      if (!every_number()) throw;
+      // Among numbers that nobody named some belong to other options than are in use.
+      if (suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate) throw;
     }
   }
   correlation_ = std::make_unique<RunCorrelation>(RunCorrelation::estimated(spread_));
@@ -200,7 +197,13 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
   for (const auto& [suspect, shift] : shifts) {
     Vector<double> weights = correlation_->weights(shift);
     const PredictionError error = error_of(weights);
-    known_.push_back({suspect, std::move(weights), error});
+    // What is looked for unasked does not take the prediction from the rest.
+    const bool needed = suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate;
+    if (needed || error.holds()) {
+      known_.push_back({suspect, std::move(weights), error});
+    } else {
+      not_tested_.push_back(suspect.name);
+    }
   }
   for (std::size_t c = 0; c < recorded.front().columns.size(); ++c) {
     for (std::size_t part = 0; part < part_names.size(); ++part) {
@@ -227,82 +230,23 @@ void WholeRuns::prefer_prediction(const Matrix<double>& judges, const Vector<dou
   if (error(predicted) < error(*correlation_)) *correlation_ = std::move(predicted);
 }
 
-bool WholeRuns::every_number() const {
-  return request_.suspects == std::vector<std::string>{"all"};
-}
-
-std::vector<Suspect> WholeRuns::suspects() const {
-  const WalkRequest steps = walk_request_at(request_.common, request_.sampled, request_.times);
-  std::vector<Suspect> all{{Suspect::Kind::learning_rate, "learning rate", steps.step_size}};
-  const bool every = every_number();
-  for (const std::string& name : request_.suspects) {
-    if (name == "momentum") all.push_back(momentum_of(steps));
-  }
-  std::vector<std::string> names{"momentum", "all"};
-  for (const ParameterInfo& info : request_.model.parameters()) {
-    const bool read = info.rungs.empty() || std::find(info.rungs.begin(), info.rungs.end(),
-                                                      request_.sampled.name) != info.rungs.end();
-    if (info.kind != "number" || !read) continue;
-    names.push_back(info.name);
-    const bool wanted = every || std::find(request_.suspects.begin(), request_.suspects.end(),
-                                           info.name) != request_.suspects.end();
-    if (!wanted) continue;
-    double value = 0;
-    try {
-      value = request_.parameters.number<double>(info.name, info.default_value);
-    } catch (const InputError&) {
-      if (every) continue;  // no number here, such as a default that depends on others
-      throw;
-    }
-    if (every && value == 0) continue;
-    all.push_back({Suspect::Kind::parameter, info.name, value});
-  }
-  for (const std::string& name : request_.suspects) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      reject("popgrad compare", "--suspect", name,
-             fmt::format("is not a number of {} {}{}; give {}", request_.model.name(),
-                         request_.sampled.name, suggestion(name, names), fmt::join(names, ", ")));
-    }
-  }
-  return all;
-}
-
-WholeRuns::Setting WholeRuns::setting_of(const Suspect& suspect, double value) const {
-  // The steps are those of the recorded rows, whatever the learning rate.
-  Setting made{walk_request_at(request_.common, request_.sampled, request_.times),
-               request_.parameters};
-  auto& [steps, parameters] = made;
-  switch (suspect.kind) {
-    case Suspect::Kind::learning_rate:
-      steps.step_size = value;
-      break;
-    case Suspect::Kind::momentum:
-      steps.optimiser.rule = value == 0 ? Optimiser::Rule::plain : Optimiser::Rule::momentum;
-      steps.optimiser.momentum = value;
-      break;
-    case Suspect::Kind::parameter:
-      parameters.set(suspect.name, to_text(value));
-      break;
-  }
-  return made;
-}
-
 std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, double value,
                                                     std::uint32_t runs, std::uint32_t first_run,
                                                     const Report& report) const {
-  auto [steps, parameters] = setting_of(suspect, value);
+  auto [steps, parameters, batch] = setting_with(request_.claimed, suspect, value);
   steps.runs = runs;
   steps.first_run = first_run;
-  return walks_at(without_events(request_.common), request_.model, request_.sampled, parameters,
-                  steps, report, request_.fresh_starts);
+  return walks_at(without_events(request_.claimed.common), request_.claimed.model,
+                  request_.claimed.sampled, parameters, steps, report, request_.fresh_starts);
 }
 
-std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting,
+std::optional<AnyRung<double>> WholeRuns::linear_rung(const RunSetting& setting,
                                                       bool same_draws) const {
   if (request_.fresh_starts) return std::nullopt;
-  const auto& [steps, parameters] = setting;
+  const auto& [steps, parameters, batch] = setting;
   const Optimiser::Rule assumed =
-      walk_request_at(request_.common, request_.sampled, request_.times).optimiser.rule;
+      walk_request_at(request_.claimed.common, request_.claimed.sampled, request_.claimed.times)
+          .optimiser.rule;
   const Optimiser::Rule rule = steps.optimiser.rule;
   if (steps.batch < 1 || assumed == Optimiser::Rule::adam || rule == Optimiser::Rule::adam) {
     return std::nullopt;
@@ -315,8 +259,8 @@ std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting,
   if (with_momentum && !(steps.optimiser.momentum >= 0 && steps.optimiser.momentum < 1)) {
     return std::nullopt;
   }
-  AnyRung<double> sgd =
-      request_.model.rung(request_.sampled.name, parameters, request_.common.seed);
+  AnyRung<double> sgd = request_.claimed.model.rung(request_.claimed.sampled.name, parameters,
+                                                    request_.claimed.common.seed);
   if (!sgd.draw_covariance) return std::nullopt;
   if (as_pair || with_momentum) {
     sgd = momentum_pair(sgd, with_momentum ? steps.optimiser.momentum : 0, steps.step_size);
@@ -326,24 +270,27 @@ std::optional<AnyRung<double>> WholeRuns::linear_rung(const Setting& setting,
 }
 
 std::optional<std::vector<Trajectory<double>>> WholeRuns::likely_runs(
-    const Suspect& suspect, double value, std::uint64_t other_seed) const {
-  const Setting setting = setting_of(suspect, value);
+    const Suspect& suspect, double value, Index runs, std::uint64_t other_seed) const {
+  const RunSetting setting = setting_with(request_.claimed, suspect, value);
   const std::optional<AnyRung<double>> rung = linear_rung(setting, other_seed == 0);
   if (!rung) return std::nullopt;
   const WalkRequest& steps = setting.steps;
-  return linear_runs(*rung, {steps.step_size, steps.batch, steps.save_steps, number_of_likely_runs,
+  return linear_runs(*rung, {steps.step_size, setting.batch, steps.save_steps, runs,
                              steps.seed + other_seed, LinearOrder::second});
 }
 
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
   const double change = change_of(suspect);
   if (likely_) {
-    const auto runs = likely_runs(suspect, suspect.assumed + change);
+    const auto runs = likely_runs(suspect, suspect.assumed + change, likely_runs_of_a_shift);
     if (runs) {
       const Matrix<double> changed = logged_->of(*runs);
-      if (changed.allFinite()) return (changed - *likely_).rowwise().mean() / change;
+      if (changed.allFinite()) {
+        return (changed - likely_->leftCols(changed.cols())).rowwise().mean() / change;
+      }
     }
   }
+  if (suspect.kind == Suspect::Kind::batch) return Vector<double>::Zero(numbers());
   const std::vector<Trajectory<double>> changed =
       simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
   require_ends(changed);
@@ -376,27 +323,29 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
       scatter_test(correlation_->uncorrelated(recorded_), correlation_->uncorrelated(own));
   if (of_prediction) made.scatter = made.scatter.corrected_by(sampled_scatter_);
   made.predicted = predicts();
+  made.not_tested = not_tested_;
   // A fault that is looked for is more likely than a shift that no setting makes, of which there are many.
   made.chance = request_.false_alarm / static_cast<double>(made.faults.size() + 1);
-  made.level_chance = request_.false_alarm / static_cast<double>(made.levels.size());
+  made.level_chance = request_.false_alarm_levels / static_cast<double>(made.levels.size());
   return made;
 }
 
 FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
-  FittedFault fitted{known.suspect, known.suspect.assumed, 0, false, {}};
-  const auto runs = static_cast<std::uint32_t>(request_.common.runs.value_or(64));
-  double slope = 1;  // of the weighted sum against the setting: the secant's
-  double before = 0, size_before = 0;
+  const Suspect& suspect = known.suspect;
+  FittedFault fitted{suspect, suspect.assumed, 0, false, {}};
+  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
+  double slope = 1;  // of the weighted sum against the size of the fault: the secant's
+  double size = 0, before = 0, left_before = 0;
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
     try {
       if (predicted_ != nullptr) {
-        auto likely = likely_runs(known.suspect, fitted.value, seed_of_fits);
+        auto likely = likely_runs(suspect, fitted.value, number_of_likely_runs, seed_of_fits);
         predicted = likely && logged_->of(*likely).allFinite();
         if (predicted) ensemble = std::move(*likely);
       }
-      if (!predicted) ensemble = simulate(known.suspect, fitted.value, runs, 0, report);
+      if (!predicted) ensemble = simulate(suspect, fitted.value, runs, 0, report);
       require_ends(ensemble);
     } catch (const std::exception& error) {
       fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, error.what());
@@ -404,16 +353,18 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     }
     const ScoreTest left = score_test(known.weights, recorded_, logged_->of(ensemble), nullptr,
                                       nullptr, predicted ? known.error : PredictionError{});
-    if (step > 0 && left.size != size_before) {
-      slope = (size_before - left.size) / (fitted.value - before);
+    if (step > 0 && left.size != left_before) slope = (left_before - left.size) / (size - before);
+    fitted.half_width = left.half_width(0.05) * suspect.slope_at(size) / std::fabs(slope);
+    if (std::fabs(left.size) < 0.2 * left.standard_error) {
+      fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+      return fitted;
     }
-    fitted.half_width = left.half_width(0.05) / std::fabs(slope);
-    fitted.explains = tests(ensemble, nullptr, predicted).consistent();
-    if (std::fabs(left.size) < 0.2 * left.standard_error) break;
-    before = fitted.value;
-    size_before = left.size;
-    fitted.value += left.size / slope;
+    before = size;
+    left_before = left.size;
+    size += left.size / slope;
+    fitted.value = suspect.value_at(size);
   }
+  fitted.why_not = fmt::format("still moving at {:.3g} after {} steps", fitted.value, most_steps);
   return fitted;
 }
 
@@ -432,8 +383,7 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
   // other.
   if (all.empty() || tested) return all;
   try {
-    const Suspect momentum =
-        momentum_of(walk_request_at(request_.common, request_.sampled, request_.times));
+    const Suspect momentum = momentum_suspect(request_.claimed);
     const Vector<double> shift = shift_by(momentum, report);
     if (!is_zero(shift)) {
       all.push_back(fit({momentum, correlation_->weights(shift), {}}, report));

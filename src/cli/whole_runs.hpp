@@ -7,33 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "cli/compare_parts.hpp"
+#include "cli/claimed_runs.hpp"
 #include "popgrad/prediction_error.hpp"
 #include "popgrad/rung_fwd.hpp"
 #include "popgrad/score_test.hpp"
 
 namespace popgrad::cli {
 
-/// What runs are made with, and the level of the tests.
+/// What is tested, and the level of the tests.
 struct WholeRunRequest {
-  CommonOptions common;
-  const Model& model;
-  RungInfo sampled;  ///< random
-  Parameters parameters;
-  std::vector<double> times;
-  std::vector<std::string> suspects;  ///< parameters to be tested beside learning rate and batch
-  double false_alarm = 5e-4;  ///< of all settings and the scatter, and once more of all levels
+  ClaimedRuns claimed;
+  std::vector<std::string> suspects;  ///< to be tested beside the usual ones
+  double false_alarm = 7e-4;          ///< of all settings and the scatter
+  double false_alarm_levels = 2e-4;   ///< of all levels of observables
   double resolution = 1e-6;
   bool fresh_starts = false;
   bool predict = true;  ///< where that holds; else all runs are sampled
-};
-
-/// A setting in which a fault is looked for.
-struct Suspect {
-  enum class Kind { learning_rate, momentum, parameter };
-  Kind kind = Kind::learning_rate;
-  std::string name;
-  double assumed = 0;
 };
 
 /// Of recorded runs against one ensemble.
@@ -48,6 +37,7 @@ struct WholeRunTests {
   };
   std::vector<Fault> faults;
   std::vector<Level> levels;
+  std::vector<std::string> not_tested;  ///< usual suspects whose shift is not predicted well enough
   ScatterTest scatter;
   double chance = 0;        ///< of a false alarm, for each fault and the scatter
   double level_chance = 0;  ///< the same for each level
@@ -66,7 +56,7 @@ struct WholeRunTests {
 /// A suspect put right: the value at which the runs are met best, and what is left then.
 struct FittedFault {
   Suspect suspect;
-  double value = 0, half_width = 0;  ///< 95 %
+  double value = 0, half_width = 0;  ///< 95 %, linearised
   bool explains = false;             ///< no test departs any more
   std::string why_not;               ///< that there is no value
 };
@@ -118,13 +108,9 @@ class WholeRuns {
   [[nodiscard]] PredictionError error_of(const Vector<double>& weights) const;
   /// Why the tests cannot be made of predicted runs; empty if they can.
   [[nodiscard]] std::string objection() const;
-  struct Setting {
-    WalkRequest steps;
-    Parameters parameters;
-  };
   /// The rung whose plain steps are those of this setting, if linear runs of it can be made; with a state
   /// as long as that of the steps as said, or nothing, if they are to have the same draws.
-  [[nodiscard]] std::optional<AnyRung<double>> linear_rung(const Setting& setting,
+  [[nodiscard]] std::optional<AnyRung<double>> linear_rung(const RunSetting& setting,
                                                            bool same_draws) const;
   [[nodiscard]] std::vector<Trajectory<double>> simulate(const Suspect& suspect, double value,
                                                          std::uint32_t runs,
@@ -133,16 +119,13 @@ class WholeRuns {
   /// Many linear runs of the steps with a suspect changed; none where the law of one draw is not known,
   /// for states too large for it, and with starts of their own. A seed of their own: other draws.
   [[nodiscard]] std::optional<std::vector<Trajectory<double>>> likely_runs(
-      const Suspect& suspect, double value, std::uint64_t other_seed = 0) const;
+      const Suspect& suspect, double value, Index runs, std::uint64_t other_seed = 0) const;
   /// Takes the predicted correlation where, over runs that neither knows (a column each), the sum
   /// weighted for this shift fluctuates less by it.
   void prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift);
-  /// What runs are made with where a suspect has this value.
-  [[nodiscard]] Setting setting_of(const Suspect& suspect, double value) const;
-  /// Shift of the mean a unit of the suspect, from equal draws.
+  /// Shift of the mean a unit of the suspect, from equal draws. Of the batch, which changes the draws: where
+  /// linear runs have it, else 0.
   [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
-  [[nodiscard]] bool every_number() const;
-  [[nodiscard]] std::vector<Suspect> suspects() const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
 
   WholeRunRequest request_;
@@ -156,6 +139,7 @@ class WholeRuns {
   std::unique_ptr<RunCorrelation> correlation_;
   Matrix<double> recorded_;
   std::vector<Known> known_;
+  std::vector<std::string> not_tested_;
   std::vector<KnownLevel> levels_;
 };
 

@@ -108,7 +108,8 @@ void check_linear_runs(const Training& training, const AnyRung<double>& sgd,
   constexpr Index count = 4000;
   const Matrix<double> seen = covariance_of(curves(runs, "loss"));
   const Matrix<double> linear = covariance_of(
-      curves(linear_runs(sgd, {training.eta, training.batch, steps, count, 1}), "loss"));
+      curves(linear_runs(sgd, {training.eta, static_cast<double>(training.batch), steps, count, 1}),
+             "loss"));
   const double statistics = std::sqrt(2.0 / count + 2.0 / static_cast<double>(runs.size()));
   for (Index k = 1; k < seen.rows(); ++k) {
     for (Index l = 1; l <= k; ++l) {

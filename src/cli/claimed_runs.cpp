@@ -1,0 +1,105 @@
+#include "cli/claimed_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/error.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+/// Numbers of a rung that a training script may have other than said without anyone's notice.
+constexpr std::array usual_faults{"label_noise", "temperature"};
+
+bool reads(const ParameterInfo& info, const std::string& rung) {
+  return info.rungs.empty() ||
+         std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
+}
+
+}  // namespace
+
+double Suspect::value_at(double size) const {
+  if (kind != Kind::batch) return assumed + size;
+  return size < assumed ? assumed * assumed / (assumed - size)
+                        : std::numeric_limits<double>::infinity();
+}
+
+double Suspect::slope_at(double size) const {
+  return kind == Kind::batch ? std::pow(value_at(size) / assumed, 2) : 1;
+}
+
+Suspect momentum_suspect(const ClaimedRuns& claimed) {
+  const WalkRequest steps = walk_request_at(claimed.common, claimed.sampled, claimed.times);
+  const bool given = steps.optimiser.rule == Optimiser::Rule::momentum;
+  return {Suspect::Kind::momentum, "momentum", given ? steps.optimiser.momentum : 0, true};
+}
+
+std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std::string>& named) {
+  const WalkRequest steps = walk_request_at(claimed.common, claimed.sampled, claimed.times);
+  const auto is_named = [&](const std::string& name) {
+    return std::find(named.begin(), named.end(), name) != named.end();
+  };
+  std::vector<Suspect> all{
+      {Suspect::Kind::learning_rate, "learning rate", steps.step_size},
+      {Suspect::Kind::batch, "batch", static_cast<double>(steps.batch)},
+  };
+  if (is_named("momentum")) all.push_back(momentum_suspect(claimed));
+  const bool every = is_named("all");
+  std::vector<std::string> known{"momentum", "all"};
+  for (const ParameterInfo& info : claimed.model.parameters()) {
+    if (info.kind != "number" || !reads(info, claimed.sampled.name)) continue;
+    known.push_back(info.name);
+    const bool asked_for = is_named(info.name);
+    const bool usual =
+        std::find(usual_faults.begin(), usual_faults.end(), info.name) != usual_faults.end();
+    if (!every && !asked_for && !usual) continue;
+    double value = 0;
+    try {
+      value = claimed.parameters.number<double>(info.name, info.default_value);
+    } catch (const InputError&) {
+      if (!asked_for) continue;  // no number here, such as a default that depends on others
+      throw;
+    }
+    if (!asked_for && !usual && value == 0) continue;
+    all.push_back({Suspect::Kind::parameter, info.name, value, asked_for});
+  }
+  for (const std::string& name : named) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      reject("popgrad compare", "--suspect", name,
+             fmt::format("is not a number of {} {}{}; give {}", claimed.model.name(),
+                         claimed.sampled.name, suggestion(name, known), fmt::join(known, ", ")));
+    }
+  }
+  return all;
+}
+
+RunSetting setting_with(const ClaimedRuns& claimed, const Suspect& suspect, double value) {
+  RunSetting made{walk_request_at(claimed.common, claimed.sampled, claimed.times),
+                  claimed.parameters};
+  auto& [steps, parameters, batch] = made;
+  batch = static_cast<double>(steps.batch);
+  switch (suspect.kind) {
+    case Suspect::Kind::learning_rate:
+      steps.step_size = value;
+      break;
+    case Suspect::Kind::batch:
+      if (!(value > 0 && std::isfinite(value))) throw InputError("no such batch");
+      batch = value;
+      steps.batch = std::max<Index>(1, std::lround(value));
+      break;
+    case Suspect::Kind::momentum:
+      steps.optimiser.rule = value == 0 ? Optimiser::Rule::plain : Optimiser::Rule::momentum;
+      steps.optimiser.momentum = value;
+      break;
+    case Suspect::Kind::parameter:
+      parameters.set(suspect.name, to_text(value));
+      break;
+  }
+  return made;
+}
+
+}  // namespace popgrad::cli
