@@ -25,7 +25,7 @@ enum class LinearOrder { first, second };
 
 struct LinearRunsRequest {
   double step_size = 0;
-  double batch = 1;  ///< samples a step; need not be whole
+  double batch = 1;                       ///< samples a step; need not be whole
   std::vector<std::uint64_t> save_steps;  ///< after which a row is written, ascending
   Index runs = 1;
   std::uint64_t seed = 0;  ///< the same draws for every rung of as many numbers

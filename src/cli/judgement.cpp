@@ -79,8 +79,8 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
     const WholeRunTests::Level& level = tests.largest_level();
     fmt::print(standard_output(),
                "largest of {} levels of observables: t = {:.3g} of {:.3g} ({})\n",
-               tests.levels.size(), level.test.statistic(), level.test.bound_here(tests.level_chance),
-               level.what);
+               tests.levels.size(), level.test.statistic(),
+               level.test.bound_here(tests.level_chance), level.what);
   }
 }
 
