@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/moments_rung.hpp"
@@ -34,18 +33,10 @@ AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance)
     stop_drawing(rung);
     return rung;
   }
-  AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
+  const PopulationFlow<T> flow(instance);
+  AnyRung<T> rung = forget_type(flow);
   if (name != "sgd") stop_drawing(rung);
-  if constexpr (std::is_same_v<T, double>) {
-    const SequenceClasses<T>& classes = instance.classes;
-    DrawLaw draws{{}, instance.length - 1};
-    for (Index n = 0; n < classes.classes(); ++n) {
-      const Index begin = classes.first[static_cast<std::size_t>(n)];
-      const Index end = classes.first[static_cast<std::size_t>(n + 1)];
-      draws.classes.push_back({classes.weight[n], classes.law.segment(begin, end - begin)});
-    }
-    if (!draws_are_known(draws)) forget_law_of_draws(rung);
-  }
+  if (!flow.draws_are_known()) forget_law_of_draws(rung);
   return rung;
 }
 
