@@ -268,14 +268,9 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
                                    instance.classes.tokens);
   instance.label_noise = read<T>(p, parameter::label_noise);
   instance.temperature = read<T>(p, parameter::temperature);
-  instance.track_growth = read_or(p, parameter::track_growth,
-                                  instance.classes.classes() <= classes_tracked &&
-                                      instance.shares_column() && instance.is_clean());
-  if (instance.track_growth && !instance.is_clean()) {
-    reject("scan-snap", "--track-growth", "true",
-           "is about the flow of the theory, which gives B_n its meaning; leave it out with "
-           "--label_noise or --temperature");
-  }
+  instance.track_growth =
+      read_or(p, parameter::track_growth,
+              instance.classes.classes() <= classes_tracked && instance.shares_column());
   return instance;
 }
 

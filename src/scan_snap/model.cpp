@@ -197,8 +197,18 @@ class ScanSnap final : public Model {
     if (needs_zero && !given(p, parameter::start)) instance.start = Start::zero;
     // Y and Z follow their gradients: there is one clock but in what sums Y up.
     if (name != "reduced" && name != "closed-form") instance.clock = Clock::consistent;
+    if (name != "sgd") {
+      instance.label_noise = T(0);
+      instance.temperature = T(1);
+      return instance;
+    }
     // Sampled steps are cheap, and xi is not: B_n is carried along only if asked for.
-    if (name == "sgd" && !given(p, parameter::track_growth)) instance.track_growth = false;
+    if (!given(p, parameter::track_growth)) instance.track_growth = false;
+    if (instance.track_growth && !instance.is_clean()) {
+      reject("scan-snap sgd", "--track-growth", "true",
+             "does not go with --label_noise or --temperature: B_n has its meaning by the flow of "
+             "the theory");
+    }
     return instance;
   }
 };

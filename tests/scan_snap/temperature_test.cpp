@@ -1,11 +1,13 @@
 // Temperature of scan-snap's attention: differences of a loss, a change of units, and what is
 // observed.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scan_snap/audit.hpp"
 #include "popgrad/theories.hpp"
 #include "popgrad/walk.hpp"
 #include "scan_snap/three_classes.hpp"
@@ -104,5 +106,24 @@ TEST_CASE("scan-snap label noise and temperature: of sgd alone, without growth",
     p.set("track-growth", true);
     CHECK_THROWS_WITH(model.rung("sgd", p, 1),
                       Catch::Contains("--track-growth") && Catch::Contains("--label_noise"));
+  }
+}
+
+TEST_CASE("scan-snap label noise and temperature: the audit names them", "[scan_snap]") {
+  const auto hypotheses = [](double label_noise, double temperature) {
+    const TrainingInstance<double> instance = instance_of(label_noise, temperature);
+    const PopulationFlow<double> flow(instance);
+    const Vector<double> z = flow.logits_at(flow.initial());
+    return audit(instance, z, z, {}).hypotheses;
+  };
+  const std::size_t clean = hypotheses(0, 1).size();
+  for (const auto& [label_noise, temperature] : {std::pair{0.1, 1.0}, {0.0, 1.5}}) {
+    const auto all = hypotheses(label_noise, temperature);
+    REQUIRE(all.size() == clean + 1);
+    const std::string begin = label_noise > 0 ? "labels are" : "attention is";
+    const auto of_training = std::find_if(all.begin(), all.end(),
+                                          [&](const auto& h) { return h.text.starts_with(begin); });
+    REQUIRE(of_training != all.end());
+    CHECK(of_training->met == Truth::no);
   }
 }

@@ -71,7 +71,8 @@ struct TrainingInstance {
   Start start = Start::zero;
   Clock clock = Clock::consistent;
   std::uint64_t seed = 1;     ///< of the uniform start
-  bool track_growth = false;  ///< carry B_n = eta_Z w int xi_n along with the state
+  /// Carry B_n = eta_Z w int xi_n along with the state; of clean training alone.
+  bool track_growth = false;
   /// (class, token) pairs whose f and chi are columns.
   std::vector<std::pair<Index, Index>> watched;
   /// Y(0) and Z(0) (M x M, row m of Z for query m) where they are given; empty: as `start` says.
