@@ -113,6 +113,8 @@ Examples scan_snap_examples(const std::string& folder) {
       {"eta_Y", {{small, 3}}},
       {"eta_Z", {{small, 3}}},
       {"T", {{small, 20}}},
+      {"label_noise", {{small, 0.4}}},
+      {"temperature", {{with(small, {{"start", "uniform"}}), 2}}},
       {"start", {{small, "uniform"}}},
       {"reading", {{small, "paper"}}},
       {"watch", {{small, "0:0"}}},
@@ -145,6 +147,7 @@ Examples joma_examples() {
   return {
       {"attention", {{law, "linear"}, {target, "softmax"}}},
       {"temperature", {{law, 2}, {target, 2}}},
+      {"label_noise", {{law, 0.4}}},
       {"tau", {{target, 3}}},
       {"phi", {{law, "relu"}, {one, "relu"}, {network, "tanh"}}},
       {"residual", {{law, false}, {one, false}}},

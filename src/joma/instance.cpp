@@ -175,6 +175,7 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
     instance.class_law = Vector<T>::Constant(classes, T(1) / T(static_cast<int>(classes)));
   }
   instance.temperature = read<T>(p, parameter::temperature);
+  instance.label_noise = read<T>(p, parameter::label_noise);
   instance.attention = attention_of(p);
   instance.phi = phi_of(p);
   instance.features.residual = read(p, parameter::residual);
@@ -296,9 +297,9 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
   return parameter_table(attention, temperature, tau, phi, residual, normalise, law, units, scale,
-                         length, embedding_dimension, X, class_law, W0, decoder, z0, mu, delta, v0,
-                         layers, d, width, layer_norm, train_attention, hierarchy, M, L, latents,
-                         children, depth, rho, polarity, inputs, state);
+                         length, label_noise, embedding_dimension, X, class_law, W0, decoder, z0,
+                         mu, delta, v0, layers, d, width, layer_norm, train_attention, hierarchy, M,
+                         L, latents, children, depth, rho, polarity, inputs, state);
 }
 
 template ClassInstance<double> class_instance<double>(const Parameters&, std::uint64_t);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "joma/enumerations.hpp"
-#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/joma/closed_form.hpp"
@@ -25,16 +24,10 @@ void require_exp(Attention attention) {
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t seed) {
   if (name == "sgd" || name == "gd" || name == "flow") {
-    const ClassInstance<T> instance = class_instance<T>(p, seed);
-    AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
+    const PopulationFlow<T> flow(class_instance<T>(p, seed));
+    AnyRung<T> rung = forget_type(flow);
     if (name != "sgd") stop_drawing(rung);
-    if constexpr (std::is_same_v<T, double>) {
-      DrawLaw draws{{}, instance.length};
-      for (Index c = 0; c < instance.classes(); ++c) {
-        draws.classes.push_back({instance.class_law[c], instance.token_law.col(c)});
-      }
-      if (!draws_are_known(draws)) forget_law_of_draws(rung);
-    }
+    if (!flow.draws_are_known()) forget_law_of_draws(rung);
     return rung;
   }
   ReducedInstance<T> instance = reduced_instance<T>(p, seed);
@@ -252,6 +245,7 @@ class Joma final : public Model {
       instance.decoder = symbols("O", "O", classes, classes, false);
     }
     instance.temperature = GiNaC::possymbol("T", "T");
+    if (given(p, parameter::label_noise)) instance.label_noise = GiNaC::possymbol("rho", "\\rho");
     return forget_type(PopulationFlow<Expression>(instance));
   }
 };

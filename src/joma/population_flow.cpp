@@ -3,6 +3,8 @@
 #include <type_traits>
 
 #include "joma/rung_parts.hpp"
+#include "known_draws.hpp"
+#include "noisy_labels.hpp"
 #include "popgrad/joma/invariant.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -11,9 +13,32 @@
 namespace popgrad::joma {
 namespace {
 
-/// Sample s belongs to class s: the full batch.
+// Targets of samples: `add` puts e_y of a sample, or its mean over labels, on -softmax.
+
+/// Sample s is labelled s: the full batch.
 struct OwnClass {
-  Index operator[](Index sample) const { return sample; }
+  template <class Column>
+  void add(Index sample, Column&& error) const {
+    error[sample] += 1;
+  }
+};
+
+struct Labels {
+  const std::vector<Index>& of;
+  template <class Column>
+  void add(Index sample, Column&& error) const {
+    error[of[static_cast<std::size_t>(sample)]] += 1;
+  }
+};
+
+/// A law of labels a sample (classes x samples).
+template <class T>
+struct LawsOfLabels {
+  const Matrix<T>& laws;
+  template <class Column>
+  void add(Index sample, Column&& error) const {
+    error += laws.col(sample);
+  }
 };
 
 std::vector<double> cumulative(const Vector<double>& law) {
@@ -35,9 +60,16 @@ PopulationFlow<T>::PopulationFlow(ClassInstance<T> instance) : instance_(std::mo
   invariant_at_start_ =
       invariant<T>(instance_.attention, weights(start).topRows(instance_.tokens()),
                    instance_.logits, instance_.temperature, mean_law_);
+  const bool noisy = less(T(0), instance_.label_noise) != Truth::no;
+  if (noisy) {
+    const Index classes = instance_.classes();
+    targets_ = Matrix<T>::Constant(classes, classes,
+                                   T(instance_.label_noise / T(static_cast<int>(classes))));
+    for (Index c = 0; c < classes; ++c) targets_(c, c) += T(1) - instance_.label_noise;
+  }
   if constexpr (std::is_same_v<T, double>) {
     const FeatureMap<T>& features = instance_.features;
-    if (instance_.attention != Attention::linear && instance_.phi == Activation::linear &&
+    if (!noisy && instance_.attention != Attention::linear && instance_.phi == Activation::linear &&
         instance_.decoder.size() == 0 && features.residual && !features.normalise &&
         features.gram.size() == 0 && instance_.units() == instance_.classes()) {
       kernel_.emplace(instance_.token_law, instance_.attention, instance_.temperature);
@@ -48,6 +80,8 @@ PopulationFlow<T>::PopulationFlow(ClassInstance<T> instance) : instance_(std::mo
       cumulative_tokens_.push_back(cumulative(instance_.token_law.col(c)));
       draws_.classes.push_back({instance_.class_law[c], instance_.token_law.col(c)});
     }
+    noise_ = instance_.label_noise;
+    if (noisy) draws_ = with_noisy_labels(draws_, noise_);
   }
 }
 
@@ -85,8 +119,8 @@ typename PopulationFlow<T>::ConstBlock PopulationFlow<T>::weights(const Vector<T
 
 // Leaves g_k phi' of every sample in pulled_ (K x S) and the class logits in logits_ (C x S).
 template <Transcendental T>
-template <class Columns, class Labels>
-void PopulationFlow<T>::back_propagate(const Columns& columns, const Labels& label,
+template <class Columns, class Targets>
+void PopulationFlow<T>::back_propagate(const Columns& columns, const Targets& targets,
                                        const Vector<T>& x) const {
   using std::exp;
   hidden_preactivations(instance_.attention, instance_.features, instance_.temperature, weights(x),
@@ -116,7 +150,7 @@ void PopulationFlow<T>::back_propagate(const Columns& columns, const Labels& lab
     }
     const T total = error_.col(s).sum();
     error_.col(s) /= T(-total);
-    error_(label[s], s) += T(1);
+    targets.add(s, error_.col(s));
   }
   if (decoded) {
     pulled_.noalias() = instance_.decoder.transpose() * error_;
@@ -133,10 +167,10 @@ void PopulationFlow<T>::back_propagate(const Columns& columns, const Labels& lab
 }
 
 template <Transcendental T>
-template <class Columns, class Labels>
-void PopulationFlow<T>::field(const Columns& columns, const Labels& label, const Vector<T>& weight,
-                              const Vector<T>& x, Vector<T>& dx) const {
-  back_propagate(columns, label, x);
+template <class Columns, class Targets>
+void PopulationFlow<T>::field(const Columns& columns, const Targets& targets,
+                              const Vector<T>& weight, const Vector<T>& x, Vector<T>& dx) const {
+  back_propagate(columns, targets, x);
   Block dv(dx.data(), instance_.weights.rows(), instance_.weights.cols());
   auto dz = dx.tail(instance_.tokens());
   joint_direction(instance_.attention, instance_.features, instance_.temperature, weights(x),
@@ -158,13 +192,43 @@ void PopulationFlow<T>::field_of_laws(const Vector<T>& weight, const Vector<T>& 
       return;
     }
   }
-  field(instance_.token_law, OwnClass{}, weight, x, dx);
+  if (targets_.size() > 0) {
+    field(instance_.token_law, LawsOfLabels<T>{targets_}, weight, x, dx);
+  } else {
+    field(instance_.token_law, OwnClass{}, weight, x, dx);
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::sample_noisy_laws(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                          Index batch) const {
+  const Index classes = instance_.classes();
+  const T share = T(1) / T(static_cast<int>(batch));
+  NoisyLabels labels(stream, noise_, classes);
+  std::vector<int> count(static_cast<std::size_t>(classes), 0);
+  Matrix<T> laws = Matrix<T>::Constant(classes, classes, T(0));
+  for (Index i = 0; i < batch; ++i) {
+    const std::uint32_t c = stream.category(cumulative_classes_);
+    ++count[c];
+    laws(labels(c), c) += T(1);
+  }
+  Vector<T> weight(classes);
+  for (Index c = 0; c < classes; ++c) {
+    const T times(count[static_cast<std::size_t>(c)]);
+    weight[c] = times * share;
+    if (count[static_cast<std::size_t>(c)] > 0) laws.col(c) /= times;
+  }
+  field(instance_.token_law, LawsOfLabels<T>{laws}, weight, x, dx);
 }
 
 template <Transcendental T>
 void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
                                    Index batch) const {
   const T share = T(1) / T(static_cast<int>(batch));
+  if (instance_.length == 0 && noise_ > 0) {
+    sample_noisy_laws(x, dx, stream, batch);
+    return;
+  }
   if (instance_.length == 0) {
     // Equal samples are counted, not repeated: the cost does not depend on the batch.
     Vector<T> weight = Vector<T>::Constant(instance_.classes(), T(0));
@@ -175,29 +239,22 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   Matrix<T> columns = Matrix<T>::Constant(instance_.tokens(), batch, T(0));
   std::vector<Index> label(static_cast<std::size_t>(batch));
   const T frequency = T(1) / T(static_cast<int>(instance_.length));
+  NoisyLabels labels(stream, noise_, instance_.classes());
   for (Index i = 0; i < batch; ++i) {
     const std::uint32_t c = stream.category(cumulative_classes_);
-    label[static_cast<std::size_t>(i)] = c;
+    label[static_cast<std::size_t>(i)] = noise_ > 0 ? labels(c) : c;
     for (Index token = 0; token < instance_.length; ++token) {
       columns(stream.category(cumulative_tokens_[c]), i) += frequency;
     }
   }
-  const auto label_of = [&label](Index s) { return label[static_cast<std::size_t>(s)]; };
-  struct Labels {
-    const decltype(label_of)& of;
-    Index operator[](Index s) const { return of(s); }
-  };
-  field(columns, Labels{label_of}, Vector<T>::Constant(batch, share), x, dx);
+  field(columns, Labels{label}, Vector<T>::Constant(batch, share), x, dx);
 }
 
 template <>
 DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const {
-  return [this, &x](Index c, const Vector<double>& frequencies, Vector<double>& direction) {
-    struct OneClass {
-      Index label;
-      Index operator[](Index /*sample*/) const { return label; }
-    };
-    field(Matrix<double>(frequencies), OneClass{c}, Vector<double>(Vector<double>::Ones(1)), x,
+  return [this, &x](Index of_law, const Vector<double>& frequencies, Vector<double>& direction) {
+    const std::vector<Index> label{noise_ > 0 ? of_law % instance_.classes() : of_law};
+    field(Matrix<double>(frequencies), Labels{label}, Vector<double>(Vector<double>::Ones(1)), x,
           direction);
   };
 }
@@ -215,6 +272,11 @@ template <>
 void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                              Matrix<double>& images) const {
   images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
+}
+
+template <Transcendental T>
+bool PopulationFlow<T>::draws_are_known() const {
+  return !draws_.classes.empty() && popgrad::draws_are_known(draws_);
 }
 
 template <Transcendental T>

@@ -31,6 +31,19 @@ void audit_law(const SequenceClasses<double>& classes, Examination& result) {
        fmt::format("{} of {} next tokens follow several queries", several.size(), seen.size())});
 }
 
+// What training does that the theory knows nothing of.
+void audit_training(const TrainingInstance<double>& instance, Examination& result) {
+  if (instance.label_noise > 0) {
+    result.hypotheses.push_back(
+        {"labels are the next tokens of the classes", Truth::no,
+         fmt::format("a share of {:.4g} is drawn from all classes", instance.label_noise)});
+  }
+  if (instance.temperature != 1) {
+    result.hypotheses.push_back({"attention is softmax(z)", Truth::no,
+                                 fmt::format("temperature {:.4g}", instance.temperature)});
+  }
+}
+
 void audit_overlap(const TrainingInstance<double>& instance, const Layout& layout,
                    const Vector<double>& f, Examination& result) {
   const Index k = instance.classes.classes();
@@ -80,6 +93,7 @@ Examination audit(const TrainingInstance<double>& instance, const Vector<double>
   features(classes, layout, first_logits, before);
   features(classes, layout, last_logits, after);
   audit_law(classes, result);
+  audit_training(instance, result);
   audit_overlap(instance, layout, before, result);
 
   Index distinct = 0, fallen = 0, common = 0, risen = 0;

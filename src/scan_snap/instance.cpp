@@ -266,6 +266,8 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
   instance.clock = read(p, parameter::reading) == "paper" ? Clock::paper : Clock::consistent;
   instance.watched = watched_pairs(read_or(p, parameter::watch, ""), instance.classes.classes(),
                                    instance.classes.tokens);
+  instance.label_noise = read<T>(p, parameter::label_noise);
+  instance.temperature = read<T>(p, parameter::temperature);
   instance.track_growth =
       read_or(p, parameter::track_growth,
               instance.classes.classes() <= classes_tracked && instance.shares_column());
@@ -274,9 +276,9 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
 
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
-  return parameter_table(preset, n_last, eta_Y, eta_Z, T, start, reading, watch, track_growth,
-                         corpus, window, min_count, classes, P, psi, next, class_law, M, Y, Z,
-                         state);
+  return parameter_table(preset, n_last, eta_Y, eta_Z, T, label_noise, temperature, start, reading,
+                         watch, track_growth, corpus, window, min_count, classes, P, psi, next,
+                         class_law, M, Y, Z, state);
 }
 
 template SequenceClasses<double> classes_from_matrix(const Matrix<double>&,

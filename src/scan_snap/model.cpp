@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/moments_rung.hpp"
@@ -34,18 +33,10 @@ AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance)
     stop_drawing(rung);
     return rung;
   }
-  AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
+  const PopulationFlow<T> flow(instance);
+  AnyRung<T> rung = forget_type(flow);
   if (name != "sgd") stop_drawing(rung);
-  if constexpr (std::is_same_v<T, double>) {
-    const SequenceClasses<T>& classes = instance.classes;
-    DrawLaw draws{{}, instance.length - 1};
-    for (Index n = 0; n < classes.classes(); ++n) {
-      const Index begin = classes.first[static_cast<std::size_t>(n)];
-      const Index end = classes.first[static_cast<std::size_t>(n + 1)];
-      draws.classes.push_back({classes.weight[n], classes.law.segment(begin, end - begin)});
-    }
-    if (!draws_are_known(draws)) forget_law_of_draws(rung);
-  }
+  if (!flow.draws_are_known()) forget_law_of_draws(rung);
   return rung;
 }
 
@@ -206,8 +197,18 @@ class ScanSnap final : public Model {
     if (needs_zero && !given(p, parameter::start)) instance.start = Start::zero;
     // Y and Z follow their gradients: there is one clock but in what sums Y up.
     if (name != "reduced" && name != "closed-form") instance.clock = Clock::consistent;
+    if (name != "sgd") {
+      instance.label_noise = T(0);
+      instance.temperature = T(1);
+      return instance;
+    }
     // Sampled steps are cheap, and xi is not: B_n is carried along only if asked for.
-    if (name == "sgd" && !given(p, parameter::track_growth)) instance.track_growth = false;
+    if (!given(p, parameter::track_growth)) instance.track_growth = false;
+    if (instance.track_growth && !instance.is_clean()) {
+      reject("scan-snap sgd", "--track-growth", "true",
+             "does not go with --label_noise or --temperature: B_n has its meaning by the flow of "
+             "the theory");
+    }
     return instance;
   }
 };

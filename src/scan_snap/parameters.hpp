@@ -38,6 +38,17 @@ inline constexpr CountParameter T{.name = "T",
                                   .low = 2,
                                   .high = 100'000'000,
                                   .rungs = "sgd"};
+inline constexpr NumberParameter label_noise{
+    .name = "label_noise",
+    .meaning = "probability that the label of a sample is replaced by one drawn uniformly",
+    .standard = "0",
+    .range = within(0, 1),
+    .rungs = "sgd"};
+inline constexpr NumberParameter temperature{.name = "temperature",
+                                             .meaning = "T in softmax(z/T) of the attention logits",
+                                             .standard = "1",
+                                             .range = above(0),
+                                             .rungs = "sgd"};
 inline constexpr ChoiceParameter start{
     .name = "start",
     .meaning = "Y = Z = 0, or uniform in +-1/sqrt(M) in rungs with Y",

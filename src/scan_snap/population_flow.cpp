@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "known_draws.hpp"
+#include "noisy_labels.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
@@ -41,6 +43,16 @@ PopulationFlow<T>::PopulationFlow(TrainingInstance<T> instance, DecoderRule rule
   const SequenceClasses<T>& classes = instance_.classes;
   f_.resize(classes.entries());
   products_.resize(classes.entries());
+  if constexpr (Ordered<T>) {
+    noisy_ = instance_.label_noise > T(0);
+    tempered_ = instance_.temperature != T(1);
+  }
+  if (noisy_) {
+    label_share_ = Vector<T>::Constant(layout_.columns(), T(0));
+    for (const Index column : layout_.class_column) {
+      label_share_[column] += T(1) / T(static_cast<int>(classes.classes()));
+    }
+  }
   if constexpr (std::is_same_v<T, double>) {
     double sum = 0;
     for (Index n = 0; n < classes.classes(); ++n) {
@@ -53,6 +65,8 @@ PopulationFlow<T>::PopulationFlow(TrainingInstance<T> instance, DecoderRule rule
       draws_.classes.push_back({classes.weight[n], classes.law.segment(begin, end - begin)});
     }
     draws_.length = instance_.length - 1;
+    noise_ = instance_.label_noise;
+    if (noisy_) draws_ = with_noisy_labels(draws_, noise_);
   }
 }
 
@@ -99,13 +113,25 @@ Vector<T> PopulationFlow<T>::features_at(const Vector<T>& x) const {
   return f;
 }
 
+template <Transcendental T>
+const T* PopulationFlow<T>::tempered_logits(const Vector<T>& x) const {
+  const Index table = layout_.rows() * layout_.columns();
+  if (!tempered_) return static_cast<const T*>(x.data()) + table;
+  tempered_z_ = x.segment(table, layout_.pairs()) / instance_.temperature;
+  return tempered_z_.data();
+}
+
 // Leaves f, Y'f (K x C), e - alpha (K x C) and, entry by entry, f_nl (g_nl - f_nl f_n.g_n).
 template <Transcendental T>
-void PopulationFlow<T>::evaluate(const Vector<T>& x) const {
+void PopulationFlow<T>::evaluate(const Vector<T>& x, Problem problem) const {
   const SequenceClasses<T>& classes = instance_.classes;
   const Index columns = layout_.columns();
   const T* const table = x.data();
-  features_fast(classes, layout_, static_cast<const T*>(x.data()) + layout_.rows() * columns, f_);
+  const bool noisy = noisy_ && problem == Problem::trained;
+  const T* const z = problem == Problem::trained
+                         ? tempered_logits(x)
+                         : static_cast<const T*>(x.data()) + layout_.rows() * columns;
+  features_fast(classes, layout_, z, f_);
   const auto one_class = [&](Index n) {
     const auto at = static_cast<std::size_t>(n);
     const Index begin = classes.first[at];
@@ -115,6 +141,10 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x) const {
     weighted_rows(row, f_.data() + begin, count, table, columns, logits_.row(n).data());
     respond_fast(static_cast<const T*>(logits_.row(n).data()), multiplicity_,
                  layout_.class_column[at], own);
+    if (noisy) {
+      residual_.row(n) += instance_.label_noise * label_share_.transpose();
+      own[layout_.class_column[at]] -= instance_.label_noise;
+    }
     // The shared column counts as often as it stands for a token.
     const Index last = columns - 1;
     const T single = own[last];
@@ -136,7 +166,7 @@ template <Transcendental T>
 void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
   const SequenceClasses<T>& classes = instance_.classes;
   const Index columns = layout_.columns();
-  evaluate(x);
+  evaluate(x, Problem::trained);
   // Row n of pull_ is what the features of class n write into Y.
   pull_ = residual_;
   for (Index n = 0; n < classes.classes(); ++n) {
@@ -162,7 +192,7 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
   auto dz = dx.segment(layout_.rows() * columns, layout_.pairs());
   for (Index p = 0; p < dz.size(); ++p) dz[p] = T(0);
   for (Index n = 0; n < classes.classes(); ++n) {
-    const T scale = instance_.attention_rate * classes.weight[n];
+    const T scale = instance_.attention_rate / instance_.temperature * classes.weight[n];
     for (Index e = classes.first[static_cast<std::size_t>(n)];
          e < classes.first[static_cast<std::size_t>(n + 1)]; ++e) {
       T& rate = dz[layout_.entry_pair[static_cast<std::size_t>(e)]];
@@ -190,16 +220,18 @@ Vector<T> PopulationFlow<T>::growth_of_last() const {
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index n, double share, Vector<T>& dx) const {
+void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index label, double share,
+                                  Vector<T>& dx) const {
   if constexpr (std::is_same_v<T, double>) {
     const Index columns = layout_.columns();
     const Index table = layout_.rows() * columns;
     const double* const z = x.data() + table;
+    const double sharpness = 1 / instance_.temperature;
     double shift = -std::numeric_limits<double>::infinity();
     for (const Index pair : drawn_pair_) shift = std::max(shift, z[pair]);
     double square = 0;
     for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
-      drawn_f_[i] *= std::exp(z[drawn_pair_[i]] - shift);
+      drawn_f_[i] *= std::exp((z[drawn_pair_[i]] - shift) * sharpness);
       square += drawn_f_[i] * drawn_f_[i];
     }
     const double norm = std::sqrt(square);
@@ -208,8 +240,7 @@ void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index n, double share, Vec
     double* const logits = logits_.data();
     double* const residual = residual_.data();
     weighted_rows(drawn_row_.data(), drawn_f_.data(), drawn, x.data(), columns, logits);
-    respond_fast(static_cast<const double*>(logits), multiplicity_,
-                 layout_.class_column[static_cast<std::size_t>(n)], residual);
+    respond_fast(static_cast<const double*>(logits), multiplicity_, label, residual);
     drawn_products_.resize(drawn_f_.size());
     for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
       drawn_products_[i] = instance_.decoder_rate * share * drawn_f_[i];
@@ -219,7 +250,8 @@ void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index n, double share, Vec
     row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
     pull_back(static_cast<const double*>(drawn_f_.data()), drawn, drawn_products_.data());
     for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
-      dx[table + drawn_pair_[i]] += instance_.attention_rate * share * drawn_products_[i];
+      dx[table + drawn_pair_[i]] +=
+          instance_.attention_rate * sharpness * share * drawn_products_[i];
     }
   } else {
     throw std::logic_error("scan-snap: draws are known in double only");
@@ -232,6 +264,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   if constexpr (std::is_same_v<T, double>) {
     const SequenceClasses<T>& classes = instance_.classes;
     dx.setZero();
+    NoisyLabels labels(stream, noise_, classes.classes());
     for (Index b = 0; b < batch; ++b) {
       const auto n = static_cast<Index>(stream.category(cumulative_classes_));
       const auto at = static_cast<std::size_t>(n);
@@ -249,10 +282,11 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
         drawn_pair_.push_back(layout_.entry_pair[e]);
         drawn_f_.push_back(static_cast<double>(counts_[static_cast<std::size_t>(i)]));
       }
-      add_drawn(x, n, 1.0 / static_cast<double>(batch), dx);
+      const auto label = static_cast<std::size_t>(noisy_ ? labels(n) : n);
+      add_drawn(x, layout_.class_column[label], 1.0 / static_cast<double>(batch), dx);
     }
     if (instance_.track_growth) {
-      evaluate(x);
+      evaluate(x, Problem::clean);
       dx.tail(instance_.classes.classes()) = growth_of_last();
     }
   } else {
@@ -262,7 +296,10 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
 
 template <>
 DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const {
-  return [this, &x](Index n, const Vector<double>& frequencies, Vector<double>& direction) {
+  return [this, &x](Index of_law, const Vector<double>& frequencies, Vector<double>& direction) {
+    const Index classes = instance_.classes.classes();
+    const Index n = noisy_ ? of_law / classes : of_law;
+    const auto label = static_cast<std::size_t>(noisy_ ? of_law % classes : of_law);
     drawn_row_.clear();
     drawn_pair_.clear();
     drawn_f_.clear();
@@ -275,7 +312,7 @@ DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const
       drawn_f_.push_back(frequencies[i]);
     }
     direction.setZero();
-    add_drawn(x, n, 1.0, direction);
+    add_drawn(x, layout_.class_column[label], 1.0, direction);
   };
 }
 
@@ -283,7 +320,7 @@ template <>
 void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
   dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
   if (instance_.track_growth) {
-    evaluate(x);
+    evaluate(x, Problem::clean);
     dx.tail(instance_.classes.classes()) = growth_of_last();
   }
 }
@@ -295,9 +332,14 @@ void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matr
 }
 
 template <Transcendental T>
+bool PopulationFlow<T>::draws_are_known() const {
+  return !draws_.classes.empty() && popgrad::draws_are_known(draws_);
+}
+
+template <Transcendental T>
 void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   const SequenceClasses<T>& classes = instance_.classes;
-  evaluate(x);
+  evaluate(x, Problem::clean);
   const Matrix<T> overlap = gram(layout_, classes.classes(), f_);
   const Response<T> answer = mean_response(classes, layout_, multiplicity_, logits_);
   OverlapExtremes<T> extremes{T(0), T(0)};
@@ -323,7 +365,7 @@ void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
 
 template <Transcendental T>
 T PopulationFlow<T>::loss(const Vector<T>& x) const {
-  evaluate(x);
+  evaluate(x, Problem::clean);
   return mean_response(instance_.classes, layout_, multiplicity_, logits_).loss;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 
 #include "popgrad/theories.hpp"
 
@@ -168,10 +169,22 @@ Value as_value(const Matrix<double>& m) {
   return Value(std::move(rows));
 }
 
+Value as_list(const Vector<double>& values) {
+  Value::List list;
+  for (const double value : values) list.emplace_back(to_text(value));
+  return list;
+}
+
 Value unit(Index size, Index at) {
   Value::List list;
   for (Index i = 0; i < size; ++i) list.emplace_back(i == at ? "1" : "0");
   return Value(std::move(list));
+}
+
+/// P(y | c), as label noise has it.
+double chance_of_label(const Parameters& p, Index c, Index y, Index classes) {
+  const double noise = p.number<double>("label_noise", "0");
+  return (y == c ? 1 - noise : 0.0) + noise / static_cast<double>(classes);
 }
 
 Vector<double> class_law_of(const Parameters& p, Index classes) {
@@ -181,10 +194,12 @@ Vector<double> class_law_of(const Parameters& p, Index classes) {
 
 }  // namespace
 
-TEST_CASE("laws: one step of joma sgd, over every class and token", "[law]") {
+TEST_CASE("laws: one step of joma sgd, over every class, token and label", "[law]") {
   std::size_t compared = 0;
-  for (const Case& made : cases()) {
+  std::size_t noisy = 0;
+  for (Case made : cases()) {
     if (!made.is("joma", "sgd") || !made.parameters.has("X")) continue;
+    if (compared % 2 == 1) made.parameters.set("label_noise", "0.3");
     const Parameters& p = made.parameters;
     const AnyRung<double> rung = made.make();
     const Point at = points(made, rung)[1];
@@ -193,17 +208,22 @@ TEST_CASE("laws: one step of joma sgd, over every class and token", "[law]") {
     const Index length = p.count("length", 0, 0, 10);
     std::vector<Sample> samples;
     for (Index c = 0; c < law.cols(); ++c) {
-      // The field of a law that always gives this x and this class.
       const auto add = [&](const Vector<double>& x, double probability) {
-        Case one = made;
-        Matrix<double> only = law;
-        only.col(c) = x;
-        one.rung = find_rung(*made.model, "flow");
-        one.parameters.set("X", as_value(only));
-        one.parameters.set("class_law", unit(law.cols(), c));
-        Sample sample{Vector<double>(at.x.size()), probability * weight[c]};
-        one.make().rhs(at.x, sample.direction, 0.0);
-        samples.push_back(std::move(sample));
+        for (Index y = 0; y < law.cols(); ++y) {
+          const double chance = probability * weight[c] * chance_of_label(p, c, y, law.cols());
+          if (chance == 0) continue;
+          // The field of a law that always gives class y, with this x.
+          Case one = made;
+          Matrix<double> only = law;
+          only.col(y) = x;
+          one.rung = find_rung(*made.model, "flow");
+          one.parameters.set("X", as_value(only));
+          one.parameters.set("class_law", unit(law.cols(), y));
+          one.parameters.set("label_noise", "0");
+          Sample sample{Vector<double>(at.x.size()), chance};
+          one.make().rhs(at.x, sample.direction, 0.0);
+          samples.push_back(std::move(sample));
+        }
       };
       if (length == 0) {
         add(law.col(c), 1.0);
@@ -214,8 +234,10 @@ TEST_CASE("laws: one step of joma sgd, over every class and token", "[law]") {
     INFO(made.text());
     check_draws(made, rung, at.x, std::move(samples), 1e-9);
     ++compared;
+    if (p.has("label_noise")) ++noisy;
   }
   CHECK(compared >= 8);
+  CHECK(noisy >= 4);
 }
 
 TEST_CASE("laws: one step of joma multilayer-sgd, over every sequence and class", "[law]") {
@@ -247,54 +269,78 @@ TEST_CASE("laws: one step of joma multilayer-sgd, over every sequence and class"
   CHECK(compared >= 8);
 }
 
-TEST_CASE("laws: one step of scan-snap sgd, over every class and sequence", "[law]") {
+TEST_CASE("laws: one step of scan-snap sgd, over every class, sequence and label", "[law]") {
   std::size_t compared = 0;
+  std::size_t noisy = 0;
   for (Case made : cases()) {
     if (!made.is("scan-snap", "sgd") || !made.parameters.has("P")) continue;
     made.parameters.set("T", "3");
     if (made.parameters.text("track-growth", "") == "true") continue;
+    if (compared % 2 == 1) made.parameters.set("label_noise", "0.3");
+    if (compared % 3 == 1) made.parameters.set("temperature", "1.6");
     const Parameters& p = made.parameters;
     const AnyRung<double> rung = made.make();
     const Point at = points(made, rung)[1];
     const std::map<std::string, double> state = by_name(rung, at.x);
     const Matrix<double> law = p.matrix<double>("P");
     const Vector<double> weight = class_law_of(p, law.rows());
+    const Vector<double> query =
+        p.has("psi") ? p.vector<double>("psi") : Vector<double>(Vector<double>::Zero(law.rows()));
+    const double temperature = p.number<double>("temperature", "1");
     std::vector<Sample> samples;
+    const auto add = [&](Index n, Index y, const Vector<double>& x, double chance) {
+      // The field of a law that always gives class y, with these frequencies and the query of n;
+      // what it lacks in tokens does not move. Its logits are z/temperature.
+      Case one = made;
+      Matrix<double> only = law;
+      only.row(y) = x.transpose();
+      Vector<double> queries = query;
+      queries[y] = query[n];
+      one.rung = find_rung(*made.model, "flow");
+      one.parameters = Parameters("scan-snap");
+      const std::set<std::string> of_sgd{"T", "watch", "label_noise", "temperature"};
+      for (const auto& [name, value] : p.values().entries()) {
+        if (!of_sgd.contains(name)) one.parameters.set(name, value);
+      }
+      one.parameters.set("P", as_value(only));
+      one.parameters.set("psi", as_list(queries));
+      one.parameters.set("class_law", unit(law.rows(), y));
+      one.parameters.set("track-growth", "false");
+      const AnyRung<double> flow = one.make();
+      Vector<double> within(flow.dimension), moved(flow.dimension);
+      for (Index i = 0; i < within.size(); ++i) {
+        const std::string& name = flow.state_names[static_cast<std::size_t>(i)];
+        const bool is_logit = name.starts_with("z_");
+        // A pair that only class y had with its own query is gone from these frequencies.
+        const auto own = state.find(name);
+        within[i] = own == state.end() ? 0.0 : own->second / (is_logit ? temperature : 1.0);
+      }
+      flow.rhs(within, moved, 0.0);
+      const std::map<std::string, double> direction = by_name(flow, moved);
+      Sample sample{Vector<double>::Zero(at.x.size()), chance};
+      for (Index i = 0; i < at.x.size(); ++i) {
+        const std::string& name = rung.state_names[static_cast<std::size_t>(i)];
+        const auto own = direction.find(name);
+        if (own == direction.end()) continue;
+        sample.direction[i] = own->second / (name.starts_with("z_") ? temperature : 1.0);
+      }
+      samples.push_back(std::move(sample));
+    };
     for (Index n = 0; n < law.rows(); ++n) {
       for_each_draw(law.row(n).transpose(), 2, [&](const Vector<double>& x, double probability) {
-        // The field of a law that always gives this class and these frequencies; what it lacks in
-        // tokens does not move.
-        Case one = made;
-        Matrix<double> only = law;
-        only.row(n) = x.transpose();
-        one.rung = find_rung(*made.model, "flow");
-        one.parameters = Parameters("scan-snap");
-        for (const auto& [name, value] : p.values().entries()) {
-          if (name != "T" && name != "watch") one.parameters.set(name, value);
+        for (Index y = 0; y < law.rows(); ++y) {
+          const double chance = probability * weight[n] * chance_of_label(p, n, y, law.rows());
+          if (chance > 0) add(n, y, x, chance);
         }
-        one.parameters.set("P", as_value(only));
-        one.parameters.set("class_law", unit(law.rows(), n));
-        one.parameters.set("track-growth", "false");
-        const AnyRung<double> flow = one.make();
-        Vector<double> within(flow.dimension), moved(flow.dimension);
-        for (Index i = 0; i < within.size(); ++i) {
-          within[i] = state.at(flow.state_names[static_cast<std::size_t>(i)]);
-        }
-        flow.rhs(within, moved, 0.0);
-        const std::map<std::string, double> direction = by_name(flow, moved);
-        Sample sample{Vector<double>::Zero(at.x.size()), probability * weight[n]};
-        for (Index i = 0; i < at.x.size(); ++i) {
-          const auto own = direction.find(rung.state_names[static_cast<std::size_t>(i)]);
-          if (own != direction.end()) sample.direction[i] = own->second;
-        }
-        samples.push_back(std::move(sample));
       });
     }
     INFO(made.text());
     check_draws(made, rung, at.x, std::move(samples), 1e-9);
     ++compared;
+    if (p.has("label_noise")) ++noisy;
   }
   CHECK(compared >= 5);
+  CHECK(noisy >= 3);
 }
 
 TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[law]") {

@@ -79,6 +79,9 @@ std::string idle(const Case& made, const std::string& name) {
   if (at == "scan-snap closed-form watch" || at == "scan-snap closed-form track-growth") {
     return "the closed form has columns of its own";
   }
+  if (at == "scan-snap sgd track-growth" && (p.has("label_noise") || p.has("temperature"))) {
+    return "growth is of the theory alone: off is the only value";
+  }
   if (name == "start" && made.model->name() == "scan-snap" && p.text("start", "") == "zero") {
     return "is the default; some rungs have no other";
   }

@@ -85,6 +85,10 @@ TEST_CASE("laws: equations of joma are its fields", "[law]") {
           }
         }
         check_equations(made, numbers);
+        Case noisy = made;
+        noisy.parameters.set("label_noise", "0.3");
+        numbers["rho"] = 0.3;
+        check_equations(noisy, numbers);
       }
     }
     for (const char* rung : {"stationary", "reduced"}) {

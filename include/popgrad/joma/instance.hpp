@@ -21,6 +21,7 @@ struct ClassInstance {
   Vector<T> logits;     ///< z(0), (M_C)
   Matrix<T> decoder;    ///< output layer (C x K); empty: the hidden units are the class logits
   T temperature{1};
+  T label_noise{0};  ///< probability that a label is replaced by one drawn uniformly from all C
   Attention attention = Attention::exp;
   Activation phi = Activation::linear;
   FeatureMap<T> features;
@@ -39,6 +40,7 @@ struct ClassInstance {
     other.logits = logits.template cast<U>();
     other.decoder = decoder.template cast<U>();
     other.temperature = U(temperature);
+    other.label_noise = U(label_noise);
     other.attention = attention;
     other.phi = phi;
     other.features = {features.residual, features.normalise, features.gram.template cast<U>(),

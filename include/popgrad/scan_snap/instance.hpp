@@ -71,11 +71,19 @@ struct TrainingInstance {
   Start start = Start::zero;
   Clock clock = Clock::consistent;
   std::uint64_t seed = 1;     ///< of the uniform start
-  bool track_growth = false;  ///< carry B_n = eta_Z w int xi_n along with the state
+  /// Carry B_n = eta_Z w int xi_n along with the state; of clean training alone.
+  bool track_growth = false;
   /// (class, token) pairs whose f and chi are columns.
   std::vector<std::pair<Index, Index>> watched;
   /// Y(0) and Z(0) (M x M, row m of Z for query m) where they are given; empty: as `start` says.
   Matrix<T> decoder_start, logit_start;
+  /// Probability that the label of a sequence, the next token of its class, is replaced by that of
+  /// a class drawn uniformly from all K (sgd).
+  T label_noise{0};
+  T temperature{1};  ///< of softmax(z/temperature), > 0 (sgd)
+
+  /// Labels and attention are those of the theory.
+  [[nodiscard]] bool is_clean() const { return label_noise == T(0) && temperature == T(1); }
 
   /// Y(0) = 0, so that the columns of tokens that never are a next token stay equal.
   [[nodiscard]] bool shares_column() const {
@@ -94,7 +102,9 @@ struct TrainingInstance {
             track_growth,
             watched,
             decoder_start.template cast<U>(),
-            logit_start.template cast<U>()};
+            logit_start.template cast<U>(),
+            U(label_noise),
+            U(temperature)};
   }
 };
 

@@ -9,10 +9,20 @@
 /// fast-decoder replaces the first line (Lemma 3), with the F of the moment, so that rows of F'Y
 /// decouple:
 ///   dY/dt   = eta_Y sum_n w_n F (I + E)^{-1} e_n (e_n - alpha_n)'
+/// Training may depart from the theory in two ways (sgd). With a temperature T, attention is
+/// softmax(z/T):
+///   f_n proportional to P(l|n) exp(z_ml/T),   dz_m/dt as above divided by T
+/// With label noise rho the next token of a sequence is that of its class n, or with probability
+/// rho that of a class drawn uniformly from all K; its tokens and its query stay those of n. The
+/// field is linear in the label, so its expectation has
+///   (1 - rho) e_n + (rho/K) sum_k e_k   in place of e_n
+/// Observables know of neither, as scripts log them whose training does so by mistake: labels are
+/// those of the classes, attention (of loss, entropies, xi and f alike) is softmax(z).
 /// State: Y by rows (R x C, see Layout), z (pairs), and B_n (K) if growth is tracked.
 /// Clock: t counts steps of batch 1; one step of gradient descent is Euler with step 1.
-/// Cost of an evaluation: 3 nnz(P) C multiply-adds and K C exp; with growth tracked K^2 C + K^3
-/// more. Memory O(nnz(P) + R C). From Y = 0, C <= K + 1.
+/// Cost of an evaluation: 3 nnz(P) C multiply-adds and K C exp; with label noise K C and with a
+/// temperature nnz(P) more; with growth tracked K^2 C + K^3 more.
+/// Memory O(nnz(P) + R C). From Y = 0, C <= K + 1.
 /// Source: arXiv 2305.16380, Lemmas 1 and 2.
 
 #include <span>
@@ -50,15 +60,20 @@ class PopulationFlow final {
   /// The expected field; no allocation unless growth is tracked.
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` sampled sequences of length T. Cost a sequence: T draws and 3 u C
-  /// multiply-adds, u <= T - 1 the different tokens drawn.
+  /// multiply-adds, u <= T - 1 the different tokens drawn; with label noise one draw more. Classes
+  /// and tokens are the same whatever the label noise.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
-  /// Expectation and covariance of `sample_rhs`, see popgrad/draw_law.hpp. Cost: 3 u C multiply-adds
-  /// a class and count; of long sequences 2 nnz(P) + K times 3 u C.
+  /// Expectation and covariance of `sample_rhs`, see popgrad/draw_law.hpp. Cost: 3 u C
+  /// multiply-adds a class and count; of long sequences 2 nnz(P) + K times 3 u C. With label noise
+  /// K times as much.
   void draw_mean(const Vector<T>& x, Vector<T>& dx) const;
   void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
+  /// Are they close enough to be offered? Not for many sequences that are not long, nor for more
+  /// pairs of class and label than noisy_labels.hpp allows.
+  [[nodiscard]] bool draws_are_known() const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
-  /// Mean cross entropy of the next token, nats.
+  /// Mean cross entropy of the next token, nats: without label noise and temperature.
   [[nodiscard]] T loss(const Vector<T>& x) const;
 
   [[nodiscard]] const TrainingInstance<T>& instance() const { return instance_; }
@@ -68,10 +83,14 @@ class PopulationFlow final {
   [[nodiscard]] Vector<T> logits_at(const Vector<T>& x) const;
 
  private:
-  void evaluate(const Vector<T>& x) const;
-  /// Adds `share` times the direction of the sequence of class n whose tokens and counts are in the
-  /// scratch space below.
-  void add_drawn(const Vector<T>& x, Index n, double share, Vector<T>& dx) const;
+  /// Own labels and temperature 1, as observed, or those that are trained with.
+  enum class Problem { clean, trained };
+  void evaluate(const Vector<T>& x, Problem problem) const;
+  /// z/temperature (pairs), at the place of z in the state where the temperature is 1.
+  [[nodiscard]] const T* tempered_logits(const Vector<T>& x) const;
+  /// Adds `share` times the direction of the sequence whose tokens and counts are in the scratch
+  /// space below and whose label is the next token of a class, the column `label` of Y.
+  void add_drawn(const Vector<T>& x, Index label, double share, Vector<T>& dx) const;
   [[nodiscard]] DrawField field_of_sample(const Vector<T>& x) const;
   /// xi_n (K) at the state of the last evaluation, whose F'F is `overlap`.
   [[nodiscard]] Vector<T> xi_of_last(const Matrix<T>& overlap) const;
@@ -85,9 +104,12 @@ class PopulationFlow final {
   Vector<T> multiplicity_;
   std::vector<double> cumulative_classes_;
   std::vector<AliasTable> token_laws_;  ///< of each class, by entry
-  DrawLaw draws_;                       ///< of classes and their tokens, by entry
+  DrawLaw draws_;                       ///< of classes, noisy labels and tokens, by entry
+  bool noisy_ = false, tempered_ = false;
+  double noise_ = 0;       ///< label_noise, where samples are drawn
+  Vector<T> label_share_;  ///< of the K classes, by the column of their next token (C); with noise
   // Scratch of one evaluation; a rung is copied for every thread.
-  mutable Vector<T> f_, products_;
+  mutable Vector<T> f_, products_, tempered_z_;
   mutable RowMatrix<T> logits_, residual_, pull_;  ///< (K x C)
   // One drawn sequence: counts by entry of its class, then its different tokens.
   mutable std::vector<std::uint32_t> counts_;
