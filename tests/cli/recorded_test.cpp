@@ -59,6 +59,20 @@ void check_recorded(const Recorded& r) {
   }
 }
 
+// Runs with a fault are consistent once it is said, and tell its size where it is looked for.
+[[maybe_unused]] void check_fault_as_setting(const Recorded& r, const std::string& variant,
+                                             const std::string& setting, double value,
+                                             double uncertainty) {
+  CAPTURE(setting);
+  const Answer said = judge(r, variant, "--" + setting + " " + std::to_string(value));
+  CHECK(said.status == 0);
+  CHECK_THAT(said.out, Catch::Contains("verdict: consistent"));
+  const Answer suspected = judge(r, variant, "--suspect " + setting);
+  CHECK(suspected.status == 1);
+  CHECK(fitted(suspected.out, setting) == Approx(value).margin(uncertainty));
+  CHECK_THAT(suspected.out, Catch::Contains(": explains them"));
+}
+
 }  // namespace
 
 TEST_CASE("recorded runs of joma are judged", "[cli][recorded]") { check_recorded(joma); }
@@ -74,6 +88,10 @@ TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded]") { check_re
 // The same code on larger models, at minutes a case under the sanitizers.
 TEST_CASE("recorded runs of scb are judged", "[cli][recorded]") { check_recorded(scb); }
 TEST_CASE("recorded runs of topic are judged", "[cli][recorded]") { check_recorded(topic); }
+TEST_CASE("recorded runs of topic tell label noise and temperature", "[cli][recorded]") {
+  check_fault_as_setting(topic, "-label-noise", "label_noise", 0.1, 0.02);
+  check_fault_as_setting(topic, "-temperature", "temperature", 1.5, 0.2);
+}
 #endif
 
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",

@@ -358,7 +358,9 @@ TEST_CASE("laws: one step of topic sgd, over every document of two tokens and it
                                     {{"p_m", "0.4"}, {"p_c", "0.3"}, {"p_r", "0.25"}},
                                     {{"d_e", "2"}},
                                     {{"train", "V"}},
-                                    {{"value", "identity"}}};
+                                    {{"value", "identity"}},
+                                    {{"temperature", "0.6"}},
+                                    {{"label_noise", "0.4"}}};
   for (const Record& option : options) {
     Case made;
     made.model = &find_model("topic");
@@ -409,13 +411,28 @@ TEST_CASE("laws: one step of topic sgd, over every document of two tokens and it
       return g;
     };
     // What becomes of a position of this word.
-    const auto fates = [&](Index word) {
+    const auto masked = [&](Index word) {
       std::vector<std::pair<std::pair<Index, Index>, double>> all{
           {{word, -1}, 1 - w.masked},
           {{word, word}, w.masked * w.correct},
           {{0, word}, w.masked * (1 - w.correct - w.random)}};
       for (Index shown = 1; shown < w.vocabulary(); ++shown) {
         all.push_back({{shown, word}, w.masked * w.random / 4});
+      }
+      return all;
+    };
+    // The same with its label in place of the word.
+    const auto fates = [&](Index word) {
+      std::vector<std::pair<std::pair<Index, Index>, double>> all;
+      for (const auto& [position, chance] : masked(word)) {
+        if (position.second < 0 || w.label_noise == 0) {
+          all.push_back({position, chance});
+          continue;
+        }
+        for (Index label = 1; label < w.vocabulary(); ++label) {
+          const double own = label == word ? 1 - w.label_noise : 0.0;
+          all.push_back({{position.first, label}, chance * (own + w.label_noise / 4)});
+        }
       }
       return all;
     };
