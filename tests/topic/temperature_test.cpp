@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "popgrad/rung.hpp"
@@ -24,6 +25,20 @@ Training training_at(double t, Index embedding_width = 0) {
   made.document = 20;
   made.embedding_width = embedding_width;
   made.temperature = t;
+  return made;
+}
+
+// W_K and W_Q over the root of the temperature, with 1/temperature of their learning rate.
+AnyRung<double> smaller_and_slower(const Training& training) {
+  AnyRung<double> made = forget_type(PopulationFlow(training));
+  const Index attention = Layout(training).values();
+  made.initial.head(attention) /= std::sqrt(temperature);
+  made.sample_rhs = [inner = made.sample_rhs, attention](
+                        const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) {
+    inner(x, dx, stream, batch);
+    dx.head(attention) /= temperature;
+  };
+  made.clone = [training] { return smaller_and_slower(training); };
   return made;
 }
 
@@ -58,12 +73,13 @@ TEST_CASE("topic: attention at a temperature is that of keys divided by it", "[t
     const Vector<double> x = warm.initial();
     Vector<double> divided = x;
     divided.head(warm.layout().queries()) /= temperature;
-    std::vector<double> row(warm.columns().size()), other(row.size()), undivided(row.size());
+    const std::vector<std::string> columns = warm.columns();
+    std::vector<double> row(columns.size()), other(columns.size()), undivided(columns.size());
     warm.observe(x, 0.0, row);
     plain.observe(divided, 0.0, other);
     plain.observe(x, 0.0, undivided);
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string& name = warm.columns()[c];
+      const std::string& name = columns[c];
       INFO(name);
       if (name != "norm_W_K") CHECK(row[c] == Approx(other[c]).epsilon(1e-13));
       if (name.starts_with("attention_")) CHECK(std::fabs(row[c] - undivided[c]) > 1e-4);
@@ -79,15 +95,7 @@ TEST_CASE("topic: runs at a temperature are runs of smaller matrices that learn 
     const Training warm = training_at(temperature, width);
     const AnyRung<double> at_t = forget_type(PopulationFlow(warm));
     const Index attention = Layout(warm).values();
-    AnyRung<double> at_one = forget_type(PopulationFlow(training_at(1, width)));
-    at_one.initial.head(attention) /= std::sqrt(temperature);
-    at_one.sample_rhs = [inner = at_one.sample_rhs, attention](const Vector<double>& x,
-                                                               Vector<double>& dx, Stream& stream,
-                                                               Index batch) {
-      inner(x, dx, stream, batch);
-      dx.head(attention) /= temperature;
-    };
-    at_one.clone = nullptr;
+    const AnyRung<double> at_one = smaller_and_slower(training_at(1, width));
     WalkRequest request;
     request.step_size = 0.3;
     request.steps = 200;
