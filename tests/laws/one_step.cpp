@@ -360,7 +360,7 @@ TEST_CASE("laws: one step of topic sgd, over every document of two tokens and it
                                     {{"train", "V"}},
                                     {{"value", "identity"}},
                                     {{"temperature", "0.6"}},
-                                    {{"label_noise", "0.4"}}};
+                                    {{"label_noise", "0.4"}, {"p_r", "0"}}};
   for (const Record& option : options) {
     Case made;
     made.model = &find_model("topic");
