@@ -101,6 +101,22 @@ TEST_CASE("topic: label noise leaves documents and masks as they are", "[topic]"
   }
 }
 
+TEST_CASE("topic: a little more noise replaces a few more labels", "[topic]") {
+  Training t = small_training(0.3);
+  t.start = ValueStart::zero;
+  const auto at = [&](double share, std::uint64_t step) {
+    t.label_noise = share;
+    return drawn_field(t, step, 6);
+  };
+  double few = 0, all = 0;
+  for (std::uint64_t step = 0; step < 8; ++step) {
+    few += (at(0.32, step) - at(0.3, step)).squaredNorm();
+    all += (at(0.3, step) - at(0, step)).squaredNorm();
+  }
+  // Near 0.03; 0.2 if numbers were taken only where a label is replaced.
+  CHECK(few < 0.1 * all);
+}
+
 TEST_CASE("topic: labels are replaced as often as said and by every word alike", "[topic]") {
   constexpr int draws = 12'000;
   constexpr double share = 0.3;
@@ -192,6 +208,7 @@ TEST_CASE("topic: the expectation with label noise descends its loss, fast or pl
     CHECK(value == Approx(plain(at.value, at.logits, &dv_plain, &ds_plain)).epsilon(1e-14));
     CHECK((dv - dv_plain).cwiseAbs().maxCoeff() < 1e-14);
     CHECK((ds - ds_plain).cwiseAbs().maxCoeff() < 1e-14);
+    CHECK(flow.loss(x) == value);
     // Linear in the noise, between the clean loss and that of labels that know nothing.
     const auto at_noise = [&](double share) {
       return SubsetExpectation(t.law, loss, false, share)(at.value, at.logits);
