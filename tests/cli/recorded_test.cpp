@@ -88,7 +88,7 @@ TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded]") { check_re
 // The same code on larger models, at minutes a case under the sanitizers.
 TEST_CASE("recorded runs of scb are judged", "[cli][recorded]") { check_recorded(scb); }
 TEST_CASE("recorded runs of topic are judged", "[cli][recorded]") { check_recorded(topic); }
-TEST_CASE("recorded runs of topic tell label noise and temperature", "[cli][recorded]") {
+TEST_CASE("recorded runs of topic tell label noise and temperature", "[cli][recorded][slow]") {
   check_fault_as_setting(topic, "-label-noise", "label_noise", 0.1, 0.02);
   check_fault_as_setting(topic, "-temperature", "temperature", 1.5, 0.2);
 }

@@ -426,7 +426,7 @@ TEST_CASE("laws: one step of topic sgd, over every document of two tokens and it
       std::vector<std::pair<std::pair<Index, Index>, double>> all;
       for (const auto& [position, chance] : masked(word)) {
         if (position.second < 0 || w.label_noise == 0) {
-          all.push_back({position, chance});
+          all.emplace_back(position, chance);
           continue;
         }
         for (Index label = 1; label < w.vocabulary(); ++label) {
