@@ -202,6 +202,8 @@ Examples topic_examples(const std::string& folder) {
       {"lambda", {{with(topics, {{"value", "block"}}), 0.1}}},
       {"loss", {{topics, "cross-entropy"}}},
       {"d_a", {{topics, 6}}},
+      {"temperature", {{topics, 1.5}}},
+      {"label_noise", {{topics, 0.3}}},
       {"d_e", {{topics, 3}}},
       {"sigma", {{topics, 0.1}}},
       {"value", {{topics, "diagonal"}}},

@@ -37,7 +37,8 @@ struct Change {
 }  // namespace
 
 void add_document_bias(const TopicLaw<double>& law, const Effective& now, bool of_variance,
-                       double weight, Matrix<double>& dvalue, Matrix<double>& dlogits) {
+                       double weight, Matrix<double>& dvalue, Matrix<double>& dlogits,
+                       double label_noise) {
   const Index size = law.vocabulary();
   Change change{now.value, dvalue, dlogits};
   const Matrix<double> gains = now.logits.array().exp();
@@ -57,8 +58,11 @@ void add_document_bias(const TopicLaw<double>& law, const Effective& now, bool o
           query > 0 ? law.random / static_cast<double>(law.topics * law.words) : law.hidden();
       Vector<double> target = drawn * words;
       target[query] += law.correct * words[query];
-      change.add(query, frequency, gains.col(query), probability * target.sum(),
-                 probability * target, of_variance);
+      const double mass = target.sum();
+      target *= 1 - label_noise;
+      target.tail(size - 1).array() += label_noise * mass / static_cast<double>(size - 1);
+      change.add(query, frequency, gains.col(query), probability * mass, probability * target,
+                 of_variance);
     }
   }
 }

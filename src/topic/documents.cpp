@@ -6,8 +6,17 @@
 
 namespace popgrad::topic {
 
+double positions_of_law(const Training& training) {
+  const TopicLaw<double>& law = training.law;
+  const auto own = static_cast<double>(law.active * law.words);
+  const auto words = static_cast<double>(law.topics * law.words);
+  return subset_count(law.topics, law.active) *
+         (training.label_noise > 0 ? own + words * (words + 1) : own * (words + 2));
+}
+
 DocumentLaw document_law(const Training& training) {
   const TopicLaw<double>& law = training.law;
+  const double any_label = training.label_noise / static_cast<double>(law.topics * law.words);
   DocumentLaw made;
   made.draws.length = training.document;
   const auto all = subsets(law.topics, law.active);
@@ -21,14 +30,30 @@ DocumentLaw document_law(const Training& training) {
       positions.push_back(position);
       chances.push_back(word_share * chance);
     };
+    // Of selected positions by word and token, where labels may be others.
+    Matrix<double> selected;
+    if (any_label > 0) selected.setZero(law.vocabulary(), law.vocabulary());
+    const auto select = [&](Index shown, Index word, double chance) {
+      if (any_label > 0) {
+        selected(word, shown) += chance;
+      } else {
+        add({shown, word}, chance);
+      }
+    };
     for (const Index topic : subset) {
       for (Index word = 1 + topic * law.words; word <= (topic + 1) * law.words; ++word) {
         add({word, -1}, 1 - law.masked);
-        add({word, word}, law.masked * (law.correct + random_share));
-        add({0, word}, law.masked * law.hidden());
+        select(word, word, law.masked * (law.correct + random_share));
+        select(0, word, law.masked * law.hidden());
         for (Index shown = 1; shown < law.vocabulary(); ++shown) {
-          if (shown != word) add({shown, word}, law.masked * random_share);
+          if (shown != word) select(shown, word, law.masked * random_share);
         }
+      }
+    }
+    for (Index shown = 0; shown < selected.cols(); ++shown) {
+      const double replaced = any_label * selected.col(shown).sum();
+      for (Index label = 1; label < selected.rows(); ++label) {
+        add({shown, label}, (1 - training.label_noise) * selected(label, shown) + replaced);
       }
     }
     made.draws.classes.push_back(
@@ -105,6 +130,15 @@ void DocumentLoss::draw(Stream& stream) {
   std::sort(selected_.begin(), selected_.end(), [](const Selected& a, const Selected& b) {
     return std::pair(a.shown, a.word) < std::pair(b.shown, b.word);
   });
+}
+
+void DocumentLoss::replace_labels(Stream& stream) {
+  const auto words = static_cast<std::uint32_t>(training_.law.topics * training_.law.words);
+  for (Selected& position : selected_) {
+    const bool replaced = stream.uniform() < training_.label_noise;
+    const auto label = 1 + static_cast<Index>(stream.index(words));
+    if (replaced) position.word = label;
+  }
 }
 
 void DocumentLoss::take(std::span<const Position> positions, const Vector<double>& frequencies) {

@@ -135,6 +135,10 @@ AnyRung<T> optimum(const Parameters& p) {
   return rung;
 }
 
+/// Of the law of one draw with label noise, whose list is longer by T/tau: 24 MB. Beyond, the law is
+/// taken back, as it is where documents have several lengths.
+constexpr double most_noisy_positions = 1e6;
+
 /// Matrices of the instance; what is left for `state` are the numbers of the reduced rungs.
 constexpr std::array<StartKey, 4> start_keys{
     {{"W_K_", "W_K"}, {"W_Q_", "W_Q"}, {"W_V_", "W_V"}, {"W_E_", "W_E"}}};
@@ -266,7 +270,8 @@ class Topic final : public Model {
     if (name == "block-reduced") return block_reduced<double>(p);
     if (name == "optimum") return optimum<double>(p);
     if (name == "symmetric") return symmetric<double>(p);
-    const Training made = training(p, seed);
+    Training made = training(p, seed);
+    if (name != "sgd") made.label_noise = 0;
     if (name == "two-stage") {
       if (made.embedding_width > 0) {
         reject("topic two-stage", "--d_e", std::to_string(made.embedding_width),
@@ -279,8 +284,9 @@ class Topic final : public Model {
     AnyRung<double> rung = forget_type(PopulationFlow(made));
     // Long documents need no list of their positions to know.
     const bool known = made.document >= shortest_expansion;
-    const bool from_law =
-        made.corpus.empty() && made.longer == 0 && made.documents == DocumentKind::uniform;
+    const bool from_law = made.corpus.empty() && made.longer == 0 &&
+                          made.documents == DocumentKind::uniform &&
+                          (made.label_noise == 0 || positions_of_law(made) <= most_noisy_positions);
     if (!from_law || (!known && !draws_are_known(document_law(made).draws))) {
       forget_law_of_draws(rung);
     }

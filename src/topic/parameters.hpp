@@ -38,6 +38,12 @@ inline constexpr CountParameter d_a{.name = "d_a",
                                     .low = 1,
                                     .high = 100'000,
                                     .rungs = "sgd gd flow two-stage symmetric"};
+inline constexpr NumberParameter temperature{
+    .name = "temperature",
+    .meaning = "of attention: its logits are those of the matrices over it",
+    .standard = "1",
+    .range = above(0),
+    .rungs = whole};
 inline constexpr CountParameter d_e{.name = "d_e",
                                     .meaning = "width of trained embeddings; 0: one-hot",
                                     .high = 100'000,
@@ -94,6 +100,12 @@ inline constexpr CountParameter N{.name = "N",
                                   .low = 1,
                                   .high = 10'000'000,
                                   .rungs = "sgd"};
+inline constexpr NumberParameter label_noise{
+    .name = "label_noise",
+    .meaning = "probability that the word to be predicted is replaced by one drawn uniformly",
+    .standard = "0",
+    .range = within(0, 1),
+    .rungs = "sgd"};
 inline constexpr CountParameter longer{
     .name = "longer",
     .meaning = "further tokens that a sampled document may have, uniformly",

@@ -14,6 +14,9 @@ namespace {
 /// Norms beyond this are never come back from: at the optimum they are of the order of the words.
 constexpr double divergence_bound = 1e8;
 
+/// Blocks of numbers that documents have before those of labels: 2^31, half of a stream.
+constexpr std::uint32_t groups_before_labels = 1U << 27U;
+
 // Averages of a symmetric kind over the words.
 struct ByKind {
   double diagonal = 0, same = 0, other = 0;
@@ -38,7 +41,7 @@ ByKind averages(const TopicLaw<double>& law, const Matrix<double>& m) {
 PopulationFlow::PopulationFlow(Training training)
     : training_(std::move(training)),
       layout_(training_),
-      expectation_(training_.law, training_.loss) {}
+      expectation_(training_.law, training_.loss, false, training_.label_noise) {}
 
 std::vector<std::string> PopulationFlow::columns() const {
   return {"loss",
@@ -120,8 +123,10 @@ void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Str
   Matrix<double> dvalue = Matrix<double>::Zero(size, size);
   Matrix<double> dlogits = Matrix<double>::Zero(size, size);
   DocumentLoss documents(training_);
+  Stream labels = stream.skip(groups_before_labels);
   for (Index i = 0; i < batch; ++i) {
     documents.draw(stream);
+    if (training_.label_noise > 0) documents.replace_labels(labels);
     documents.add_gradient(now, 1 / static_cast<double>(batch), dvalue, dlogits);
   }
   descend(x, dvalue, dlogits, Moving::all, dx);
@@ -155,7 +160,7 @@ void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) cons
   Matrix<double> dlogits;
   expectation_(now.value, now.logits, &dvalue, &dlogits);
   add_document_bias(training_.law, now, true, 1 / static_cast<double>(training_.document), dvalue,
-                    dlogits);
+                    dlogits, training_.label_noise);
   descend(x, dvalue, dlogits, Moving::all, dx);
 }
 

@@ -20,6 +20,7 @@ struct Column {
   const TopicLaw<double>& law;
   const std::vector<Index>& subsets;
   const std::vector<char>& present;
+  double label_noise = 0;
   Index query = 0;
   Matrix<double> vectors, dvectors;  // (Tv + 1) x (T + 1)
   Vector<double> weights, dweights;  // T + 1
@@ -43,6 +44,12 @@ struct Column {
     return query > 0 ? law.random / static_cast<double>(law.topics * law.words) : law.hidden();
   }
 
+  // Share of the targets that is left, and what goes to each of the T v words, of a mass of 1.
+  [[nodiscard]] double own_labels() const { return 1 - label_noise; }
+  [[nodiscard]] double any_label() const {
+    return label_noise / static_cast<double>(law.topics * law.words);
+  }
+
   double squared(bool gradient);
   double enumerated(LossKind loss, bool gradient);
 };
@@ -56,6 +63,8 @@ double Column::squared(bool gradient) {
   for (Index t = 0; t < law.topics; ++t) {
     sums.row(t) = vectors.middleRows(1 + t * law.words, law.words).colwise().sum();
   }
+  const Vector<double> totals = sums.colwise().sum();  // over all words
+  Vector<double> dtotals = Vector<double>::Zero(parts);
   Matrix<double> dgram = Matrix<double>::Zero(parts, parts);
   Matrix<double> dsums = Matrix<double>::Zero(law.topics, parts);
   Vector<double> down = Vector<double>::Zero(parts);
@@ -67,6 +76,7 @@ double Column::squared(bool gradient) {
     double size = gram(0, 0);
     double hit = 0;
     double own = own_in ? vectors(query, 0) : 0;
+    double all = totals[0];
     double z = weights[0];
     for (Index i = 0; i < law.active; ++i) {
       const Index t = in[i];
@@ -79,19 +89,23 @@ double Column::squared(bool gradient) {
         hit += sums_column[in[j]];
       }
       if (own_in) own += vectors(query, t + 1);
+      all += totals[t + 1];
       z += weights[t + 1];
     }
     const double keep = kept(own_in);
     const double mass = keep + drawn();
-    const double on_target = keep * own + drawn() * share * hit;
+    const double on_target =
+        own_labels() * (keep * own + drawn() * share * hit) + any_label() * mass * all;
     loss += probability * (mass * size / z - 2 * on_target) / z;
     if (!gradient) continue;
     const double a = 2 * probability * mass / (z * z);
-    const double c_hit = -2 * probability * drawn() * share / z;
-    const double c_own = -2 * probability * keep / z;
+    const double c_hit = -2 * probability * own_labels() * drawn() * share / z;
+    const double c_own = -2 * probability * own_labels() * keep / z;
+    const double c_all = -2 * probability * any_label() * mass / z;
     const double dz = 2 * probability * (on_target - mass * size / z) / (z * z);
     dgram(0, 0) += a;
     down[0] += c_own;
+    dtotals[0] += c_all;
     dweights[0] += dz;
     for (Index i = 0; i < law.active; ++i) {
       const Index t = in[i];
@@ -100,6 +114,7 @@ double Column::squared(bool gradient) {
       dgram_column[0] += a;
       dsums(t, 0) += c_hit;
       down[t + 1] += c_own;
+      dtotals[t + 1] += c_all;
       dweights[t + 1] += dz;
       for (Index j = 0; j < law.active; ++j) {
         dgram_column[in[j] + 1] += a;
@@ -108,6 +123,7 @@ double Column::squared(bool gradient) {
     }
   }
   if (!gradient) return loss;
+  dsums.rowwise() += dtotals.transpose();
   dgram.col(0).tail(law.topics) = dgram.row(0).tail(law.topics);
   dvectors.noalias() = vectors * dgram;
   for (Index t = 0; t < law.topics; ++t) {
@@ -139,6 +155,8 @@ double Column::enumerated(LossKind kind, bool gradient) {
     const double keep = kept(own_topic_in(s));
     const double mass = keep + drawn();
     if (keep > 0) target[query] += keep;
+    target *= own_labels();
+    target.tail(size - 1).array() += any_label() * mass;
     if (kind == LossKind::squared) {
       loss += probability * (mass * out.squaredNorm() - 2 * target.dot(out));
       slope = 2 * probability * (mass * out - target);
@@ -170,8 +188,9 @@ Matrix<double> exponentials(const Matrix<double>& logits) {
 
 }  // namespace
 
-SubsetExpectation::SubsetExpectation(const TopicLaw<double>& law, LossKind loss, bool plain)
-    : law_(law), loss_(loss), plain_(plain) {
+SubsetExpectation::SubsetExpectation(const TopicLaw<double>& law, LossKind loss, bool plain,
+                                     double label_noise)
+    : law_(law), loss_(loss), plain_(plain), label_noise_(label_noise) {
   if (subset_count(law.topics, law.active) > most_subsets) {
     reject("topic", "--tau", std::to_string(law.active),
            fmt::format("of --T {} topics makes {:.3g} subsets, more than {:.0f}; the rungs "
@@ -212,6 +231,7 @@ double SubsetExpectation::operator()(const Matrix<double>& value, const Matrix<d
     Column column{law_,
                   subsets_,
                   present_,
+                  label_noise_,
                   0,
                   Matrix<double>(size, topics + 1),
                   Matrix<double>(size, topics + 1),

@@ -19,19 +19,25 @@ constexpr std::uint32_t start_run = 0xFFFFFFFFU;
 /// Numbers of one matrix that a run may hold: 800 MB.
 constexpr Index most_entries = 100'000'000;
 
+// Of the products that make logits.
+double scale_of_logits(const Layout& l) {
+  return 1 / (l.temperature * std::sqrt(static_cast<double>(l.key_width)));
+}
+
 }  // namespace
 
 Layout::Layout(const Training& t)
     : vocabulary(t.law.vocabulary()),
       width(t.embedding_width > 0 ? t.embedding_width : t.law.vocabulary()),
       key_width(t.key_width),
+      temperature(t.temperature),
       embedded(t.embedding_width > 0) {}
 
 Effective effective(const Layout& l, const Vector<double>& x) {
   const ConstView keys(x.data() + l.keys(), l.key_width, l.width);
   const ConstView queries(x.data() + l.queries(), l.key_width, l.width);
   const ConstView values(x.data() + l.values(), l.width, l.width);
-  const double scale = 1 / std::sqrt(static_cast<double>(l.key_width));
+  const double scale = scale_of_logits(l);
   if (!l.embedded) return {values, scale * keys.transpose() * queries};
   const ConstView embedding(x.data() + l.embedding(), l.width, l.vocabulary);
   const Matrix<double> seen_keys = keys * embedding;
@@ -48,7 +54,7 @@ void chain(const Layout& l, const Vector<double>& x, const Matrix<double>& dvalu
   View dkeys(dx.data() + l.keys(), l.key_width, l.width);
   View dqueries(dx.data() + l.queries(), l.key_width, l.width);
   View dvalues(dx.data() + l.values(), l.width, l.width);
-  const double scale = 1 / std::sqrt(static_cast<double>(l.key_width));
+  const double scale = scale_of_logits(l);
   if (!l.embedded) {
     dkeys.noalias() += scale * queries * dlogits.transpose();
     dqueries.noalias() += scale * keys * dlogits;
@@ -112,10 +118,12 @@ Training training(const Parameters& p, std::uint64_t seed) {
   }
   t.loss = read(p, parameter::loss) == "squared" ? LossKind::squared : LossKind::cross_entropy;
   t.key_width = read(p, parameter::d_a);
+  t.temperature = read<double>(p, parameter::temperature);
   t.embedding_width = read(p, parameter::d_e);
   t.scale = read<double>(p, parameter::sigma);
   t.penalty = read<double>(p, parameter::lambda);
   t.document = read(p, parameter::N);
+  t.label_noise = read<double>(p, parameter::label_noise);
   const std::string value = read(p, parameter::value);
   if (value == "identity") t.start = ValueStart::identity;
   if (value == "normal") t.start = ValueStart::normal;
@@ -172,9 +180,9 @@ Training training(const Parameters& p, std::uint64_t seed) {
 
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
-  return parameter_table(T, tau, v, p_m, p_c, p_r, lambda, loss, d_a, d_e, sigma, value, W_K, W_Q,
-                         W_V, W_E, state, train, switch_time, N, longer, documents, concentration,
-                         corpus);
+  return parameter_table(T, tau, v, p_m, p_c, p_r, lambda, loss, d_a, temperature, d_e, sigma,
+                         value, W_K, W_Q, W_V, W_E, state, train, switch_time, N, label_noise,
+                         longer, documents, concentration, corpus);
 }
 
 }  // namespace popgrad::topic

@@ -108,6 +108,15 @@ TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded]") { check_re
 // The same code on larger models, at minutes a case under the sanitizers.
 TEST_CASE("recorded runs of scb are judged", "[cli][recorded]") { check_recorded(scb); }
 TEST_CASE("recorded runs of topic are judged", "[cli][recorded]") { check_recorded(topic); }
+TEST_CASE("recorded runs of scb: label noise and temperature are estimated", "[cli][recorded]") {
+  check_setting(scb, "-label-noise", "label_noise", "0.1");
+  check_setting(scb, "-temperature", "temperature", "1.5");
+}
+TEST_CASE("recorded runs of topic: label noise and temperature are estimated",
+          "[cli][recorded][slow]") {
+  check_setting(topic, "-label-noise", "label_noise", "0.1");
+  check_setting(topic, "-temperature", "temperature", "1.5");
+}
 #endif
 
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",

@@ -5,6 +5,7 @@
 /// covariance that a rung knows of one draw are those of the samples.
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
@@ -412,7 +413,9 @@ TEST_CASE("laws: one step of topic sgd, over every document of two tokens and it
                                     {{"p_m", "0.4"}, {"p_c", "0.3"}, {"p_r", "0.25"}},
                                     {{"d_e", "2"}},
                                     {{"train", "V"}},
-                                    {{"value", "identity"}}};
+                                    {{"value", "identity"}},
+                                    {{"temperature", "0.6"}},
+                                    {{"label_noise", "0.4"}}};
   for (const Record& option : options) {
     Case made;
     made.model = &find_model("topic");
@@ -428,10 +431,17 @@ TEST_CASE("laws: one step of topic sgd, over every document of two tokens and it
     const bool embedded = p.has("d_e");
     const std::string trained = p.text("train", embedded ? "VKQE" : "VKQ");
     using Tokens = std::vector<std::pair<Index, Index>>;  // shown, true word or -1 if not selected
-    const auto loss = [&](const Vector<double>& x, const Tokens& tokens) {
+    struct Layer {
+      WholeLayer whole;
+      double penalty;
+    };
+    const auto layer_at = [&](const Vector<double>& x) {
       const Weights weights = weights_of(made, rung, x);
-      const WholeLayer layer = layer_of(weights);
-      double sum = penalty * weights.values.squaredNorm();
+      return Layer{layer_of(weights), penalty * weights.values.squaredNorm()};
+    };
+    const auto loss = [&](const Layer& at_point, const Tokens& tokens) {
+      const WholeLayer& layer = at_point.whole;
+      double sum = at_point.penalty;
       for (const auto& [query, word] : tokens) {
         if (word < 0) continue;
         Vector<double> out = Vector<double>::Zero(w.vocabulary());
@@ -446,30 +456,51 @@ TEST_CASE("laws: one step of topic sgd, over every document of two tokens and it
       }
       return sum;
     };
+    // Once for all samples: a component moved by h either way, and by 2 h.
+    constexpr double h = 5e-4;
+    std::vector<std::array<Layer, 4>> moved;
+    for (Index i = 0; i < at.x.size(); ++i) {
+      const auto by = [&](double change) {
+        Vector<double> x = at.x;
+        x[i] += change;
+        return layer_at(x);
+      };
+      moved.push_back({by(h), by(-h), by(2 * h), by(-2 * h)});
+    }
     const auto gradient = [&](const Tokens& tokens) {
-      Vector<double> g(at.x.size());
-      for (Index i = 0; i < g.size(); ++i) {
-        const auto difference = [&](double h) {
-          Vector<double> moved = at.x;
-          moved[i] += h;
-          const double above = loss(moved, tokens);
-          moved[i] -= 2 * h;
-          return (above - loss(moved, tokens)) / (2 * h);
-        };
-        const bool moves =
-            trained.find(rung.state_names[static_cast<std::size_t>(i)][2]) != std::string::npos;
-        g[i] = moves ? -(4 * difference(5e-4) - difference(1e-3)) / 3 : 0.0;
+      Vector<double> g = Vector<double>::Zero(at.x.size());
+      for (std::size_t i = 0; i < moved.size(); ++i) {
+        if (trained.find(rung.state_names[i][2]) == std::string::npos) continue;
+        const auto& [above, below, far_above, far_below] = moved[i];
+        const double near = (loss(above, tokens) - loss(below, tokens)) / (2 * h);
+        const double far = (loss(far_above, tokens) - loss(far_below, tokens)) / (4 * h);
+        g[static_cast<Index>(i)] = -(4 * near - far) / 3;
       }
       return g;
     };
     // What becomes of a position of this word.
-    const auto fates = [&](Index word) {
+    const auto masked = [&](Index word) {
       std::vector<std::pair<std::pair<Index, Index>, double>> all{
           {{word, -1}, 1 - w.masked},
           {{word, word}, w.masked * w.correct},
           {{0, word}, w.masked * (1 - w.correct - w.random)}};
       for (Index shown = 1; shown < w.vocabulary(); ++shown) {
         all.push_back({{shown, word}, w.masked * w.random / 4});
+      }
+      return all;
+    };
+    // The same with its label in place of the word.
+    const auto fates = [&](Index word) {
+      std::vector<std::pair<std::pair<Index, Index>, double>> all;
+      for (const auto& [position, chance] : masked(word)) {
+        if (position.second < 0 || w.label_noise == 0) {
+          all.emplace_back(position, chance);
+          continue;
+        }
+        for (Index label = 1; label < w.vocabulary(); ++label) {
+          const double own = label == word ? 1 - w.label_noise : 0.0;
+          all.push_back({{position.first, label}, chance * (own + w.label_noise / 4)});
+        }
       }
       return all;
     };

@@ -180,6 +180,8 @@ std::vector<Option> topic() {
       {"penalty", {{}, {{"lambda", "0.05"}}}},
       {"loss", {{}, {{"loss", "cross-entropy"}}}},
       {"key width", {{}, {{"d_a", "2"}}}},
+      {"temperature", {{}, {{"temperature", "1.6"}}}},
+      {"labels", {{}, {{"label_noise", "0.3"}}}},
       {"embeddings", {{}, {{"d_e", "4"}}}},
       {"scale", {{}, {{"sigma", "0.5"}}}},
       {"start",

@@ -23,6 +23,7 @@ TopicWorld topic_world(const Parameters& p) {
   w.masked = p.number<double>("p_m", "0.15");
   w.correct = p.number<double>("p_c", "0.1");
   w.random = p.number<double>("p_r", "0.1");
+  w.label_noise = p.number<double>("label_noise", "0");
   w.cross_entropy = p.text("loss", "squared") == "cross-entropy";
   return w;
 }
@@ -79,7 +80,10 @@ double enumerated_loss(const TopicWorld& w, const WholeLayer& layer) {
         if (query == 0) probability = hidden / own_words;
         if (query > 0) probability = w.random / words / own_words;
         if (query == word) probability += w.correct / own_words;
-        loss += probability * loss_of_output(w, out, word);
+        loss += probability * (1 - w.label_noise) * loss_of_output(w, out, word);
+        for (Index label = 1; label < w.vocabulary() && w.label_noise > 0; ++label) {
+          loss += probability * w.label_noise / words * loss_of_output(w, out, label);
+        }
       }
     }
   }
@@ -101,15 +105,18 @@ Weights weights_of(const Case& made, const AnyRung<double>& rung, const Vector<d
     }
     return m;
   };
-  Weights w{
-      matrix("W_K", keys, width), matrix("W_Q", keys, width), matrix("W_V", width, width), {}};
+  Weights w{matrix("W_K", keys, width),
+            matrix("W_Q", keys, width),
+            matrix("W_V", width, width),
+            {},
+            made.parameters.number<double>("temperature", "1")};
   if (embedding > 0) w.embedding = matrix("W_E", width, vocabulary);
   return w;
 }
 
 WholeLayer layer_of(const Weights& w) {
   const double root = std::sqrt(static_cast<double>(w.keys.rows()));
-  Matrix<double> logits = w.keys.transpose() * w.queries / root;
+  Matrix<double> logits = w.keys.transpose() * w.queries / (w.temperature * root);
   if (w.embedding.size() == 0) return {w.values, logits};
   return {w.embedding.transpose() * w.values * w.embedding,
           w.embedding.transpose() * logits * w.embedding};

@@ -83,6 +83,8 @@ void examine(const Setting& setting, Examination& it) {
                    {"N", given.document},
                    {"seed", setting.seed},
                    {"loss", given.loss == LossKind::squared ? "squared" : "cross-entropy"}};
+  if (given.temperature != 1) it.parameters["temperature"] = given.temperature;
+  if (given.label_noise > 0) it.parameters["label_noise"] = given.label_noise;
   it.require("tau >= 2", static_cast<double>(law.active - 2), fmt::format("tau = {}", law.active));
   const std::vector<TrainedCase> all = trained_cases(given);
   const double each = setting.false_alarm / static_cast<double>(all.size());

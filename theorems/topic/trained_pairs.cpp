@@ -18,6 +18,8 @@ std::vector<TrainedCase> trained_cases(const Training& given) {
   base.documents = given.documents;
   base.concentration = given.concentration;
   base.loss = given.loss;
+  base.temperature = given.temperature;
+  base.label_noise = given.label_noise;
   base.key_width = 20;
   base.seed = given.seed;
   Training block = base;

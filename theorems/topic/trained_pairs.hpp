@@ -16,8 +16,8 @@ struct TrainedCase {
   bool embedding = false;  ///< of inner products of embeddings, not of attention
 };
 
-/// W_V trained, frozen block-wise, frozen diagonal; embeddings alone. Law, loss, length of documents
-/// and seed are those of `given`.
+/// W_V trained, frozen block-wise, frozen diagonal; embeddings alone. Law, loss, length of documents,
+/// temperature, label noise and seed are those of `given`.
 std::vector<TrainedCase> trained_cases(const popgrad::topic::Training& given);
 
 /// Ends of runs of SGD with Adam.

@@ -8,8 +8,8 @@
 //            whatever sigma is, so that at sigma/10 they are late by ln(10)/attention_rate;
 //            W_K W_K' - W_Q W_Q' is conserved
 // Hypotheses H1 W_V = 0 and entries of W_K, W_Q of size sigma << 1 at first; H2 rates of one size;
-//            H3 squared loss, one-hot embeddings, no penalty, all trained; H4 2 <= tau < T,
-//            p_c > 0, p0 > 0
+//            H3 squared loss, one-hot embeddings, no penalty, all trained, temperature 1;
+//            H4 2 <= tau < T, p_c > 0, p0 > 0
 // Check      rate of W_V and growth of |W_K| at the end of stage 1; rate of |W_K| while logits are
 //            small; delay at sigma/10; drift of the difference over both stages
 // Controls   value_rate 10 % larger; attention_rate 10 % larger; T for T - 1 in both;
@@ -64,9 +64,12 @@ bool require_hypotheses(const Training& training, double ratio, Examination& it)
       fmt::format("|W_V| = {:.3g}, logits {:.3g}, small below {:g}", value, first, small_logits));
   it.require("rates of one size", 1 - ratio, fmt::format("{:.3g} times as fast", ratio));
   const bool plain = training.loss == LossKind::squared && !layout.embedded &&
-                     training.penalty == 0 && training.train_value && training.train_attention;
+                     training.penalty == 0 && training.train_value && training.train_attention &&
+                     training.temperature == 1;
   it.require("squared loss, one-hot embeddings, no penalty, all trained",
-             plain ? Truth::yes : Truth::no);
+             plain ? Truth::yes : Truth::no,
+             training.temperature == 1 ? std::string()
+                                       : fmt::format("temperature {:.3g}", training.temperature));
   const bool moves =
       law.active >= 2 && law.active < law.topics && law.correct > 0 && law.mask() > 0;
   it.require("2 <= tau < T, p_c > 0, p0 > 0", moves ? Truth::yes : Truth::no,

@@ -6,9 +6,10 @@
 namespace popgrad::topic {
 
 /// Adds `weight` times the gradients of N (loss of documents of N tokens - loss of infinitely long
-/// ones) as N grows; without the variance of the outputs unless `of_variance`. Squared loss.
-/// Cost O(C(T, tau) (Tv)^3).
+/// ones) as N grows; without the variance of the outputs unless `of_variance`. Squared loss; with
+/// `label_noise` as in Training. Cost O(C(T, tau) (Tv)^3).
 void add_document_bias(const TopicLaw<double>& law, const Effective& now, bool of_variance,
-                       double weight, Matrix<double>& dvalue, Matrix<double>& dlogits);
+                       double weight, Matrix<double>& dvalue, Matrix<double>& dlogits,
+                       double label_noise = 0);
 
 }  // namespace popgrad::topic

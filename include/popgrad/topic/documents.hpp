@@ -9,8 +9,8 @@
 
 namespace popgrad::topic {
 
-/// What may become of a position of a document: the token after masking, and the word before if the
-/// position is selected, or -1.
+/// What may become of a position of a document: the token after masking, and the label if the position
+/// is selected, or -1. The label is the word before, or any word with label noise.
 struct Position {
   Index shown = 0, word = -1;
 };
@@ -20,15 +20,21 @@ struct DocumentLaw {
   DrawLaw draws;
   std::vector<std::vector<Position>> positions;  ///< by class
 };
-/// Cost and memory C(T, tau) tau v (T v + 2). For exactly tau topics and N tokens.
+/// Positions that document_law makes, at most: C(T, tau) tau v (T v + 2); with label noise every label may be
+/// that of every token, C(T, tau) (tau v + T v (T v + 1)).
+double positions_of_law(const Training& training);
+/// Cost and memory positions_of_law. For exactly tau topics and N tokens.
 DocumentLaw document_law(const Training& training);
 
 class DocumentLoss {
  public:
   explicit DocumentLoss(const Training& training);
 
-  /// Draws a document and its masks.
+  /// Draws a document and its masks; labels are its own words.
   void draw(Stream& stream);
+  /// Replaces each label with probability `label_noise`. Takes two numbers a label, whatever the
+  /// probability is, so that equal streams replace the more labels the larger it is, by equal words.
+  void replace_labels(Stream& stream);
   /// Takes a document as the frequencies of its positions.
   void take(std::span<const Position> positions, const Vector<double>& frequencies);
   /// Adds weight times the gradient of the loss over its selected positions, over p_m N, which is

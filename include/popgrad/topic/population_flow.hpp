@@ -4,6 +4,9 @@
 /// flow and gd follow the gradient on infinitely long documents (SubsetExpectation); sgd samples
 /// documents of N tokens and their masks. two-stage: W_V alone under uniform attention until a
 /// time, then W_K and W_Q alone. State: as in Layout. Source: arXiv 2303.04245, Sections 3 and 4.
+///
+/// Observables of attention are of the attention that the layer has, at its temperature. With label
+/// noise `loss` and the expected gradient are those of the noisy labels, as SGD descends them.
 
 #include <optional>
 #include <span>
@@ -29,11 +32,13 @@ class PopulationFlow final {
   /// Minus the gradient. Cost that of SubsetExpectation and O(d_a (Tv)^2).
   void rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const;
   /// The mean over `batch` documents. Cost of a document O(N' N'' Tv), N' distinct words, N''
-  /// selected positions.
+  /// selected positions. Documents, selections and masks are the same with label noise and without;
+  /// labels have a part of the stream, as it is on entry, that documents of fewer than 2^32 numbers
+  /// do not reach.
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`: exact for documents short enough for
   /// popgrad/draw_law.hpp. For longer ones the squared loss has its bias to order 1/N by
-  /// add_document_bias. For exactly tau topics and N tokens.
+  /// add_document_bias. For exactly tau topics and N tokens. Labels are run through, too.
   void draw_mean(const Vector<double>& x, Vector<double>& dx) const;
   void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                        Matrix<double>& images) const;

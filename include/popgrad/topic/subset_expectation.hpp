@@ -1,6 +1,7 @@
 #pragma once
 /// Loss per selected position on infinitely long documents, and its gradient, exact over all
-/// C(T, tau) subsets of topics.
+/// C(T, tau) subsets of topics. Both losses are linear in the target e_w, so that label noise
+/// (Training) has (1 - label_noise) e_w + label_noise 1/(T v) over all words in its place, exactly.
 ///
 /// For one query, outputs are sums of T + 1 vectors over a scalar, so the squared loss of a subset
 /// needs their products alone: tau^2 numbers, whatever the vocabulary is. Cost of an evaluation:
@@ -21,7 +22,8 @@ struct AttentionByKind {
 class SubsetExpectation {
  public:
   /// Throws InputError if there are more than 200 000 subsets.
-  SubsetExpectation(const TopicLaw<double>& law, LossKind loss, bool plain = false);
+  SubsetExpectation(const TopicLaw<double>& law, LossKind loss, bool plain = false,
+                    double label_noise = 0);
 
   /// Both matrices (Tv + 1) square; gradients are set where pointers are given.
   double operator()(const Matrix<double>& value, const Matrix<double>& logits,
@@ -32,6 +34,7 @@ class SubsetExpectation {
   TopicLaw<double> law_;
   LossKind loss_;
   bool plain_;
+  double label_noise_;
   std::vector<Index> subsets_;  ///< tau numbers each
   std::vector<char> present_;   ///< T flags each
 };

@@ -3,9 +3,10 @@
 /// of them are trained, on which loss.
 ///
 /// Attention of query token i on key token j goes as exp(s_ji), outputs are out:
-///   s   = (W_K W_E)' (W_Q W_E)/sqrt(d_a)
+///   s   = (W_K W_E)' (W_Q W_E)/(temperature sqrt(d_a))
 ///   out = W_E' W_V W_E Z A
-/// One-hot embeddings: W_E = I. Source: arXiv 2303.04245, Section 3.
+/// One-hot embeddings: W_E = I. Source: arXiv 2303.04245, Section 3, which has temperature 1 and no
+/// label noise.
 
 #include <cstdint>
 #include <vector>
@@ -23,6 +24,7 @@ struct Training {
   TopicLaw<double> law;
   LossKind loss = LossKind::squared;
   Index key_width = 100;      ///< d_a
+  double temperature = 1;     ///< of attention, > 0
   Index embedding_width = 0;  ///< d_e; 0: one-hot
   double scale = 0.01;        ///< sigma: W_K, W_Q, W_E start with entries N(0, sigma^2)
   ValueStart start = ValueStart::zero;
@@ -36,13 +38,17 @@ struct Training {
   DocumentKind documents = DocumentKind::uniform;
   double concentration = 0.1;              ///< of lda: each parameter of the Dirichlet law
   std::vector<std::vector<Index>> corpus;  ///< documents to sample from; empty: from the law
-  std::uint64_t seed = 1;                  ///< of the start
+  /// Probability that the label of a selected position is replaced by a word drawn uniformly from all
+  /// T v, the true one among them; what the document shows stays as it is.
+  double label_noise = 0;
+  std::uint64_t seed = 1;  ///< of the start
 };
 
 /// The parts of a state: W_K, W_Q (d_a x width), W_V (width x width), W_E (width x Tv + 1) by
 /// columns, one behind the other; width is d_e, or Tv + 1 without W_E.
 struct Layout {
   Index vocabulary = 0, width = 0, key_width = 0;
+  double temperature = 1;
   bool embedded = false;
 
   explicit Layout(const Training& training);
@@ -56,7 +62,8 @@ struct Layout {
 using ConstView = Eigen::Map<const Matrix<double>>;
 using View = Eigen::Map<Matrix<double>>;
 
-/// W_V and s as the attention sees them, (Tv + 1 square) each: W_E' W_V W_E and the logits.
+/// W_V and s as the attention sees them, (Tv + 1 square) each: W_E' W_V W_E and the logits, which
+/// the temperature has divided.
 struct Effective {
   Matrix<double> value, logits;
 };
@@ -68,7 +75,8 @@ void chain(const Layout& layout, const Vector<double>& x, const Matrix<double>& 
 
 Vector<double> start(const Training& training);
 
-/// From named parameters. Throws InputError.
+/// From named parameters; `label_noise` as well, which rungs other than sgd take back. Throws
+/// InputError.
 Training training(const Parameters& parameters, std::uint64_t seed);
 std::vector<ParameterInfo> parameter_infos();
 
