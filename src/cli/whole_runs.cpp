@@ -330,12 +330,14 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   return made;
 }
 
+// Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
 FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   const Suspect& suspect = known.suspect;
   FittedFault fitted{suspect, suspect.assumed, 0, false, {}};
   const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
-  double slope = 1;  // of the weighted sum against the size of the fault: the secant's
-  double size = 0, before = 0, left_before = 0;
+  Vector<double> weights = known.weights;
+  Vector<double> mean_before;
+  double size = 0, before = 0;  // of the fault
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
@@ -351,17 +353,22 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
       fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, error.what());
       return fitted;
     }
-    const ScoreTest left = score_test(known.weights, recorded_, logged_->of(ensemble), nullptr,
-                                      nullptr, predicted ? known.error : PredictionError{});
-    if (step > 0 && left.size != left_before) slope = (left_before - left.size) / (size - before);
-    fitted.half_width = left.half_width(0.05) * suspect.slope_at(size) / std::fabs(slope);
+    const Matrix<double> own = logged_->of(ensemble);
+    const Vector<double> mean = own.rowwise().mean();
+    if (step > 0) {
+      const Vector<double> shift = (mean - mean_before) / (size - before);
+      if (!is_zero(shift)) weights = correlation_->weights(shift);
+    }
+    const ScoreTest left = score_test(weights, recorded_, own, nullptr, nullptr,
+                                      predicted ? known.error : PredictionError{});
+    fitted.half_width = left.half_width(0.05) * suspect.slope_at(size);
     if (std::fabs(left.size) < 0.2 * left.standard_error) {
       fitted.explains = tests(ensemble, nullptr, predicted).consistent();
       return fitted;
     }
     before = size;
-    left_before = left.size;
-    size += left.size / slope;
+    mean_before = mean;
+    size += left.size;
     fitted.value = suspect.value_at(size);
   }
   fitted.why_not = fmt::format("still moving at {:.3g} after {} steps", fitted.value, most_steps);
@@ -381,18 +388,24 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
   });
   // Momentum moves the mean much as a larger learning rate does: where the one departs, so may the
   // other.
-  if (all.empty() || tested) return all;
+  if (!all.empty() && !tested) {
+    if (const auto momentum = fit_of_momentum(report)) all.push_back(*momentum);
+  }
+  std::stable_partition(all.begin(), all.end(),
+                        [](const FittedFault& fitted) { return fitted.explains; });
+  return all;
+}
+
+std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) const {
   try {
     const Suspect momentum = momentum_suspect(request_.claimed);
     const Vector<double> shift = shift_by(momentum, report);
-    if (!is_zero(shift)) {
-      all.push_back(fit({momentum, correlation_->weights(shift), {}}, report));
-    }
+    if (is_zero(shift)) return std::nullopt;
+    return fit({momentum, correlation_->weights(shift), {}}, report);
   } catch (const std::exception&) {
     // A rung whose steps are its own has no momentum.
-    return all;
+    return std::nullopt;
   }
-  return all;
 }
 
 }  // namespace popgrad::cli

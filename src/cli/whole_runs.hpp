@@ -84,8 +84,8 @@ class WholeRuns {
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
-  /// Each suspect, and momentum, alone at the value that suits the runs best. Cost: an ensemble for
-  /// each of a few values.
+  /// Each suspect that departs, and momentum, alone at the value that suits the runs best; those that
+  /// explain the runs come first. Cost: an ensemble for each of a few values.
   [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
                                               const Report& report) const;
 
@@ -127,6 +127,7 @@ class WholeRuns {
   /// linear runs have it, else 0.
   [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
+  [[nodiscard]] std::optional<FittedFault> fit_of_momentum(const Report& report) const;
 
   WholeRunRequest request_;
   std::unique_ptr<PredictedRuns> predicted_;

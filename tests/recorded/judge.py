@@ -184,6 +184,16 @@ FAULTS = {
 }
 
 
+# What the faults are as settings, by the names that judgements give them.
+TRUTH = {
+    "none": {"learning rate": ETA, "batch": BATCH, "label_noise": 0, "temperature": 1},
+    "learning rate 5 % larger": {"learning rate": 1.05 * ETA},
+    "label noise 2 %": {"label_noise": 0.02},
+    "batch 25 % smaller": {"batch": 12},
+    "batch 25 % larger": {"batch": 20},
+}
+
+
 def made_by(program, how, runs, seed, folder):
     """Runs with a fault: popgrad's own where it has that setting, else those of NumPy."""
     if isinstance(how, dict):
@@ -268,6 +278,7 @@ def of_power(options):
                 if not count:
                     continue
                 found, seconds, visible, ended = 0, 0.0, 0.0, 0
+                estimates = {setting: [] for setting in TRUTH.get(kind, {})}
                 for k in range(count):
                     made, taken = judge_triple(options.popgrad, runs[RUNS * k:RUNS * (k + 1)],
                                                10 + k, words, folder)
@@ -275,11 +286,24 @@ def of_power(options):
                     found += made["verdict"] == "departs"
                     ended += way == "prediction" and made["fluctuation"] == "sampled"
                     visible += percent(made["settings"][0]) / count
+                    for item in made["settings"]:
+                        if item["setting"] in estimates and item["linear_estimate"] is not None:
+                            estimates[item["setting"]].append(
+                                (item["linear_estimate"], item["standard_error"]))
                     seconds += taken / count
                 low, high = interval(found, count)
                 print(f"{kind:28} {way:12} {found:5} of {count:4} {100 * low:6.2f} to "
                       f"{100 * high:5.2f} {visible:5.2f} % {seconds:6.2f}"
                       + (f"  ({ended} by an ensemble)" if ended else ""), flush=True)
+                for setting, values in estimates.items():
+                    if not values:
+                        continue
+                    truth = TRUTH[kind][setting]
+                    inside = sum(abs(x - truth) <= 1.96 * error for x, error in values)
+                    print(f"    {setting:24} {truth:.4g}: estimated as "
+                          f"{sum(x for x, _ in values) / len(values):.4g} +- "
+                          f"{1.96 * sum(e for _, e in values) / len(values):.2g}; "
+                          f"{inside} of {len(values)} intervals of 95 % contain it", flush=True)
 
 
 def tests_of(record):
@@ -327,11 +351,15 @@ def of_smallest(options):
                           if test in faulty and faulty[test][0] != at}
                 best = min(needed, key=needed.get)
                 print(f"{kind:28} {way:12} {100 * needed[best]:10.2f} % {best:28}", flush=True)
-            # Of the batch: from the interval that the scatter gives, as a normal law of its logarithm.
+            settings = {made["setting"]: made for made in records[0]["judgement"]["settings"]}
+            if "batch" in settings:  # by the means; 1/batch is linear in the size of the fault
+                factor = 1 + settings["batch"]["would_have_been_found"] / BATCH
+                print(f"{'batch, factor':28} {way:12} {factor:12.2f} {'means':28}", flush=True)
+            # From the interval that the scatter gives, as a normal law of its logarithm.
             batches = [record["judgement"]["batch"] for record in records]
             width = sum(math.log(b["high"] / b["low"]) for b in batches) / len(batches)
             deviation = width / (2 * NormalDist().inv_cdf(0.975))
-            chance = 1e-3 / 3 / 2  # a third of the level for two tests of settings
+            chance = 0.7 * LEVEL / (len(settings) + 1)
             factor = math.exp((NormalDist().inv_cdf(1 - chance / 2) + sound_at) * deviation)
             print(f"{'batch, factor':28} {way:12} {factor:12.2f} {'scatter':28}", flush=True)
 
