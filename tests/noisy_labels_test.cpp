@@ -1,5 +1,6 @@
 #include "noisy_labels.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -43,6 +44,13 @@ TEST_CASE(
   }
   CHECK(replaced > 500);
   CHECK(different > 200);
+  // Nor are they made of what others fill from the stream.
+  std::array<std::uint32_t, 64> words{};
+  Stream(3, 1, 4).fill(words);
+  NoisyLabels all(Stream(3, 1, 4), 1, 1 << 20);
+  int equal = 0;
+  for (std::size_t i = 1; i < words.size(); i += 2) equal += all(0) == words[i] >> 12U ? 1 : 0;
+  CHECK(equal == 0);
 }
 
 TEST_CASE("noisy labels: the law of pairs of class and label", "[random]") {

@@ -70,7 +70,7 @@ struct TrainingInstance {
   Index length = 128;   ///< T >= 2: T - 1 contextual tokens and the query (sgd)
   Start start = Start::zero;
   Clock clock = Clock::consistent;
-  std::uint64_t seed = 1;     ///< of the uniform start
+  std::uint64_t seed = 1;  ///< of the uniform start
   /// Carry B_n = eta_Z w int xi_n along with the state; of clean training alone.
   bool track_growth = false;
   /// (class, token) pairs whose f and chi are columns.
