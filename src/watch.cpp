@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "popgrad/scalar/real.hpp"
+#include "time_error.hpp"
 
 namespace popgrad {
 namespace {
@@ -41,6 +42,15 @@ std::vector<Regime> not_found_by(const AnyRung<T>& rung, std::span<const Regime>
   return left;
 }
 
+// By chance two solves may agree to more digits than the tolerance says.
+template <class T>
+void no_surer_than(const T& tolerance, std::vector<Event<T>>& events) {
+  for (Event<T>& event : events) {
+    const double least = std::fabs(to_double(T(tolerance * event.t)));
+    event.uncertainty = std::max(event.uncertainty, least);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -54,6 +64,11 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
     run.outcome.notes.push_back("events are not looked for again at looser tolerances");
     return;
   }
+  const T tolerance = request.relative_tolerance;
+  if (add_time_errors<T>(run, rung, left, request, looked_again)) {
+    no_surer_than(tolerance, run.events);
+    return;
+  }
   request.save_at.clear();
   request.relative_tolerance *= T(looser<T>);
   request.absolute_tolerance *= T(looser<T>);
@@ -62,6 +77,7 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
   if (!loose.outcome.usable()) return;
   append_events(loose.events, find_regimes<T>(loose, left, SeriesKind::smooth));
   run.events = confirmed(std::move(run.events), loose.events, run.outcome.notes);
+  no_surer_than(tolerance, run.events);
 }
 
 template <class T>
