@@ -15,8 +15,10 @@ namespace {
 
 /// Measured in tests/time_error_test.cpp: the looser solve is never that much better than its tolerance.
 constexpr double margin = 30;
-/// In digits, errors grow a little against the tolerance: tenfold on so many decades of it.
-constexpr double digits_a_tenth = 27;
+/// In digits the orders of single steps differ, and with them how far below the tolerance errors are; they grow
+/// a little against it: tenfold on so many decades.
+constexpr double margin_in_digits = 300;
+constexpr double decades_a_tenth = 27;
 /// Beyond this tolerance errors are not yet proportional to it.
 constexpr double loosest_double = 1e-5;
 constexpr double largest_ratio = 1e5;
@@ -26,6 +28,7 @@ constexpr double least_ratio = 999;
 /// the order costs a quarter of the evaluations.
 constexpr double share_of_digits = 0.6;
 constexpr double least_digits = 9;
+constexpr double fewest_digits_less = 5.9;
 /// Rows of regimes are doubles made of sketches, which errors below this do not show in.
 constexpr double resolved = 1e-13;
 /// Rows of the first solve that share one of the looser one, and those after the last event that its fit reaches.
@@ -41,7 +44,7 @@ T looser_ratio(const T& tolerance) {
   } else {
     const double digits = -to_double(T(log10(tolerance)));
     const double fewer = std::min(share_of_digits * digits, digits - least_digits);
-    return fewer < std::log10(least_ratio) ? T(0) : T(pow(T(10), T(fewer)));
+    return fewer < fewest_digits_less ? T(0) : T(pow(T(10), T(fewer)));
   }
 }
 
@@ -50,7 +53,7 @@ T margin_of(const T& ratio) {
   if constexpr (std::is_same_v<T, double>) {
     return margin;
   } else {
-    return T(margin) * pow(ratio, T(1) / T(digits_a_tenth));
+    return T(margin_in_digits) * pow(ratio, T(1) / T(decades_a_tenth));
   }
 }
 

@@ -21,8 +21,11 @@ constexpr int columns_ahead = 3;
 constexpr int digits_of_sketch = 12;
 /// The same of points that come with the columns: their estimate is of the order below.
 constexpr int digits_of_grid_points = 10;
-/// Where these are farther apart than this part of the step, points are put between them.
-constexpr int parts_of_step = 8;
+/// Where these are farther apart than this part of the step, points are put between them; a step of few
+/// columns is shorter beside what happens in it.
+constexpr int parts_of_step = 12;
+constexpr int parts_of_short_step = 8;
+constexpr int columns_of_short_step = 12;
 /// Part of the tolerance that the next step is to need; how much it may grow and shrink, and must shrink
 /// when it is tried again.
 const double log_safety = std::log(0.1);
@@ -157,13 +160,15 @@ class Extrapolation final : public TwoEndedStepper<Real> {
       inside_.push_back(t_old_ + width * point.share);
       sketched_.push_back({inside_.back(), std::move(point.x), {}});
     }
+    const bool is_short = columns_.count <= columns_of_short_step;
+    const int most_parts = is_short ? parts_of_short_step : parts_of_step;
     std::vector<Real> marks{t_old_};
     marks.insert(marks.end(), inside_.begin(), inside_.end());
     marks.push_back(t_);
     for (std::size_t k = 0; k + 1 < marks.size(); ++k) {
       const Real gap = marks[k + 1] - marks[k];
       const int parts =
-          static_cast<int>(std::ceil(to_double(Real(parts_of_step * gap / width)) - 1e-6));
+          static_cast<int>(std::ceil(to_double(Real(most_parts * gap / width)) - 1e-6));
       for (int i = 1; i < parts; ++i) inside_.push_back(marks[k] + gap * i / parts);
     }
     std::sort(inside_.begin(), inside_.end());
