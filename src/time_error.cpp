@@ -28,7 +28,7 @@ constexpr double least_ratio = 999;
 /// the order costs a quarter of the evaluations.
 constexpr double share_of_digits = 0.6;
 constexpr double least_digits = 9;
-constexpr double fewest_digits_less = 5.9;
+constexpr double fewest_digits_less = 2.9;
 /// Rows of regimes are doubles made of sketches, which errors below this do not show in.
 constexpr double resolved = 1e-13;
 /// Rows of the first solve that share one of the looser one, and those after the last event that its fit reaches.
@@ -82,11 +82,11 @@ struct Looser {
   }
 };
 
-// Every second row, moved by `share` of what the looser solution differs by at times `at`, which are
+// Every second row from the one of index `first`, moved by `share` of what the looser solution differs by at times `at`, which are
 // among those of the rows.
 template <class T>
 Trajectory<T> moved_rows(const Trajectory<T>& run, const std::vector<std::size_t>& at,
-                         const Trajectory<T>& loose, double share) {
+                         const Trajectory<T>& loose, double share, std::size_t first) {
   Looser<T> difference;
   for (std::size_t k = 0; k < at.size(); ++k) {
     difference.t.push_back(run.step_t[at[k]]);
@@ -97,7 +97,7 @@ Trajectory<T> moved_rows(const Trajectory<T>& run, const std::vector<std::size_t
   }
   Trajectory<T> moved;
   moved.columns = run.columns;
-  for (std::size_t k = 0; k < run.step_t.size(); k += 2) {
+  for (std::size_t k = first; k < run.step_t.size(); k += 2) {
     moved.step_t.push_back(run.step_t[k]);
     moved.step_rows.push_back(run.step_rows[k]);
     if (difference.t.empty()) continue;
@@ -202,8 +202,12 @@ bool add_time_errors(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const
         std::lower_bound(loose.t.begin(), loose.t.end(), run.step_t[k]) - loose.t.begin();
     at_rows.rows.push_back(loose.rows[static_cast<std::size_t>(found)]);
   }
-  const std::vector<Event<T>> moved = find_regimes<T>(
-      moved_rows(run, times.rows, at_rows, to_double(share)), regimes, SeriesKind::smooth);
+  // Rows in digits are few, and cost little beside the solve: either half of them is looked at.
+  std::vector<std::vector<Event<T>>> moved;
+  for (std::size_t first = 0; first < (std::is_same_v<T, double> ? 1 : 2); ++first) {
+    moved.push_back(find_regimes<T>(moved_rows(run, times.rows, at_rows, to_double(share), first),
+                                    regimes, SeriesKind::smooth));
+  }
   std::vector<Event<T>> events = run.events;
   std::size_t next = 0;
   for (Event<T>& event : events) {
@@ -214,9 +218,12 @@ bool add_time_errors(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const
           T(share * move_of_zero(loose, &times.finders[next], rung.columns.size() + column))));
       next += 3;
     } else {
-      std::vector<std::string> missed;
-      by = confirmed<T>({event}, moved, missed).front().uncertainty - event.uncertainty;
-      if (!missed.empty()) return false;
+      for (const std::vector<Event<T>>& half : moved) {
+        std::vector<std::string> missed;
+        const Event<T> wider = confirmed<T>({event}, half, missed).front();
+        if (!missed.empty()) return false;
+        by = std::max(by, wider.uncertainty - event.uncertainty);
+      }
     }
     if (!std::isfinite(by)) return false;
     event.uncertainty += by;

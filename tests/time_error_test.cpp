@@ -148,7 +148,7 @@ TEST_CASE("time error: uncertainties hold the truth and are seldom a hundred tim
 TEST_CASE("time error: uncertainties in digits hold the truth", "[time_error]") {
   const Model& model = find_model("joma");
   for (const std::string& name : {"reduced", "attended"}) {
-    for (const unsigned digits : {24U, 40U}) {
+    for (const unsigned digits : {17U, 24U, 40U}) {
       std::vector<Event<Real>> truth;
       const std::vector<Regime> none;
       {
