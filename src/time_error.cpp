@@ -13,10 +13,11 @@
 namespace popgrad {
 namespace {
 
-/// Measured in tests/time_error_test.cpp: the looser solve is never that much better than its tolerance.
+/// Measured in tests/time_error_test.cpp: the looser solve is never that much better than its
+/// tolerance.
 constexpr double margin = 30;
-/// In digits the orders of single steps differ, and with them how far below the tolerance errors are; they grow
-/// a little against it: tenfold on so many decades.
+/// In digits the orders of single steps differ, and with them how far below the tolerance errors
+/// are; they grow a little against it: tenfold on so many decades.
 constexpr double margin_in_digits = 300;
 constexpr double decades_a_tenth = 27;
 /// Beyond this tolerance errors are not yet proportional to it.
@@ -24,14 +25,15 @@ constexpr double loosest_double = 1e-5;
 constexpr double largest_ratio = 1e5;
 /// With less room than this a confirming solve at a hundred times the tolerance costs little more.
 constexpr double least_ratio = 999;
-/// Of the digits of the tolerance, those the looser solve does without, and how many it has at least: half
-/// the order costs a quarter of the evaluations.
+/// Of the digits of the tolerance, those the looser solve does without, and how many it has at
+/// least: half the order costs a quarter of the evaluations.
 constexpr double share_of_digits = 0.6;
 constexpr double least_digits = 9;
 constexpr double fewest_digits_less = 2.9;
 /// Rows of regimes are doubles made of sketches, which errors below this do not show in.
 constexpr double resolved = 1e-13;
-/// Rows of the first solve that share one of the looser one, and those after the last event that its fit reaches.
+/// Rows of the first solve that share one of the looser one, and those after the last event that
+/// its fit reaches.
 constexpr std::size_t rows_together = 10;
 constexpr std::size_t rows_beyond = 16;
 
@@ -82,8 +84,8 @@ struct Looser {
   }
 };
 
-// Every second row from the one of index `first`, moved by `share` of what the looser solution differs by at times `at`, which are
-// among those of the rows.
+// Every second row from the one of index `first`, moved by `share` of what the looser solution
+// differs by at times `at`, which are among those of the rows.
 template <class T>
 Trajectory<T> moved_rows(const Trajectory<T>& run, const std::vector<std::size_t>& at,
                          const Trajectory<T>& loose, double share, std::size_t first) {

@@ -42,8 +42,8 @@ std::vector<Regime> not_found_by(const AnyRung<T>& rung, std::span<const Regime>
   return left;
 }
 
-// By chance two solves may agree to more digits than the tolerance says; those in digits, whose steps
-// are long and few, to one more.
+// By chance two solves may agree to more digits than the tolerance says; those in digits, whose
+// steps are long and few, to one more.
 template <class T>
 void no_surer_than(const T& tolerance, std::vector<Event<T>>& events) {
   const T shares(std::is_same_v<T, double> ? 1 : 10);

@@ -21,8 +21,8 @@ constexpr int columns_ahead = 3;
 constexpr int digits_of_sketch = 12;
 /// The same of points that come with the columns: their estimate is of the order below.
 constexpr int digits_of_grid_points = 10;
-/// Where these are farther apart than this part of the step, points are put between them; a step of few
-/// columns is shorter beside what happens in it.
+/// Where these are farther apart than this part of the step, points are put between them; a step of
+/// few columns is shorter beside what happens in it.
 constexpr int parts_of_step = 12;
 constexpr int parts_of_short_step = 8;
 constexpr int columns_of_short_step = 12;
@@ -153,7 +153,8 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     const DigitsScope within(digits_within_);
     const Real width = t_ - t_old_;
     sketched_ = {{t_old_, x_old_, slope_old_}, {t_, x_, slope_}};
-    // Near a steady state rates are as small as what is left to go, so it is that they are measured by.
+    // Near a steady state rates are as small as what is left to go, so it is that they are measured
+    // by.
     const Real change = width * std::max(norm_inf(slope_), norm_inf(slope_old_));
     const Real allowed = change * pow(Real(10), -digits_of_grid_points);
     for (GridPoints::Point& point : grid_.extrapolate(allowed)) {

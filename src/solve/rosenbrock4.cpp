@@ -69,8 +69,8 @@ class Rosenbrock4 final : public Stepper<double> {
     core_->plain_step(x_old_.data(), t_old_, x.data(), t - t_old_);
   }
 
-  // Hermite's cubic through both ends, whose error is of the order that the step is chosen by; a step
-  // costs a Jacobian.
+  // Hermite's cubic through both ends, whose error is of the order that the step is chosen by; a
+  // step costs a Jacobian.
   void sketch_at(const double& t, Vector<double>& x) override {
     const double width = t_ - t_old_;
     const double u = (t - t_old_) / width;

@@ -21,10 +21,10 @@ namespace popgrad::solving {
 
 /// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5.
 inline constexpr Index largest_stiff_dimension = 400;
-/// Interior points of a step at which events are looked for. A pair of crossings between two of them
-/// shows as a turn of the function towards 0, which is followed. Very large states have none of them,
-/// nor rows of steps: to observe such a state costs as much as to evaluate its field. Steppers whose
-/// steps are long beside what happens in them name points of their own.
+/// Interior points of a step at which events are looked for. A pair of crossings between two of
+/// them shows as a turn of the function towards 0, which is followed. Very large states have none
+/// of them, nor rows of steps: to observe such a state costs as much as to evaluate its field.
+/// Steppers whose steps are long beside what happens in them name points of their own.
 inline constexpr int event_probes = 3;
 inline constexpr Index largest_probed_dimension = 10'000;
 /// Rows of the steps that are kept; beyond, every second one goes, so that even a solve of millions
@@ -433,8 +433,9 @@ class Solver {
       before = value_at(left.clock);
       after = value_at(right.clock);
     }
-    // Where the sketch and the solution disagree on a sign, the zero is at the nearer end. In digits, where
-    // the solution at a time of its own costs half a step, the search ends there by itself.
+    // Where the sketch and the solution disagree on a sign, the zero is at the nearer end. In
+    // digits, where the solution at a time of its own costs half a step, the search ends there by
+    // itself.
     T where = before * before < after * after ? left.clock : right.clock;
     if ((before < T(0) && after > T(0)) || (before > T(0) && after < T(0))) {
       where = root(value_at, left.clock, right.clock, before, after);
