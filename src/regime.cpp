@@ -184,6 +184,8 @@ struct Found {
   std::string suffix;  ///< "-entry", "-escape" or nothing
   double t = 0;
   double value = 0;
+  /// Twice how far t is from where it would be by a peak between the rows.
+  double beside = 0;
 };
 
 class Finder {
@@ -200,7 +202,7 @@ class Finder {
         return fastest_changes();
       case RegimeKind::settling: {
         for (const Found& event : plateaus()) {
-          if (event.suffix == "-entry") return {{"", event.t, event.value}};
+          if (event.suffix == "-entry") return {{"", event.t, event.value, event.beside}};
         }
         return {};
       }
@@ -212,7 +214,7 @@ class Finder {
 
  private:
   [[nodiscard]] Found event(const std::string& suffix, double t) const {
-    return {suffix, t, view_.fit.at(t).value};
+    return {suffix, t, view_.fit.at(t).value, 0};
   }
 
   // Lowest rows with a fall before and a rise after that are large enough, then the zero of the
@@ -289,11 +291,16 @@ class Finder {
     return {};
   }
 
+  [[nodiscard]] static std::size_t towards_peak(const Stage& stage, std::size_t i) {
+    return i < stage.peak ? i + 1 : i - 1;
+  }
+
   // Where |slope| passes a share of that of the stage's peak, between the row of index i and its
   // neighbour towards the peak.
-  [[nodiscard]] std::optional<double> crossing(const Stage& stage, std::size_t i) const {
-    const double level = slow * std::fabs(view_.slope[stage.peak]);
-    const std::size_t neighbour = i < stage.peak ? i + 1 : i - 1;
+  [[nodiscard]] std::optional<double> crossing(const Stage& stage, std::size_t i,
+                                               double fastest) const {
+    const double level = slow * fastest;
+    const std::size_t neighbour = towards_peak(stage, i);
     const auto excess = [&](double t) { return std::fabs(view_.fit.at(t).slope) - level; };
     const double a = series_.t[std::min(i, neighbour)];
     const double b = series_.t[std::max(i, neighbour)];
@@ -318,15 +325,25 @@ class Finder {
   [[nodiscard]] std::vector<Found> plateaus() const {
     std::vector<Found> found;
     const std::vector<Stage> stages = stages_of(view_, slow);
-    const auto add = [&](const std::string& suffix, std::optional<double> t) {
-      if (t) found.push_back(event(suffix, *t));
+    const auto add = [&](const std::string& suffix, const Stage& stage, std::size_t i) {
+      const double fastest = std::fabs(view_.slope[stage.peak]);
+      const std::optional<double> t = crossing(stage, i, fastest);
+      if (!t) return;
+      found.push_back(event(suffix, *t));
+      if (const auto peak = time_of_peak(stage)) {
+        const double faster = std::fabs(view_.fit.at(*peak).slope);
+        const std::size_t neighbour = towards_peak(stage, i);
+        const double change = std::fabs(view_.slope[neighbour]) - std::fabs(view_.slope[i]);
+        const double rate = change / (series_.t[neighbour] - series_.t[i]);
+        found.back().beside = 2 * std::fabs(slow * (faster - fastest) / rate);
+      }
     };
     for (const Stage& stage : stages) {
       if (stage.starts && slow_before(stage) >= stage.duration(view_)) {
-        add("-escape", crossing(stage, stage.begin));
+        add("-escape", stage, stage.begin);
       }
       if (stage.ends && slow_after(stage) >= stage.duration(view_)) {
-        add("-entry", crossing(stage, stage.end));
+        add("-entry", stage, stage.end);
       }
     }
     return found;
@@ -400,7 +417,7 @@ void find_in_column(const Series& rows, const std::string& column, std::span<con
       if (nearest == blurred.size() || taken[nearest]) continue;
       taken[nearest] = true;
       const Found* other = &blurred[nearest];
-      double uncertainty = std::fabs(other->t - found.t);
+      double uncertainty = std::fabs(other->t - found.t) + found.beside;
       if (kind == SeriesKind::sampled) {
         const auto after = static_cast<std::size_t>(
             std::lower_bound(series.t.begin(), series.t.end(), found.t) - series.t.begin());

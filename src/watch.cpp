@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "popgrad/scalar/real.hpp"
+#include "time_error.hpp"
 
 namespace popgrad {
 namespace {
@@ -41,6 +42,17 @@ std::vector<Regime> not_found_by(const AnyRung<T>& rung, std::span<const Regime>
   return left;
 }
 
+// By chance two solves may agree to more digits than the tolerance says; those in digits, whose
+// steps are long and few, to one more.
+template <class T>
+void no_surer_than(const T& tolerance, std::vector<Event<T>>& events) {
+  const T shares(std::is_same_v<T, double> ? 1 : 10);
+  for (Event<T>& event : events) {
+    const double least = std::fabs(to_double(T(shares * tolerance * event.t)));
+    event.uncertainty = std::max(event.uncertainty, least);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -54,6 +66,11 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
     run.outcome.notes.push_back("events are not looked for again at looser tolerances");
     return;
   }
+  const T tolerance = request.relative_tolerance;
+  if (add_time_errors<T>(run, rung, left, request, looked_again)) {
+    no_surer_than(tolerance, run.events);
+    return;
+  }
   request.save_at.clear();
   request.relative_tolerance *= T(looser<T>);
   request.absolute_tolerance *= T(looser<T>);
@@ -62,6 +79,7 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
   if (!loose.outcome.usable()) return;
   append_events(loose.events, find_regimes<T>(loose, left, SeriesKind::smooth));
   run.events = confirmed(std::move(run.events), loose.events, run.outcome.notes);
+  no_surer_than(tolerance, run.events);
 }
 
 template <class T>

@@ -82,14 +82,7 @@ class BulirschStoer final : public TwoEndedStepper<T> {
     return accepted;
   }
 
-  // Hermite's cubic through both ends.
-  void sketch_at(const T& t, Vector<T>& x) override {
-    const T width = this->t_ - this->t_old_;
-    const T u = (t - this->t_old_) / width;
-    const T w = T(1) - u;
-    x = this->x_old_ * T(w * w * (T(1) + T(2) * u)) + this->x_ * T(u * u * (T(1) + T(2) * w)) +
-        this->slope_old_ * T(width * u * w * w) - this->slope_ * T(width * u * u * w);
-  }
+  void sketch_at(const T& t, Vector<T>& x) override { this->cubic_at(t, x); }
 
   // Extrapolation has no cheap interpolant of its own order, so the step is taken again, shorter.
   void at(const T& t, Vector<T>& x) override {

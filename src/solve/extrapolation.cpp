@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "solve/algebra.hpp"
+#include "solve/grid_points.hpp"
 #include "solve/two_ended_stepper.hpp"
 
 namespace popgrad::solving {
@@ -18,6 +19,13 @@ constexpr int most_columns = 1200;
 constexpr int columns_ahead = 3;
 /// Digits of the points that only show where something happens.
 constexpr int digits_of_sketch = 12;
+/// The same of points that come with the columns: their estimate is of the order below.
+constexpr int digits_of_grid_points = 10;
+/// Where these are farther apart than this part of the step, points are put between them; a step of
+/// few columns is shorter beside what happens in it.
+constexpr int parts_of_step = 12;
+constexpr int parts_of_short_step = 8;
+constexpr int columns_of_short_step = 12;
 /// Part of the tolerance that the next step is to need; how much it may grow and shrink, and must shrink
 /// when it is tried again.
 const double log_safety = std::log(0.1);
@@ -84,6 +92,8 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     target_ = most_;
     known_.clear();
     sketched_.clear();
+    inside_.clear();
+    grid_.clear();
   }
 
   bool try_step(const Real& largest) override {
@@ -92,6 +102,7 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     const Real step = cut ? largest + Real(0) : step_;
     columns_.count = 0;
     columns_.log_error.clear();
+    grid_.clear();
     const int limit = std::min(most_, target_ + columns_ahead);
     Attempt attempt = Attempt::open;
     while (attempt == Attempt::open) {
@@ -115,10 +126,11 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     if (!cut || next > step_) step_ = next;
     x_old_ = columns_.row.back();
     const Real end = t_ + step;
-    field_.rhs(x_old_, slope_old_, end);
+    if (!ends_there_ || step < largest) field_.rhs(x_old_, slope_old_, end);
     accept(end);
     known_.clear();
     sketched_.clear();
+    inside_.clear();
     return true;
   }
 
@@ -132,6 +144,36 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     const Real least = pow(Real(10), -digits_of_sketch);
     from_nearest(t, {std::max(tolerances_.relative, least), std::max(tolerances_.absolute, least)},
                  sketched_, x);
+  }
+
+  void keep_inside() override { keeps_grid_ = true; }
+
+  [[nodiscard]] std::span<const Real> inside() override {
+    if (!inside_.empty()) return inside_;
+    const DigitsScope within(digits_within_);
+    const Real width = t_ - t_old_;
+    sketched_ = {{t_old_, x_old_, slope_old_}, {t_, x_, slope_}};
+    // Near a steady state rates are as small as what is left to go, so it is that they are measured
+    // by.
+    const Real change = width * std::max(norm_inf(slope_), norm_inf(slope_old_));
+    const Real allowed = change * pow(Real(10), -digits_of_grid_points);
+    for (GridPoints::Point& point : grid_.extrapolate(allowed)) {
+      inside_.push_back(t_old_ + width * point.share);
+      sketched_.push_back({inside_.back(), std::move(point.x), {}});
+    }
+    const bool is_short = columns_.count <= columns_of_short_step;
+    const int most_parts = is_short ? parts_of_short_step : parts_of_step;
+    std::vector<Real> marks{t_old_};
+    marks.insert(marks.end(), inside_.begin(), inside_.end());
+    marks.push_back(t_);
+    for (std::size_t k = 0; k + 1 < marks.size(); ++k) {
+      const Real gap = marks[k + 1] - marks[k];
+      const int parts =
+          static_cast<int>(std::ceil(to_double(Real(most_parts * gap / width)) - 1e-6));
+      for (int i = 1; i < parts; ++i) inside_.push_back(marks[k] + gap * i / parts);
+    }
+    std::sort(inside_.begin(), inside_.end());
+    return inside_;
   }
 
  private:
@@ -168,6 +210,8 @@ class Extrapolation final : public TwoEndedStepper<Real> {
       field_.rhs(now, slope, t_ + h * i);
       before += slope * two_h;
       before.swap(now);
+      // `now` is the state after i + 1 substeps.
+      if (i % 2 == 1 && keeps_grid_) grid_.add(j, i + 1, now);
     }
     field_.rhs(now, slope, t_ + step);
     c.former_row.swap(c.row);
@@ -220,13 +264,26 @@ class Extrapolation final : public TwoEndedStepper<Real> {
 
   struct Point {
     Real t;
-    Vector<Real> x;
+    Vector<Real> x, slope;  // the slope where it is known
   };
+
+  // For one way to one end, at which the slope is not asked for.
+  void start_from(const Point& point, const Real& t, const Real& step, bool backwards) {
+    if (point.slope.size() == 0) {
+      start(point.x, t, step);
+    } else {
+      place(point.x + Vector<Real>::Zero(point.x.size()), t + Real(0), step + Real(0));
+      slope_ = point.slope + Vector<Real>::Zero(point.x.size());
+      if (backwards) slope_ = -slope_;
+      slope_old_ = slope_;
+    }
+    ends_there_ = true;
+  }
 
   // From the nearest point of `known`, which t is added to: a short way takes few columns.
   void from_nearest(const Real& t, const Tolerances<Real>& tolerances, std::vector<Point>& known,
                     Vector<Real>& x) const {
-    if (known.empty()) known = {{t_old_, x_old_}, {t_, x_}};
+    if (known.empty()) known = {{t_old_, x_old_, slope_old_}, {t_, x_, slope_}};
     const Point* nearest = &known.front();
     for (const Point& point : known) {
       if (abs(point.t - t) < abs(nearest->t - t)) nearest = &point;
@@ -246,13 +303,13 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     }
     const Real distance = abs(t - from);
     Extrapolation inner(std::move(field), tolerances);
-    inner.start(nearest->x, backwards ? Real(0) : from, distance);
+    inner.start_from(*nearest, backwards ? Real(0) : from, distance, backwards);
     const Real end = backwards ? distance : t;
     while (inner.t() < end && inner.next_step() > machine_epsilon<Real>() * abs(end)) {
       inner.try_step(end - inner.t());
     }
     x = inner.x();
-    known.push_back({t, x});
+    known.push_back({t, x, {}});
   }
 
   Tolerances<Real> tolerances_;
@@ -262,6 +319,10 @@ class Extrapolation final : public TwoEndedStepper<Real> {
   bool rejected_ = false;  // the last attempt
   Columns columns_;
   std::vector<Point> known_, sketched_;  // of the last step, its ends among them
+  bool keeps_grid_ = false;
+  bool ends_there_ = false;  // at the end of a step that is as long as it may be
+  GridPoints grid_;
+  std::vector<Real> inside_;
 };
 
 }  // namespace

@@ -69,6 +69,16 @@ class Rosenbrock4 final : public Stepper<double> {
     core_->plain_step(x_old_.data(), t_old_, x.data(), t - t_old_);
   }
 
+  // Hermite's cubic through both ends, whose error is of the order that the step is chosen by; a
+  // step costs a Jacobian.
+  void sketch_at(const double& t, Vector<double>& x) override {
+    const double width = t_ - t_old_;
+    const double u = (t - t_old_) / width;
+    const double w = 1 - u;
+    x = x_old_ * (w * w * (1 + 2 * u)) + x_ * (u * u * (1 + 2 * w)) +
+        slope_old_ * (width * u * w * w) - slope_ * (width * u * u * w);
+  }
+
   [[nodiscard]] const Vector<double>& x() const override { return x_; }
   [[nodiscard]] const Vector<double>& x_old() const override { return x_old_; }
   [[nodiscard]] const Vector<double>& slope() const override { return slope_; }

@@ -2,13 +2,14 @@
 /// The loop around the steppers: save points, events, blow-up, changes of method, budgets.
 
 #include <algorithm>
-#include <array>
 #include <boost/math/tools/minima.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
@@ -20,12 +21,11 @@ namespace popgrad::solving {
 
 /// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5.
 inline constexpr Index largest_stiff_dimension = 400;
-/// Interior points of a step at which events are looked for. A pair of crossings between two of them
-/// shows as a turn of the function towards 0, which is followed. Very large states have none of them,
-/// nor rows of steps: to observe such a state costs as much as to evaluate its field. Steps for many
-/// digits are longer beside what happens in them.
-template <class T>
-inline constexpr int event_probes = std::is_same_v<T, double> ? 3 : 15;
+/// Interior points of a step at which events are looked for. A pair of crossings between two of
+/// them shows as a turn of the function towards 0, which is followed. Very large states have none
+/// of them, nor rows of steps: to observe such a state costs as much as to evaluate its field.
+/// Steppers whose steps are long beside what happens in them name points of their own.
+inline constexpr int event_probes = 3;
 inline constexpr Index largest_probed_dimension = 10'000;
 /// Rows of the steps that are kept; beyond, every second one goes, so that even a solve of millions
 /// of steps is observed some hundred thousand times.
@@ -48,6 +48,7 @@ class Solver {
     }
     result_.columns = rung.columns;
     event_values_.resize(request.find_events ? rung.events.size() : 0, T(0));
+    for (std::size_t k = 0; k < event_values_.size(); ++k) same_value_.push_back(first_like(k));
   }
 
   Trajectory<T> run(const Vector<T>& initial) {
@@ -65,9 +66,6 @@ class Solver {
   }
 
  private:
-  /// At the ends of a step and the probes between.
-  using ProbeValues = std::array<T, event_probes<T> + 2>;
-
   // --- one solution, whatever the clock ---
   [[nodiscard]] T time_of(const Vector<T>& y, const T& clock) const {
     return in_arc_ ? y[n_] : clock;
@@ -170,6 +168,7 @@ class Solver {
       const T scale = T(1) + norm_inf(y);
       if (speed > T(0) && speed * step > scale / T(100)) step = scale / speed / T(100);
     }
+    if (probes_steps()) stepper_->keep_inside();
     stepper_->start(y, clock, step);
     speed_ = norm_inf(stepper_->slope());
     stiff_votes_ = 0;
@@ -217,8 +216,9 @@ class Solver {
     }
     const T until = t_ < request_.end ? t_ : request_.end;
     const T clock_end = until < t_ ? arc_length_at(until) : stepper_->t();
-    find_events(clock_end);
-    observe_step(clock_end);
+    place_probes(clock_end);
+    find_events();
+    observe_step();
     while (next_save_ < request_.save_at.size() && !(until < request_.save_at[next_save_])) {
       const T at = request_.save_at[next_save_];
       if (at == t_) {
@@ -281,57 +281,79 @@ class Solver {
     step_row_stride_ *= 2;
   }
 
-  void observe_step(const T& clock_end) {
+  void observe_step() {
     if (!observes_steps()) return;
-    for (int probe = 1; probe <= event_probes<T> + 1; ++probe) {
-      const T clock = probe_at(probe, event_probes<T>, clock_end);
-      sketch_at(clock);
+    for (std::size_t probe = 1; probe < clocks_.size(); ++probe) {
+      sketch_at(clocks_[probe]);
       split(y_now_);
-      add_step_row(time_of(y_now_, clock));
+      add_step_row(time_of(y_now_, clocks_[probe]));
     }
   }
 
   // --- events ---
-  // The end of part `probe` of the `probes` + 1 equal parts of the last step.
-  [[nodiscard]] T probe_at(int probe, int probes, const T& clock_end) const {
-    if (probe == probes + 1) return clock_end;
+  [[nodiscard]] bool probes_steps() const {
+    return n_ <= largest_probed_dimension && (!event_values_.empty() || request_.observe_steps);
+  }
+
+  // The times that the last step is looked at, in its clock: its ends and the probes between.
+  void place_probes(const T& clock_end) {
     const T begin = stepper_->t_old();
-    return T(begin + (clock_end - begin) * T(probe) / T(probes + 1));
+    clocks_.assign(1, begin);
+    if (probes_steps()) {
+      const std::span<const T> inside = stepper_->inside();
+      for (const T& clock : inside) {
+        if (clock < clock_end) clocks_.push_back(clock);
+      }
+      for (int probe = 1; inside.empty() && probe <= event_probes; ++probe) {
+        clocks_.push_back(T(begin + (clock_end - begin) * T(probe) / T(event_probes + 1)));
+      }
+    }
+    clocks_.push_back(clock_end);
+  }
+
+  // The rate of change of one observable is the function of its minima as of its maxima.
+  [[nodiscard]] std::size_t first_like(std::size_t which) const {
+    const EventFinder<T>& finder = rung_.events[which];
+    for (std::size_t k = 0; k < which; ++k) {
+      const EventFinder<T>& other = rung_.events[k];
+      if (finder.kind != EventKind::crossing && other.kind != EventKind::crossing &&
+          finder.column == other.column) {
+        return k;
+      }
+    }
+    return which;
   }
 
   // Looks for sign changes between the ends of the last step and at points inside it, in the clock
   // of the step. A sketch is good enough to see a sign; the zero itself is found on the solution to the
   // accuracy of the method.
-  void find_events(const T& clock_end) {
+  void find_events() {
     if (event_values_.empty()) return;
-    const int probes = n_ <= largest_probed_dimension ? event_probes<T> : 0;
     const std::size_t known = result_.events.size();
-    ProbeValues clocks{};
-    clocks[0] = stepper_->t_old();
     probe_values_.resize(event_values_.size());
     largest_values_.resize(event_values_.size(), T(0));
-    for (std::size_t k = 0; k < event_values_.size(); ++k) probe_values_[k][0] = event_values_[k];
-    for (int probe = 1; probe <= probes + 1; ++probe) {
-      const T left = clocks[static_cast<std::size_t>(probe) - 1];
-      const T right = probe_at(probe, probes, clock_end);
-      clocks[static_cast<std::size_t>(probe)] = right;
-      sketch_at(right);
+    for (std::size_t k = 0; k < event_values_.size(); ++k) {
+      probe_values_[k].assign(1, event_values_[k]);
+    }
+    for (std::size_t probe = 1; probe < clocks_.size(); ++probe) {
+      sketch_at(clocks_[probe]);
       split(y_now_);
-      const T t = time_of(y_now_, right);
+      const T t = time_of(y_now_, clocks_[probe]);
       const Vector<T> x = x_now_;
       for (std::size_t k = 0; k < event_values_.size(); ++k) {
-        const T after = rung_.events[k].value(x, t);
-        probe_values_[k][static_cast<std::size_t>(probe)] = after;
+        const std::size_t same = same_value_[k];
+        const T after = same < k ? probe_values_[same][probe] : rung_.events[k].value(x, t);
+        probe_values_[k].push_back(after);
         if (after != after) continue;
         const T before = event_values_[k];
         if (after != T(0)) event_values_[k] = after;
         if (before == T(0) || after == T(0) || (before < T(0)) == (after < T(0))) continue;
         if (rung_.events[k].kind == EventKind::minimum && before > T(0)) continue;
         if (rung_.events[k].kind == EventKind::maximum && before < T(0)) continue;
-        locate_event(rung_.events[k], left, right);
+        locate_event(rung_.events[k], {clocks_[probe - 1], before}, {clocks_[probe], after});
       }
     }
-    if (probes == event_probes<T>) {
+    if (clocks_.size() > 2) {
       for (std::size_t k = 0; k < probe_values_.size(); ++k) {
         using std::abs;
         T size(0);
@@ -339,7 +361,7 @@ class Solver {
         largest_values_[k] = std::max(largest_values_[k], size);
         // Near a steady state a rate is what the solve leaves of it, and turns at every probe.
         if (size < request_.relative_tolerance * largest_values_[k]) continue;
-        find_pair(rung_.events[k], clocks, probe_values_[k]);
+        find_pair(rung_.events[k], probe_values_[k]);
       }
     }
     // Those of earlier steps come before.
@@ -350,19 +372,19 @@ class Solver {
 
   // Two crossings between neighbouring probes leave the signs as they are, but the function turns
   // there: where the parabola through three probes comes near 0 or beyond it, we look at the turn.
-  void find_pair(const EventFinder<T>& finder, const ProbeValues& clocks,
-                 const ProbeValues& values) {
-    for (std::size_t j = 0; j + 2 < clocks.size(); ++j) {
+  void find_pair(const EventFinder<T>& finder, const std::vector<T>& values) {
+    for (std::size_t j = 0; j + 2 < clocks_.size(); ++j) {
       const T sign = values[j] > T(0) ? T(1) : T(-1);
       const T a = sign * values[j];
       const T b = sign * values[j + 1];
       const T c = sign * values[j + 2];
       if (!(a > T(0) && b > T(0) && c > T(0))) continue;
-      // Over equal spacings: value b + slope u + bend u^2 at u in [-1, 1].
-      const T slope = (c - a) / T(2);
-      const T bend = (a + c) / T(2) - b;
-      using std::abs;
-      if (!(bend > T(0)) || !(abs(slope) < T(2) * bend)) continue;
+      // b + slope u + bend u^2 at u in [-before, 1], in units of the second spacing.
+      const T unit = clocks_[j + 2] - clocks_[j + 1];
+      const T before = (clocks_[j + 1] - clocks_[j]) / unit;
+      const T bend = ((a - b) / before + (c - b)) / (T(1) + before);
+      const T slope = c - b - bend;
+      if (!(bend > T(0)) || !(-slope < T(2) * bend) || !(slope < T(2) * bend * before)) continue;
       const T lowest = b - slope * slope / (T(4) * bend);
       if (!(lowest < std::min({a, b, c}) / T(2))) continue;
       const auto value_at = [&](const T& clock) {
@@ -372,13 +394,14 @@ class Solver {
       };
       // Half the digits: a turn is flat.
       const auto turn = boost::math::tools::brent_find_minima(
-          value_at, clocks[j], clocks[j + 2], std::numeric_limits<double>::digits / 2);
+          value_at, clocks_[j], clocks_[j + 2], std::numeric_limits<double>::digits / 2);
       if (!(turn.second < T(0))) continue;
+      const Seen bottom{turn.first, T(sign * turn.second)};
       if (finder.kind != (sign > T(0) ? EventKind::minimum : EventKind::maximum)) {
-        locate_event(finder, clocks[j], turn.first);
+        locate_event(finder, {clocks_[j], values[j]}, bottom);
       }
       if (finder.kind != (sign > T(0) ? EventKind::maximum : EventKind::minimum)) {
-        locate_event(finder, turn.first, clocks[j + 2]);
+        locate_event(finder, bottom, {clocks_[j + 2], values[j + 2]});
       }
       return;
     }
@@ -393,18 +416,29 @@ class Solver {
     }
   }
 
-  void locate_event(const EventFinder<T>& finder, const T& left, const T& right) {
+  /// A time inside the step, in its clock, and the function of an event there.
+  struct Seen {
+    T clock, value;
+  };
+
+  void locate_event(const EventFinder<T>& finder, const Seen& left, const Seen& right) {
     const auto value_at = [&](const T& clock) {
       stepper_->at(clock, y_now_);
       split(y_now_);
       return finder.value(x_now_, time_of(y_now_, clock));
     };
-    const T before = value_at(left);
-    const T after = value_at(right);
-    // Where the sketch and the solution disagree on a sign, the zero is at the nearer end.
-    T where = before * before < after * after ? left : right;
+    T before = left.value;
+    T after = right.value;
+    if constexpr (std::is_same_v<T, double>) {
+      before = value_at(left.clock);
+      after = value_at(right.clock);
+    }
+    // Where the sketch and the solution disagree on a sign, the zero is at the nearer end. In
+    // digits, where the solution at a time of its own costs half a step, the search ends there by
+    // itself.
+    T where = before * before < after * after ? left.clock : right.clock;
     if ((before < T(0) && after > T(0)) || (before > T(0) && after < T(0))) {
-      where = root(value_at, left, right, before, after);
+      where = root(value_at, left.clock, right.clock, before, after);
     }
     stepper_->at(where, y_now_);
     split(y_now_);
@@ -589,9 +623,11 @@ class Solver {
   std::size_t next_save_ = 0;
   std::size_t seen_step_rows_ = 0;
   std::size_t step_row_stride_ = 1;
-  std::vector<ProbeValues> probe_values_;
-  std::vector<T> largest_values_;  // of |event function| so far
-  std::vector<T> event_values_;    // the last that were not 0; 0 where none was seen yet
+  std::vector<T> clocks_;                     // at which the last step is looked at
+  std::vector<std::size_t> same_value_;       // the first finder with the same function
+  std::vector<std::vector<T>> probe_values_;  // of every finder
+  std::vector<T> largest_values_;             // of |event function| so far
+  std::vector<T> event_values_;               // the last that were not 0; 0 where none was seen yet
   bool in_arc_ = false;
   bool finished_ = false;
   int growing_ = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "popgrad/solve.hpp"
 #include "popgrad/vector.hpp"
@@ -35,6 +36,10 @@ class Stepper {
   virtual void at(const T& t, Vector<T>& x) = 0;
   /// The same as far as a search for signs and turns needs it, at little cost.
   virtual void sketch_at(const T& t, Vector<T>& x) { at(t, x); }
+  /// Says that `inside` will be asked for after every step, so that what it needs is kept.
+  virtual void keep_inside() {}
+  /// Where inside the last step to look for signs and turns, ascending; empty: at evenly spaced times.
+  [[nodiscard]] virtual std::span<const T> inside() { return {}; }
 
   [[nodiscard]] virtual const Vector<T>& x() const = 0;
   [[nodiscard]] virtual const Vector<T>& x_old() const = 0;

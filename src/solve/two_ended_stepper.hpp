@@ -14,14 +14,10 @@ class TwoEndedStepper : public Stepper<T> {
   explicit TwoEndedStepper(Field<T> field) : field_(std::move(field)) {}
 
   void start(const Vector<T>& x, const T& t, const T& step) override {
-    x_ = x;
-    x_old_ = x;
+    place(x, t, step);
     slope_.resize(x.size());
     field_.rhs(x_, slope_, t);
     slope_old_ = slope_;
-    this->t_ = t;
-    this->t_old_ = t;
-    this->step_ = step;
   }
   [[nodiscard]] const Vector<T>& x() const override { return x_; }
   [[nodiscard]] const Vector<T>& x_old() const override { return x_old_; }
@@ -29,12 +25,30 @@ class TwoEndedStepper : public Stepper<T> {
   [[nodiscard]] const Vector<T>& slope_old() const override { return slope_old_; }
 
  protected:
+  // `start` but for the slopes.
+  void place(const Vector<T>& x, const T& t, const T& step) {
+    x_ = x;
+    x_old_ = x;
+    this->t_ = t;
+    this->t_old_ = t;
+    this->step_ = step;
+  }
+
   // x_old_ and slope_old_ hold the new end while a step is tried.
   void accept(const T& t_new) {
     x_.swap(x_old_);
     slope_.swap(slope_old_);
     this->t_old_ = this->t_;
     this->t_ = t_new;
+  }
+
+  // Hermite's cubic through both ends.
+  void cubic_at(const T& t, Vector<T>& x) const {
+    const T width = this->t_ - this->t_old_;
+    const T u = (t - this->t_old_) / width;
+    const T w = T(1) - u;
+    x = x_old_ * T(w * w * (T(1) + T(2) * u)) + x_ * T(u * u * (T(1) + T(2) * w)) +
+        slope_old_ * T(width * u * w * w) - slope_ * T(width * u * u * w);
   }
 
   Field<T> field_;

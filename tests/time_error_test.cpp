@@ -1,0 +1,206 @@
+/// What events cost, and that the uncertainties of their times hold the truth and are not idle.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "popgrad/model.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/scalar/real.hpp"
+#include "popgrad/solve.hpp"
+#include "popgrad/theories.hpp"
+#include "popgrad/watch.hpp"
+#include "problems/any_flow.hpp"
+
+using namespace popgrad;
+
+namespace {
+
+template <class T>
+SolveRequest<T> request_to(const T& end, const T& tolerance) {
+  SolveRequest<T> request;
+  request.end = end;
+  request.save_at = equally_spaced(T(0), end, 101);  // as the command does
+  request.relative_tolerance = tolerance;
+  request.absolute_tolerance = tolerance / T(100);
+  request.find_events = false;
+  return request;
+}
+
+template <class T>
+AnyRung<T> counted(AnyRung<T> rung, std::size_t& evaluations) {
+  rung.rhs = [rhs = rung.rhs, &evaluations](const Vector<T>& x, Vector<T>& dx, const T& t) {
+    ++evaluations;
+    rhs(x, dx, t);
+  };
+  return rung;
+}
+
+template <class T>
+std::vector<Event<T>> watched(const AnyRung<T>& rung, const std::vector<Regime>& regimes,
+                              SolveRequest<T> request) {
+  request.find_events = true;
+  request.observe_steps = true;
+  Trajectory<T> run = solve(rung, request);
+  REQUIRE(run.outcome.ending == Ending::reached_end);
+  watch_flow<T>(run, rung, regimes, request, [] { return false; });
+  return run.events;
+}
+
+// Evaluations with events over those without.
+template <class T>
+double cost_of_events(const AnyRung<T>& rung, const std::vector<Regime>& regimes, const T& end,
+                      const T& tolerance) {
+  std::size_t without = 0;
+  std::size_t with = 0;
+  solve(counted(rung, without), request_to(end, tolerance));
+  CHECK_FALSE(watched(counted(rung, with), regimes, request_to(end, tolerance)).empty());
+  return static_cast<double>(with) / static_cast<double>(without);
+}
+
+// Events of a solve at 1e-13, the regimes in rows four times as dense as those of its steps.
+std::vector<Event<double>> sharpest(const AnyRung<double>& rung, const std::vector<Regime>& regimes,
+                                    double end) {
+  SolveRequest<double> request = request_to(end, 1e-13);
+  request.observe_steps = true;
+  const std::vector<double> t = solve(rung, request).step_t;
+  request.save_at.clear();
+  for (std::size_t k = 0; k + 1 < t.size(); ++k) {
+    for (int part = 0; part < 4; ++part)
+      request.save_at.push_back(t[k] + (t[k + 1] - t[k]) * part / 4);
+  }
+  request.observe_steps = false;
+  request.find_events = true;
+  const Trajectory<double> run = solve(rung, request);
+  std::vector<Event<double>> events = run.events;
+  for (const Event<double>& event : find_regimes<double>(run, regimes, SeriesKind::smooth)) {
+    events.push_back(event);
+  }
+  return events;
+}
+
+// Distance to the nearest of its name and column.
+template <class T>
+double error_of(const Event<T>& event, const std::vector<Event<T>>& truth) {
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const Event<T>& other : truth) {
+    if (other.name != event.name || other.column != event.column) continue;
+    nearest = std::min(nearest, std::fabs(to_double(T(other.t - event.t))));
+  }
+  return nearest;
+}
+
+const Parameters& two_tokens() {
+  static const Parameters parameters("joma", {{"mu", {0.9, 0.5}}});
+  return parameters;
+}
+
+}  // namespace
+
+TEST_CASE("time error: events cost a fifth of the evaluations of a flow at most", "[time_error]") {
+  const auto cost = [](const std::string& name, const std::string& rung, double end) {
+    const Model& model = find_model(name);
+    return cost_of_events(model.rung(rung, Parameters(name), 1), model.regimes(), end, 1e-11);
+  };
+  CHECK(cost("joma", "reduced", 100) <= 1.2);
+  CHECK(cost("joma", "flow", 20) <= 1.2);
+  CHECK(cost("scan-snap", "flow", 1000) <= 1.2);
+  CHECK(cost("scb", "flow", 200) <= 1.2);
+  CHECK(cost("topic", "symmetric", 3000) <= 1.2);
+}
+
+TEST_CASE("time error: the same in fifty digits", "[time_error]") {
+  const DigitsScope scope(50);
+  const Model& model = find_model("joma");
+  CHECK(cost_of_events(model.rung_in_digits("reduced", two_tokens(), 1), model.regimes(), Real(100),
+                       pow(Real(10), -45)) <= 1.2);
+}
+
+TEST_CASE("time error: uncertainties hold the truth and are seldom a hundred times too wide",
+          "[time_error]") {
+  std::size_t seen = 0;
+  std::size_t wide = 0;
+  const auto examine = [&](const std::string& name, const std::string& rung_name, double end) {
+    const Model& model = find_model(name);
+    const AnyRung<double> rung = model.rung(rung_name, Parameters(name), 1);
+    const std::vector<Event<double>> truth = sharpest(rung, model.regimes(), end);
+    for (const double tolerance : {1e-8, 1e-9, 1e-10, 1e-11}) {
+      for (const Event<double>& event :
+           watched(rung, model.regimes(), request_to(end, tolerance))) {
+        const double error = error_of(event, truth);
+        CAPTURE(name, tolerance, event.name, event.column, event.t, error, event.uncertainty);
+        CHECK(error <= event.uncertainty);
+        ++seen;
+        wide += event.uncertainty > 100 * error ? 1U : 0U;
+      }
+    }
+  };
+  examine("joma", "reduced", 4);
+  examine("scan-snap", "flow", 100);
+  examine("scb", "flow", 100);
+  examine("topic", "symmetric", 3000);
+  CHECK(seen >= 30);
+  CHECK(3 * wide <= seen);
+}
+
+TEST_CASE("time error: uncertainties in digits hold the truth", "[time_error]") {
+  const Model& model = find_model("joma");
+  for (const std::string& name : {"reduced", "attended"}) {
+    for (const unsigned digits : {17U, 24U, 40U}) {
+      std::vector<Event<Real>> truth;
+      const std::vector<Regime> none;
+      {
+        const DigitsScope scope(digits + 15);
+        const AnyRung<Real> rung = model.rung_in_digits(name, two_tokens(), 1);
+        SolveRequest<Real> request =
+            request_to(Real(10), Real(pow(Real(10), -static_cast<int>(digits) - 10)));
+        request.find_events = true;
+        truth = solve(rung, request).events;
+      }
+      const DigitsScope scope(digits);
+      const Real tolerance = pow(Real(10), 5 - static_cast<int>(digits));
+      const auto events = watched(model.rung_in_digits(name, two_tokens(), 1), none,
+                                  request_to(Real(10), tolerance));
+      REQUIRE(events.size() == truth.size());
+      for (const Event<Real>& event : events) {
+        const double error = error_of(event, truth);
+        CAPTURE(name, digits, event.name, error, event.uncertainty);
+        CHECK(4 * error <= event.uncertainty);
+        CHECK(event.uncertainty < 1e7 * to_double(tolerance));
+      }
+    }
+  }
+}
+
+TEST_CASE("time error: the margin is there where the truth is known", "[time_error]") {
+  // x' = r x (1 - x) passes a level c at ln(c (1 - x0) / (x0 (1 - c))) / r.
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const double rate : {0.5, 1.0, 2.0}) {
+    for (const double level : {0.1, 0.5, 0.8}) {
+      for (const double tolerance : {1e-9, 1e-11}) {
+        const double start = 0.01;
+        AnyRung<double> rung = problems::any_flow<double>(
+            Vector<double>{{start}},
+            [rate](const auto& x, auto& dx) { dx[0] = rate * x[0] * (1 - x[0]); });
+        const auto above = [level](const Vector<double>& x, const double&) { return x[0] - level; };
+        rung.events = {{"level", "x_0", EventKind::crossing, above, above}};
+        const auto events = watched(rung, {}, request_to(40.0, tolerance));
+        REQUIRE(events.size() == 1);
+        const double truth = std::log(level * (1 - start) / (start * (1 - level))) / rate;
+        const double error = std::fabs(events[0].t - truth);
+        CAPTURE(rate, level, tolerance, error, events[0].uncertainty);
+        CHECK(error <= events[0].uncertainty);
+        // Above what rounding leaves of a time.
+        if (error < 1e-13 * truth) continue;
+        least = std::min(least, events[0].uncertainty / error);
+        most = std::max(most, events[0].uncertainty / error);
+      }
+    }
+  }
+  // Of the margin of 30 up to a tenth is used up here.
+  CHECK(least > 2);
+  CHECK(most < 200);
+}
