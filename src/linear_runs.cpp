@@ -21,19 +21,27 @@ struct Propagator {
   Matrix<double> power, noise;
 };
 
+// A C A' of a symmetric C: half of the second product, and the other half is the same.
+Matrix<double> congruent(const Matrix<double>& a, const Matrix<double>& c) {
+  const Matrix<double> left = a * c;
+  Matrix<double> made(a.rows(), a.rows());
+  made.triangularView<Eigen::Lower>() = left * a.transpose();
+  return made.selfadjointView<Eigen::Lower>();
+}
+
+Propagator followed_by(const Propagator& first, const Propagator& then) {
+  return {then.power * first.power, congruent(then.power, first.noise) + then.noise};
+}
+
+// Doubled as often as `count` has binary digits; count > 0.
 Propagator repeated(Propagator step, std::uint64_t count) {
-  const Index n = step.power.rows();
-  Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n)};
-  const auto followed_by = [](const Propagator& first, const Propagator& then) {
-    return Propagator{then.power * first.power,
-                      then.power * first.noise * then.power.transpose() + then.noise};
-  };
-  // Doubled as often as `count` has binary digits.
-  for (;; count /= 2) {
-    if (count % 2 == 1) made = followed_by(made, step);
-    if (count <= 1) return made;
+  for (; count % 2 == 0; count /= 2) step = followed_by(step, step);
+  Propagator made = step;
+  while ((count /= 2) > 0) {
     step = followed_by(step, step);
+    if (count % 2 == 1) made = followed_by(made, step);
   }
+  return made;
 }
 
 class Path {
@@ -52,15 +60,13 @@ class Path {
     Propagator one = one_step(Vector<double>::Zero(x_.size()));
     if (request_.order == LinearOrder::second) {
       // What the covariance half-way through makes of a step, and of its drift; a second half is to come.
-      const Propagator half = repeated(one, count / 2);
-      const Matrix<double> root =
-          square_root(half.power * covariance_ * half.power.transpose() + half.noise);
+      const Matrix<double> root = square_root(after(one, count / 2));
       one = one_step(root * signs());
       drift = 2 * drift_by(root) - drift;
     }
     walk(count - count / 2, drift);
     Propagator moved = repeated(std::move(one), count);
-    covariance_ = (moved.power * covariance_ * moved.power.transpose() + moved.noise).eval();
+    covariance_ = congruent(moved.power, covariance_) + moved.noise;
     return moved;
   }
 
@@ -68,6 +74,12 @@ class Path {
   [[nodiscard]] std::uint64_t step() const { return step_; }
 
  private:
+  [[nodiscard]] Matrix<double> after(const Propagator& one, std::uint64_t steps) const {
+    if (steps == 0) return covariance_;
+    const Propagator moved = repeated(one, steps);
+    return congruent(moved.power, covariance_) + moved.noise;
+  }
+
   void walk(std::uint64_t steps, const Vector<double>& drift) {
     for (std::uint64_t k = 0; k < steps; ++k) {
       law_.field(x_, direction_);

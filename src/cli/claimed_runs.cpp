@@ -44,12 +44,12 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
     return std::find(named.begin(), named.end(), name) != named.end();
   };
   std::vector<Suspect> all{
-      {Suspect::Kind::learning_rate, "learning rate", steps.step_size},
-      {Suspect::Kind::batch, "batch", static_cast<double>(steps.batch)},
+      {Suspect::Kind::learning_rate, "learning rate", steps.step_size, is_named("eta")},
+      {Suspect::Kind::batch, "batch", static_cast<double>(steps.batch), is_named("batch")},
   };
   if (is_named("momentum")) all.push_back(momentum_suspect(claimed));
   const bool every = is_named("all");
-  std::vector<std::string> known{"momentum", "all"};
+  std::vector<std::string> known{"eta", "batch", "momentum", "all"};
   for (const ParameterInfo& info : claimed.model.parameters()) {
     if (info.kind != "number" || !reads(info, claimed.sampled.name)) continue;
     known.push_back(info.name);

@@ -203,9 +203,12 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command->add_option("--resolution", options->resolution,
                       "relative precision of the recorded numbers (default 1e-6)");
   command
-      ->add_option("--suspect", options->suspects,
-                   "settings that are estimated from the runs beside learning rate, batch, label "
-                   "noise and temperature: momentum, numbers of the model, or all, by commas")
+      ->add_option(
+          "--suspect", options->suspects,
+          "settings that are doubted: eta, batch, momentum or numbers of the model, by "
+          "commas. They take nine tenths of the level of tests of settings, which looks for "
+          "faults in learning rate, batch, label noise and temperature anyway; all: every "
+          "number of the model, in equal parts")
       .delimiter(',');
   command->add_flag("--fresh-starts", options->fresh_starts,
                     "every run of the ensemble from an instance of its own seed, for recorded runs "

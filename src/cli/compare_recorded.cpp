@@ -29,9 +29,9 @@ constexpr int standard_runs = 64;
 
 // Of the level. Faults of settings show in sums over all rows long before they show in one row; rows and
 // levels are for what no setting makes.
-constexpr double share_of_settings = 0.7;
-constexpr double share_of_levels = 0.15;
-constexpr double share_of_rows = 0.15;
+constexpr double share_of_settings = 0.8;
+constexpr double share_of_levels = 0.1;
+constexpr double share_of_rows = 0.1;
 
 RecordedLayout layout_of(const CompareOptions& options) {
   RecordedLayout layout;

@@ -31,15 +31,23 @@ void print_rows(const CrossCheck& check) {
   }
 }
 
+// Settings that were named have more of the level.
+std::string of_named(const WholeRunTests& tests) {
+  for (const WholeRunTests::Fault& fault : tests.faults) {
+    if (fault.suspect.asked_for) return fmt::format(", of those named {:.2g}", fault.chance);
+  }
+  return {};
+}
+
 void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double batch) {
   std::size_t widest = 13;
   for (const WholeRunTests::Fault& fault : tests.faults) {
     widest = std::max(widest, fault.suspect.name.size());
   }
   fmt::print(standard_output(),
-             "\nruns as wholes ({} tests of settings, each with a false alarm of {:.2g}; rows "
+             "\nruns as wholes ({} tests of settings, each with a false alarm of {:.2g}{}; rows "
              "weighted by {})\n",
-             tests.faults.size() + 1, tests.chance,
+             tests.faults.size() + 1, tests.chance, of_named(tests),
              tests.predicted ? "the predicted law of a run" : "what other runs do");
   fmt::print(standard_output(), "{:<{}} {:>10} {:>24} {:>8} {:>6}  {}\n", "setting", widest,
              "assumed", "estimate (95 %), if alone", "t", "bound", "would have been found (95 %)");
@@ -57,7 +65,7 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
                tests.departs(fault) ? "departs"  // too far for a linear estimate
                                     : with_error(fault.suspect.value_at(fault.test.size),
                                                  half * fault.suspect.slope_at(fault.test.size)),
-               fault.test.statistic(), fault.test.bound_here(tests.chance), seen(recorded_runs),
+               fault.test.statistic(), fault.test.bound_here(fault.chance), seen(recorded_runs),
                seen(recorded_runs + 5));
   }
   const Share ratio = tests.scatter.interval(0.05);
@@ -112,7 +120,7 @@ std::string departure_of(const WholeRunTests& whole) {
     take(level.what, level.test, whole.level_chance);
   }
   for (const WholeRunTests::Fault& fault : whole.faults) {
-    take(fault.suspect.name, fault.test, whole.chance);
+    take(fault.suspect.name, fault.test, fault.chance);
   }
   return what;
 }
@@ -175,7 +183,7 @@ Value setting_records(const Judgement& judgement) {
                 {"assumed", fault.suspect.assumed},
                 {"departs", whole.departs(fault)},
                 {"t", number_or_null(fault.test.statistic())},
-                {"bound", fault.test.bound_here(whole.chance)},
+                {"bound", fault.test.bound_here(fault.chance)},
                 {"linear_estimate", number_or_null(fault.suspect.value_at(fault.test.size))},
                 {"standard_error", number_or_null(fault.test.standard_error *
                                                   fault.suspect.slope_at(fault.test.size))},

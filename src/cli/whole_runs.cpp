@@ -5,14 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "popgrad/error.hpp"
-#include "popgrad/linear_runs.hpp"
-#include "popgrad/momentum_pair.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/scalar.hpp"
 #include "popgrad/statistics.hpp"
 
 namespace popgrad::cli {
@@ -22,24 +17,13 @@ namespace {
 // the ensemble is looked at.
 constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t runs_of_a_shift = 16;
-constexpr double relative_change = 0.05;
+constexpr double share_of_named = 0.9;
 constexpr int most_steps = 10;  // of a fit
-// Of a prediction: its cost goes with the cube of either, a second or two at the most.
-constexpr Index largest_state = 128;
-constexpr std::size_t most_rows = 640;
 constexpr Index number_of_likely_runs = 1000;
-constexpr Index likely_runs_of_a_shift = 256;  // the same draws on both sides: few are enough
-constexpr Index runs_of_first_order = 256;
 constexpr std::uint32_t runs_of_a_check = 32;  // sampled ones, of a prediction
-// Further on than seeds are given by hand.
-constexpr std::uint64_t seed_of_fits = 0x5DEECE66DULL;
 
 // Of the rows of an observable.
 constexpr std::array part_names{"first third", "middle third", "last third"};
-
-double change_of(const Suspect& suspect) {
-  return suspect.assumed == 0 ? relative_change : relative_change * std::fabs(suspect.assumed);
-}
 
 bool is_zero(const Vector<double>& shift) {
   // Rounding of equal runs, in units of their deviation.
@@ -60,7 +44,7 @@ const WholeRunTests::Level& WholeRunTests::largest_level() const {
                            [&](const Level& a, const Level& b) { return share(a) < share(b); });
 }
 
-bool WholeRunTests::departs(const Fault& fault) const { return beyond(fault.test, chance); }
+bool WholeRunTests::departs(const Fault& fault) const { return beyond(fault.test, fault.chance); }
 
 bool WholeRunTests::consistent() const {
   return !scatter_departs() && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {
@@ -74,13 +58,22 @@ double WholeRunTests::visible(const Fault& fault, double now, double runs) const
   const double sampling = fault.test.sampling;
   const double error =
       fault.test.standard_error * std::sqrt((1 / runs + sampling) / (1 / now + sampling));
-  return (fault.test.bound(chance) + normal_quantile(0.95)) * error;
+  return (fault.test.bound(fault.chance) + normal_quantile(0.95)) * error;
 }
 
 WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
                      const Report& report)
-    : request_(std::move(request)) {
-  if (request_.predict) predict(recorded.front().columns, report);
+    : request_(std::move(request)), linear_(request_.claimed, request_.fresh_starts) {
+  const std::vector<std::string>& columns = recorded.front().columns;
+  const std::string none = linear_.why_not(columns.size());
+  if (none.empty()) {
+    linear_.make(suspects(request_.claimed, request_.suspects),
+                 request_.predict ? 2 * number_of_likely_runs : number_of_likely_runs);
+  }
+  if (request_.predict) {
+    why_not_ = none;
+    if (none.empty()) predict(columns, report);
+  }
   prepare(recorded, report);
   if (predicted_ == nullptr) return;
   why_not_ = objection();
@@ -90,31 +83,16 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
 }
 
 void WholeRuns::predict(const std::vector<std::string>& columns, const Report& report) {
-  const Suspect as_said = suspects(request_.claimed, request_.suspects).front();
-  if (columns.size() * request_.claimed.times.size() > most_rows) {
-    why_not_ = fmt::format("more than {} numbers are logged", most_rows);
-    return;
-  }
-  const RunSetting setting = setting_with(request_.claimed, as_said, as_said.assumed);
-  const std::optional<AnyRung<double>> rung = linear_rung(setting, true);
-  if (!rung) {
-    why_not_ = fmt::format(
-        "the law of one draw is not known, or the state has more than {} numbers", largest_state);
-    return;
-  }
-  const WalkRequest& steps = setting.steps;
   PredictedRuns made;
-  made.second = linear_runs(*rung, {steps.step_size, setting.batch, steps.save_steps,
-                                    2 * number_of_likely_runs, steps.seed, LinearOrder::second});
-  made.first = linear_runs(*rung, {steps.step_size, setting.batch, steps.save_steps,
-                                   runs_of_first_order, steps.seed, LinearOrder::first});
+  const auto half = linear_.second().begin() + number_of_likely_runs;
+  made.second.assign(linear_.second().begin(), half);
+  made.ensemble.assign(half, linear_.second().end());
+  made.first = linear_.first();
   if (const auto end = prediction_ends(made.second, made.first, columns, request_.resolution)) {
     why_not_ = fmt::format("the prediction ends at t = {:.6g}", *end);
     return;
   }
-  const auto half = made.second.begin() + number_of_likely_runs;
-  made.ensemble.assign(std::make_move_iterator(half), std::make_move_iterator(made.second.end()));
-  made.second.erase(half, made.second.end());
+  const Suspect as_said = suspects(request_.claimed, request_.suspects).front();
   made.sampled = simulate(as_said, as_said.assumed, runs_of_a_check, other_draws, report);
   require_ends(made.sampled);
   predicted_ = std::make_unique<PredictedRuns>(std::move(made));
@@ -170,12 +148,12 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
     const Matrix<double> numbers_of_spread = logged_->of(spread);
     spread_ = numbers_of_spread.leftCols(half);
     judges = numbers_of_spread.rightCols(half);
-    if (recorded.front().columns.size() * request_.claimed.times.size() <= most_rows) {
-      const auto likely = likely_runs(all.front(), all.front().assumed, number_of_likely_runs);
-      if (likely) likely_ = logged_->of(*likely);
+    if (!linear_.second().empty()) {
+      likely_ = logged_->of(linear_.second()).leftCols(number_of_likely_runs);
+      first_order_ = logged_->of(linear_.first());
     }
   }
-  if (likely_ && !likely_->allFinite()) likely_.reset();
+  if (likely_ && !(likely_->allFinite() && first_order_.allFinite())) likely_.reset();
   std::vector<std::pair<Suspect, Vector<double>>> shifts;
   for (const Suspect& suspect : all) {
     try {
@@ -240,54 +218,12 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
                   request_.claimed.sampled, parameters, steps, report, request_.fresh_starts);
 }
 
-std::optional<AnyRung<double>> WholeRuns::linear_rung(const RunSetting& setting,
-                                                      bool same_draws) const {
-  if (request_.fresh_starts) return std::nullopt;
-  const auto& [steps, parameters, batch] = setting;
-  const Optimiser::Rule assumed =
-      walk_request_at(request_.claimed.common, request_.claimed.sampled, request_.claimed.times)
-          .optimiser.rule;
-  const Optimiser::Rule rule = steps.optimiser.rule;
-  if (steps.batch < 1 || assumed == Optimiser::Rule::adam || rule == Optimiser::Rule::adam) {
-    return std::nullopt;
-  }
-  // Draws are the same where the state has as many numbers.
-  const bool as_pair = assumed == Optimiser::Rule::momentum;
-  const bool with_momentum = rule == Optimiser::Rule::momentum;
-  if (same_draws && with_momentum && !as_pair) return std::nullopt;
-  // What is no momentum is for the steps themselves to refuse.
-  if (with_momentum && !(steps.optimiser.momentum >= 0 && steps.optimiser.momentum < 1)) {
-    return std::nullopt;
-  }
-  AnyRung<double> sgd = request_.claimed.model.rung(request_.claimed.sampled.name, parameters,
-                                                    request_.claimed.common.seed);
-  if (!sgd.draw_covariance) return std::nullopt;
-  if (as_pair || with_momentum) {
-    sgd = momentum_pair(sgd, with_momentum ? steps.optimiser.momentum : 0, steps.step_size);
-  }
-  if (sgd.dimension > largest_state) return std::nullopt;
-  return sgd;
-}
-
-std::optional<std::vector<Trajectory<double>>> WholeRuns::likely_runs(
-    const Suspect& suspect, double value, Index runs, std::uint64_t other_seed) const {
-  const RunSetting setting = setting_with(request_.claimed, suspect, value);
-  const std::optional<AnyRung<double>> rung = linear_rung(setting, other_seed == 0);
-  if (!rung) return std::nullopt;
-  const WalkRequest& steps = setting.steps;
-  return linear_runs(*rung, {steps.step_size, setting.batch, steps.save_steps, runs,
-                             steps.seed + other_seed, LinearOrder::second});
-}
-
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
   const double change = change_of(suspect);
   if (likely_) {
-    const auto runs = likely_runs(suspect, suspect.assumed + change, likely_runs_of_a_shift);
-    if (runs) {
+    if (const auto* const runs = linear_.changed(suspect)) {
       const Matrix<double> changed = logged_->of(*runs);
-      if (changed.allFinite()) {
-        return (changed - likely_->leftCols(changed.cols())).rowwise().mean() / change;
-      }
+      if (changed.allFinite()) return (changed - first_order_).rowwise().mean() / change;
     }
   }
   if (suspect.kind == Suspect::Kind::batch) return Vector<double>::Zero(numbers());
@@ -311,7 +247,7 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
     const PredictionError error = of_prediction ? known.error : PredictionError{};
     made.neglected = std::max(made.neglected, error.bias);
     made.faults.push_back(
-        {known.suspect, score_test(known.weights, recorded_, own, mean, likely, error)});
+        {known.suspect, score_test(known.weights, recorded_, own, mean, likely, error), 0});
   }
   for (const KnownLevel& level : levels_) {
     const PredictionError error = of_prediction ? level.error : PredictionError{};
@@ -324,10 +260,24 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   if (of_prediction) made.scatter = made.scatter.corrected_by(sampled_scatter_);
   made.predicted = predicts();
   made.not_tested = not_tested_;
-  // A fault that is looked for is more likely than a shift that no setting makes, of which there are many.
-  made.chance = request_.false_alarm / static_cast<double>(made.faults.size() + 1);
-  made.level_chance = request_.false_alarm_levels / static_cast<double>(made.levels.size());
+  share_level(made);
   return made;
+}
+
+// Weighted Bonferroni: what somebody doubts is the likeliest fault, and one test of it alone finds the
+// smallest.
+void WholeRuns::share_level(WholeRunTests& tests) const {
+  const auto named =
+      std::count_if(tests.faults.begin(), tests.faults.end(),
+                    [](const WholeRunTests::Fault& fault) { return fault.suspect.asked_for; });
+  const auto others = static_cast<double>(std::ssize(tests.faults) - named + 1);
+  const double of_named = named > 0 ? share_of_named * request_.false_alarm : 0;
+  tests.chance = (request_.false_alarm - of_named) / others;
+  for (WholeRunTests::Fault& fault : tests.faults) {
+    fault.chance = fault.suspect.asked_for ? of_named / static_cast<double>(named) : tests.chance;
+  }
+  tests.level_chance = request_.false_alarm_levels /
+                       static_cast<double>(std::max<std::size_t>(1, tests.levels.size()));
 }
 
 // Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
@@ -343,7 +293,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     bool predicted = false;
     try {
       if (predicted_ != nullptr) {
-        auto likely = likely_runs(suspect, fitted.value, number_of_likely_runs, seed_of_fits);
+        auto likely = linear_.with(suspect, fitted.value, number_of_likely_runs);
         predicted = likely && logged_->of(*likely).allFinite();
         if (predicted) ensemble = std::move(*likely);
       }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/claimed_runs.hpp"
+#include "cli/linear_ensembles.hpp"
 #include "popgrad/prediction_error.hpp"
 #include "popgrad/rung_fwd.hpp"
 #include "popgrad/score_test.hpp"
@@ -18,8 +19,8 @@ namespace popgrad::cli {
 struct WholeRunRequest {
   ClaimedRuns claimed;
   std::vector<std::string> suspects;  ///< to be tested beside the usual ones
-  double false_alarm = 7e-4;          ///< of all settings and the scatter
-  double false_alarm_levels = 2e-4;   ///< of all levels of observables
+  double false_alarm = 8e-4;          ///< of all settings and the scatter; most of it of named ones
+  double false_alarm_levels = 1e-4;   ///< of all levels of observables
   double resolution = 1e-6;
   bool fresh_starts = false;
   bool predict = true;  ///< where that holds; else all runs are sampled
@@ -30,6 +31,7 @@ struct WholeRunTests {
   struct Fault {
     Suspect suspect;
     ScoreTest test;
+    double chance = 0;  ///< of a false alarm
   };
   struct Level {
     std::string what;  ///< observable and part of its rows
@@ -39,7 +41,7 @@ struct WholeRunTests {
   std::vector<Level> levels;
   std::vector<std::string> not_tested;  ///< usual suspects whose shift is not predicted well enough
   ScatterTest scatter;
-  double chance = 0;        ///< of a false alarm, for each fault and the scatter
+  double chance = 0;        ///< of a false alarm, for the scatter and each fault that nobody named
   double level_chance = 0;  ///< the same for each level
   bool predicted = false;   ///< weights from the predicted law of a run, not from runs
   double neglected = 0;     ///< largest bias of a test (PredictionError); 0 of a sampled ensemble
@@ -68,6 +70,9 @@ class WholeRuns {
   /// 16 for every suspect. Throws InputError for a suspect that is not a number of the rung.
   WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
             const Report& report);
+
+  WholeRuns(const WholeRuns&) = delete;  // linear runs refer to the request
+  WholeRuns& operator=(const WholeRuns&) = delete;
 
   /// Numbers that all runs have and that fluctuate; without any there is no test.
   [[nodiscard]] Index numbers() const { return logged_->size(); }
@@ -108,35 +113,31 @@ class WholeRuns {
   [[nodiscard]] PredictionError error_of(const Vector<double>& weights) const;
   /// Why the tests cannot be made of predicted runs; empty if they can.
   [[nodiscard]] std::string objection() const;
-  /// The rung whose plain steps are those of this setting, if linear runs of it can be made; with a state
-  /// as long as that of the steps as said, or nothing, if they are to have the same draws.
-  [[nodiscard]] std::optional<AnyRung<double>> linear_rung(const RunSetting& setting,
-                                                           bool same_draws) const;
   [[nodiscard]] std::vector<Trajectory<double>> simulate(const Suspect& suspect, double value,
                                                          std::uint32_t runs,
                                                          std::uint32_t first_run,
                                                          const Report& report) const;
-  /// Many linear runs of the steps with a suspect changed; none where the law of one draw is not known,
-  /// for states too large for it, and with starts of their own. A seed of their own: other draws.
-  [[nodiscard]] std::optional<std::vector<Trajectory<double>>> likely_runs(
-      const Suspect& suspect, double value, Index runs, std::uint64_t other_seed = 0) const;
   /// Takes the predicted correlation where, over runs that neither knows (a column each), the sum
   /// weighted for this shift fluctuates less by it.
   void prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift);
   /// Shift of the mean a unit of the suspect, from equal draws. Of the batch, which changes the draws: where
   /// linear runs have it, else 0.
   [[nodiscard]] Vector<double> shift_by(const Suspect& suspect, const Report& report) const;
+  /// Gives each test its chance of a false alarm.
+  void share_level(WholeRunTests& tests) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
   [[nodiscard]] std::optional<FittedFault> fit_of_momentum(const Report& report) const;
 
   WholeRunRequest request_;
+  LinearEnsembles linear_;
   std::unique_ptr<PredictedRuns> predicted_;
   std::string why_not_;
   ScatterTest sampled_scatter_;  ///< of sampled runs against predicted ones
   std::unique_ptr<LoggedNumbers> logged_;
   Matrix<double> spread_;  ///< sampled runs of other draws than the ensemble's, a column each
-  std::optional<Matrix<double>> likely_;            ///< many linear runs
-  Matrix<double> first_order_, predicted_numbers_;  ///< of predicted_: first, ensemble
+  std::optional<Matrix<double>> likely_;  ///< many linear runs
+  Matrix<double> first_order_;            ///< the first of them, to first order
+  Matrix<double> predicted_numbers_;      ///< of predicted_: ensemble
   std::unique_ptr<RunCorrelation> correlation_;
   Matrix<double> recorded_;
   std::vector<Known> known_;

@@ -258,6 +258,22 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
   CHECK(written["batch"]["low"].get<double>() < 16);
   CHECK(written["batch"]["high"].get<double>() > 16);
   CHECK(written["fits"].empty());
+  // A setting that is doubted has most of the level, what nobody doubts the rest; threads change nothing.
+  const auto settings_of = [&](const std::string& options) {
+    const std::string file = folder.file("settings.json");
+    CHECK(popgrad(with + options + " --clock 1 --with " + honest + " -o " + file).status == 0);
+    return nlohmann::json::parse(content(file))["judgement"]["settings"];
+  };
+  const auto unasked = settings_of("--jobs 2");
+  CHECK(settings_of("--jobs 1") == unasked);
+  const auto doubted = settings_of("--suspect eta");
+  for (const std::size_t other : {1U, 2U, 3U}) {
+    CHECK(doubted[other]["bound"] > 1.05 * unasked[other]["bound"].get<double>());
+  }
+  // Normal quantiles of 0.8e-3/5 and of 0.9 * 0.8e-3, both sides: 3.77 and 3.38; skewness takes both up.
+  CHECK(doubted[0]["bound"].get<double>() / unasked[0]["bound"].get<double>() ==
+        Approx(3.38 / 3.77).epsilon(0.03));
+  CHECK(doubted[0]["would_have_been_found"] < unasked[0]["would_have_been_found"]);
   const Answer unknown = popgrad(with + "--suspect eta_B --clock 1 --with " + honest);
   CHECK(unknown.status == 2);
   CHECK_THAT(unknown.out, Catch::Contains("--suspect eta_B is not a number of scb sgd"));
