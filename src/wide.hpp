@@ -1,6 +1,7 @@
 #pragma once
 /// Functions compiled for several instruction sets, the widest that the processor has chosen when
-/// the program starts.
+/// the program starts. Of a function that a header has declared before, Clang 14 makes the first version
+/// only and calls it on every processor: what is marked has to have internal linkage.
 
 // Sanitizers instrument the resolver that picks a version before they are ready themselves.
 #if defined(__has_feature)
@@ -11,7 +12,7 @@
 #define POPGRAD_ADDRESS_SANITIZER 0
 #endif
 #if defined(__x86_64__) && !POPGRAD_ADDRESS_SANITIZER
-#define POPGRAD_WIDE __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#define POPGRAD_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define POPGRAD_WIDE
 #endif

@@ -20,7 +20,8 @@ constexpr double relative_change = 0.05;
 // Of a prediction: its cost goes with the cube of either, a few seconds at the most.
 constexpr Index largest_state = 160;
 constexpr std::size_t most_rows = 640;
-constexpr Index first_order_runs = 256;  // the same draws on both sides of a shift: few are enough
+constexpr Index first_order_runs = 256;
+constexpr Index runs_of_a_shift = 256;  // the same draws on both sides: few are enough
 // Further on than seeds are given by hand.
 constexpr std::uint64_t seed_of_fits = 0x5DEECE66DULL;
 
@@ -82,7 +83,7 @@ void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_or
           setting_with(claimed_, suspect, suspect.assumed + change_of(suspect));
       if (auto changed = rung_of(other, true)) {
         tasks.push_back({std::move(*changed),
-                         request_of(other, first_order_runs, LinearOrder::first),
+                         request_of(other, runs_of_a_shift, LinearOrder::second),
                          &changed_[suspect.name]});
       }
     } catch (const InputError&) {

@@ -25,14 +25,14 @@ class LinearEnsembles {
   /// of momentum alone, and neither the state nor the rows may be too many. Empty where there are.
   [[nodiscard]] std::string why_not(std::size_t observables) const;
 
-  /// Makes `second_order_runs` as said to second order, 256 of their draws to first order, and as many of
-  /// first order with each suspect changed that can be. The work is shared by --jobs threads and is the
+  /// Makes `second_order_runs` as said to second order, the first 256 of them to first order, and as many
+  /// with each suspect changed that can be, to second order: the shift by a batch differs by a fifth. The work is shared by --jobs threads and is the
   /// same for any number of them.
   void make(const std::vector<Suspect>& suspects, Index second_order_runs);
 
   [[nodiscard]] const Runs& second() const { return second_; }
   [[nodiscard]] const Runs& first() const { return first_; }
-  /// By the draws of `first`, with the suspect at assumed + change_of(suspect); null where it has none.
+  /// By the first draws of `second`, with the suspect at assumed + change_of(suspect); null where it has none.
   [[nodiscard]] const Runs* changed(const Suspect& suspect) const;
   /// To second order, of other draws than any above; nothing where there are none.
   [[nodiscard]] std::optional<Runs> with(const Suspect& suspect, double value, Index runs) const;

@@ -150,10 +150,9 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
     judges = numbers_of_spread.rightCols(half);
     if (!linear_.second().empty()) {
       likely_ = logged_->of(linear_.second()).leftCols(number_of_likely_runs);
-      first_order_ = logged_->of(linear_.first());
     }
   }
-  if (likely_ && !(likely_->allFinite() && first_order_.allFinite())) likely_.reset();
+  if (likely_ && !likely_->allFinite()) likely_.reset();
   std::vector<std::pair<Suspect, Vector<double>>> shifts;
   for (const Suspect& suspect : all) {
     try {
@@ -223,7 +222,8 @@ Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report)
   if (likely_) {
     if (const auto* const runs = linear_.changed(suspect)) {
       const Matrix<double> changed = logged_->of(*runs);
-      if (changed.allFinite()) return (changed - first_order_).rowwise().mean() / change;
+      if (changed.allFinite())
+        return (changed - likely_->leftCols(changed.cols())).rowwise().mean() / change;
     }
   }
   if (suspect.kind == Suspect::Kind::batch) return Vector<double>::Zero(numbers());

@@ -135,9 +135,8 @@ class WholeRuns {
   ScatterTest sampled_scatter_;  ///< of sampled runs against predicted ones
   std::unique_ptr<LoggedNumbers> logged_;
   Matrix<double> spread_;  ///< sampled runs of other draws than the ensemble's, a column each
-  std::optional<Matrix<double>> likely_;  ///< many linear runs
-  Matrix<double> first_order_;            ///< the first of them, to first order
-  Matrix<double> predicted_numbers_;      ///< of predicted_: ensemble
+  std::optional<Matrix<double>> likely_;            ///< many linear runs
+  Matrix<double> first_order_, predicted_numbers_;  ///< of predicted_: first, ensemble
   std::unique_ptr<RunCorrelation> correlation_;
   Matrix<double> recorded_;
   std::vector<Known> known_;

@@ -89,11 +89,9 @@ bool is_short(Index columns) { return columns >= block && columns <= 2 * block; 
   put(to + columns - block, sum_tail);
 }
 
-}  // namespace
-
 POPGRAD_WIDE
-void weighted_rows(const Index* row, const double* f, Index count, const double* table,
-                   Index columns, double* out) {
+void weighted_rows_wide(const Index* row, const double* f, Index count, const double* table,
+                        Index columns, double* out) {
   if (is_short(columns)) return weighted_short_rows(row, f, count, table, columns, out);
   for (Index c = 0; c < columns; ++c) out[c] = 0;
   Index i = 0;
@@ -121,8 +119,8 @@ void weighted_rows(const Index* row, const double* f, Index count, const double*
 }
 
 POPGRAD_WIDE
-void row_products(const Index* row, Index count, const double* table, Index columns,
-                  const double* v, double* out) {
+void row_products_wide(const Index* row, Index count, const double* table, Index columns,
+                       const double* v, double* out) {
   if (is_short(columns)) return short_row_products(row, count, table, columns, v, out);
   Index i = 0;
   for (; i + 4 <= count; i += 4) {
@@ -157,8 +155,8 @@ void row_products(const Index* row, Index count, const double* table, Index colu
 }
 
 POPGRAD_WIDE
-void add_to_rows(const Index* row, const double* f, Index count, const double* v, Index columns,
-                 double* table) {
+void add_to_rows_wide(const Index* row, const double* f, Index count, const double* v,
+                      Index columns, double* table) {
   for (Index i = 0; i < count; ++i) {
     double* const to = table + row[i] * columns;
     const double factor = f[i];
@@ -168,8 +166,8 @@ void add_to_rows(const Index* row, const double* f, Index count, const double* v
 }
 
 POPGRAD_WIDE
-void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
-                  Index columns, double* out) {
+void scatter_rows_wide(const Layout& layout, Index begin, Index end, const double* f,
+                       const double* pull, Index columns, double* out) {
   const Index* const first = layout.row_first.data();
   const Index* const entry = layout.row_entry.data();
   const Index* const owner = layout.entry_class.data();
@@ -193,8 +191,6 @@ void scatter_rows(const Layout& layout, Index begin, Index end, const double* f,
     }
   }
 }
-
-namespace {
 
 // out = exp(x - shift), x <= shift; below -708 counts as -708. With
 //   x - shift = n ln 2 + r, |r| <= ln 2 / 2,
@@ -270,14 +266,36 @@ double weigh(const double* law, Index count, double* f) {
   return square;
 }
 
-}  // namespace
-
 POPGRAD_WIDE
-void pull_back(const double* f, Index count, double* g) {
+void pull_back_wide(const double* f, Index count, double* g) {
   const double along = product(f, g, count);
 #pragma omp simd
   for (Index i = 0; i < count; ++i) g[i] = f[i] * (g[i] - f[i] * along);
 }
+
+}  // namespace
+
+void weighted_rows(const Index* row, const double* f, Index count, const double* table,
+                   Index columns, double* out) {
+  weighted_rows_wide(row, f, count, table, columns, out);
+}
+
+void row_products(const Index* row, Index count, const double* table, Index columns,
+                  const double* v, double* out) {
+  row_products_wide(row, count, table, columns, v, out);
+}
+
+void add_to_rows(const Index* row, const double* f, Index count, const double* v, Index columns,
+                 double* table) {
+  add_to_rows_wide(row, f, count, v, columns, table);
+}
+
+void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
+                  Index columns, double* out) {
+  scatter_rows_wide(layout, begin, end, f, pull, columns, out);
+}
+
+void pull_back(const double* f, Index count, double* g) { pull_back_wide(f, count, g); }
 
 void features_fast(const SequenceClasses<double>& classes, const Layout& layout, const double* z,
                    Vector<double>& f) {

@@ -1,0 +1,7 @@
+# Under the sanitizers there are no versions of functions (src/wide.hpp); POPGRAD_NATIVE asks for such code.
+find_program(POPGRAD_OBJDUMP objdump)
+if(POPGRAD_OBJDUMP AND NOT POPGRAD_SANITIZE AND NOT POPGRAD_NATIVE
+   AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  add_test(NAME instructions COMMAND ${CMAKE_CURRENT_LIST_DIR}/check.sh $<TARGET_FILE:popgrad>
+    $<TARGET_FILE:popgrad_theorems> $<TARGET_FILE:popgrad_tool>)
+endif()
