@@ -32,6 +32,7 @@ RECORDED = [
 # The setting of `power`: three runs of 51 rows.
 ETA, BATCH, STEPS, ROWS, RUNS = 0.02, 16, 2000, 51, 3
 LEVEL = 1e-3
+given = {"instance": FOLDER / "scb.json"}
 OBSERVABLES = ["alpha_V", "alpha_A", "dist_P", "dist_Q"]
 
 
@@ -51,7 +52,7 @@ def judge(program, words, folder):
 def judge_triple(program, runs, seed, words, folder):
     """The same of three runs in the setting below."""
     write(runs, folder / "recorded.csv")
-    return judge(program, ["scb", "sgd", "--instance", str(FOLDER / "scb.json"), "--group", "run",
+    return judge(program, ["scb", "sgd", "--instance", str(given["instance"]), "--group", "run",
                            "--clock", f"{ETA}*step", "--with", str(folder / "recorded.csv"),
                            "--eta", str(ETA), "--batch", str(BATCH), "--seed", str(seed),
                            "--no-fit", *words], folder)
@@ -84,7 +85,7 @@ def train(runs, seed, eta=ETA, label_noise=0.0, temperature=1.0, query_last=Fals
     """Rows (runs, ROWS, observables) of SGD as scb.py has it, all runs at once."""
     import numpy as np
 
-    instance = json.loads((FOLDER / "scb.json").read_text())
+    instance = json.loads(given["instance"].read_text())
     kernel, context = np.array(instance["P"]), np.array(instance["q"])
     tokens, positions = context.shape
     mu = np.linalg.matrix_power(kernel, 1024)[:, 0]
@@ -144,11 +145,11 @@ def train(runs, seed, eta=ETA, label_noise=0.0, temperature=1.0, query_last=Fals
 def simulate(program, runs, seed, how, folder):
     """The same of popgrad's own SGD, with other settings than those that are claimed."""
     out = folder / "runs.csv"
-    given = {"--eta": ETA, "--batch": BATCH, **how}
+    settings = {"--eta": ETA, "--batch": BATCH, **how}
     subprocess.run([program, "run", "scb", "sgd", "-q", "--no-events", "--save", str(ROWS), "--steps",
                     str(STEPS), "--seed", str(seed), "--runs", str(runs), "--instance",
-                    str(FOLDER / "scb.json"), "-o", str(out),
-                    *[str(word) for pair in given.items() for word in pair]], check=True)
+                    str(given["instance"]), "-o", str(out),
+                    *[str(word) for pair in settings.items() for word in pair]], check=True)
     made = [[] for _ in range(runs)]
     with open(out, newline="") as file:
         for k, row in enumerate(csv.DictReader(file)):
@@ -385,8 +386,11 @@ def main():
                         help="judgements of sound runs; a tenth as many by an ensemble")
     parser.add_argument("--trained", type=int, default=2000,
                         help="runs that a law is estimated from (reachable)")
+    parser.add_argument("--instance", type=pathlib.Path, default=given["instance"],
+                        help="of sparse contextual bigrams, for all but the first")
     parser.add_argument("--only", action="append", help="these faults alone, by name")
     options = parser.parse_args()
+    given["instance"] = options.instance
     {"recorded": of_recorded, "smallest": of_smallest, "power": of_power,
      "reachable": of_reachable}[options.what](options)
 
