@@ -465,6 +465,17 @@ std::string describe(RegimeKind kind) {
   return "entries and escapes of stretches slower than a twentieth of the stages beside them";
 }
 
+std::vector<bool> columns_of_regimes(const std::vector<std::string>& columns,
+                                     std::span<const Regime> regimes) {
+  std::vector<bool> looked_at;
+  for (const std::string& column : columns) {
+    looked_at.push_back(std::any_of(regimes.begin(), regimes.end(), [&](const Regime& regime) {
+      return ::fnmatch(regime.column.c_str(), column.c_str(), 0) == 0;
+    }));
+  }
+  return looked_at;
+}
+
 template <class T>
 std::vector<Event<T>> find_regimes(const Trajectory<T>& run, std::span<const Regime> regimes,
                                    SeriesKind kind) {

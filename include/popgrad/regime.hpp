@@ -41,6 +41,10 @@ enum class SeriesKind {
 /// Rows this few show nothing.
 inline constexpr std::size_t fewest_rows = 25;
 
+/// Which of these columns the regimes are found in.
+std::vector<bool> columns_of_regimes(const std::vector<std::string>& columns,
+                                     std::span<const Regime> regimes);
+
 /// Regimes of the rows (`step_rows` where there are any, else `rows`), in order of time. The
 /// uncertainty of a time is the difference between two widths of the local fit (7 and 13 rows; a
 /// sixteenth of the rows and twice that for sampled ones) and, for sampled ones, half a spacing.

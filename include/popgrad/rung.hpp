@@ -54,6 +54,10 @@ struct AnyRung {
   std::vector<std::string> state_names;
   std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;  ///< empty for a closed form
   std::function<void(const Vector<T>&, const T&, std::span<T>)> observe;
+  /// The same for observables that are wanted, the others left as they are: for those that cost more than
+  /// a step. May be empty.
+  std::function<void(const Vector<T>&, const T&, std::span<T>, const std::vector<bool>&)>
+      observe_some;
   /// d rhs_i / d x_j, exact by dual numbers, O(dimension) evaluations; may be empty, and is for any
   /// scalar but double.
   std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
@@ -113,6 +117,15 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   any.observe = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
     shared->observe(x, t, row);
   };
+  if constexpr (requires(const Vector<T>& x, const T& t, std::span<T> row,
+                         const std::vector<bool>& wanted) {
+                  shared->observe_some(x, t, row, wanted);
+                }) {
+    any.observe_some = [shared](const Vector<T>& x, const T& t, std::span<T> row,
+                                const std::vector<bool>& wanted) {
+      shared->observe_some(x, t, row, wanted);
+    };
+  }
   // Rosenbrock's steps and the laws of fluctuations, which ask for it, run in double.
   if constexpr (requires { shared->template cast<Dual<T>>(); } && std::same_as<T, double>) {
     using DualFlow = decltype(shared->template cast<Dual<T>>());

@@ -2,6 +2,7 @@
 /// Softmax, entropy and the few statistics of vectors that observables are made of.
 
 #include <cmath>
+#include <type_traits>
 
 #include "popgrad/scalar.hpp"
 #include "popgrad/vector.hpp"
@@ -39,9 +40,13 @@ typename Column::Scalar log_sum_exp(const Column& x) {
   using T = typename Column::Scalar;
   T shift(0);
   if constexpr (Ordered<T>) shift = x.maxCoeff();
-  T total(0);
-  for (Index i = 0; i < x.size(); ++i) total = total + exp(T(x[i] - shift));
-  return shift + log(total);
+  if constexpr (std::is_same_v<T, double>) {
+    return shift + log((x.array() - shift).exp().sum());  // in wide vectors
+  } else {
+    T total(0);
+    for (Index i = 0; i < x.size(); ++i) total = total + exp(T(x[i] - shift));
+    return shift + log(total);
+  }
 }
 
 /// -sum_i p_i ln p_i of p = softmax(x), natural logarithm, without forming ln of a small p_i:

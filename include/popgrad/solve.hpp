@@ -46,6 +46,8 @@ struct SolveRequest {
   /// solution moves fast, there the rows are dense. At most 2^14 rows, thinned evenly beyond; none for
   /// more than 10,000 numbers of state.
   bool observe_steps = false;
+  /// Which observables of steps are wanted, where a rung can leave others out (NaN); empty: all.
+  std::vector<bool> step_columns;
   bool find_blow_up = true;
   /// Called about every 256 steps, of Reals after every step, with the time reached; returns true to stop
   /// (Ending::interrupted).

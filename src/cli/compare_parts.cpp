@@ -7,6 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
 
 namespace popgrad::cli {
@@ -43,6 +44,7 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
   request.absolute_tolerance *= tolerance_factor;
   request.find_events = !options.no_events;
   request.observe_steps = !options.no_events;
+  request.step_columns = columns_of_regimes(rung.columns, model.regimes());
   Trajectory<double> run = produce_flow<double>(rung, info, request, false, nullptr, report);
   if (!options.no_events) find_regimes_of_flow(run, rung, model, info, request, report);
   return {std::move(run)};

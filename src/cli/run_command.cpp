@@ -23,6 +23,7 @@
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/moments_rung.hpp"
+#include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/watch.hpp"
 #include "report/regime_table.hpp"
@@ -196,6 +197,7 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
   SolveRequest<T> request = solve_request<T>(options, info, parameters);
   request.find_events = !options.no_events;
   request.observe_steps = !options.no_events;
+  request.step_columns = columns_of_regimes(rung.columns, model.regimes());
   Trajectory<T> run =
       produce_flow(rung, info, request, options.end.empty() && options.save_at.empty(),
                    earlier.runs.empty() ? nullptr : &earlier.runs.front(), report);

@@ -117,26 +117,31 @@ typename PopulationFlow<T>::ConstBlock PopulationFlow<T>::weights(const Vector<T
   return {x.data(), instance_.weights.rows(), instance_.weights.cols()};
 }
 
+template <Transcendental T>
+template <class Columns>
+void PopulationFlow<T>::propagate(const Columns& columns, const Vector<T>& x) const {
+  hidden_preactivations(instance_.attention, instance_.features, instance_.temperature, weights(x),
+                        Vector<T>(logits(x)), columns, work_);
+  const Activation phi = instance_.phi;
+  if (phi == Activation::linear) {
+    active_ = work_.hidden;
+  } else {
+    active_ = work_.hidden.unaryExpr([phi](const T& h) { return activate(phi, h); });
+  }
+  if (instance_.decoder.size() > 0) {
+    logits_.noalias() = instance_.decoder * active_;
+  } else {
+    logits_ = active_;
+  }
+}
+
 // Leaves g_k phi' of every sample in pulled_ (K x S) and the class logits in logits_ (C x S).
 template <Transcendental T>
 template <class Columns, class Targets>
 void PopulationFlow<T>::back_propagate(const Columns& columns, const Targets& targets,
                                        const Vector<T>& x) const {
   using std::exp;
-  hidden_preactivations(instance_.attention, instance_.features, instance_.temperature, weights(x),
-                        Vector<T>(logits(x)), columns, work_);
-  const Activation phi = instance_.phi;
-  const bool decoded = instance_.decoder.size() > 0;
-  if (phi == Activation::linear) {
-    active_ = work_.hidden;
-  } else {
-    active_ = work_.hidden.unaryExpr([phi](const T& h) { return activate(phi, h); });
-  }
-  if (decoded) {
-    logits_.noalias() = instance_.decoder * active_;
-  } else {
-    logits_ = active_;
-  }
+  propagate(columns, x);
   error_ = logits_;
   for (Index s = 0; s < columns.cols(); ++s) {
     if constexpr (Ordered<T>) {
@@ -152,11 +157,12 @@ void PopulationFlow<T>::back_propagate(const Columns& columns, const Targets& ta
     error_.col(s) /= T(-total);
     targets.add(s, error_.col(s));
   }
-  if (decoded) {
+  if (instance_.decoder.size() > 0) {
     pulled_.noalias() = instance_.decoder.transpose() * error_;
   } else {
     pulled_ = error_;
   }
+  const Activation phi = instance_.phi;
   if (phi != Activation::linear) {
     for (Index s = 0; s < pulled_.cols(); ++s) {
       for (Index k = 0; k < pulled_.rows(); ++k) {
@@ -281,7 +287,7 @@ bool PopulationFlow<T>::draws_are_known() const {
 
 template <Transcendental T>
 T PopulationFlow<T>::loss(const Vector<T>& x) const {
-  back_propagate(instance_.token_law, OwnClass{}, x);
+  propagate(instance_.token_law, x);
   T sum(0);
   for (Index s = 0; s < logits_.cols(); ++s) {
     sum = sum + instance_.class_law[s] * (log_sum_exp(logits_.col(s)) - logits_(s, s));
@@ -330,17 +336,25 @@ Vector<T> PopulationFlow<T>::predicted(const Vector<T>& x) const {
 }
 
 template <Transcendental T>
-void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+void PopulationFlow<T>::observe(const Vector<T>& x, const T& t, std::span<T> row) const {
+  observe_some(x, t, row, std::vector<bool>(row.size(), true));
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::observe_some(const Vector<T>& x, const T& /*t*/, std::span<T> row,
+                                     const std::vector<bool>& wanted) const {
   const auto v = weights(x).topRows(instance_.tokens());
   const Vector<T> z = logits(x);
   row[0] = softmax_entropy(Vector<T>(z / instance_.temperature));
-  const InvariantReading<T> reading = read_invariant<T>(
-      instance_.attention, v, z, instance_.temperature, mean_law_, invariant_at_start_);
-  row[1] = reading.absolute;
-  row[2] = reading.relative;
-  row[3] = reading.correlation;
-  row[4] = stable_rank_of<T>(v);
-  row[5] = loss(x);
+  if (wanted[1] || wanted[2] || wanted[3]) {
+    const InvariantReading<T> reading = read_invariant<T>(
+        instance_.attention, v, z, instance_.temperature, mean_law_, invariant_at_start_);
+    row[1] = reading.absolute;
+    row[2] = reading.relative;
+    row[3] = reading.correlation;
+  }
+  if (wanted[4]) row[4] = stable_rank_of<T>(v);
+  if (wanted[5]) row[5] = loss(x);
 }
 
 template <Transcendental T>

@@ -266,8 +266,12 @@ class Solver {
 
   void add_step_row(const T& t) {
     if (++seen_step_rows_ % step_row_stride_ != 0) return;
-    std::vector<T> row(rung_.columns.size());
-    rung_.observe(x_now_, t, row);
+    std::vector<T> row(rung_.columns.size(), T(std::numeric_limits<double>::quiet_NaN()));
+    if (rung_.observe_some && !request_.step_columns.empty()) {
+      rung_.observe_some(x_now_, t, row, request_.step_columns);
+    } else {
+      rung_.observe(x_now_, t, row);
+    }
     result_.step_t.push_back(t);
     result_.step_rows.push_back(std::move(row));
     if (result_.step_t.size() < most_step_rows) return;

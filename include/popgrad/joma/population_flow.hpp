@@ -59,6 +59,9 @@ class PopulationFlow final {
   /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
   /// normalised_correlation, stable_rank, loss.
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
+  /// The same where `wanted`: the stable rank alone costs several evaluations of the field.
+  void observe_some(const Vector<T>& x, const T& t, std::span<T> row,
+                    const std::vector<bool>& wanted) const;
   [[nodiscard]] std::vector<EventFinder<T>> events() const;
 
   /// Mean cross entropy of the classes at a state, in nats: without label noise.
@@ -90,6 +93,9 @@ class PopulationFlow final {
              const Vector<T>& x, Vector<T>& dx) const;
   void field_of_laws(const Vector<T>& weight, const Vector<T>& x, Vector<T>& dx) const;
   [[nodiscard]] DrawField field_of_sample(const Vector<T>& x) const;
+  /// Leaves active units (K x S) in active_ and class logits (C x S) in logits_.
+  template <class Columns>
+  void propagate(const Columns& columns, const Vector<T>& x) const;
   template <class Columns, class Targets>
   void back_propagate(const Columns& columns, const Targets& targets, const Vector<T>& x) const;
   /// `sample_rhs` of laws with label noise.
