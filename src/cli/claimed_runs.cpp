@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "popgrad/error.hpp"
 
@@ -13,7 +14,8 @@ namespace popgrad::cli {
 namespace {
 
 /// Numbers of a rung that a training script may have other than said without anyone's notice.
-constexpr std::array usual_faults{"label_noise", "temperature"};
+constexpr std::string_view label_noise = "label_noise";
+constexpr std::array<std::string_view, 2> usual_faults{label_noise, "temperature"};
 
 bool reads(const ParameterInfo& info, const std::string& rung) {
   return info.rungs.empty() ||
@@ -21,6 +23,10 @@ bool reads(const ParameterInfo& info, const std::string& rung) {
 }
 
 }  // namespace
+
+bool Suspect::one_sided() const {
+  return assumed == 0 && (kind == Kind::momentum || name == label_noise);
+}
 
 double Suspect::value_at(double size) const {
   if (kind != Kind::batch) return assumed + size;

@@ -24,6 +24,9 @@ struct Suspect {
   double assumed = 0;
   bool asked_for = false;  ///< by name
 
+  /// Whether the fault has one sign: a probability or a momentum of 0 is never less.
+  [[nodiscard]] bool one_sided() const;
+
   /// The value at which tests that are in units of this setting move by `size`: assumed + size; of the
   /// batch with 1/batch linear in size, as the variance of runs goes. Not finite where there is none.
   [[nodiscard]] double value_at(double size) const;

@@ -65,7 +65,7 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
                tests.departs(fault) ? "departs"  // too far for a linear estimate
                                     : with_error(fault.suspect.value_at(fault.test.size),
                                                  half * fault.suspect.slope_at(fault.test.size)),
-               fault.test.statistic(), fault.test.bound_here(fault.chance), seen(recorded_runs),
+               fault.test.statistic(), tests.bound(fault), seen(recorded_runs),
                seen(recorded_runs + 5));
   }
   const Share ratio = tests.scatter.interval(0.05);
@@ -110,17 +110,17 @@ void print_fits(const std::vector<FittedFault>& fits) {
 std::string departure_of(const WholeRunTests& whole) {
   std::string what = "the scatter between runs";
   double largest = 1;
-  const auto take = [&](const std::string& name, const ScoreTest& test, double chance) {
-    const double share = std::fabs(test.statistic()) / test.bound_here(chance);
+  const auto take = [&](const std::string& name, const ScoreTest& test, double bound) {
+    const double share = std::fabs(test.statistic()) / bound;
     if (!(share > largest)) return;
     largest = share;
     what = fmt::format("{} (t = {:.3g})", name, test.statistic());
   };
   for (const WholeRunTests::Level& level : whole.levels) {
-    take(level.what, level.test, whole.level_chance);
+    take(level.what, level.test, level.test.bound_here(whole.level_chance));
   }
   for (const WholeRunTests::Fault& fault : whole.faults) {
-    take(fault.suspect.name, fault.test, fault.chance);
+    if (whole.departs(fault)) take(fault.suspect.name, fault.test, whole.bound(fault));
   }
   return what;
 }
@@ -183,7 +183,7 @@ Value setting_records(const Judgement& judgement) {
                 {"assumed", fault.suspect.assumed},
                 {"departs", whole.departs(fault)},
                 {"t", number_or_null(fault.test.statistic())},
-                {"bound", fault.test.bound_here(fault.chance)},
+                {"bound", whole.bound(fault)},
                 {"linear_estimate", number_or_null(fault.suspect.value_at(fault.test.size))},
                 {"standard_error", number_or_null(fault.test.standard_error *
                                                   fault.suspect.slope_at(fault.test.size))},

@@ -18,7 +18,8 @@ namespace {
 constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
-constexpr int most_steps = 10;  // of a fit
+constexpr int most_steps = 10;        // of a fit
+constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_likely_runs = 1000;
 constexpr std::uint32_t runs_of_a_check = 32;  // sampled ones, of a prediction
 
@@ -44,7 +45,15 @@ const WholeRunTests::Level& WholeRunTests::largest_level() const {
                            [&](const Level& a, const Level& b) { return share(a) < share(b); });
 }
 
-bool WholeRunTests::departs(const Fault& fault) const { return beyond(fault.test, fault.chance); }
+double WholeRunTests::bound(const Fault& fault) const {
+  return fault.suspect.one_sided() ? fault.test.bound(2 * fault.chance, ScoreTest::Side::above)
+                                   : fault.test.bound_here(fault.chance);
+}
+
+bool WholeRunTests::departs(const Fault& fault) const {
+  const double statistic = fault.test.statistic();
+  return !((fault.suspect.one_sided() ? statistic : std::fabs(statistic)) <= bound(fault));
+}
 
 bool WholeRunTests::consistent() const {
   return !scatter_departs() && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {
@@ -58,7 +67,8 @@ double WholeRunTests::visible(const Fault& fault, double now, double runs) const
   const double sampling = fault.test.sampling;
   const double error =
       fault.test.standard_error * std::sqrt((1 / runs + sampling) / (1 / now + sampling));
-  return (fault.test.bound(fault.chance) + normal_quantile(0.95)) * error;
+  const double either = fault.suspect.one_sided() ? bound(fault) : fault.test.bound(fault.chance);
+  return (either + normal_quantile(0.95)) * error;
 }
 
 WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
@@ -288,11 +298,13 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   Vector<double> weights = known.weights;
   Vector<double> mean_before;
   double size = 0, before = 0;  // of the fault
+  // Where sampled runs judge, linear ones still lead near the value, at a fraction of their cost.
+  bool leading = predicted_ == nullptr && !linear_.second().empty();
   for (int step = 0; step < most_steps; ++step) {
     std::vector<Trajectory<double>> ensemble;
     bool predicted = false;
     try {
-      if (predicted_ != nullptr) {
+      if (predicted_ != nullptr || leading) {
         auto likely = linear_.with(suspect, fitted.value, number_of_likely_runs);
         predicted = likely && logged_->of(*likely).allFinite();
         if (predicted) ensemble = std::move(*likely);
@@ -305,7 +317,11 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     }
     const Matrix<double> own = logged_->of(ensemble);
     const Vector<double> mean = own.rowwise().mean();
-    if (step > 0) {
+    if (leading && !predicted) {
+      leading = false;
+      mean_before.resize(0);
+    }
+    if (mean_before.size() > 0) {
       const Vector<double> shift = (mean - mean_before) / (size - before);
       if (!is_zero(shift)) weights = correlation_->weights(shift);
     }
@@ -313,6 +329,10 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
                                       predicted ? known.error : PredictionError{});
     fitted.half_width = left.half_width(0.05) * suspect.slope_at(size);
     if (std::fabs(left.size) < 0.2 * left.standard_error) {
+      if (std::exchange(leading, false)) {
+        mean_before.resize(0);
+        continue;
+      }
       fitted.explains = tests(ensemble, nullptr, predicted).consistent();
       return fitted;
     }
@@ -320,6 +340,12 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     mean_before = mean;
     size += left.size;
     fitted.value = suspect.value_at(size);
+    // Runs cost what their batch does, and beyond this one the mean hardly moves any more.
+    if (suspect.kind == Suspect::Kind::batch &&
+        !(fitted.value <= largest_batch * suspect.assumed)) {
+      fitted.why_not = fmt::format("beyond {:g} times the batch", largest_batch);
+      return fitted;
+    }
   }
   fitted.why_not = fmt::format("still moving at {:.3g} after {} steps", fitted.value, most_steps);
   return fitted;

@@ -49,6 +49,9 @@ struct WholeRunTests {
   [[nodiscard]] const Level& largest_level() const;
   [[nodiscard]] bool scatter_departs() const { return scatter.chance() < chance; }
   [[nodiscard]] bool departs(const Fault& fault) const;
+  /// What the statistic of a fault has to exceed: on the side where it is, or above for a fault of one
+  /// sign, whose side has all of the chance.
+  [[nodiscard]] double bound(const Fault& fault) const;
   [[nodiscard]] bool consistent() const;
   /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs
   /// where there are `now`.
