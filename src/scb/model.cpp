@@ -283,7 +283,11 @@ class Scb final : public Model {
 
   static AnyRung<double> rung_from_matrices(std::string_view name, const Parameters& p,
                                             std::uint64_t seed) {
-    const Training<double> made = training<double>(p, seed);
+    Training<double> made = training<double>(p, seed);
+    if (name != "sgd") {
+      made.label_noise = 0;  // of sequences alone, as the table of parameters says
+      made.temperature = 1;
+    }
     const bool dense = name == "sgd" || name == "noisy";
     if (dense && made.bigrams.context > most_dense / made.bigrams.tokens()) {
       reject("scb " + std::string(name), "--T", std::to_string(made.bigrams.context),
