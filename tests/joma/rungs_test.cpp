@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -7,6 +8,8 @@
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stationary_flow.hpp"
+#include "popgrad/regime.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/solve.hpp"
@@ -47,6 +50,39 @@ ReducedInstance<double> reduced_of(std::vector<double> target, bool nonlinear, d
 }
 
 }  // namespace
+
+TEST_CASE("population flow: what is observed alone is what is observed with all", "[joma]") {
+  const PopulationFlow<double> flow(instance_of(Attention::exp, Activation::linear, true, false));
+  const Vector<double> x = flow.initial();
+  const std::size_t count = flow.columns().size();
+  std::vector<double> all(count);
+  flow.observe(x, 0.0, all);
+  for (std::size_t k = 0; k < count; ++k) {
+    std::vector<bool> wanted(count, false);
+    wanted[k] = true;
+    std::vector<double> row(count, -7.0);
+    flow.observe_some(x, 0.0, row, wanted);
+    CHECK(row[k] == all[k]);
+  }
+  // At steps a solve asks for the loss alone.
+  SolveRequest<double> request;
+  request.end = 3;
+  request.save_at = {3};
+  request.relative_tolerance = request.absolute_tolerance = 1e-8;
+  request.observe_steps = true;
+  const Trajectory<double> full = solve(forget_type(flow), request);
+  request.step_columns = columns_of_regimes(
+      flow.columns(), std::vector<Regime>{{"plateau", "l*", RegimeKind::plateau}});
+  CHECK(std::count(request.step_columns.begin(), request.step_columns.end(), true) == 1);
+  const Trajectory<double> some = solve(forget_type(flow), request);
+  REQUIRE(some.step_rows.size() == full.step_rows.size());
+  REQUIRE(some.step_rows.size() > 20);
+  for (std::size_t r = 0; r < some.step_rows.size(); ++r) {
+    CHECK(some.step_rows[r][5] == full.step_rows[r][5]);
+    CHECK(std::isnan(some.step_rows[r][4]));
+  }
+  CHECK(some.rows == full.rows);
+}
 
 TEST_CASE("population flow descends its loss", "[joma][law]") {
   for (const Attention attention : {Attention::exp, Attention::softmax, Attention::linear}) {
