@@ -71,8 +71,7 @@ using Reals __attribute__((vector_size(64))) = double;
 [[gnu::always_inline]] inline Reals root_of(const Reals& numbers) {
   double root[places];
   std::memcpy(root, &numbers, sizeof root);
-#pragma omp simd
-  for (std::size_t i = 0; i < places; ++i) root[i] = std::sqrt(root[i]);
+  for (double& number : root) number = std::sqrt(number);
   Reals made;
   std::memcpy(&made, root, sizeof made);
   return made;
