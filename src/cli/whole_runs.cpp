@@ -343,6 +343,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     // Runs cost what their batch does, and beyond this one the mean hardly moves any more.
     if (suspect.kind == Suspect::Kind::batch &&
         !(fitted.value <= largest_batch * suspect.assumed)) {
+      fitted.value = largest_batch * suspect.assumed;
       fitted.why_not = fmt::format("beyond {:g} times the batch", largest_batch);
       return fitted;
     }

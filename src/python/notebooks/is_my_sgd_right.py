@@ -57,5 +57,5 @@ print(f"called back at step {step} of 600, after {wrong.looks} looks: {compariso
 print(wrong.verdict())
 for fit in wrong.verdict().fits:
     print(f"  {fit['setting']} {fit['value']:.6g} in place of {fit['assumed']:g}: "
-          f"{'explains the run' if fit['explains'] else 'does not explain it'}")
+          f"{'explains the run' if fit['explains'] else fit['why_not'] or 'does not explain it'}")
 assert told == [step]
