@@ -59,17 +59,17 @@ bool is_short(Index columns) { return columns >= block && columns <= 2 * block; 
   put(out + columns - block, even_tail + odd_tail);
 }
 
-[[gnu::always_inline]] inline void short_row_products(const Index* row, Index count,
-                                                      const double* table, Index columns,
-                                                      const double* v, double* out) {
+[[gnu::always_inline]] inline void add_short_row_products(const Index* row, Index count,
+                                                          const double* table, Index columns,
+                                                          const double* v, double* out) {
   const double* const tail = table + columns - block;
   const Block factor = at(v).numbers;
   // Without the columns that the first block has counted.
   Block factor_tail{};
   for (Index k = 2 * block - columns; k < block; ++k) factor_tail[k] = v[columns - block + k];
   for (Index i = 0; i < count; ++i) {
-    out[i] = sum_of(factor * at(table + row[i] * columns).numbers +
-                    factor_tail * at(tail + row[i] * columns).numbers);
+    out[i] += sum_of(factor * at(table + row[i] * columns).numbers +
+                     factor_tail * at(tail + row[i] * columns).numbers);
   }
 }
 
@@ -119,9 +119,9 @@ void weighted_rows_wide(const Index* row, const double* f, Index count, const do
 }
 
 POPGRAD_WIDE
-void row_products_wide(const Index* row, Index count, const double* table, Index columns,
-                       const double* v, double* out) {
-  if (is_short(columns)) return short_row_products(row, count, table, columns, v, out);
+void add_row_products_wide(const Index* row, Index count, const double* table, Index columns,
+                           const double* v, double* out) {
+  if (is_short(columns)) return add_short_row_products(row, count, table, columns, v, out);
   Index i = 0;
   for (; i + 4 <= count; i += 4) {
     // Four sums at a time: short rows do not fill the pipeline alone.
@@ -140,17 +140,17 @@ void row_products_wide(const Index* row, Index count, const double* table, Index
       sum_p += p[c] * v[c];
       sum_q += q[c] * v[c];
     }
-    out[i] = sum_a;
-    out[i + 1] = sum_b;
-    out[i + 2] = sum_p;
-    out[i + 3] = sum_q;
+    out[i] += sum_a;
+    out[i + 1] += sum_b;
+    out[i + 2] += sum_p;
+    out[i + 3] += sum_q;
   }
   for (; i < count; ++i) {
     const double* const from = table + row[i] * columns;
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (Index c = 0; c < columns; ++c) sum += from[c] * v[c];
-    out[i] = sum;
+    out[i] += sum;
   }
 }
 
@@ -167,12 +167,12 @@ void add_to_rows_wide(const Index* row, const double* f, Index count, const doub
 
 POPGRAD_WIDE
 void scatter_rows_wide(const Layout& layout, Index begin, Index end, const double* f,
-                       const double* pull, Index columns, double* out) {
+                       const double* pull, Index columns, double* out, Index stride) {
   const Index* const first = layout.row_first.data();
   const Index* const entry = layout.row_entry.data();
   const Index* const owner = layout.entry_class.data();
   for (Index r = begin; r < end; ++r) {
-    double* const to = out + r * columns;
+    double* const to = out + r * stride;
     if (is_short(columns)) {
       scatter_short_row(entry + first[r], entry + first[r + 1], owner, f, pull, columns, to);
       continue;
@@ -280,9 +280,9 @@ void weighted_rows(const Index* row, const double* f, Index count, const double*
   weighted_rows_wide(row, f, count, table, columns, out);
 }
 
-void row_products(const Index* row, Index count, const double* table, Index columns,
-                  const double* v, double* out) {
-  row_products_wide(row, count, table, columns, v, out);
+void add_row_products(const Index* row, Index count, const double* table, Index columns,
+                      const double* v, double* out) {
+  add_row_products_wide(row, count, table, columns, v, out);
 }
 
 void add_to_rows(const Index* row, const double* f, Index count, const double* v, Index columns,
@@ -291,8 +291,8 @@ void add_to_rows(const Index* row, const double* f, Index count, const double* v
 }
 
 void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
-                  Index columns, double* out) {
-  scatter_rows_wide(layout, begin, end, f, pull, columns, out);
+                  Index columns, double* out, Index stride) {
+  scatter_rows_wide(layout, begin, end, f, pull, columns, out, stride);
 }
 
 void pull_back(const double* f, Index count, double* g) { pull_back_wide(f, count, g); }

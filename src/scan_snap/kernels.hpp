@@ -24,25 +24,26 @@ void weighted_rows(const Index* row, const T* f, Index count, const T* table, In
   }
 }
 
-/// out_i = table[row_i] . v, i < count.
+/// out_i += table[row_i] . v, i < count.
 template <class T>
-void row_products(const Index* row, Index count, const T* table, Index columns, const T* v,
-                  T* out) {
+void add_row_products(const Index* row, Index count, const T* table, Index columns, const T* v,
+                      T* out) {
   for (Index i = 0; i < count; ++i) {
     const T* const from = table + row[i] * columns;
     T sum(0);
     for (Index c = 0; c < columns; ++c) sum = sum + from[c] * v[c];
-    out[i] = sum;
+    out[i] = out[i] + sum;
   }
 }
 
 /// Rows `begin` .. `end` - 1 of the transposed product, over the entries e_i of row r:
 ///   out[r] (C) = sum_i f[e_i] pull[class of e_i]
+/// Rows of `out` begin every `stride` >= C numbers.
 template <class T>
 void scatter_rows(const Layout& layout, Index begin, Index end, const T* f, const T* pull,
-                  Index columns, T* out) {
+                  Index columns, T* out, Index stride) {
   for (Index r = begin; r < end; ++r) {
-    T* const to = out + r * columns;
+    T* const to = out + r * stride;
     for (Index c = 0; c < columns; ++c) to[c] = T(0);
     for (Index i = layout.row_first[static_cast<std::size_t>(r)];
          i < layout.row_first[static_cast<std::size_t>(r + 1)]; ++i) {
@@ -59,10 +60,10 @@ void add_to_rows(const Index* row, const double* f, Index count, const double* v
 
 void weighted_rows(const Index* row, const double* f, Index count, const double* table,
                    Index columns, double* out);
-void row_products(const Index* row, Index count, const double* table, Index columns,
-                  const double* v, double* out);
+void add_row_products(const Index* row, Index count, const double* table, Index columns,
+                      const double* v, double* out);
 void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
-                  Index columns, double* out);
+                  Index columns, double* out, Index stride);
 
 /// g = diag(f) (I - f f') g, of `count` entries.
 template <class T>

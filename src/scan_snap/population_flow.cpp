@@ -29,6 +29,44 @@ bool worth_threads(Index products) {
   return std::is_same_v<T, double> && products > threshold && omp_in_parallel() == 0;
 }
 
+/// Columns of a row-major table, one row behind the other.
+template <class T>
+struct Panel {
+  const T* numbers;
+  Index begin, width;
+};
+
+/// Columns a panel of a table, which are all of them where it stays in the cache. Entries ask for rows in no
+/// order: those of a table beyond the cache come from memory each time, those of a panel once.
+template <class T>
+Index panel_width(Index rows, Index columns) {
+  constexpr Index cached = 6'000'000;  // numbers
+  constexpr Index in_panel = 1'000'000;
+  constexpr Index narrowest = 64;
+  if (!std::is_same_v<T, double> || rows * columns <= cached) return columns;
+  return std::min(columns, std::max(narrowest, in_panel / rows / 8 * 8));
+}
+
+/// Calls use(panel) for each panel, with `scratch` for a copy of it where there are several.
+template <class T>
+void for_each_panel(const T* table, Index rows, Index columns, Vector<T>& scratch,
+                    const auto& use) {
+  const Index width = panel_width<T>(rows, columns);
+  if (width == columns) {
+    use(Panel<T>{table, 0, columns});
+    return;
+  }
+  scratch.resize(rows * width);
+  for (Index begin = 0; begin < columns; begin += width) {
+    const Index own = std::min(width, columns - begin);
+#pragma omp parallel for if (omp_in_parallel() == 0)
+    for (Index r = 0; r < rows; ++r) {
+      std::copy_n(table + r * columns + begin, own, scratch.data() + r * own);
+    }
+    use(Panel<T>{scratch.data(), begin, own});
+  }
+}
+
 }  // namespace
 
 template <Transcendental T>
@@ -132,34 +170,70 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x, Problem problem) const {
                          ? tempered_logits(x)
                          : static_cast<const T*>(x.data()) + layout_.rows() * columns;
   features_fast(classes, layout_, z, f_);
-  const auto one_class = [&](Index n) {
-    const auto at = static_cast<std::size_t>(n);
-    const Index begin = classes.first[at];
-    const Index count = classes.first[at + 1] - begin;
-    const Index* const row = layout_.entry_row.data() + begin;
-    T* const own = residual_.row(n).data();
-    weighted_rows(row, f_.data() + begin, count, table, columns, logits_.row(n).data());
-    respond_fast(static_cast<const T*>(logits_.row(n).data()), multiplicity_,
-                 layout_.class_column[at], own);
+  const auto entries_of = [&](Index n) {
+    const Index begin = classes.first[static_cast<std::size_t>(n)];
+    return std::pair{begin, classes.first[static_cast<std::size_t>(n + 1)] - begin};
+  };
+  const auto weigh = [&](Index n, const Panel<T>& panel) {
+    const auto [begin, count] = entries_of(n);
+    weighted_rows(layout_.entry_row.data() + begin, static_cast<const T*>(f_.data()) + begin, count,
+                  panel.numbers, panel.width, logits_.row(n).data() + panel.begin);
+  };
+  const auto respond_to = [&](Index n) {
+    const Index label = layout_.class_column[static_cast<std::size_t>(n)];
+    respond_fast(static_cast<const T*>(logits_.row(n).data()), multiplicity_, label,
+                 residual_.row(n).data());
     if (noisy) {
       residual_.row(n) += instance_.label_noise * label_share_.transpose();
-      own[layout_.class_column[at]] -= instance_.label_noise;
+      residual_(n, label) -= instance_.label_noise;
     }
+    const auto [begin, count] = entries_of(n);
+    products_.segment(begin, count).setConstant(T(0));
+  };
+  const auto multiply = [&](Index n, const Panel<T>& panel) {
+    const auto [begin, count] = entries_of(n);
     // The shared column counts as often as it stands for a token.
-    const Index last = columns - 1;
-    const T single = own[last];
-    own[last] = own[last] * multiplicity_[last];
-    row_products(row, count, table, columns, static_cast<const T*>(own), products_.data() + begin);
-    own[last] = single;
+    T& last = residual_(n, columns - 1);
+    const T single = last;
+    last = last * multiplicity_[columns - 1];
+    add_row_products(layout_.entry_row.data() + begin, count, panel.numbers, panel.width,
+                     static_cast<const T*>(residual_.row(n).data()) + panel.begin,
+                     products_.data() + begin);
+    last = single;
+  };
+  const auto normalise = [&](Index n) {
+    const auto [begin, count] = entries_of(n);
     pull_back(static_cast<const T*>(f_.data()) + begin, count, products_.data() + begin);
   };
-  if (worth_threads<T>(classes.entries() * columns)) {
-    // Every class writes to places of its own, so the result does not depend on the threads.
+  const bool together = worth_threads<T>(classes.entries() * columns);
+  // Every class writes to places of its own, so the result does not depend on the threads.
+  const auto each_class = [&](const auto& one_class) {
+    if (together) {
 #pragma omp parallel for schedule(dynamic, 4)
-    for (Index n = 0; n < classes.classes(); ++n) one_class(n);
-  } else {
-    for (Index n = 0; n < classes.classes(); ++n) one_class(n);
+      for (Index n = 0; n < classes.classes(); ++n) one_class(n);
+    } else {
+      for (Index n = 0; n < classes.classes(); ++n) one_class(n);
+    }
+  };
+  if (panel_width<T>(layout_.rows(), columns) == columns) {
+    const Panel<T> whole{table, 0, columns};
+    each_class([&](Index n) {
+      weigh(n, whole);
+      respond_to(n);
+      multiply(n, whole);
+      normalise(n);
+    });
+    return;
   }
+  const auto each_panel = [&](const auto& one_class) {
+    for_each_panel(table, layout_.rows(), columns, panel_, [&](const Panel<T>& panel) {
+      each_class([&](Index n) { one_class(n, panel); });
+    });
+  };
+  each_panel(weigh);
+  each_class(respond_to);
+  each_panel(multiply);
+  each_class(normalise);
 }
 
 template <Transcendental T>
@@ -175,20 +249,21 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
   if (rule_ == DecoderRule::fast) {
     pull_ = inverse_of_gram<T>(gram(layout_, classes.classes(), f_)) * pull_;
   }
-  const auto some_rows = [&](Index begin, Index end) {
-    scatter_rows(layout_, begin, end, static_cast<const T*>(f_.data()),
-                 static_cast<const T*>(pull_.data()), columns, dx.data());
+  const auto some_rows = [&](Index begin, Index end, const Panel<T>& panel) {
+    scatter_rows(layout_, begin, end, static_cast<const T*>(f_.data()), panel.numbers, panel.width,
+                 dx.data() + panel.begin, columns);
   };
-  if (worth_threads<T>(classes.entries() * columns)) {
-    constexpr Index block = 16;
-    const Index blocks = (layout_.rows() + block - 1) / block;
+  const bool together = worth_threads<T>(classes.entries() * columns);
+  for_each_panel(static_cast<const T*>(pull_.data()), classes.classes(), columns, panel_,
+                 [&](const Panel<T>& panel) {
+                   if (!together) return some_rows(0, layout_.rows(), panel);
+                   constexpr Index block = 16;
+                   const Index blocks = (layout_.rows() + block - 1) / block;
 #pragma omp parallel for schedule(dynamic, 1)
-    for (Index b = 0; b < blocks; ++b) {
-      some_rows(b * block, std::min(layout_.rows(), (b + 1) * block));
-    }
-  } else {
-    some_rows(0, layout_.rows());
-  }
+                   for (Index b = 0; b < blocks; ++b) {
+                     some_rows(b * block, std::min(layout_.rows(), (b + 1) * block), panel);
+                   }
+                 });
   auto dz = dx.segment(layout_.rows() * columns, layout_.pairs());
   for (Index p = 0; p < dz.size(); ++p) dz[p] = T(0);
   for (Index n = 0; n < classes.classes(); ++n) {
@@ -247,7 +322,8 @@ void PopulationFlow<T>::add_drawn(const Vector<T>& x, Index label, double share,
     }
     add_to_rows(drawn_row_.data(), drawn_products_.data(), drawn, residual, columns, dx.data());
     residual[columns - 1] *= multiplicity_[columns - 1];
-    row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
+    std::fill(drawn_products_.begin(), drawn_products_.end(), 0.0);
+    add_row_products(drawn_row_.data(), drawn, x.data(), columns, residual, drawn_products_.data());
     pull_back(static_cast<const double*>(drawn_f_.data()), drawn, drawn_products_.data());
     for (std::size_t i = 0; i < drawn_f_.size(); ++i) {
       dx[table + drawn_pair_[i]] +=

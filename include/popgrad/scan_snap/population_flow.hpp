@@ -111,6 +111,7 @@ class PopulationFlow final {
   // Scratch of one evaluation; a rung is copied for every thread.
   mutable Vector<T> f_, products_, tempered_z_;
   mutable RowMatrix<T> logits_, residual_, pull_;  ///< (K x C)
+  mutable Vector<T> panel_;                        ///< some columns of a table beyond the cache
   // One drawn sequence: counts by entry of its class, then its different tokens.
   mutable std::vector<std::uint32_t> counts_;
   mutable std::vector<Index> drawn_row_, drawn_pair_;
