@@ -47,9 +47,10 @@ Index panel_width(Index rows, Index columns) {
   return std::min(columns, std::max(narrowest, in_panel / rows / 8 * 8));
 }
 
-/// Calls use(panel) for each panel, with `scratch` for a copy of it where there are several.
+/// Calls use(panel) for each panel, with `scratch` for a copy of it where there are several; `together`: all
+/// threads copy.
 template <class T>
-void for_each_panel(const T* table, Index rows, Index columns, Vector<T>& scratch,
+void for_each_panel(const T* table, Index rows, Index columns, Vector<T>& scratch, bool together,
                     const auto& use) {
   const Index width = panel_width<T>(rows, columns);
   if (width == columns) {
@@ -59,7 +60,7 @@ void for_each_panel(const T* table, Index rows, Index columns, Vector<T>& scratc
   scratch.resize(rows * width);
   for (Index begin = 0; begin < columns; begin += width) {
     const Index own = std::min(width, columns - begin);
-#pragma omp parallel for if (omp_in_parallel() == 0)
+#pragma omp parallel for if (together)
     for (Index r = 0; r < rows; ++r) {
       std::copy_n(table + r * columns + begin, own, scratch.data() + r * own);
     }
@@ -161,7 +162,7 @@ const T* PopulationFlow<T>::tempered_logits(const Vector<T>& x) const {
 
 // Leaves f, Y'f (K x C), e - alpha (K x C) and, entry by entry, f_nl (g_nl - f_nl f_n.g_n).
 template <Transcendental T>
-void PopulationFlow<T>::evaluate(const Vector<T>& x, Problem problem) const {
+void PopulationFlow<T>::evaluate(const Vector<T>& x, Problem problem, bool together) const {
   const SequenceClasses<T>& classes = instance_.classes;
   const Index columns = layout_.columns();
   const T* const table = x.data();
@@ -205,7 +206,6 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x, Problem problem) const {
     const auto [begin, count] = entries_of(n);
     pull_back(static_cast<const T*>(f_.data()) + begin, count, products_.data() + begin);
   };
-  const bool together = worth_threads<T>(classes.entries() * columns);
   // Every class writes to places of its own, so the result does not depend on the threads.
   const auto each_class = [&](const auto& one_class) {
     if (together) {
@@ -226,7 +226,7 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x, Problem problem) const {
     return;
   }
   const auto each_panel = [&](const auto& one_class) {
-    for_each_panel(table, layout_.rows(), columns, panel_, [&](const Panel<T>& panel) {
+    for_each_panel(table, layout_.rows(), columns, panel_, together, [&](const Panel<T>& panel) {
       each_class([&](Index n) { one_class(n, panel); });
     });
   };
@@ -237,10 +237,24 @@ void PopulationFlow<T>::evaluate(const Vector<T>& x, Problem problem) const {
 }
 
 template <Transcendental T>
+bool PopulationFlow<T>::worth_a_team() const {
+  return worth_threads<T>(instance_.classes.entries() * layout_.columns());
+}
+
+template <Transcendental T>
 void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  if (worth_a_team()) {
+    team_.run([&](bool together) { field(x, dx, together); });
+  } else {
+    field(x, dx, false);
+  }
+}
+
+template <Transcendental T>
+void PopulationFlow<T>::field(const Vector<T>& x, Vector<T>& dx, bool together) const {
   const SequenceClasses<T>& classes = instance_.classes;
   const Index columns = layout_.columns();
-  evaluate(x, Problem::trained);
+  evaluate(x, Problem::trained, together);
   // Row n of pull_ is what the features of class n write into Y.
   pull_ = residual_;
   for (Index n = 0; n < classes.classes(); ++n) {
@@ -253,8 +267,7 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
     scatter_rows(layout_, begin, end, static_cast<const T*>(f_.data()), panel.numbers, panel.width,
                  dx.data() + panel.begin, columns);
   };
-  const bool together = worth_threads<T>(classes.entries() * columns);
-  for_each_panel(static_cast<const T*>(pull_.data()), classes.classes(), columns, panel_,
+  for_each_panel(static_cast<const T*>(pull_.data()), classes.classes(), columns, panel_, together,
                  [&](const Panel<T>& panel) {
                    if (!together) return some_rows(0, layout_.rows(), panel);
                    constexpr Index block = 16;
@@ -362,7 +375,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
       add_drawn(x, layout_.class_column[label], 1.0 / static_cast<double>(batch), dx);
     }
     if (instance_.track_growth) {
-      evaluate(x, Problem::clean);
+      evaluate(x, Problem::clean, worth_a_team());
       dx.tail(instance_.classes.classes()) = growth_of_last();
     }
   } else {
@@ -396,7 +409,7 @@ template <>
 void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
   dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
   if (instance_.track_growth) {
-    evaluate(x, Problem::clean);
+    evaluate(x, Problem::clean, worth_a_team());
     dx.tail(instance_.classes.classes()) = growth_of_last();
   }
 }
@@ -415,7 +428,7 @@ bool PopulationFlow<T>::draws_are_known() const {
 template <Transcendental T>
 void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   const SequenceClasses<T>& classes = instance_.classes;
-  evaluate(x, Problem::clean);
+  evaluate(x, Problem::clean, worth_a_team());
   const Matrix<T> overlap = gram(layout_, classes.classes(), f_);
   const Response<T> answer = mean_response(classes, layout_, multiplicity_, logits_);
   OverlapExtremes<T> extremes{T(0), T(0)};
@@ -441,7 +454,7 @@ void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
 
 template <Transcendental T>
 T PopulationFlow<T>::loss(const Vector<T>& x) const {
-  evaluate(x, Problem::clean);
+  evaluate(x, Problem::clean, worth_a_team());
   return mean_response(instance_.classes, layout_, multiplicity_, logits_).loss;
 }
 

@@ -20,19 +20,20 @@ from work_precision import work_precision
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
 PEER = os.path.join(PEERS, "joma_invariant.py")
 
-FASTER_THAN_TORCH = 50  # times
+# Promises have a factor of 1.5 to spare on a quiet machine, or are held to what the same run measures of it.
+FASTER_THAN_TORCH = 45  # times
 STATE_VECTORS = 13      # of memory for a solve: dopri5 with two ends, 6 stages and an error needs 11
 GROWTH = 1.15           # exponent of the cost in the size; 1 is linear, the rest is for the caches
 AGREEMENT = 1e-10       # of loss and entropy after training, absolute
-SGD_FASTER_THAN_TORCH = 20   # times, Syn-Medium
+SGD_FASTER_THAN_TORCH = 18   # times, Syn-Medium
 FASTER_THAN_SCIPY = 14       # times, DOP853 on the growth instance
 EXP_OVER_SOFTMAX = 1.5
 LOGIT_AGREEMENT = 1e-7       # of attention logits after the solve, relative: ten times rtol
 ENTROPY_AGREEMENT = 0.03     # of distinct entropy after 100 steps: spread over starts 0.005
 
-BIGRAM_SGD_FASTER = 20       # times PyTorch, N = 20, T = 5000, B = 64
+BIGRAM_SGD_FASTER = 30       # times PyTorch on as many threads, N = 20, T = 5000, B = 64
 NOISY_OVER_LIMITS = 1.3      # times drawing its normals and scaling the same array, one after the other
-TOKENS_OVER_SAMPLING = 4     # times drawing the tokens of the batch: weights, gradients, update
+TOKENS_OVER_SAMPLING = 5     # times drawing the tokens, one thread: weights, gradients, update
 LUMPED_MS = 5                # a step at N = 500, T = 1e9
 LUMPED_MB = 50               # of memory, instance included
 MOMENTS_SET_UP = 3.3         # exponent in N: products of matrices, and the rest is for the caches
@@ -246,19 +247,23 @@ def scan_snap_field(report, program):
     report.line("cost ~ nnz(P) C to the power", f"{slope:.2f}", f"<= {GROWTH}", slope <= GROWTH)
 
 
-def scb_sgd(report, program, rounds, limit):
-    ours, theirs = [], []
-    for _ in range(rounds):
-        ours += benchmarks(program, "^scb_sgd/", "")
-        theirs.append(peer("scb_sgd.py"))
-    our_rate = statistics.median(row["steps"] / seconds(row) for row in ours)
-    their_rate = statistics.median(run["steps_per_second"] for run in theirs)
-    report.section(f"SGD on sequences, N = 20, T = 5000, batch 64, two threads: medians of {rounds}")
-    report.line("popgrad", f"{our_rate:.0f} steps/s")
-    report.line(f"PyTorch {theirs[0]['version']}", f"{their_rate:.0f} steps/s")
-    ratio = our_rate / their_rate
-    report.line("ratio", f"{ratio:.1f}", f">= {BIGRAM_SGD_FASTER}", ratio >= BIGRAM_SGD_FASTER)
-    over = 1 / our_rate / limit["tokens"]
+def scb_sgd(report, program, rounds):
+    """All threads, then one: beside others that wake up late a second thread may bring nothing."""
+    first = {min(os.sched_getaffinity(0))}
+    for cores, words, title in ((None, (), "all threads"), (first, ("--threads", "1"), "one thread")):
+        ours, theirs = [], []
+        for _ in range(rounds):
+            ours += benchmarks(program, "^scb_sgd/", cores=cores)
+            theirs.append(peer("scb_sgd.py", *words))
+        our_rate = statistics.median(row["steps"] / seconds(row) for row in ours)
+        their_rate = statistics.median(run["steps_per_second"] for run in theirs)
+        report.section(f"SGD on sequences, N = 20, T = 5000, batch 64, {title}: medians of {rounds}")
+        report.line("popgrad", f"{our_rate:.0f} steps/s")
+        report.line(f"PyTorch {theirs[0]['version']}", f"{their_rate:.0f} steps/s")
+        ratio = our_rate / their_rate
+        report.line("ratio", f"{ratio:.1f}", f">= {BIGRAM_SGD_FASTER}", ratio >= BIGRAM_SGD_FASTER)
+    drawing = seconds(benchmarks(program, "^scb_tokens", cores=first)[0])
+    over = 1 / our_rate / drawing
     report.line("a step over drawing its 320000 tokens", f"{over:.2f}",
                 f"<= {TOKENS_OVER_SAMPLING}", over <= TOKENS_OVER_SAMPLING)
     sizes, costs = [], []
@@ -270,7 +275,7 @@ def scb_sgd(report, program, rounds, limit):
 
 
 def limits(report, program):
-    """What this machine can do, two threads; seconds for what the noisy step and SGD are held to."""
+    """What this machine can do, all threads; seconds for what the noisy step is held to."""
     scaling = seconds(benchmarks(program, "^scb_scaling")[0])
     normals = benchmarks(program, "^scb_normals")[0]
     tokens = benchmarks(program, "^scb_tokens")[0]
@@ -280,7 +285,7 @@ def limits(report, program):
     for name, row in (("normals", normals), ("tokens of a law on 20", tokens),
                       ("exponentials", exponentials)):
         report.line(f"{name}, in the first cache", f"{row['items'] / seconds(row) / 1e9:.2f} a ns")
-    return {"scaling": scaling, "normals": seconds(normals), "tokens": seconds(tokens)}
+    return {"scaling": scaling, "normals": seconds(normals)}
 
 
 def scb_noisy(report, program, limit):
@@ -459,7 +464,7 @@ def measure(report, options):
         scan_snap_sgd(report, options.program, options.rounds)
         scan_snap_flow(report, options.program, folder, options.rounds)
         scan_snap_field(report, options.program)
-        scb_sgd(report, options.program, min(3, options.rounds), limit)
+        scb_sgd(report, options.program, min(3, options.rounds))
         scb_noisy(report, options.program, limit)
         scb_lumped(report, options.program)
         scb_moments(report, options.program)

@@ -22,7 +22,8 @@
 /// Clock: t counts steps of batch 1; one step of gradient descent is Euler with step 1.
 /// Cost of an evaluation: 3 nnz(P) C multiply-adds and K C exp; with label noise K C and with a
 /// temperature nnz(P) more; with growth tracked K^2 C + K^3 more.
-/// Memory O(nnz(P) + R C). From Y = 0, C <= K + 1.
+/// Memory O(nnz(P) + R C). From Y = 0, C <= K + 1. Above 48 MB of Y its columns are gone through by panels of
+/// 8 MB, so that the rows that entries ask for come from the cache.
 /// Source: arXiv 2305.16380, Lemmas 1 and 2.
 
 #include <span>
@@ -34,6 +35,7 @@
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scan_snap/layout.hpp"
 #include "popgrad/scan_snap/observables.hpp"
+#include "popgrad/team_choice.hpp"
 
 namespace popgrad::scan_snap {
 
@@ -85,7 +87,12 @@ class PopulationFlow final {
  private:
   /// Own labels and temperature 1, as observed, or those that are trained with.
   enum class Problem { clean, trained };
-  void evaluate(const Vector<T>& x, Problem problem) const;
+  /// `together`: by all threads, with the same result.
+  void evaluate(const Vector<T>& x, Problem problem, bool together) const;
+  /// `rhs` by all threads or by one.
+  void field(const Vector<T>& x, Vector<T>& dx, bool together) const;
+  /// Is an evaluation so long that a team of threads pays, and none at work here?
+  [[nodiscard]] bool worth_a_team() const;
   /// z/temperature (pairs), at the place of z in the state where the temperature is 1.
   [[nodiscard]] const T* tempered_logits(const Vector<T>& x) const;
   /// Adds `share` times the direction of the sequence whose tokens and counts are in the scratch
@@ -112,6 +119,7 @@ class PopulationFlow final {
   mutable Vector<T> f_, products_, tempered_z_;
   mutable RowMatrix<T> logits_, residual_, pull_;  ///< (K x C)
   mutable Vector<T> panel_;                        ///< some columns of a table beyond the cache
+  mutable TeamChoice team_;
   // One drawn sequence: counts by entry of its class, then its different tokens.
   mutable std::vector<std::uint32_t> counts_;
   mutable std::vector<Index> drawn_row_, drawn_pair_;
