@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 #include "popgrad/model.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
@@ -359,7 +360,7 @@ TEST_CASE("start: descent and SGD's mean from V and A are the plain loop", "[sta
 // Made by tests/recorded/given_start.py, which writes down objectives and no gradient.
 TEST_CASE("start: descent from V and A, and from Y and Z, ends where a NumPy loop does",
           "[start][scb][scan-snap]") {
-  std::ifstream file(POPGRAD_SOURCE_DIR "/tests/recorded/data/given_start.json");
+  std::ifstream file(places::sources() + "/tests/recorded/data/given_start.json");
   const Json recorded = Json::parse(file);
   REQUIRE(recorded.at("runs").size() == 2);
   for (const Json& run : recorded.at("runs")) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "places.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/theories.hpp"
 
@@ -162,7 +163,7 @@ std::string content_of(const fs::path& path) {
 // The files of theorems/*/ that register a statement or begin with the header of one.
 std::vector<std::pair<std::string, Header>> headers_of_statements() {
   std::vector<std::pair<std::string, Header>> found;
-  const fs::path theorems = fs::path(POPGRAD_SOURCE_DIR) / "theorems";
+  const fs::path theorems = fs::path(places::sources()) / "theorems";
   for (const fs::directory_entry& folder : fs::directory_iterator(theorems)) {
     if (!folder.is_directory()) continue;
     for (const fs::directory_entry& file : fs::directory_iterator(folder.path())) {

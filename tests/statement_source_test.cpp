@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "places.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/theories.hpp"
 
@@ -76,7 +77,7 @@ TEST_CASE("bare numbers in bounds are found", "[statement]") {
 
 TEST_CASE("no bound of a statement has a bare number in it", "[statement]") {
   std::size_t files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(POPGRAD_SOURCE_DIR "/theorems")) {
+  for (const auto& entry : fs::recursive_directory_iterator(places::sources() + "/theorems")) {
     if (entry.path().extension() != ".cpp") continue;
     ++files;
     const std::vector<std::string> found = bare_bounds(read(entry.path()));
@@ -91,7 +92,7 @@ TEST_CASE("no statement asks which control is examined", "[statement]") {
   static const std::regex asks(R"((\bvariant|\bcontrol(\.name)?)\s*[!=]=|only_what_varies)");
   CHECK(std::regex_search(std::string("if (variant == \"few\")"), asks));
   CHECK(std::regex_search(std::string("control.name != \"\""), asks));
-  for (const auto& entry : fs::recursive_directory_iterator(POPGRAD_SOURCE_DIR "/theorems")) {
+  for (const auto& entry : fs::recursive_directory_iterator(places::sources() + "/theorems")) {
     if (!entry.is_regular_file()) continue;
     CAPTURE(entry.path());
     CHECK_FALSE(std::regex_search(read(entry.path()), asks));

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -310,7 +311,7 @@ TEST_CASE("cli: an interrupted run saves and goes on to the same bytes", "[cli]"
   // Asked to stop after a moment. A machine may be faster than that, and have nothing to resume, or
   // slower, and end before popgrad listens: then a longer moment is tried.
   for (const char* moment : {"0.1", "0.5", "2"}) {
-    const Answer stopped = shell(std::string("timeout -s INT ") + moment + " " + POPGRAD_BINARY +
+    const Answer stopped = shell(std::string("timeout -s INT ") + moment + " " + places::popgrad() +
                                  " " + words + part + " 2>&1");
     if (!fs::exists(part)) continue;
     if (stopped.out.find("interrupted") != std::string::npos) {
@@ -324,8 +325,7 @@ TEST_CASE("cli: an interrupted run saves and goes on to the same bytes", "[cli]"
 }
 
 TEST_CASE("cli: verify speaks the JSON of the contract", "[cli]") {
-  const Answer answer =
-      shell(std::string(POPGRAD_BINARY) + " verify 'joma.tree-*' --json - 2>/dev/null");
+  const Answer answer = shell(places::popgrad() + " verify 'joma.tree-*' --json - 2>/dev/null");
   CHECK(answer.status == 0);
   const Json document = Json::parse(answer.out);
   CHECK(document["summary"]["holds"] == 3);

@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/shell.hpp"
 #include "io/given_files.hpp"
+#include "places.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/theories.hpp"
 
@@ -77,7 +78,7 @@ TEST_CASE("host: what a command prints for people is what the program prints", "
 }
 
 TEST_CASE("host: recorded runs in memory are judged like those of a file", "[cli][recorded]") {
-  const std::string folder = POPGRAD_SOURCE_DIR "/tests/recorded/";
+  const std::string folder = places::sources() + "/tests/recorded/";
   const std::vector<std::string> how{"--group",     "seed", "--clock", "lr*step",
                                      "--eta",       "0.1",  "--batch", "8",
                                      "--runs",      "16",   "--map",   "attention_entropy=attn_ent",

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 
 using Json = nlohmann::json;
 using namespace command_line;
@@ -13,8 +14,7 @@ using namespace command_line;
 namespace {
 
 Answer check_certificate(const std::string& file) {
-  return shell(std::string("python3 ") + POPGRAD_SOURCE_DIR "/tests/check_certificate.py " + file +
-               " 2>&1");
+  return shell("python3 " + places::sources() + "/tests/check_certificate.py " + file + " 2>&1");
 }
 
 }  // namespace

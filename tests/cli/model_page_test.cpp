@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 #include "popgrad/model.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/theories.hpp"
@@ -22,7 +23,7 @@ constexpr const char* program = "./run ";
 std::string page_of(const Model& model) {
   std::string folder = model.name();
   std::replace(folder.begin(), folder.end(), '-', '_');
-  return content(POPGRAD_SOURCE_DIR "/theorems/" + folder + "/README.md");
+  return content(places::sources() + "/theorems/" + folder + "/README.md");
 }
 
 /// A fenced block with the command that a comment above it names.

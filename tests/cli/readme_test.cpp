@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 
 using namespace command_line;
 
@@ -41,7 +42,7 @@ void check_same(const std::vector<std::string>& printed, const std::vector<std::
 }  // namespace
 
 TEST_CASE("README: its rows of verdicts are those of verify", "[readme][slow]") {
-  std::istringstream readme(content(POPGRAD_SOURCE_DIR "/README.md"));
+  std::istringstream readme(content(places::sources() + "/README.md"));
   std::vector<std::vector<std::string>> rows;
   std::string ids;
   for (std::string line; std::getline(readme, line);) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 
 using namespace command_line;
 
@@ -25,7 +26,7 @@ constexpr Recorded scan_snap{"scan-snap sgd", "scan_snap", "--T 32 --batch 16", 
 [[maybe_unused]] constexpr Recorded topic{"topic sgd", "topic", "--batch 16", "0.5"};
 
 Answer judge(const Recorded& r, const std::string& variant, const std::string& more = {}) {
-  const std::string folder = POPGRAD_SOURCE_DIR "/tests/recorded/";
+  const std::string folder = places::sources() + "/tests/recorded/";
   return popgrad(std::string("compare ") + r.model + " --group seed --no-ladder --quiet --eta " +
                  r.rate + " --clock '" + r.rate + "*step' --instance " + folder + r.name +
                  ".json --with " + folder + "data/" + r.name + variant + ".csv " + r.options + " " +
@@ -125,7 +126,7 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   const std::string table = folder.file("table.csv");
   const Answer two = judge(joma, "", "--clock 'lr*step' -o " + table);
   CHECK(two.status == 2);  // --clock twice
-  const std::string data = POPGRAD_SOURCE_DIR "/tests/recorded/";
+  const std::string data = places::sources() + "/tests/recorded/";
   const std::string common =
       "compare joma sgd --eta 0.1 --batch 8 --runs 16 --group seed --instance " + data +
       "joma.json --map attention_entropy=attn_ent ";
@@ -182,7 +183,7 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
 TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what is asked for",
           "[cli][recorded]") {
   const Folder folder;
-  const std::string instance = std::string(" --instance ") + POPGRAD_SOURCE_DIR "/tests/recorded/";
+  const std::string instance = " --instance " + places::sources() + "/tests/recorded/";
   const std::string setting = "--eta 0.02 --batch 16 -q" + instance + "scb.json ";
   const auto recorded = [&](const std::string& name, const std::string& how, int runs = 3) {
     const std::string file = folder.file(name);

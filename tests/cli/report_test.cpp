@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 
 using Json = nlohmann::json;
 using namespace command_line;
@@ -59,7 +60,7 @@ namespace {
 
 // With a cache of its own, so that the user's stays as it is.
 Answer report(const Folder& folder, const std::string& words) {
-  return shell("XDG_CACHE_HOME=" + folder.path.string() + " " + POPGRAD_BINARY + " report " +
+  return shell("XDG_CACHE_HOME=" + folder.path.string() + " " + places::popgrad() + " report " +
                words + " 2>&1");
 }
 
@@ -144,7 +145,7 @@ TEST_CASE("report: what was made before a crash is on the page", "[cli]") {
   const std::string here = folder.path.string();
   // Killed as soon as there is a page; the figures of scb take minutes. Its temporary folder stays.
   const Answer killed =
-      shell("XDG_CACHE_HOME=" + here + " TMPDIR=" + here + " " + POPGRAD_BINARY +
+      shell("XDG_CACHE_HOME=" + here + " TMPDIR=" + here + " " + places::popgrad() +
             " report scb.hyperbola --figures all --no-ladders -q -o " + page +
             " & made=$!; while [ ! -f " + page +
             " ]; do sleep 0.1; done; kill -9 $made; wait $made 2>/dev/null; true");

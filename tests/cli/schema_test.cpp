@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 #include "popgrad/json.hpp"
 
 using namespace command_line;
@@ -49,7 +50,7 @@ TEST_CASE("schema: documents of all commands are valid, and changed ones are not
     const char* schema;
     const char* list;  // of objects
   };
-  const std::string recorded = POPGRAD_SOURCE_DIR "/tests/recorded/";
+  const std::string recorded = places::sources() + "/tests/recorded/";
   const std::string judged =
       "compare joma sgd --no-ladder -q --runs 16 --eta 0.1 --batch 8 --clock '0.1*step' --group "
       "seed "
@@ -88,7 +89,7 @@ TEST_CASE("schema: documents of all commands are valid, and changed ones are not
   }
   // Debian's own Python has the validator; another one that comes first in PATH may not.
   const Answer checked =
-      shell("/usr/bin/python3 " POPGRAD_SOURCE_DIR "/tests/check_schema.py" + files + " 2>&1");
+      shell("/usr/bin/python3 " + places::sources() + "/tests/check_schema.py" + files + " 2>&1");
   CHECK(checked.status == 1);
   std::istringstream lines(checked.out);
   std::string line;

@@ -11,6 +11,8 @@
 #include <sstream>
 #include <string>
 
+#include "places.hpp"
+
 namespace command_line {
 
 struct Answer {
@@ -54,7 +56,7 @@ inline Answer shell(const std::string& line) {
 }
 
 inline Answer popgrad(const std::string& words) {
-  return shell(std::string(POPGRAD_BINARY) + " " + words + " 2>&1");
+  return shell(places::popgrad() + " " + words + " 2>&1");
 }
 
 inline std::string content(const std::string& path) {

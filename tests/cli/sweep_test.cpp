@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/shell.hpp"
+#include "places.hpp"
 
 namespace fs = std::filesystem;
 using namespace command_line;
@@ -79,8 +80,8 @@ TEST_CASE("sweep: killed at any moment it goes on to the same bytes", "[cli]") {
   // Shares of the time that the whole takes here, no two of the same length.
   for (const double share : {0.55, 0.25, 0.8, 0.4, 0.7, 0.9}) {
     const std::string moment = std::to_string(share * uninterrupted.count());
-    const Answer answer = shell("timeout -s KILL " + moment + " " + POPGRAD_BINARY + " " + sixty +
-                                "-o " + part + " 2>&1");
+    const Answer answer = shell("timeout -s KILL " + moment + " " + places::popgrad() + " " +
+                                sixty + "-o " + part + " 2>&1");
     CAPTURE(moment, answer.out);
     // What the call before had kept is found by this one, if it lived to say so.
     if (answer.out.find("there already") != std::string::npos) {
@@ -105,8 +106,8 @@ TEST_CASE("sweep: what a batch system asks to end is saved", "[cli]") {
   const std::string part = folder.file("part.csv");
   REQUIRE(popgrad(sixty + "-q -o " + whole).status == 0);
   for (const char* moment : {"0.15", "0.6", "2"}) {
-    const Answer stopped = shell(std::string("timeout -s TERM ") + moment + " " + POPGRAD_BINARY +
-                                 " " + sixty + "-o " + part + " 2>&1");
+    const Answer stopped = shell(std::string("timeout -s TERM ") + moment + " " +
+                                 places::popgrad() + " " + sixty + "-o " + part + " 2>&1");
     // Too early for the handler, or for a row: nothing is left.
     if (!fs::exists(part)) {
       CHECK_FALSE(fs::exists(part + ".sweep.json"));

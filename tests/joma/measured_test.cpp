@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "places.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/random.hpp"
 #include "theorems/joma/statements.hpp"
@@ -43,7 +44,7 @@ std::vector<Cluster> made_clusters(int slope, std::size_t runs) {
 }
 
 std::string recorded_data() {
-  const fs::path folder = fs::path(POPGRAD_SOURCE_DIR) / ".." / "shared" / "data" / "measured";
+  const fs::path folder = fs::path(places::sources()) / ".." / "shared" / "data" / "measured";
   const fs::path large = folder / "wikitext2_multilayer_lr.csv";
   const fs::path small = folder / "wikitext2_multilayer_lr_small.csv";
   if (!fs::exists(large) || !fs::exists(small)) return {};

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <set>
 
+#include "places.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/joma/latent_correlation.hpp"
 #include "popgrad/rung.hpp"
@@ -84,7 +85,7 @@ TEST_CASE("multilayer: the field is minus the gradient of the loss, by dual numb
 }
 
 TEST_CASE("multilayer: descent agrees with PyTorch from the same start", "[joma]") {
-  std::ifstream file(POPGRAD_SOURCE_DIR "/tests/recorded/data/multilayer.json");
+  std::ifstream file(places::sources() + "/tests/recorded/data/multilayer.json");
   const Json recorded = Json::parse(file);
   REQUIRE(recorded.at("runs").size() == 4);
   for (const Json& run : recorded.at("runs")) {
