@@ -5,45 +5,67 @@
 namespace popgrad::scb {
 namespace {
 
-POPGRAD_WIDE
-double advance(double* a, const double* z, Index count, double kept, double by, double level) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
+// Within the versions below: Clang makes none of a template.
+template <class Storage>
+[[gnu::always_inline]] inline ColumnSums advance(Storage* a, const Storage* z, Index count,
+                                                 Storage rate, Storage by, Storage level) {
+  double mass = 0, size = 0;
+#pragma omp simd reduction(+ : mass, size)
   for (Index t = 0; t < count; ++t) {
-    a[t] = kept * a[t] + by + level * z[t];
-    sum += a[t];
+    // The change apart from what it is added to: 1 - rate would lose the digits of a small rate.
+    a[t] += by + level * z[t] - rate * a[t];
+    const double moved = a[t];
+    mass += moved;
+    size += moved * moved;
   }
-  return sum;
+  return {mass, size};
+}
+
+template <class Storage>
+[[gnu::always_inline]] inline ColumnSums sums(const Storage* a, Index count) {
+  double mass = 0, size = 0;
+#pragma omp simd reduction(+ : mass, size)
+  for (Index t = 0; t < count; ++t) {
+    const double entry = a[t];
+    mass += entry;
+    size += entry * entry;
+  }
+  return {mass, size};
 }
 
 POPGRAD_WIDE
-double shift(double* a, Index count, double by) {
-  double size = 0;
-#pragma omp simd reduction(+ : size)
-  for (Index t = 0; t < count; ++t) {
-    a[t] += by;
-    size += a[t] * a[t];
-  }
-  return size;
+ColumnSums advance_doubles(double* a, const double* z, Index count, double rate, double by,
+                           double level) {
+  return advance<double>(a, z, count, rate, by, level);
 }
 
 POPGRAD_WIDE
-double size_of(const double* a, Index count) {
-  double size = 0;
-#pragma omp simd reduction(+ : size)
-  for (Index t = 0; t < count; ++t) size += a[t] * a[t];
-  return size;
+ColumnSums advance_floats(float* a, const float* z, Index count, float rate, float by,
+                          float level) {
+  return advance<float>(a, z, count, rate, by, level);
 }
+
+POPGRAD_WIDE
+ColumnSums sums_of_doubles(const double* a, Index count) { return sums(a, count); }
+
+POPGRAD_WIDE
+ColumnSums sums_of_floats(const float* a, Index count) { return sums(a, count); }
 
 }  // namespace
 
-double advance_column(double* a, const double* z, Index count, double kept, double shift,
-                      double level) {
-  return advance(a, z, count, kept, shift, level);
+ColumnSums advance_column(double* a, const double* z, Index count, double rate, double by,
+                          double level) {
+  return advance_doubles(a, z, count, rate, by, level);
 }
 
-double shift_column(double* a, Index count, double by) { return shift(a, count, by); }
+ColumnSums advance_column(float* a, const float* z, Index count, double rate, double by,
+                          double level) {
+  return advance_floats(a, z, count, static_cast<float>(rate), static_cast<float>(by),
+                        static_cast<float>(level));
+}
 
-double column_size(const double* a, Index count) { return size_of(a, count); }
+ColumnSums column_sums(const double* a, Index count) { return sums_of_doubles(a, count); }
+
+ColumnSums column_sums(const float* a, Index count) { return sums_of_floats(a, count); }
 
 }  // namespace popgrad::scb

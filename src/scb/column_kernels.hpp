@@ -1,16 +1,19 @@
 #pragma once
-/// Passes over one column of a dense attention matrix, in wide vectors.
+/// Passes over one column of a dense attention matrix, in wide vectors, kept in double or in single
+/// precision. Sums are taken in double.
 
+#include "popgrad/scb/column_sums.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad::scb {
 
-/// a <- kept a + shift + level z, entry by entry; returns the sum of the new a.
-double advance_column(double* a, const double* z, Index count, double kept, double shift,
-                      double level);
-/// a <- a + by; returns the sum of squares of the new a.
-double shift_column(double* a, Index count, double by);
-/// Sum of squares.
-double column_size(const double* a, Index count);
+/// a <- a + (by + level z - rate a), entry by entry; sums of the new a.
+ColumnSums advance_column(double* a, const double* z, Index count, double rate, double by,
+                          double level);
+ColumnSums advance_column(float* a, const float* z, Index count, double rate, double by,
+                          double level);
+/// Of entries as they are.
+ColumnSums column_sums(const double* a, Index count);
+ColumnSums column_sums(const float* a, Index count);
 
 }  // namespace popgrad::scb

@@ -1,0 +1,167 @@
+#include "popgrad/scb/noisy_step.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "popgrad/random_single.hpp"
+#include "popgrad/scb/geometry.hpp"
+#include "scb/column_kernels.hpp"
+#include "scb/gaussian_noise.hpp"
+
+namespace popgrad::scb {
+namespace {
+
+void draw(Stream& stream, std::span<double> out) { stream.normals(out); }
+void draw(Stream& stream, std::span<float> out) { single_normals(stream, out); }
+
+// V and the ends of every column: states that agree in them are taken to be the same.
+template <class Storage>
+Vector<double> marks_of(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                        const Storage* columns) {
+  const Index n = b.tokens();
+  Vector<double> marks(n * n + 2 * n);
+  marks.head(n * n) = v.reshaped();
+  for (Index k = 0; k < n; ++k) {
+    marks[n * n + 2 * k] = static_cast<double>(columns[k * b.context]);
+    marks[n * n + 2 * k + 1] = static_cast<double>(columns[(k + 1) * b.context - 1]);
+  }
+  return marks;
+}
+
+// Means of xi over the pieces of a column, less that over all of it; none of a column of one piece.
+template <class Storage>
+std::vector<double> piece_means(Stream stream, Index positions) {
+  const Index pieces = (positions - 1) / noise_piece + 1;
+  if (pieces == 1) return {};
+  std::vector<Storage> drawn(static_cast<std::size_t>(pieces));
+  draw(stream, drawn);
+  std::vector<double> means(drawn.size());
+  double sum = 0;
+  for (Index p = 0; p < pieces; ++p) {
+    const Index count = std::min(noise_piece, positions - p * noise_piece);
+    const double root = std::sqrt(static_cast<double>(count));
+    const auto zeta = static_cast<double>(drawn[static_cast<std::size_t>(p)]);
+    means[static_cast<std::size_t>(p)] = zeta / root;
+    sum += zeta * root;
+  }
+  for (double& mean : means) mean -= sum / static_cast<double>(positions);
+  return means;
+}
+
+// What is about to be read, while normals are drawn.
+template <class Storage>
+void fetch(const Storage* entries, Index count) {
+  constexpr auto line = static_cast<Index>(64 / sizeof(Storage));
+  for (Index t = 0; t < count; t += line) __builtin_prefetch(entries + t, 1);
+}
+
+}  // namespace
+
+template <class Storage>
+void NoisyStep<Storage>::know_sums(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                                   const Storage* columns) {
+  if (marks_.size() > 0 && marks_ == marks_of(b, v, columns)) return;
+  sums_.resize(static_cast<std::size_t>(b.tokens()));
+  for (Index k = 0; k < b.tokens(); ++k) {
+    sums_[static_cast<std::size_t>(k)] = column_sums(columns + k * b.context, b.context);
+  }
+}
+
+template <class Storage>
+void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, Storage* columns,
+                              double eta, const Stream& stream, Index batch) {
+  const Bigrams<double>& b = law.training.bigrams;
+  const Index n = b.tokens();
+  const Index positions = b.context;
+  know_sums(b, v, columns);
+  double size = 0, overlap = 0;
+  for (Index k = 0; k < n; ++k) {
+    size += b.stationary[k] * sums_[static_cast<std::size_t>(k)].size;
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      const Storage entry = columns[k * positions + b.position[static_cast<std::size_t>(e)]];
+      overlap += b.stationary[k] * b.law[e] * static_cast<double>(entry);
+    }
+  }
+  const double product = covariance_product(v, b.transition, b.stationary);
+  const double square = covariance_product(v, v, b.stationary);
+  const NoiseScale scale = noise_scale(law.levels.shape, batch, size, square, law.transition_size,
+                                       law.context_size);
+  const double value_level = scale.value * law.levels.value;
+  const Stream of_attention =
+      value_level > 0 ? stream.skip(Stream::groups(static_cast<std::size_t>(n * n))) : stream;
+  const auto move_values = [&] {
+    Matrix<double> change = overlap * (b.transition.colwise() - b.stationary) -
+                            size * (v.colwise() - Vector<double>(v * b.stationary));
+    Stream own = stream;
+    if (value_level > 0) change += value_level * value_noise(b, own);
+    v += eta * change;
+  };
+
+  const double step = eta * law.training.attention_rate;
+  const double rate = step * square;
+  const std::uint32_t normal_groups = Stream::groups(static_cast<std::size_t>(positions));
+  const auto pieces = static_cast<std::size_t>((positions - 1) / noise_piece + 1);
+  const std::uint32_t groups = normal_groups + (pieces > 1 ? Stream::groups(pieces) : 0);
+  const auto move_column = [&](Index k) {
+    Storage* const a = columns + k * positions;
+    ColumnSums& kept = sums_[static_cast<std::size_t>(k)];
+    const double level = step * scale.attention * law.levels.attention[k];
+    Stream own = of_attention.skip(static_cast<std::uint32_t>(k) * groups);
+    std::vector<double> means;
+    if (level > 0) means = piece_means<Storage>(own.skip(normal_groups), positions);
+    // The sum of the new column is (1 - rate) times the old one, T shifts and what q^k adds: 1.
+    const double shift =
+        (rate * kept.mass - step * product + (1 - kept.mass)) / static_cast<double>(positions);
+    std::array<Storage, noise_piece> z{};
+    ColumnSums sums;
+    for (Index p = 0, t = 0; t < positions; ++p, t += noise_piece) {
+      const Index count = std::min(noise_piece, positions - t);
+      fetch(a + t, count);
+      double mean = 0;
+      if (level > 0) {
+        draw(own, {z.data(), static_cast<std::size_t>(count)});
+        mean = column_sums(z.data(), count).mass / static_cast<double>(count);
+        if (!means.empty()) mean -= means[static_cast<std::size_t>(p)];
+      }
+      const ColumnSums moved =
+          advance_column(a + t, z.data(), count, rate, shift - level * mean, level);
+      sums.mass += moved.mass;
+      sums.size += moved.size;
+    }
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      Storage& entry = a[b.position[static_cast<std::size_t>(e)]];
+      const auto before = static_cast<double>(entry);
+      entry += static_cast<Storage>(step * product * b.law[e]);
+      const auto after = static_cast<double>(entry);
+      sums.mass += after - before;
+      sums.size += (after - before) * (after + before);
+    }
+    kept = sums;
+  };
+  constexpr Index worth_threads = 100'000;
+  if (n * positions > worth_threads && omp_in_parallel() == 0) {
+#pragma omp parallel
+    {
+#pragma omp single nowait
+      move_values();
+#pragma omp for schedule(dynamic, 1)
+      for (Index k = 0; k < n; ++k) move_column(k);
+    }
+  } else {
+    move_values();
+    for (Index k = 0; k < n; ++k) move_column(k);
+  }
+  marks_ = marks_of(b, v, columns);
+}
+
+template class NoisyStep<double>;
+template class NoisyStep<float>;
+
+}  // namespace popgrad::scb
