@@ -51,6 +51,7 @@ struct CommonOptions : TypedParameters {
   int jobs = 0;
   std::string plot;  ///< of the commands that draw
   bool states = false;
+  bool single = false;  ///< --float, of the command run
   bool no_events = false;
   bool quiet = false;
 };

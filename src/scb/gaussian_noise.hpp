@@ -26,6 +26,15 @@ inline void require_unit_mass(const Training<double>& training, const char* wher
   }
 }
 
+/// What the rungs with dense attention need; throws InputError otherwise.
+inline void require_gaussian_form(const Training<double>& training, const char* where) {
+  if (training.softmax || !training.project) {
+    reject(where, training.softmax ? "--attention" : "--no-project", "as given",
+           "has no Gaussian model; take linear attention, projected, or the rung 'sgd'");
+  }
+  require_unit_mass(training, where);
+}
+
 /// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N).
 inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {
   const Index n = b.tokens();

@@ -12,11 +12,7 @@ NoisyDescent::NoisyDescent(Training<double> training, NoiseLevels levels)
       levels_(std::move(levels)),
       transition_size_(scb::transition_size(expected_.training().bigrams)),
       context_size_(scb::context_size(expected_.training().bigrams)) {
-  if (expected_.training().softmax || !expected_.training().project) {
-    reject("scb noisy", expected_.training().softmax ? "--attention" : "--no-project", "as given",
-           "has no Gaussian model; take linear attention, projected, or the rung 'sgd'");
-  }
-  require_unit_mass(expected_.training(), "scb noisy");
+  require_gaussian_form(expected_.training(), "scb noisy");
 }
 
 void NoisyDescent::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
