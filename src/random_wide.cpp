@@ -140,7 +140,8 @@ template <class Number, class Vector>
   const Reals first =
       same_bits<Reals>(((of_sine & odd) | (of_cosine & ~odd)) ^ (of_first & minus)) * radius;
   const Reals second =
-      same_bits<Reals>(((of_cosine & odd) | (of_sine & ~odd)) ^ ((angle_word << 32U) & minus)) * radius;
+      same_bits<Reals>(((of_cosine & odd) | (of_sine & ~odd)) ^ ((angle_word << 32U) & minus)) *
+      radius;
   std::memcpy(cosines, &first, sizeof first);
   std::memcpy(sines, &second, sizeof second);
 }
@@ -155,8 +156,7 @@ template <class Number, class Vector>
   const Singles cells = __builtin_convertvector(radius_word, Singles) + 0.5F;
   // 32 octaves down, to u.
   const Bits shifted = same_bits<Bits>(cells) - (root_half + (32U << 23U));
-  const Singles exponent =
-      __builtin_convertvector(same_bits<Integers>(shifted) >> 23, Singles);
+  const Singles exponent = __builtin_convertvector(same_bits<Integers>(shifted) >> 23, Singles);
   const Singles m = same_bits<Singles>((shifted & 0x007FFFFFU) + root_half);
   const Singles s = (m - 1.0F) / (m + 1.0F);
   const Singles z = s * s;
@@ -165,8 +165,8 @@ template <class Number, class Vector>
   p = p * z - 4.0F;
   const Singles radius = root_of<float>(exponent * -1.38629436F + s * p);
   const Bits turned = ((angle_word << 2U) ^ minus) | 2U;
-  const Singles t = __builtin_convertvector(same_bits<Integers>(turned), Singles) *
-                    0x1.921fb6p-32F;  // pi/2^33
+  const Singles t =
+      __builtin_convertvector(same_bits<Integers>(turned), Singles) * 0x1.921fb6p-32F;  // pi/2^33
   const Singles q = t * t;
   Singles sine = q * -1.95018220e-4F + 8.33201645e-3F;  // 3.2e-9
   sine = sine * q - 0.166666502F;

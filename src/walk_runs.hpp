@@ -43,8 +43,8 @@ void require_plain_steps(const WalkRequest& request);
 
 /// Is a state of that size looked at after this step of a rung that takes its own?
 inline bool is_checked(const WalkRequest& request, std::uint64_t step, Index size) {
-  return size <= largest_always_checked ||
-         (step - request.start_step) % steps_between_looks == 0 || step + 1 == request.steps;
+  return size <= largest_always_checked || (step - request.start_step) % steps_between_looks == 0 ||
+         step + 1 == request.steps;
 }
 
 /// One run; `stop` is polled, `done` counts steps of all runs.
@@ -99,8 +99,8 @@ Trajectory<double> single_run(Steps& steps, typename Steps::State x, const WalkR
     if (due(step + 1) && diverged()) break;
     save(step + 1);
   }
-  const bool good = result.outcome.ending == Ending::reached_end ||
-                    result.outcome.ending == Ending::interrupted;
+  const bool good =
+      result.outcome.ending == Ending::reached_end || result.outcome.ending == Ending::interrupted;
   result.last_state = steps.in_double(good ? std::move(x) : std::move(last));
   result.last_memory = steps.memory();
   result.outcome.t_reached = request.step_size * static_cast<double>(step);
@@ -151,9 +151,9 @@ std::vector<Trajectory<double>> all_runs(const WalkRequest& request, const ForTh
 }
 
 /// Makes one run of a thread.
-using MakeRun = std::function<Trajectory<double>(
-    std::uint32_t run, const std::atomic<bool>& stop, std::atomic<std::uint64_t>& done,
-    const std::function<void()>& look)>;
+using MakeRun = std::function<Trajectory<double>(std::uint32_t run, const std::atomic<bool>& stop,
+                                                 std::atomic<std::uint64_t>& done,
+                                                 const std::function<void()>& look)>;
 
 /// The steps that a rung takes of its own accord, on its own kind of state (AnyRung::sample_step).
 template <class Rung>

@@ -274,8 +274,8 @@ bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOpti
     if (shared) serve_walks(walks, made);
     return false;
   }
-  record.runs = shared ? share_walks(walks, made, report)
-                       : produce_walks(walks, made, earlier.runs, report);
+  record.runs =
+      shared ? share_walks(walks, made, report) : produce_walks(walks, made, earlier.runs, report);
   if (more_rows) keep_asked_rows(record.runs, steps);
   if (watched) find_regimes_of_walks(record.runs, model, info);
   return true;
@@ -376,8 +376,9 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
 }
 
 void add_float(Command& command, CommonOptions& options) {
-  command.add_flag("--float", options.single,
-                   "keep the attention of scb noisy in single precision: half of its memory and time");
+  command.add_flag(
+      "--float", options.single,
+      "keep the attention of scb noisy in single precision: half of its memory and time");
 }
 
 // Parses the words of the interrupted run again and goes on from its checkpoint.

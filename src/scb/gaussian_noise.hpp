@@ -35,14 +35,18 @@ inline void require_gaussian_form(const Training<double>& training, const char* 
   require_unit_mass(training, where);
 }
 
-/// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N).
-inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {
+/// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N), into `noise`.
+inline void draw_value_noise(const Bigrams<double>& b, Stream& stream, Matrix<double>& noise) {
   const Index n = b.tokens();
-  Matrix<double> noise(n, n);
+  noise.resize(n, n);
   stream.normals({noise.data(), static_cast<std::size_t>(noise.size())});
-  noise.rowwise() -= noise.colwise().mean().eval();
+  for (Index k = 0; k < n; ++k) noise.col(k).array() -= noise.col(k).mean();
   const Vector<double> along = noise * b.stationary;
   noise.colwise() -= along;
+}
+inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {
+  Matrix<double> noise;
+  draw_value_noise(b, stream, noise);
   return noise;
 }
 

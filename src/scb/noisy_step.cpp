@@ -19,20 +19,6 @@ namespace {
 void draw(Stream& stream, std::span<double> out) { stream.normals(out); }
 void draw(Stream& stream, std::span<float> out) { single_normals(stream, out); }
 
-// V and the ends of every column: states that agree in them are taken to be the same.
-template <class Storage>
-Vector<double> marks_of(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
-                        const Storage* columns) {
-  const Index n = b.tokens();
-  Vector<double> marks(n * n + 2 * n);
-  marks.head(n * n) = v.reshaped();
-  for (Index k = 0; k < n; ++k) {
-    marks[n * n + 2 * k] = static_cast<double>(columns[k * b.context]);
-    marks[n * n + 2 * k + 1] = static_cast<double>(columns[(k + 1) * b.context - 1]);
-  }
-  return marks;
-}
-
 // Means of xi over the pieces of a column, less that over all of it; none of a column of one piece.
 template <class Storage>
 std::vector<double> piece_means(Stream stream, Index positions) {
@@ -63,12 +49,27 @@ void fetch(const Storage* entries, Index count) {
 }  // namespace
 
 template <class Storage>
-void NoisyStep<Storage>::know_sums(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
-                                   const Storage* columns) {
-  if (marks_.size() > 0 && marks_ == marks_of(b, v, columns)) return;
-  sums_.resize(static_cast<std::size_t>(b.tokens()));
+bool NoisyStep<Storage>::is_marked(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                                   const Storage* columns) const {
+  const Index n = b.tokens();
+  if (marked_values_.rows() != n || !(marked_values_.array() == v.array()).all()) return false;
+  for (Index k = 0; k < n; ++k) {
+    const Storage* const ends = marked_ends_.data() + 2 * k;
+    if (ends[0] != columns[k * b.context] || ends[1] != columns[(k + 1) * b.context - 1]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class Storage>
+void NoisyStep<Storage>::mark(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                              const Storage* columns) {
+  marked_values_ = v;
+  marked_ends_.clear();
   for (Index k = 0; k < b.tokens(); ++k) {
-    sums_[static_cast<std::size_t>(k)] = column_sums(columns + k * b.context, b.context);
+    marked_ends_.push_back(columns[k * b.context]);
+    marked_ends_.push_back(columns[(k + 1) * b.context - 1]);
   }
 }
 
@@ -78,7 +79,12 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
   const Bigrams<double>& b = law.training.bigrams;
   const Index n = b.tokens();
   const Index positions = b.context;
-  know_sums(b, v, columns);
+  if (!is_marked(b, v, columns)) {
+    sums_.resize(static_cast<std::size_t>(n));
+    for (Index k = 0; k < n; ++k) {
+      sums_[static_cast<std::size_t>(k)] = column_sums(columns + k * positions, positions);
+    }
+  }
   double size = 0, overlap = 0;
   for (Index k = 0; k < n; ++k) {
     size += b.stationary[k] * sums_[static_cast<std::size_t>(k)].size;
@@ -90,17 +96,20 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
   }
   const double product = covariance_product(v, b.transition, b.stationary);
   const double square = covariance_product(v, v, b.stationary);
-  const NoiseScale scale = noise_scale(law.levels.shape, batch, size, square, law.transition_size,
-                                       law.context_size);
+  const NoiseScale scale =
+      noise_scale(law.levels.shape, batch, size, square, law.transition_size, law.context_size);
   const double value_level = scale.value * law.levels.value;
   const Stream of_attention =
       value_level > 0 ? stream.skip(Stream::groups(static_cast<std::size_t>(n * n))) : stream;
   const auto move_values = [&] {
-    Matrix<double> change = overlap * (b.transition.colwise() - b.stationary) -
-                            size * (v.colwise() - Vector<double>(v * b.stationary));
+    const Vector<double> along = v * b.stationary;
     Stream own = stream;
-    if (value_level > 0) change += value_level * value_noise(b, own);
-    v += eta * change;
+    if (value_level > 0) draw_value_noise(b, own, value_noise_);
+    for (Index k = 0; k < n; ++k) {
+      auto column = v.col(k);
+      column += eta * (overlap * (b.transition.col(k) - b.stationary) - size * (column - along));
+      if (value_level > 0) column += (eta * value_level) * value_noise_.col(k);
+    }
   };
 
   const double step = eta * law.training.attention_rate;
@@ -158,7 +167,7 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
     move_values();
     for (Index k = 0; k < n; ++k) move_column(k);
   }
-  marks_ = marks_of(b, v, columns);
+  mark(b, v, columns);
 }
 
 template class NoisyStep<double>;

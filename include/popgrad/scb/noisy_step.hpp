@@ -44,12 +44,18 @@ class NoisyStep {
             const Stream& stream, Index batch);
 
  private:
-  /// Of all columns; those of the last step if V and A are what it left.
-  void know_sums(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
-                 const Storage* columns);
+  /// V and the ends of every column are those of the last step: states that agree in them are taken to
+  /// be the same.
+  [[nodiscard]] bool is_marked(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                               const Storage* columns) const;
+  void mark(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v, const Storage* columns);
 
+  // What the last step left.
   std::vector<ColumnSums> sums_;
-  Vector<double> marks_;
+  Matrix<double> marked_values_;
+  std::vector<Storage> marked_ends_;
+  // Kept, as memory of this size is slow to get from the system and to give back.
+  Matrix<double> value_noise_;
 };
 
 extern template class NoisyStep<double>;
