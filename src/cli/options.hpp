@@ -51,9 +51,9 @@ struct CommonOptions : TypedParameters {
   int jobs = 0;
   std::string plot;  ///< of the commands that draw
   bool states = false;
-  bool single = false;  ///< --float, of the command run
   bool no_events = false;
   bool quiet = false;
+  bool single = false;  ///< --float, of the command run
 };
 
 /// Adds the options that commands share, and the parameters of the model named in the words. `output`

@@ -7,12 +7,10 @@
 
 namespace popgrad::scb {
 
-/// a <- a + (by + level z - rate a), entry by entry; sums of the new a.
-ColumnSums advance_column(double* a, const double* z, Index count, double rate, double by,
-                          double level);
-ColumnSums advance_column(float* a, const float* z, Index count, double rate, double by,
-                          double level);
-/// Of entries as they are.
+/// a <- a + (by + level z - rate a), entry by entry.
+void advance_column(double* a, const double* z, Index count, double rate, double by, double level);
+void advance_column(float* a, const float* z, Index count, double rate, double by, double level);
+/// Sum of the entries, and of their squares.
 ColumnSums column_sums(const double* a, Index count);
 ColumnSums column_sums(const float* a, Index count);
 

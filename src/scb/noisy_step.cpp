@@ -39,6 +39,12 @@ std::vector<double> piece_means(Stream stream, Index positions) {
   return means;
 }
 
+// Piece by piece: after a step and of a state given, the same bits.
+void add(const ColumnSums& piece, ColumnSums& all) {
+  all.mass += piece.mass;
+  all.size += piece.size;
+}
+
 // What is about to be read, while normals are drawn.
 template <class Storage>
 void fetch(const Storage* entries, Index count) {
@@ -82,7 +88,11 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
   if (!is_marked(b, v, columns)) {
     sums_.resize(static_cast<std::size_t>(n));
     for (Index k = 0; k < n; ++k) {
-      sums_[static_cast<std::size_t>(k)] = column_sums(columns + k * positions, positions);
+      ColumnSums& own = sums_[static_cast<std::size_t>(k)];
+      own = {};
+      for (Index t = 0; t < positions; t += noise_piece) {
+        add(column_sums(columns + k * positions + t, std::min(noise_piece, positions - t)), own);
+      }
     }
   }
   double size = 0, overlap = 0;
@@ -128,7 +138,9 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
     const double shift =
         (rate * kept.mass - step * product + (1 - kept.mass)) / static_cast<double>(positions);
     std::array<Storage, noise_piece> z{};
-    ColumnSums sums;
+    kept = {};
+    Index e = b.first[static_cast<std::size_t>(k)];
+    const Index end = b.first[static_cast<std::size_t>(k + 1)];
     for (Index p = 0, t = 0; t < positions; ++p, t += noise_piece) {
       const Index count = std::min(noise_piece, positions - t);
       fetch(a + t, count);
@@ -138,21 +150,13 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
         mean = column_sums(z.data(), count).mass / static_cast<double>(count);
         if (!means.empty()) mean -= means[static_cast<std::size_t>(p)];
       }
-      const ColumnSums moved =
-          advance_column(a + t, z.data(), count, rate, shift - level * mean, level);
-      sums.mass += moved.mass;
-      sums.size += moved.size;
+      advance_column(a + t, z.data(), count, rate, shift - level * mean, level);
+      for (; e < end && b.position[static_cast<std::size_t>(e)] < t + count; ++e) {
+        a[b.position[static_cast<std::size_t>(e)]] +=
+            static_cast<Storage>(step * product * b.law[e]);
+      }
+      add(column_sums(a + t, count), kept);
     }
-    for (Index e = b.first[static_cast<std::size_t>(k)];
-         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
-      Storage& entry = a[b.position[static_cast<std::size_t>(e)]];
-      const auto before = static_cast<double>(entry);
-      entry += static_cast<Storage>(step * product * b.law[e]);
-      const auto after = static_cast<double>(entry);
-      sums.mass += after - before;
-      sums.size += (after - before) * (after + before);
-    }
-    kept = sums;
   };
   constexpr Index worth_threads = 100'000;
   if (n * positions > worth_threads && omp_in_parallel() == 0) {
