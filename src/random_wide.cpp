@@ -19,25 +19,28 @@ constexpr std::size_t places = sizeof(Places) / sizeof(std::uint64_t);
 static_assert(lanes == 2 * places);
 constexpr std::uint64_t low = 0xFFFFFFFFU;  // 32 bits
 
-// A group of blocks: word w of block i at [w], place i of its halves.
-using Words = Places[4][2];
+// Groups of blocks: word w of block i of a group at [w], place i of its two halves. Two groups go by
+// turns, as every round waits for the one before.
+template <std::size_t groups>
+using Words = Places[4][2 * groups];
 
-template <int rounds>
+template <int rounds, std::size_t groups>
 [[gnu::always_inline]] inline void blocks(const std::array<std::uint32_t, 2>& key,
-                                          const std::array<std::uint32_t, 4>& counter, Words& x) {
+                                          const std::array<std::uint32_t, 4>& counter,
+                                          Words<groups>& x) {
   // Salmon, Moraes, Dror, Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, Table 2 and Section 4.
   constexpr std::uint64_t multiplier_0 = 0xD2511F53U;
   constexpr std::uint64_t multiplier_1 = 0xCD9E8D57U;
   constexpr Places nothing{};
   constexpr Places each{0, 1, 2, 3, 4, 5, 6, 7};
-  for (std::uint64_t half = 0; half < 2; ++half) {
+  for (std::uint64_t half = 0; half < 2 * groups; ++half) {
     x[0][half] = (each + (counter[0] + half * places)) & low;
     for (std::size_t w = 1; w < 4; ++w) x[w][half] = nothing + counter[w];
   }
   std::uint32_t key_0 = key[0];
   std::uint32_t key_1 = key[1];
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t half = 0; half < 2; ++half) {
+    for (std::size_t half = 0; half < 2 * groups; ++half) {
       const Places a = (x[0][half] & low) * multiplier_0;
       const Places b = (x[2][half] & low) * multiplier_1;
       x[0][half] = (b >> 32U) ^ x[1][half] ^ std::uint64_t{key_0};
@@ -48,6 +51,21 @@ template <int rounds>
     key_0 += 0x9E3779B9U;
     key_1 += 0xBB67AE85U;
   }
+}
+
+// The low halves of the words, group by group.
+template <std::size_t groups>
+[[gnu::always_inline]] inline std::uint32_t* write_words(const Words<groups>& words,
+                                                         std::uint32_t* out) {
+  for (std::size_t group = 0; group < groups; ++group) {
+    for (const auto& word : words) {
+      for (std::size_t half = 0; half < 2; ++half, out += places) {
+        const Halves cut = __builtin_convertvector(word[2 * group + half], Halves);
+        std::memcpy(out, &cut, sizeof cut);
+      }
+    }
+  }
+  return out;
 }
 
 using Reals __attribute__((vector_size(64))) = double;
@@ -190,17 +208,15 @@ template <class Number, class Vector>
 POPGRAD_WIDE
 void philox_blocks(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
                    std::size_t groups, std::uint32_t* out) {
-  Words words{};
-  for (std::size_t group = 0; group < groups; ++group, counter[0] += lanes) {
-    blocks<7>(key, counter, words);
-    for (const auto& word : words) {
-      for (const Places& half : word) {
-        const Halves cut = __builtin_convertvector(half, Halves);
-        std::memcpy(out, &cut, sizeof cut);
-        out += places;
-      }
-    }
+  Words<2> both{};
+  for (; groups >= 2; groups -= 2, counter[0] += 2 * lanes) {
+    blocks<7, 2>(key, counter, both);
+    out = write_words<2>(both, out);
   }
+  if (groups == 0) return;
+  Words<1> words{};
+  blocks<7, 1>(key, counter, words);
+  write_words<1>(words, out);
 }
 
 // Pairs are drawn after all blocks of a part: the rounds of one block, and the series of one pair, wait
