@@ -26,6 +26,20 @@ template <class Storage>
   return {mass, size};
 }
 
+template <class Storage>
+[[gnu::always_inline]] inline double sum(const Storage* z, Index count) {
+  Storage all = 0;
+#pragma omp simd reduction(+ : all)
+  for (Index t = 0; t < count; ++t) all += z[t];
+  return all;
+}
+
+POPGRAD_WIDE
+double sum_of_doubles(const double* z, Index count) { return sum(z, count); }
+
+POPGRAD_WIDE
+double sum_of_floats(const float* z, Index count) { return sum(z, count); }
+
 POPGRAD_WIDE
 void advance_doubles(double* a, const double* z, Index count, double rate, double by,
                      double level) {
@@ -53,6 +67,10 @@ void advance_column(float* a, const float* z, Index count, double rate, double b
   advance_floats(a, z, count, static_cast<float>(rate), static_cast<float>(by),
                  static_cast<float>(level));
 }
+
+double sum_of(const double* z, Index count) { return sum_of_doubles(z, count); }
+
+double sum_of(const float* z, Index count) { return sum_of_floats(z, count); }
 
 ColumnSums column_sums(const double* a, Index count) { return sums_of_doubles(a, count); }
 

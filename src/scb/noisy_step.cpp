@@ -147,7 +147,7 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
       double mean = 0;
       if (level > 0) {
         draw(own, {z.data(), static_cast<std::size_t>(count)});
-        mean = column_sums(z.data(), count).mass / static_cast<double>(count);
+        mean = sum_of(z.data(), count) / static_cast<double>(count);
         if (!means.empty()) mean -= means[static_cast<std::size_t>(p)];
       }
       advance_column(a + t, z.data(), count, rate, shift - level * mean, level);
