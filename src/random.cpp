@@ -122,12 +122,19 @@ void Stream::fill(std::span<std::uint32_t> bits) {
 }
 
 void Stream::normals(std::span<double> out) {
+  // Words of one part stay in the first cache.
+  constexpr std::size_t most_groups = 16;
+  std::array<std::uint32_t, most_groups * group_size> words;
+  const auto draw = [&](std::size_t groups, double* to) {
+    wide::philox(key(), take_blocks(blocks_of(groups)), groups, words.data());
+    wide::normals(words.data(), groups, to);
+  };
   std::size_t i = 0;
-  for (; i + group_size <= out.size(); i += group_size) {
-    wide::normals(key(), take_blocks(blocks_of(1)), out.data() + i);
+  while (const std::size_t groups = std::min(most_groups, (out.size() - i) / group_size)) {
+    draw(groups, out.data() + i);
+    i += groups * group_size;
   }
-  fill_rest(out.subspan(i),
-            [this](double* last) { wide::normals(key(), take_blocks(blocks_of(1)), last); });
+  fill_rest(out.subspan(i), [&](double* last) { draw(1, last); });
 }
 
 Stream Stream::skip(std::uint32_t groups) const {

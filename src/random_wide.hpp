@@ -15,10 +15,12 @@ inline constexpr std::size_t lanes = 16;
 void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
             std::size_t groups, std::uint32_t* out);
 
-/// The four normals of each block of a group, two pairs by Box and Muller: pair p of block i is
-/// r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p + i] and out[32 p + 16 + i].
-void normals(const std::array<std::uint32_t, 2>& key, const std::array<std::uint32_t, 4>& counter,
-             double* out);
+/// The four normals of each block of groups that `philox` made, two pairs by Box and Muller: pair p of
+/// block i is r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p + i] and
+/// out[32 p + 16 + i], where the words are in `words`.
+void normals(const std::uint32_t* words, std::size_t groups, double* out);
+/// The same numbers in single precision.
+void normals(const std::uint32_t* words, std::size_t groups, float* out);
 
 /// Categories of an alias table: cell i holds its own share in 2^-32 below, its alias above.
 void alias_draws(const std::uint64_t* cells, std::uint64_t size, const std::uint32_t* bits,

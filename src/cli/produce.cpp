@@ -1,6 +1,7 @@
 #include "cli/produce.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/momentum_pair.hpp"
@@ -133,15 +134,21 @@ Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRe
 std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
                                               const std::vector<Trajectory<double>>& earlier,
                                               const Report& report) {
+  return produce_walks(any_walk(rung), std::move(request), earlier, report);
+}
+
+std::vector<Trajectory<double>> produce_walks(const AnyWalk& walks, WalkRequest request,
+                                              const std::vector<Trajectory<double>>& earlier,
+                                              const Report& report) {
   request.on_progress = report;
-  if (earlier.empty()) return walk(rung, rung.initial, request);
+  if (earlier.empty()) return walks.runs(nullptr, request);
   std::vector<Trajectory<double>> runs;
   const std::vector<std::uint64_t> saves = request.save_steps;
   for (std::uint32_t run = 0; run < earlier.size(); ++run) {
     const Trajectory<double>& part = earlier[run];
     if (part.outcome.ending == Ending::reached_end) {
       runs.push_back(part);
-      runs.back().columns = rung.columns;
+      runs.back().columns = walks.columns;
       continue;
     }
     // Streams are named by run and step, so going on repeats what would have
@@ -154,7 +161,7 @@ std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkR
     const std::size_t saved = part.t.size();
     request.save_steps.assign(
         saves.begin() + static_cast<std::ptrdiff_t>(std::min(saved, saves.size())), saves.end());
-    runs.push_back(joined(part, walk(rung, part.last_state, request).front()));
+    runs.push_back(joined(part, walks.runs(&part.last_state, request).front()));
   }
   return runs;
 }

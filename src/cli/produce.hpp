@@ -7,6 +7,7 @@
 
 #include "cli/options.hpp"
 #include "io/checkpoint.hpp"
+#include "popgrad/any_walk.hpp"
 
 namespace popgrad::cli {
 
@@ -43,6 +44,9 @@ template <class T>
 Record settings_of(const SolveRequest<T>& request, int digits);
 
 /// Descent or SGD; `earlier` holds one partial trajectory a run, or is empty.
+std::vector<Trajectory<double>> produce_walks(const AnyWalk& walks, WalkRequest request,
+                                              const std::vector<Trajectory<double>>& earlier,
+                                              const Report& report);
 std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
                                               const std::vector<Trajectory<double>>& earlier,
                                               const Report& report);

@@ -25,6 +25,7 @@
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/single_precision.hpp"
 #include "popgrad/watch.hpp"
 #include "report/regime_table.hpp"
 #include "report/verdict_table.hpp"
@@ -231,6 +232,55 @@ Trajectory<double> stationary_run(const CommonOptions& options, const Model& mod
   return run;
 }
 
+// Throws InputError unless the rung has a form in single precision.
+const SinglePrecision& in_single_precision(const CommonOptions& options, const Model& model,
+                                           const RungInfo& info) {
+  if (options.digits > 16) {
+    reject("popgrad", "--digits", std::to_string(options.digits),
+           "and --float exclude each other; leave one of them out");
+  }
+  std::vector<std::string> known;
+  const SinglePrecision* found = nullptr;
+  for (const Theory& theory : options.theories) {
+    const auto* offers = dynamic_cast<const SinglePrecision*>(theory.model.get());
+    if (offers == nullptr) continue;
+    for (const std::string& rung : offers->single_rungs()) {
+      known.push_back(fmt::format("{} {}", theory.model->name(), rung));
+      if (theory.model->name() == model.name() && rung == info.name) found = offers;
+    }
+  }
+  if (found == nullptr) {
+    reject(model.name() + " " + info.name, "--float", "given",
+           fmt::format("is for {} alone; leave it out", fmt::join(known, ", ")));
+  }
+  return *found;
+}
+
+// Steps as asked for, into the record; false where another process writes it.
+bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOptions& options,
+                const Model& model, const RungInfo& info, const Checkpoint<double>& earlier,
+                const Report& report, RunRecord<double>& record) {
+  record.ensemble = steps.runs > 1;
+  // States are kept for the rows asked for alone, and what goes on is as it was begun.
+  // What is told of a mean are its columns: regimes are of single runs.
+  const bool watched = !options.no_events && info.kind != RungKind::moments;
+  const bool more_rows = watched && !options.states && earlier.runs.empty();
+  WalkRequest made = steps;
+  made.jobs = threads_of_process(made.jobs);
+  if (more_rows) made.save_steps = watched_steps(steps);
+  // What was interrupted is gone on with by one process.
+  const bool shared = process_count() > 1 && record.ensemble && earlier.runs.empty();
+  if (process_rank() > 0) {
+    if (shared) serve_walks(walks, made);
+    return false;
+  }
+  record.runs =
+      shared ? share_walks(walks, made, report) : produce_walks(walks, made, earlier.runs, report);
+  if (more_rows) keep_asked_rows(record.runs, steps);
+  if (watched) find_regimes_of_walks(record.runs, model, info);
+  return true;
+}
+
 template <class T>
 int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
                const Parameters& parameters, const Invocation& call, const std::string& resume) {
@@ -248,6 +298,19 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     return interrupted();
   };
   if constexpr (std::is_same_v<T, double>) {
+    if (options.single) {
+      const AnyWalk walks = in_single_precision(options, model, info)
+                                .single_walk(info.name, parameters, options.seed);
+      const WalkRequest request = walk_request(options, info);
+      // As long as the state, and made for its columns alone.
+      if (options.states) record.state_names = walks.state_names();
+      record.settings = settings_of(request, options.optimiser);
+      record.settings["float"] = true;
+      if (!take_steps(walks, request, options, model, info, earlier, report, record)) {
+        return success;
+      }
+      return finish(std::move(record), options, call);
+    }
     const bool at_rest = info.kind == RungKind::moments && options.end == "inf";
     CommonOptions timed = options;
     if (at_rest) timed.end.clear();
@@ -268,25 +331,10 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       return finish(std::move(record), options, call);
     }
     if (steps) {
-      record.ensemble = request->runs > 1;
       record.settings = settings_of(*request, options.optimiser);
-      // States are kept for the rows asked for alone, and what goes on is as it was begun.
-      // What is told of a mean are its columns: regimes are of single runs.
-      const bool watched = !options.no_events && info.kind != RungKind::moments;
-      const bool more_rows = watched && !options.states && earlier.runs.empty();
-      WalkRequest made = *steps;
-      made.jobs = threads_of_process(made.jobs);
-      if (more_rows) made.save_steps = watched_steps(*steps);
-      // What was interrupted is gone on with by one process.
-      const bool shared = process_count() > 1 && record.ensemble && earlier.runs.empty();
-      if (process_rank() > 0) {
-        if (shared) serve_walks(rung, made);
+      if (!take_steps(any_walk(rung), *steps, options, model, info, earlier, report, record)) {
         return success;
       }
-      record.runs = shared ? share_walks(rung, made, report)
-                           : produce_walks(rung, made, earlier.runs, report);
-      if (more_rows) keep_asked_rows(record.runs, *steps);
-      if (watched) find_regimes_of_walks(record.runs, model, info);
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }
@@ -318,12 +366,19 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
   // What is not an ensemble the first of several processes makes alone.
   if (process_rank() > 0 && !ensemble) return success;
+  if (common.single) in_single_precision(common, model, info);
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
     return run_scalar<double>(common, model, info, parameters, call, resume);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
   return run_scalar<Real>(common, model, info, parameters, call, resume);
+}
+
+void add_float(Command& command, CommonOptions& options) {
+  command.add_flag(
+      "--float", options.single,
+      "keep the attention of scb noisy in single precision: half of its memory and time");
 }
 
 // Parses the words of the interrupted run again and goes on from its checkpoint.
@@ -334,6 +389,7 @@ int resume_run(const std::string& file, const std::string& output, const Invocat
   RunOptions options;
   command->add_option("model", "");
   options.common = add_common_options(*command, call);
+  add_float(*command, *options.common);
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
@@ -352,6 +408,7 @@ Action add_run(CommandLine& app, const Invocation& call) {
   command->add_option("model", "joma (see 'popgrad list')");
   command->add_option("rung", options->rung, "rung of the model");
   options->common = add_common_options(*command, call);
+  add_float(*command, *options->common);
   command->add_option("--resume", options->resume,
                       "go on from the checkpoint of an interrupted run");
   command->footer(

@@ -5,7 +5,6 @@
 
 #include "cli/distribute.hpp"
 #include "io/trajectory_bytes.hpp"
-#include "popgrad/rung.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -27,10 +26,10 @@ WalkRequest block(const WalkRequest& request, std::size_t number) {
   return own;
 }
 
-Compute block_by_block(const AnyRung<double>& rung, const WalkRequest& request) {
+Compute block_by_block(const AnyWalk& walks, const WalkRequest& request) {
   return [&](std::size_t number, const Report& report) -> std::optional<std::string> {
     const std::vector<Trajectory<double>> runs =
-        produce_walks(rung, block(request, number), {}, report);
+        produce_walks(walks, block(request, number), {}, report);
     for (const Trajectory<double>& run : runs) {
       if (run.outcome.ending == Ending::interrupted) return std::nullopt;
     }
@@ -40,28 +39,28 @@ Compute block_by_block(const AnyRung<double>& rung, const WalkRequest& request) 
 
 }  // namespace
 
-std::vector<Trajectory<double>> share_walks(const AnyRung<double>& rung, const WalkRequest& request,
+std::vector<Trajectory<double>> share_walks(const AnyWalk& walks, const WalkRequest& request,
                                             const Report& report) {
   std::vector<std::size_t> numbers((request.runs - 1) / block_size(request) + 1);
   for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = k;
   std::vector<std::vector<Trajectory<double>>> blocks(numbers.size());
   const Keep keep = [&](std::size_t number, const std::string& bytes) {
     blocks[number] = trajectories_from(bytes);
-    for (Trajectory<double>& run : blocks[number]) run.columns = rung.columns;
+    for (Trajectory<double>& run : blocks[number]) run.columns = walks.columns;
   };
-  const bool whole = distribute(numbers, block_by_block(rung, request), keep, report);
+  const bool whole = distribute(numbers, block_by_block(walks, request), keep, report);
   std::vector<Trajectory<double>> runs;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     if (!whole && blocks[k].empty()) {
-      blocks[k] = produce_walks(rung, block(request, k), {}, [](double) { return true; });
+      blocks[k] = produce_walks(walks, block(request, k), {}, [](double) { return true; });
     }
     std::move(blocks[k].begin(), blocks[k].end(), std::back_inserter(runs));
   }
   return runs;
 }
 
-void serve_walks(const AnyRung<double>& rung, const WalkRequest& request) {
-  serve(block_by_block(rung, request));
+void serve_walks(const AnyWalk& walks, const WalkRequest& request) {
+  serve(block_by_block(walks, request));
 }
 
 }  // namespace popgrad::cli

@@ -1,16 +1,20 @@
 #pragma once
-/// Passes over one column of a dense attention matrix, in wide vectors.
+/// Passes over one column of a dense attention matrix, in wide vectors, kept in double or in single
+/// precision. Sums over entries are taken in double.
 
+#include "popgrad/scb/column_sums.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad::scb {
 
-/// a <- kept a + shift + level z, entry by entry; returns the sum of the new a.
-double advance_column(double* a, const double* z, Index count, double kept, double shift,
-                      double level);
-/// a <- a + by; returns the sum of squares of the new a.
-double shift_column(double* a, Index count, double by);
-/// Sum of squares.
-double column_size(const double* a, Index count);
+/// a <- a + (by + level z - rate a), entry by entry.
+void advance_column(double* a, const double* z, Index count, double rate, double by, double level);
+void advance_column(float* a, const float* z, Index count, double rate, double by, double level);
+/// Sum of numbers of order 1, in their own precision.
+double sum_of(const double* z, Index count);
+double sum_of(const float* z, Index count);
+/// Sum of the entries, and of their squares.
+ColumnSums column_sums(const double* a, Index count);
+ColumnSums column_sums(const float* a, Index count);
 
 }  // namespace popgrad::scb

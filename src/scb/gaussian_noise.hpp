@@ -26,14 +26,27 @@ inline void require_unit_mass(const Training<double>& training, const char* wher
   }
 }
 
-/// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N).
-inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {
+/// What the rungs with dense attention need; throws InputError otherwise.
+inline void require_gaussian_form(const Training<double>& training, const char* where) {
+  if (training.softmax || !training.project) {
+    reject(where, training.softmax ? "--attention" : "--no-project", "as given",
+           "has no Gaussian model; take linear attention, projected, or the rung 'sgd'");
+  }
+  require_unit_mass(training, where);
+}
+
+/// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N), into `noise`.
+inline void draw_value_noise(const Bigrams<double>& b, Stream& stream, Matrix<double>& noise) {
   const Index n = b.tokens();
-  Matrix<double> noise(n, n);
+  noise.resize(n, n);
   stream.normals({noise.data(), static_cast<std::size_t>(noise.size())});
-  noise.rowwise() -= noise.colwise().mean().eval();
+  for (Index k = 0; k < n; ++k) noise.col(k).array() -= noise.col(k).mean();
   const Vector<double> along = noise * b.stationary;
   noise.colwise() -= along;
+}
+inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {
+  Matrix<double> noise;
+  draw_value_noise(b, stream, noise);
   return noise;
 }
 

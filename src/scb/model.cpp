@@ -16,7 +16,9 @@
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
+#include "popgrad/scb/single_descent.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
+#include "popgrad/single_precision.hpp"
 #include "scb/parameters.hpp"
 
 namespace popgrad::scb {
@@ -139,7 +141,7 @@ AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
   return forget_type(PopulationFlow<T>(training));
 }
 
-class Scb final : public Model {
+class Scb final : public Model, public SinglePrecision {
  public:
   [[nodiscard]] std::string name() const override { return "scb"; }
   [[nodiscard]] std::string paper() const override {
@@ -164,7 +166,8 @@ class Scb final : public Model {
         sgd,
         moments,
         {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
-         "N T normals and O(N T + N^2) a step; no --optimiser", "", "20000", "0.01", 64},
+         "N T normals and O(N T + N^2) a step; --float halves A; no --optimiser", "", "20000",
+         "0.01", 64},
         {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
          "O(N^2 + N Q) a step, whatever T is; no --optimiser", "", "20000", "0.01", 64},
         {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step", "",
@@ -211,6 +214,19 @@ class Scb final : public Model {
     AnyRung<double> rung = rung_from_matrices(name, p, seed);
     set_state(rung, p, fmt::format("scb {}", name), start_keys);
     return rung;
+  }
+
+  [[nodiscard]] std::vector<std::string> single_rungs() const override { return {"noisy"}; }
+
+  [[nodiscard]] AnyWalk single_walk(std::string_view name, const Parameters& p,
+                                    std::uint64_t seed) const override {
+    Training<double> made = training_of_rung(name, p, seed);
+    const NoiseLevels levels = noise_levels(p, made, seed);
+    if (in_three_parts(p, name)) {
+      reject("scb " + std::string(name), "--float", "given",
+             "belongs to --algorithm plain; leave it out");
+    }
+    return scb::single_walk(std::move(made), levels);
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
@@ -281,23 +297,30 @@ class Scb final : public Model {
     return moments_rung(rung("sgd", p, seed), "scb");
   }
 
-  static AnyRung<double> rung_from_matrices(std::string_view name, const Parameters& p,
-                                            std::uint64_t seed) {
+  static bool is_dense(std::string_view name) { return name == "sgd" || name == "noisy"; }
+
+  static Training<double> training_of_rung(std::string_view name, const Parameters& p,
+                                           std::uint64_t seed) {
     Training<double> made = training<double>(p, seed);
     if (name != "sgd") {
       made.label_noise = 0;  // of sequences alone, as the table of parameters says
       made.temperature = 1;
     }
-    const bool dense = name == "sgd" || name == "noisy";
-    if (dense && made.bigrams.context > most_dense / made.bigrams.tokens()) {
+    if (is_dense(name) && made.bigrams.context > most_dense / made.bigrams.tokens()) {
       reject("scb " + std::string(name), "--T", std::to_string(made.bigrams.context),
              fmt::format(
                  "needs N T <= {} numbers of memory; noisy-lumped, flow, gd and reduced do not "
                  "depend on T",
                  most_dense));
     }
+    return made;
+  }
+
+  static AnyRung<double> rung_from_matrices(std::string_view name, const Parameters& p,
+                                            std::uint64_t seed) {
+    const Training<double> made = training_of_rung(name, p, seed);
     const bool gaussian = name == "noisy" || name == "noisy-lumped";
-    const bool steps = dense || gaussian || name == "gd";
+    const bool steps = is_dense(name) || gaussian || name == "gd";
     NoiseLevels levels;
     if (gaussian) levels = noise_levels(p, made, seed);
     if (steps && in_three_parts(p, name)) {

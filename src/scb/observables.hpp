@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popgrad/scalar.hpp"
@@ -23,6 +24,16 @@ inline std::vector<std::string> value_names(Index tokens) {
   std::vector<std::string> names;
   for (Index k = 0; k < tokens; ++k) {
     for (Index i = 0; i < tokens; ++i) names.push_back(fmt::format("V_{}_{}", i, k));
+  }
+  return names;
+}
+
+/// V_i_k and then a_k_t, or w_k_t: names of a state with dense attention.
+template <class T>
+std::vector<std::string> dense_state_names(const Bigrams<T>& b, std::string_view attention) {
+  std::vector<std::string> names = value_names(b.tokens());
+  for (Index k = 0; k < b.tokens(); ++k) {
+    for (Index t = 0; t < b.context; ++t) names.push_back(fmt::format("{}_{}_{}", attention, k, t));
   }
   return names;
 }
@@ -71,6 +82,25 @@ AttentionSums<T> attention_sums(const Support& support, const Law& law, const T&
 template <class T>
 auto law_of(const Bigrams<T>& b, Index token) {
   return b.law.segment(b.first[static_cast<std::size_t>(token)], b.support(token));
+}
+
+/// The same of a dense a^k (T), whatever scalar it is kept in. Cost T.
+template <class T, class Column>
+AttentionSums<T> sums_of_column(const Bigrams<T>& b, Index token, const Column& a) {
+  const Index begin = b.first[static_cast<std::size_t>(token)];
+  Vector<T> support(b.support(token));
+  T mass(0), size(0);
+  Index next = 0;
+  for (Index t = 0; t < b.context; ++t) {
+    const T entry(a[t]);
+    if (next < support.size() && b.position[static_cast<std::size_t>(begin + next)] == t) {
+      support[next++] = entry;
+      continue;
+    }
+    mass = mass + entry;
+    size = size + entry * entry;
+  }
+  return attention_sums<T>(support, law_of(b, token), mass, size);
 }
 
 /// alpha_A of the sums of all tokens.

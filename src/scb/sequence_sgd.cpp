@@ -76,14 +76,7 @@ std::vector<std::string> SequenceSgd<T>::columns() const {
 
 template <class T>
 std::vector<std::string> SequenceSgd<T>::state_names() const {
-  const Bigrams<T>& b = training_.bigrams;
-  std::vector<std::string> names = value_names(b.tokens());
-  for (Index k = 0; k < b.tokens(); ++k) {
-    for (Index t = 0; t < b.context; ++t) {
-      names.push_back(fmt::format("{}_{}_{}", training_.softmax ? "w" : "a", k, t));
-    }
-  }
-  return names;
+  return dense_state_names(training_.bigrams, training_.softmax ? "w" : "a");
 }
 
 template <class T>
@@ -324,20 +317,7 @@ void SequenceSgd<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
   const Eigen::Map<const Matrix<T>> v(x.data(), b.tokens(), b.tokens());
   std::vector<AttentionSums<T>> sums;
   for (Index k = 0; k < b.tokens(); ++k) {
-    const Vector<T> a = attention(x, k);
-    const Index begin = b.first[static_cast<std::size_t>(k)];
-    Vector<T> support(b.support(k));
-    T mass(0), size(0);
-    Index next = 0;
-    for (Index t = 0; t < a.size(); ++t) {
-      if (next < support.size() && b.position[static_cast<std::size_t>(begin + next)] == t) {
-        support[next++] = a[t];
-        continue;
-      }
-      mass = mass + a[t];
-      size = size + a[t] * a[t];
-    }
-    sums.push_back(attention_sums<T>(support, law_of(b, k), mass, size));
+    sums.push_back(sums_of_column(b, k, attention(x, k)));
   }
   write_observables<T>(b, v, sums, transition_size_, context_size_, row);
 }

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "popgrad/error.hpp"
-#include "scb/column_kernels.hpp"
 #include "scb/divergence.hpp"
 #include "scb/gaussian_noise.hpp"
 

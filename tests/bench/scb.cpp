@@ -4,15 +4,18 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
+#include <span>
 
 #include "allocations.hpp"
 #include "popgrad/moments_rung.hpp"
+#include "popgrad/random_single.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
 #include "popgrad/scb/lumped_moments.hpp"
 #include "popgrad/scb/noisy_descent.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 #include "popgrad/scb/sequence_symbols.hpp"
+#include "popgrad/scb/single_descent.hpp"
 #include "popgrad/walk.hpp"
 
 namespace {
@@ -59,13 +62,13 @@ void scb_sgd_size(benchmark::State& state) {
 }
 
 constexpr Index many_tokens = 500;
+constexpr Index many_positions = 100'000;
 
-void scb_noisy(benchmark::State& state) {
-  const Training<double> made = training(many_tokens, 100'000);
-  const NoisyDescent rung(made, noise_at_solution(made.bigrams));
-  Vector<double> x = rung.initial();
+// One step at N = 500, T = 1e5.
+void noisy(benchmark::State& state, const auto& rung) {
+  auto x = rung.initial();
   std::uint64_t step = 0;
-  // The first step reads all of A once more, for the norms that later ones carry along.
+  // The first step reads all of A once more, for the sums that later ones carry along.
   Stream first(1, 0, step++);
   rung.sample_step(x, 0.01, first, 100'000);
   for ([[maybe_unused]] auto _ : state) {
@@ -73,14 +76,23 @@ void scb_noisy(benchmark::State& state) {
     rung.sample_step(x, 0.01, stream, 100'000);
   }
 }
+void scb_noisy(benchmark::State& state) {
+  const Training<double> made = training(many_tokens, many_positions);
+  noisy(state, NoisyDescent(made, noise_at_solution(made.bigrams)));
+}
+void scb_noisy_float(benchmark::State& state) {
+  const Training<double> made = training(many_tokens, many_positions);
+  noisy(state, SingleDescent(made, noise_at_solution(made.bigrams)));
+}
 
 /// The limit of the machine: an array of that size, scaled in place.
+template <class Number>
 void scb_scaling(benchmark::State& state) {
-  Vector<double> x = Vector<double>::Constant(many_tokens * 100'000, 1e-5);
-  double* const entry = x.data();
+  Vector<Number> x = Vector<Number>::Constant(many_tokens * many_positions, Number(1e-5));
+  Number* const entry = x.data();
   for ([[maybe_unused]] auto _ : state) {
 #pragma omp parallel for simd schedule(static)
-    for (Index i = 0; i < x.size(); ++i) entry[i] *= 1.0000001;
+    for (Index i = 0; i < x.size(); ++i) entry[i] *= Number(1.000001);
     benchmark::ClobberMemory();
   }
 }
@@ -94,14 +106,18 @@ void in_parts(std::uint32_t parts, const auto& draw) {
   }
 }
 
+void draw(Stream& stream, std::span<double> numbers) { stream.normals(numbers); }
+void draw(Stream& stream, std::span<float> numbers) { single_normals(stream, numbers); }
+
 /// The other limit: as many normals as the noisy step takes, which do not leave the first cache.
+template <class Number>
 void scb_normals(benchmark::State& state) {
   constexpr std::size_t part = 1024;
-  constexpr std::uint32_t parts = many_tokens * 100'000 / part;
+  constexpr std::uint32_t parts = many_tokens * many_positions / part;
   for ([[maybe_unused]] auto _ : state) {
     in_parts(parts, [](Stream& stream) {
-      std::array<double, part> numbers;
-      stream.normals(numbers);
+      std::array<Number, part> numbers;
+      draw(stream, numbers);
       benchmark::DoNotOptimize(numbers.data());
       benchmark::ClobberMemory();
     });
@@ -204,10 +220,13 @@ BENCHMARK(scb_sgd_size)
     ->Unit(benchmark::kMicrosecond)
     ->UseRealTime();
 BENCHMARK(scb_noisy)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(scb_normals)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_noisy_float)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_normals<double>)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_normals<float>)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_tokens)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK(exponentials)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(scb_scaling)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_scaling<double>)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_scaling<float>)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_lumped)->Arg(125)->Arg(250)->Arg(500)->Unit(benchmark::kMillisecond);
 BENCHMARK(scb_moments_full)->Arg(30)->Arg(60)->Arg(120)->Unit(benchmark::kMillisecond);
 BENCHMARK(scb_moments_lumped)

@@ -1,5 +1,6 @@
 /// The command-line contract, on the real binary.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -556,4 +557,72 @@ TEST_CASE("cli: pictures of results", "[cli]") {
   const Answer refused = popgrad("run joma reduced --plot x.jpg");
   CHECK(refused.status == 2);
   CHECK_THAT(refused.out, Catch::Contains("must end in .svg, .png or .pdf"));
+}
+
+TEST_CASE("cli: run --float is for rungs that have such a form, and says so", "[cli]") {
+  for (const char* rung : {"scb sgd", "scb noisy-lumped", "scb flow", "joma sgd"}) {
+    const Answer answer = popgrad(std::string("run ") + rung + " --float");
+    CHECK(answer.status == 2);
+    CHECK(answer.out ==
+          std::string(rung) + ": --float given is for scb noisy alone; leave it out\n");
+  }
+  const std::vector<std::pair<std::string, std::string>> refused{
+      {"--digits 30", "--float exclude each other"},
+      {"--algorithm three-part", "belongs to --algorithm plain"},
+      {"--attention softmax", "has no Gaussian model"},
+      {"--optimiser momentum", "plain steps only"},
+      {"--lambda 1", "--lambda"},
+  };
+  for (const auto& [words, why] : refused) {
+    const Answer answer = popgrad("run scb noisy --float " + words);
+    INFO(words);
+    CHECK(answer.status == 2);
+    CHECK_THAT(answer.out, Catch::Contains(why));
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
+  }
+  CHECK_THAT(popgrad("run --help").out, Catch::Contains("--float"));
+  CHECK(popgrad("compare --help").out.find("--float") == std::string::npos);
+  CHECK_THAT(popgrad("list scb").out, Catch::Contains("--float"));
+}
+
+TEST_CASE("cli: run --float makes the run in double but for rounding", "[cli]") {
+  const Folder folder;
+  const std::string common = "run scb noisy --N 3 --T 1500 --steps 60 --save 3 --quiet --seed 5 ";
+  const auto made = [&](const std::string& words, const std::string& name) {
+    const std::string file = folder.file(name);
+    const Answer answer = popgrad(common + words + " -o " + file);
+    INFO(answer.out);
+    REQUIRE(answer.status == 0);
+    return content(file);
+  };
+  const Json wide = Json::parse(made("", "wide.json"));
+  const Json narrow = Json::parse(made("--float", "narrow.json"));
+  CHECK(narrow["settings"]["float"] == true);
+  CHECK_FALSE(wide["settings"].contains("float"));
+  CHECK(narrow["columns"] == wide["columns"]);
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (std::size_t c = 0; c < wide["columns"].size(); ++c) {
+      const double a = wide["rows"][row][c];
+      const double b = narrow["rows"][row][c];
+      CHECK(b == Approx(a).epsilon(0x1p-18).margin(1e-9));
+    }
+  }
+  CHECK(narrow["rows"][2] != wide["rows"][2]);
+  // The same bytes for any number of threads, and from a configuration file.
+  CHECK(made("--float --runs 5 --jobs 1", "one.csv") ==
+        made("--float --runs 5 --jobs 3", "three.csv"));
+  const std::string config = folder.file("c.toml", "float = true\n");
+  CHECK(made("--config " + config, "config.csv") == made("--float", "flag.csv"));
+  // States are floats, written as doubles.
+  const Json states = Json::parse(made("--float --states", "states.json"));
+  const auto& names = states["columns"];
+  std::size_t entries = 0, others = 0;
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    if (!names[c].get<std::string>().starts_with("a_")) continue;
+    ++entries;
+    const double entry = states["rows"][2][c];
+    if (static_cast<double>(static_cast<float>(entry)) != entry) ++others;
+  }
+  CHECK(others == 0);
+  CHECK(entries == 3 * 1500);
 }

@@ -1,16 +1,15 @@
 #pragma once
 /// Rung noisy: population descent plus Gaussian noise, attention dense.
 ///
-/// x + eta (field + sigma/sqrt(B) noise), see noise.hpp. State as in the rung sgd.
-/// Cost of a step N T normals, one pass over A (a column of it stays in cache until its mean is
-/// known) and O(N^2). Memory that of the state and O(N^2). Columns are shared by the threads where
-/// runs are not; the result does not depend on them.
+/// x + eta (field + sigma/sqrt(B) noise), see noise.hpp, taken as noisy_step.hpp says. State as in the
+/// rung sgd. Memory that of the state and O(N^2).
 
 #include <span>
 #include <string>
 #include <vector>
 
 #include "popgrad/scb/noise.hpp"
+#include "popgrad/scb/noisy_step.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 
 namespace popgrad::scb {
@@ -43,15 +42,10 @@ class NoisyDescent final {
   }
 
  private:
-  /// |a^k|^2 of all columns; those of the last step if `x` is the state it left.
-  [[nodiscard]] const Vector<double>& column_sizes(const Vector<double>& x) const;
-  /// V and the ends of every column: states that agree in them are taken to be the same.
-  [[nodiscard]] Vector<double> marks(const Vector<double>& x) const;
-
   SequenceSgd<double> expected_;
   NoiseLevels levels_;
   double transition_size_, context_size_;
-  mutable Vector<double> sizes_, marks_;
+  mutable NoisyStep<double> step_;
 };
 
 }  // namespace popgrad::scb
