@@ -22,6 +22,7 @@
 #include "io/run_record.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/linear_runs.hpp"
 #include "popgrad/moments_rung.hpp"
 #include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
@@ -37,7 +38,10 @@ constexpr std::size_t most_events_told = 20;
 struct RunOptions {
   std::shared_ptr<CommonOptions> common;
   std::string rung, resume;
+  bool correlations = false;
 };
+
+constexpr std::size_t most_correlated = 2000;  // 100 MB of JSON
 
 // The worst ending of an ensemble decides the exit status.
 template <class T>
@@ -54,6 +58,20 @@ template <class T>
 std::string time_with_uncertainty(const Event<T>& event) {
   if (!(event.uncertainty > 0)) return to_text(event.t);
   return with_uncertainty(to_double(event.t), event.uncertainty);
+}
+
+// How well deviations are known where the law of one draw is sampled.
+template <class T>
+void tell_sampling(const Trajectory<T>& run) {
+  const auto at = std::find(run.columns.begin(), run.columns.end(), "sampling");
+  if (at == run.columns.end()) return;
+  const auto column = static_cast<std::size_t>(at - run.columns.begin());
+  double largest = 0;
+  for (const std::vector<T>& row : run.rows) largest = std::max(largest, to_double(row[column]));
+  fmt::print(standard_error(),
+             "popgrad: the law of one draw is known from samples of it: standard deviations to "
+             "{:.2g} of themselves\n",
+             largest);
 }
 
 // From when on the moments of an observable are no longer told, one line a time.
@@ -109,7 +127,10 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       fmt::print(standard_error(), "{}", regime_table({{record.rung, regime_times(record.runs)}}));
     }
   }
-  if (record.rung == "moments") tell_ends_of_moments(record.runs.front());
+  if (record.rung == "moments") {
+    tell_sampling(record.runs.front());
+    tell_ends_of_moments(record.runs.front());
+  }
   if (record.audit) fmt::print(standard_error(), "{}", audit_table(*record.audit));
   fmt::print(standard_error(), "popgrad: made by: {}\n", record.command);
 }
@@ -231,9 +252,74 @@ Trajectory<double> stationary_run(const CommonOptions& options, const Model& mod
   return run;
 }
 
+void add_correlations_option(Command& command, RunOptions& options) {
+  command.add_flag("--correlations", options.correlations,
+                   "moments: correlations over runs between all observables at all rows, in -o "
+                   "FILE.json");
+}
+
+// What can be told before anything is computed.
+void check_correlations(const CommonOptions& options, const RungInfo& info) {
+  const auto refuse = [&](const std::string& why) {
+    throw InputError("popgrad run: --correlations " + why);
+  };
+  if (info.kind != RungKind::moments) {
+    refuse(
+        fmt::format("has no meaning for the rung '{}'; it is predicted with moments", info.name));
+  }
+  if (!options.output.ends_with(".json")) {
+    refuse("is written to JSON alone; give -o FILE.json, and --save few rows");
+  }
+  if (options.end == "inf") refuse("is between times; give --t1 a number");
+}
+
+PredictedCorrelations correlations_of(const Model& model, const Parameters& parameters,
+                                      std::uint64_t seed, const WalkRequest& request,
+                                      const Trajectory<double>& moments) {
+  const AnyRung<double> sgd = sgd_in_plain_steps(model, parameters, seed, request);
+  const std::string where = fmt::format("{} moments: --correlations: ", model.name());
+  if (!sgd.draw_covariance || sgd.dimension > largest_full_covariance) {
+    throw InputError(fmt::format(
+        "{}the state has {} numbers, and its covariance is followed up to {}; give a smaller "
+        "instance, or take an ensemble: the rung sgd with --runs 200",
+        where, sgd.dimension, largest_full_covariance));
+  }
+  const std::size_t numbers = request.save_steps.size() * sgd.columns.size();
+  if (numbers > most_correlated) {
+    throw InputError(
+        fmt::format("{}{} rows of {} observables are more than {} numbers; give --save "
+                    "{} or fewer",
+                    where, request.save_steps.size(), sgd.columns.size(), most_correlated,
+                    most_correlated / sgd.columns.size()));
+  }
+  LinearRunsRequest asked{request.step_size,  static_cast<double>(request.batch),
+                          request.save_steps, 0,
+                          request.seed,       LinearOrder::second};
+  const LinearCovariance found = linear_covariance(sgd, asked);
+  Vector<double> deviations = found.covariance.diagonal().cwiseMax(0.0).cwiseSqrt();
+  for (Index i = 0; i < deviations.size(); ++i) {
+    // Of what is conserved there is rounding alone.
+    const auto columns = std::ssize(sgd.columns);
+    const double mean =
+        moments.rows[static_cast<std::size_t>(i / columns)][static_cast<std::size_t>(i % columns)];
+    constexpr double rounding = 1e-9;
+    if (!(deviations[i] > rounding * (std::fabs(mean) + 1e-3))) deviations[i] = 0;
+  }
+  PredictedCorrelations made{sgd.columns, found.t, found.covariance};
+  for (Index i = 0; i < deviations.size(); ++i) {
+    for (Index j = 0; j < deviations.size(); ++j) {
+      const double both = deviations[i] * deviations[j];
+      made.correlation(i, j) = both > 0 ? std::clamp(found.covariance(i, j) / both, -1.0, 1.0)
+                                        : std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  return made;
+}
+
 template <class T>
 int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
-               const Parameters& parameters, const Invocation& call, const std::string& resume) {
+               const Parameters& parameters, const Invocation& call, const std::string& resume,
+               bool correlations) {
   RunRecord<T> record;
   record.model = model.name();
   record.rung = info.name;
@@ -287,6 +373,12 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
                            : produce_walks(rung, made, earlier.runs, report);
       if (more_rows) keep_asked_rows(record.runs, *steps);
       if (watched) find_regimes_of_walks(record.runs, model, info);
+      if (correlations && record.runs.front().outcome.ending == Ending::reached_end) {
+        WalkRequest as_given = *request;
+        as_given.save_steps = steps->save_steps;
+        record.correlations =
+            correlations_of(model, parameters, options.seed, as_given, record.runs.front());
+      }
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }
@@ -314,16 +406,17 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   const RungInfo info = find_rung(model, options.rung);
   check_meaning(command, info);
   check_output(common.output);
+  if (options.correlations) check_correlations(common, info);
   watch_for_termination();
   const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
   // What is not an ensemble the first of several processes makes alone.
   if (process_rank() > 0 && !ensemble) return success;
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
-    return run_scalar<double>(common, model, info, parameters, call, resume);
+    return run_scalar<double>(common, model, info, parameters, call, resume, options.correlations);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
-  return run_scalar<Real>(common, model, info, parameters, call, resume);
+  return run_scalar<Real>(common, model, info, parameters, call, resume, false);
 }
 
 // Parses the words of the interrupted run again and goes on from its checkpoint.
@@ -337,6 +430,7 @@ int resume_run(const std::string& file, const std::string& output, const Invocat
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
+  add_correlations_option(*command, options);
   app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
   apply_config(*command, *options.common);
@@ -354,6 +448,7 @@ Action add_run(CommandLine& app, const Invocation& call) {
   options->common = add_common_options(*command, call);
   command->add_option("--resume", options->resume,
                       "go on from the checkpoint of an interrupted run");
+  add_correlations_option(*command, *options);
   command->footer(
       "'popgrad run MODEL --help' lists the parameters of the model too.\n"
       "Under mpirun (a build with POPGRAD_MPI) the first process gives out the runs of an ensemble "

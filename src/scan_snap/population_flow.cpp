@@ -317,8 +317,85 @@ DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const
 }
 
 template <>
+const SampledDraws& PopulationFlow<double>::sampled_draws() const {
+  if (sampled_) return *sampled_;
+  const SequenceClasses<double>& classes = instance_.classes;
+  const Index labels = noisy_ ? classes.classes() : 1;
+  std::vector<std::vector<Index>> moved;
+  for (Index c = 0; c < std::ssize(draws_.classes); ++c) {
+    const auto n = static_cast<std::size_t>(c / labels);
+    std::vector<Index> rows;
+    for (auto e = static_cast<std::size_t>(classes.first[n]);
+         e < static_cast<std::size_t>(classes.first[n + 1]); ++e) {
+      for (Index k = 0; k < layout_.columns(); ++k) {
+        rows.push_back(layout_.entry_row[e] * layout_.columns() + k);
+      }
+    }
+    for (auto e = static_cast<std::size_t>(classes.first[n]);
+         e < static_cast<std::size_t>(classes.first[n + 1]); ++e) {
+      rows.push_back(layout_.rows() * layout_.columns() + layout_.entry_pair[e]);
+    }
+    moved.push_back(std::move(rows));
+  }
+  sampled_ = std::make_shared<const SampledDraws>(draws_, dimension(), std::move(moved), labels);
+  return *sampled_;
+}
+
+// add_drawn for all columns at once.
+template <>
+void PopulationFlow<double>::respond_to_columns(const Vector<double>& x, Index of_law,
+                                                const Matrix<double>& frequencies) const {
+  const Index labels = noisy_ ? instance_.classes.classes() : 1;
+  const auto n = static_cast<std::size_t>(of_law / labels);
+  const Index label = layout_.class_column[noisy_ ? static_cast<std::size_t>(of_law % labels) : n];
+  const auto begin = static_cast<std::size_t>(instance_.classes.first[n]);
+  const Index tokens = frequencies.rows();
+  const Index columns = layout_.columns();
+  const double* const z = x.data() + layout_.rows() * columns;
+  const double sharpness = 1 / instance_.temperature;
+  Vector<double> gain(tokens);
+  columns_table_.resize(tokens, columns);
+  for (Index i = 0; i < tokens; ++i) {
+    const std::size_t e = begin + static_cast<std::size_t>(i);
+    gain[i] = z[layout_.entry_pair[e]];
+    for (Index c = 0; c < columns; ++c) {
+      columns_table_(i, c) = x[layout_.entry_row[e] * columns + c];
+    }
+  }
+  gain = ((gain.array() - gain.maxCoeff()) * sharpness).exp();
+  columns_f_.noalias() = gain.asDiagonal() * frequencies;
+  columns_f_ = columns_f_ * columns_f_.colwise().norm().cwiseInverse().asDiagonal();
+  columns_residual_.noalias() = columns_table_.transpose() * columns_f_;
+  columns_residual_.rowwise() -= columns_residual_.colwise().maxCoeff().eval();
+  columns_residual_ = columns_residual_.array().exp();
+  const Vector<double> totals = columns_residual_.transpose() * multiplicity_;
+  columns_residual_ = columns_residual_ * (-totals).cwiseInverse().asDiagonal();
+  columns_residual_.row(label).array() += 1;
+  // The shared column counts as often as it stands for a token.
+  columns_residual_.row(columns - 1) *= multiplicity_[columns - 1];
+  columns_pull_.noalias() = columns_table_ * columns_residual_;
+  columns_residual_.row(columns - 1) /= multiplicity_[columns - 1];
+  const Vector<double> along = columns_f_.cwiseProduct(columns_pull_).colwise().sum();
+  columns_pull_ -= columns_f_ * along.asDiagonal();
+  columns_pull_ = (instance_.attention_rate * sharpness) * columns_f_.cwiseProduct(columns_pull_);
+}
+
+template <>
 void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
-  dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+  if (draws_are_sampled()) {
+    dx = sampled_draws().mean([&](Index of_law, const Matrix<double>& frequencies,
+                                  const Vector<double>& weights, Vector<double>& sum) {
+      respond_to_columns(x, of_law, frequencies);
+      const Index table = columns_f_.rows() * columns_residual_.rows();
+      sum.resize(table + columns_f_.rows());
+      sum.head(table).reshaped(columns_residual_.rows(), columns_f_.rows()).noalias() =
+          (instance_.decoder_rate * columns_residual_ * weights.asDiagonal()) *
+          columns_f_.transpose();
+      sum.tail(columns_f_.rows()).noalias() = columns_pull_ * weights;
+    });
+  } else {
+    dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+  }
   if (instance_.track_growth) {
     evaluate(x, Problem::clean);
     dx.tail(instance_.classes.classes()) = growth_of_last();
@@ -326,14 +403,44 @@ void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& 
 }
 
 template <>
+void PopulationFlow<double>::sampled_covariance(const Vector<double>& x,
+                                                const Matrix<double>& vectors,
+                                                SampledDraws::Part part,
+                                                Matrix<double>& images) const {
+  const auto directions = [&](Index of_law, const Matrix<double>& frequencies,
+                              Matrix<double>& made) {
+    respond_to_columns(x, of_law, frequencies);
+    const Index columns = columns_residual_.rows();
+    const Index tokens = columns_f_.rows();
+    made.resize(tokens * (columns + 1), frequencies.cols());
+    for (Index s = 0; s < made.cols(); ++s) {
+      made.col(s).head(tokens * columns).reshaped(columns, tokens).noalias() =
+          instance_.decoder_rate * columns_residual_.col(s) * columns_f_.col(s).transpose();
+      made.col(s).tail(tokens) = columns_pull_.col(s);
+    }
+  };
+  images = sampled_draws().covariance(directions, vectors, part);
+}
+
+template <>
 void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                              Matrix<double>& images) const {
-  images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
+  if (draws_are_sampled()) {
+    sampled_covariance(x, vectors, SampledDraws::Part::both, images);
+  } else {
+    images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
+  }
 }
 
 template <Transcendental T>
 bool PopulationFlow<T>::draws_are_known() const {
-  return !draws_.classes.empty() && popgrad::draws_are_known(draws_);
+  return !draws_.classes.empty() && (popgrad::draws_are_known(draws_) || draws_are_sampled());
+}
+
+template <Transcendental T>
+bool PopulationFlow<T>::draws_are_sampled() const {
+  return sampled_ || (!draws_.classes.empty() && !popgrad::draws_are_known(draws_) &&
+                      SampledDraws::has(draws_));
 }
 
 template <Transcendental T>
