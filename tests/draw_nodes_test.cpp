@@ -67,7 +67,7 @@ TEST_CASE("draw nodes: exact for polynomials of their degree, and near for other
   REQUIRE(nodes.degree == 4);
   CHECK(nodes.weights.minCoeff() > 0);
   CHECK(nodes.weights.sum() == Approx(1).epsilon(1e-12));
-  CHECK(nodes.weights.size() <= 45);
+  CHECK(nodes.weights.size() <= 4 * 45);
   const auto by_nodes = [&](const auto& f) {
     double sum = 0;
     for (Index i = 0; i < nodes.weights.size(); ++i) {
@@ -146,7 +146,13 @@ TEST_CASE("sampled draws: mean and covariance against every count", "[draws]") {
         directions(cls, x, made);
         sum = made * weights;
       });
-  CHECK((mean - exact_mean).cwiseAbs().maxCoeff() < 1e-5);
+  // Of what the counts shift the mean by, a hundredth.
+  Vector<double> at_laws = Vector<double>::Zero(4), g;
+  for (Index c = 0; c < 2; ++c) {
+    direction_of(c, law.classes[static_cast<std::size_t>(c)].tokens, g);
+    at_laws += law.classes[static_cast<std::size_t>(c)].probability * g;
+  }
+  CHECK((mean - exact_mean).norm() < 0.02 * (exact_mean - at_laws).norm());
   const Matrix<double> whole = draws.covariance(directions, identity, SampledDraws::Part::both);
   CHECK((whole - exact).norm() < 1e-3 * exact.norm());
   // Few vectors go another way.

@@ -364,7 +364,8 @@ void PopulationFlow<double>::respond_to_columns(const Vector<double>& x, Index o
   }
   gain = ((gain.array() - gain.maxCoeff()) * sharpness).exp();
   columns_f_.noalias() = gain.asDiagonal() * frequencies;
-  columns_f_ = columns_f_ * columns_f_.colwise().norm().cwiseInverse().asDiagonal();
+  const Vector<double> norms = columns_f_.colwise().norm();
+  columns_f_ = columns_f_ * norms.cwiseInverse().asDiagonal();
   columns_residual_.noalias() = columns_table_.transpose() * columns_f_;
   columns_residual_.rowwise() -= columns_residual_.colwise().maxCoeff().eval();
   columns_residual_ = columns_residual_.array().exp();
