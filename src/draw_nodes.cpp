@@ -11,7 +11,7 @@
 namespace popgrad {
 namespace {
 
-constexpr double most_moments = 60;
+constexpr double most_moments = 25;
 constexpr int least_degree = 2, largest_degree = 4;
 constexpr Index nodes_of_a_moment = 3;
 constexpr std::uint32_t stream_of_nodes = 0xFFFFFFE0U;

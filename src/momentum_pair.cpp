@@ -104,13 +104,12 @@ AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, doubl
     };
   }
   if (draws_are_sampled(sgd)) {
-    rung.draw_covariance =
-        SampledCovariance{[pair, own = *sgd.draw_covariance.target<SampledCovariance>()](
-                              const Vector<double>& at, const Matrix<double>& vectors,
-                              SampledDraws::Part part, Matrix<double>& images) {
+    rung.draw_covariance = SampledLaw{
+        [pair, own = *sampled_law(sgd)](const Vector<double>& at, const Matrix<double>& vectors,
+                                        SampledDraws::Part part, Matrix<double>& images) {
           pair->draw_covariance(at, vectors, images,
                                 [&](const Vector<double>& x, const Matrix<double>& seen,
-                                    Matrix<double>& made) { own.of(x, seen, part, made); });
+                                    Matrix<double>& made) { own.covariance(x, seen, part, made); });
         }};
   } else if (sgd.draw_covariance) {
     rung.draw_covariance = [pair](const Vector<double>& at, const Matrix<double>& vectors,

@@ -74,6 +74,20 @@ Vector<double> SampledDraws::mean(const SumOfSamples& sum_of) const {
   return sum;
 }
 
+Matrix<double> SampledDraws::mean_matrix(const SumOfMatrices& sum_of) const {
+  Matrix<double> sum = Matrix<double>::Zero(dimension_, dimension_);
+  Matrix<double> made;
+  for (Index c = 0; c < std::ssize(probabilities_); ++c) {
+    const double share = probabilities_[static_cast<std::size_t>(c)] / 2;
+    const std::vector<Index>& rows = moved_[static_cast<std::size_t>(c)];
+    for (const DrawNodes& set : nodes_[static_cast<std::size_t>(c / labels_)]) {
+      sum_of(c, set.frequencies, set.weights, made);
+      sum(rows, rows) += share * made;
+    }
+  }
+  return sum;
+}
+
 Matrix<double> SampledDraws::covariance(const DirectionsOfSamples& directions,
                                         const Matrix<double>& vectors, Part part) const {
   Matrix<double> images = Matrix<double>::Zero(dimension_, vectors.cols());
@@ -105,17 +119,19 @@ Matrix<double> SampledDraws::covariance(const DirectionsOfSamples& directions,
   return images;
 }
 
-bool draws_are_sampled(const AnyRung<double>& rung) {
-  return rung.draw_covariance.target<SampledCovariance>() != nullptr;
+const SampledLaw* sampled_law(const AnyRung<double>& rung) {
+  return rung.draw_covariance.target<SampledLaw>();
 }
+
+bool draws_are_sampled(const AnyRung<double>& rung) { return sampled_law(rung) != nullptr; }
 
 double sampling_error(const AnyRung<double>& rung, const Vector<double>& x,
                       const Matrix<double>& columns) {
-  const auto* const sampled = rung.draw_covariance.target<SampledCovariance>();
+  const SampledLaw* const sampled = sampled_law(rung);
   if (sampled == nullptr) return 0;
   Matrix<double> first, second;
-  sampled->of(x, columns, SampledDraws::Part::first, first);
-  sampled->of(x, columns, SampledDraws::Part::second, second);
+  sampled->covariance(x, columns, SampledDraws::Part::first, first);
+  sampled->covariance(x, columns, SampledDraws::Part::second, second);
   double sum = 0;
   Index counted = 0;
   for (Index k = 0; k < columns.cols(); ++k) {

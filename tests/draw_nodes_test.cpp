@@ -169,7 +169,7 @@ TEST_CASE("sampled draws: mean and covariance against every count", "[draws]") {
 
   AnyRung<double> rung;
   rung.dimension = 4;
-  rung.draw_covariance = SampledCovariance{
+  rung.draw_covariance = SampledLaw{
       [&](const Vector<double>&, const Matrix<double>& vectors, SampledDraws::Part which,
           Matrix<double>& images) { images = draws.covariance(directions, vectors, which); }};
   CHECK(draws_are_sampled(rung));

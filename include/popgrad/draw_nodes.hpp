@@ -26,7 +26,7 @@ struct DrawNodes {
 /// expected to show.
 bool has_draw_nodes(const Vector<double>& tokens, Index length);
 
-/// Degree from 2 to 4, the largest of 60 moments at most; 2 at least. `which` and `part` tell
+/// Degree from 2 to 4, the largest of 25 moments at most; 2 at least. `which` and `part` tell
 /// independent draws apart. Throws std::invalid_argument where there are none. Cost: 3 M draws of
 /// `length` tokens and O(M^3) for M moments, some rounds of it.
 DrawNodes draw_nodes(const Vector<double>& tokens, Index length, std::uint64_t which,

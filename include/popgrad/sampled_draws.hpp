@@ -39,6 +39,12 @@ class SampledDraws {
   /// E[g], (n). Cost: an evaluation a node.
   [[nodiscard]] Vector<double> mean(const SumOfSamples& sum_of) const;
 
+  /// Sum over classes and sets of matrices between the rows that a class moves, with the weights of the
+  /// mean: (n x n) of what `sum_of` makes of frequencies and weights.
+  using SumOfMatrices =
+      std::function<void(Index, const Matrix<double>&, const Vector<double>&, Matrix<double>&)>;
+  [[nodiscard]] Matrix<double> mean_matrix(const SumOfMatrices& sum_of) const;
+
   /// Of which nodes a covariance is.
   enum class Part { first, second, both };
   /// Cov[g] times the columns of `vectors` (n x m). Cost: an evaluation a node, and for each two
@@ -67,15 +73,21 @@ class SampledDraws {
 };
 
 /// What AnyRung::draw_covariance holds where the law of one draw is known from nodes.
-struct SampledCovariance {
-  using Function = std::function<void(const Vector<double>&, const Matrix<double>&,
-                                      SampledDraws::Part, Matrix<double>&)>;
-  Function of;
+struct SampledLaw {
+  using Covariance = std::function<void(const Vector<double>&, const Matrix<double>&,
+                                        SampledDraws::Part, Matrix<double>&)>;
+  Covariance covariance;
+  /// d (mean of a draw)_i/d x_j, (n x n), where that is cheaper than n differences; may be empty.
+  std::function<void(const Vector<double>&, Matrix<double>&)> jacobian = nullptr;
+
   void operator()(const Vector<double>& x, const Matrix<double>& vectors,
                   Matrix<double>& images) const {
-    of(x, vectors, SampledDraws::Part::both, images);
+    covariance(x, vectors, SampledDraws::Part::both, images);
   }
 };
+
+/// That of a rung; null where its law is known otherwise, or not at all.
+[[nodiscard]] const SampledLaw* sampled_law(const AnyRung<double>& rung);
 
 /// Is the law of one draw of this rung known from nodes?
 [[nodiscard]] bool draws_are_sampled(const AnyRung<double>& rung);

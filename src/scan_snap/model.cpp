@@ -29,13 +29,18 @@ constexpr std::array<StartKey, 2> start_keys{{{"y_", "Y"}, {"z_", "Z"}}};
 // As forget_type makes it, but for a law of one draw that tells that it is sampled.
 AnyRung<double> with_sampled_law(const PopulationFlow<double>& flow) {
   AnyRung<double> rung = forget_type(flow);
-  rung.draw_covariance = SampledCovariance{
-      [own = std::make_shared<const PopulationFlow<double>>(flow)](
-          const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
-          Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); }};
-  rung.clone = [own = std::make_shared<const PopulationFlow<double>>(flow)] {
-    return with_sampled_law(*own);
-  };
+  const auto own = std::make_shared<const PopulationFlow<double>>(flow);
+  rung.draw_covariance = SampledLaw{
+      [own](const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
+            Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); },
+      [own](const Vector<double>& x, Matrix<double>& jacobian) {
+        own->sampled_jacobian(x, jacobian);
+      }};
+  if (flow.instance().track_growth) {
+    // B_n is of the expected field and has no such Jacobian.
+    rung.draw_covariance = SampledLaw{sampled_law(rung)->covariance};
+  }
+  rung.clone = [own] { return with_sampled_law(*own); };
   return rung;
 }
 

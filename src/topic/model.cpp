@@ -138,7 +138,7 @@ AnyRung<T> optimum(const Parameters& p) {
 // As forget_type makes it, but for a law of one draw that tells that it is sampled.
 AnyRung<double> with_sampled_law(const PopulationFlow& flow) {
   AnyRung<double> rung = forget_type(flow);
-  rung.draw_covariance = SampledCovariance{
+  rung.draw_covariance = SampledLaw{
       [own = std::make_shared<const PopulationFlow>(flow)](
           const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
           Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); }};

@@ -121,5 +121,19 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     rung.clone().draw_covariance(x, identity, again);
     CHECK(again == images);
     CHECK(sampling_error(rung, x, identity) < 1e-2);
+    // Its Jacobian, against differences.
+    Matrix<double> jacobian;
+    sampled_law(rung)->jacobian(x, jacobian);
+    Vector<double> ahead(x.size()), behind(x.size());
+    for (Index j = 0; j < x.size(); ++j) {
+      constexpr double h = 1e-5;
+      Vector<double> at = x;
+      at[j] += h;
+      rung.draw_mean(at, ahead);
+      at[j] -= 2 * h;
+      rung.draw_mean(at, behind);
+      INFO(rung.state_names[static_cast<std::size_t>(j)]);
+      CHECK((jacobian.col(j) - (ahead - behind) / (2 * h)).norm() < 1e-7 * (1 + jacobian.norm()));
+    }
   }
 }

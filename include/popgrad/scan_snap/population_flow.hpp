@@ -74,6 +74,9 @@ class PopulationFlow final {
   /// The same from some of the nodes, where they are sampled.
   void sampled_covariance(const Vector<T>& x, const Matrix<T>& vectors, SampledDraws::Part part,
                           Matrix<T>& images) const;
+  /// Jacobian of draw_mean without B_n, where draws are sampled (n x n). Cost: C^2 + 6 C products (u x S)
+  /// (S x u) a class, S nodes.
+  void sampled_jacobian(const Vector<T>& x, Matrix<T>& jacobian) const;
   /// Are they close enough to be offered? Not for sequences of middle length whose classes have too
   /// many or too rare tokens (has_draw_nodes), nor for more pairs of class and label than
   /// noisy_labels.hpp allows.
@@ -128,9 +131,9 @@ class PopulationFlow final {
   mutable std::vector<std::uint32_t> counts_;
   mutable std::vector<Index> drawn_row_, drawn_pair_;
   mutable std::vector<double> drawn_f_, drawn_products_;
-  // Many drawn sequences of one class: f (u x S), e - alpha (C x S), eta_Z dL/dz (u x S), and Y in the
-  // rows of its tokens (u x C).
-  mutable Matrix<T> columns_f_, columns_residual_, columns_pull_, columns_table_;
+  // Many drawn sequences of one class: f (u x S), e - alpha (C x S), eta_Z dL/dz (u x S), Y in the rows
+  // of its tokens (u x C), and Y'f (C x S).
+  mutable Matrix<T> columns_f_, columns_residual_, columns_pull_, columns_table_, columns_logits_;
   mutable std::shared_ptr<const SampledDraws> sampled_;  ///< made when first asked for
 };
 
@@ -147,6 +150,9 @@ void PopulationFlow<double>::sampled_covariance(const Vector<double>& x,
                                                 const Matrix<double>& vectors,
                                                 SampledDraws::Part part,
                                                 Matrix<double>& images) const;
+template <>
+void PopulationFlow<double>::sampled_jacobian(const Vector<double>& x,
+                                              Matrix<double>& jacobian) const;
 template <>
 const SampledDraws& PopulationFlow<double>::sampled_draws() const;
 template <>
