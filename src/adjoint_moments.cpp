@@ -12,6 +12,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/sampled_draws.hpp"
 
 namespace popgrad {
 namespace {
@@ -131,17 +132,25 @@ class AdjointSteps {
     const double eta = state[dimension() - 3];
     const auto batch = static_cast<Index>(state[dimension() - 2]);
     const auto count = static_cast<std::uint64_t>(state[dimension() - 1]);
-    const Vector<double> variance = variances(x, t, eta, batch, count);
+    const bool sampled = draws_are_sampled(sgd_);
+    const bool moved = count > 0 && batch > 0;
+    Matrix<double> slopes;
+    if (sampled || moved) slopes = gradients(x, t);
+    const Vector<double> variance = moved ? variances(slopes, eta, batch, count)
+                                          : Vector<double>(Vector<double>::Zero(columns_));
+    const double sampling = sampled ? sampling_error(sgd_, x, slopes) : 0;
     for (Index k = 0; k < columns_; ++k) {
       const double deviation = std::sqrt(variance[k]);
       // A second difference of what is conserved is rounding.
       const double rounding = 1e-7 * (std::fabs(center[k]) + 1e-3);
-      const bool small = std::fabs(shift[k]) <= tolerated_second_order * deviation + rounding;
+      const bool small = std::fabs(shift[k]) + sampling * deviation <=
+                         tolerated_second_order * deviation + rounding;
       row[static_cast<std::size_t>(k)] = center[k] + shift[k];
       row[static_cast<std::size_t>(columns_ + k)] =
           small ? deviation : std::numeric_limits<double>::quiet_NaN();
     }
     row[static_cast<std::size_t>(2 * columns_)] = second_order(state);
+    if (sampled) row[static_cast<std::size_t>(2 * columns_ + 1)] = sampling;
   }
 
   // |u.K v - v.K u| over their size, K = P^{-1} J near the start: 0 for a gradient.
@@ -231,10 +240,10 @@ class AdjointSteps {
     return {block * count / blocks, (block + 1) * count / blocks};
   }
 
-  [[nodiscard]] Vector<double> variances(const Vector<double>& at, double t, double eta,
-                                         Index batch, std::uint64_t count) {
+  // Of observables with these gradients.
+  [[nodiscard]] Vector<double> variances(const Matrix<double>& slopes, double eta, Index batch,
+                                         std::uint64_t count) {
     Vector<double> variance = Vector<double>::Zero(columns_);
-    if (count == 0 || batch == 0) return variance;
     const std::uint64_t blocks = std::min(count, most_blocks);
     std::vector<Vector<double>> middles;
     Vector<double> x = sgd_.initial;
@@ -244,7 +253,7 @@ class AdjointSteps {
       for (; step < first + (last - first) / 2; ++step) x += eta * field(x);
       middles.push_back(x);
     }
-    Matrix<double> carried = rates_.asDiagonal() * gradients(at, t);
+    Matrix<double> carried = rates_.asDiagonal() * slopes;
     for (std::uint64_t block = blocks; block-- > 0;) {
       const auto [first, last] = ends(block, blocks, count);
       const Vector<double>& middle = middles[static_cast<std::size_t>(block)];
@@ -318,6 +327,7 @@ AnyRung<double> adjoint_moments_rung(const AnyRung<double>& sgd, const std::stri
   rung.columns = sgd.columns;
   for (const std::string& name : sgd.columns) rung.columns.push_back(name + "_sd");
   rung.columns.emplace_back("second_order");
+  if (draws_are_sampled(sgd)) rung.columns.emplace_back("sampling");
   rung.state_names = steps->state_names();
   rung.observe = [steps](const Vector<double>& x, const double& t, std::span<double> row) {
     steps->observe(x, t, row);

@@ -70,8 +70,20 @@ class Path {
     return moved;
   }
 
+  // Moves on to a step, by blocks; calls moved(propagator) after each.
+  template <class Moved>
+  void go_to(std::uint64_t target, const Moved& moved) {
+    const std::uint64_t longest = std::max<std::uint64_t>(1, request_.save_steps.back() / blocks);
+    while (step_ < target) {
+      // Equal parts of what is left to the row.
+      const std::uint64_t left = target - step_;
+      const std::uint64_t parts = (left + longest - 1) / longest;
+      moved(block((left + parts - 1) / parts));
+    }
+  }
+
   [[nodiscard]] const Vector<double>& state() const { return x_; }
-  [[nodiscard]] std::uint64_t step() const { return step_; }
+  [[nodiscard]] const Matrix<double>& covariance() const { return covariance_; }
 
  private:
   [[nodiscard]] Matrix<double> after(const Propagator& one, std::uint64_t steps) const {
@@ -127,7 +139,54 @@ class Path {
   std::uint64_t step_ = 0;
 };
 
+// Of all observables at x, (n x observables).
+Matrix<double> gradients(const AnyRung<double>& rung, Vector<double> x, double t) {
+  const auto columns = std::ssize(rung.columns);
+  Matrix<double> found(x.size(), columns);
+  std::vector<double> ahead(rung.columns.size()), behind(rung.columns.size());
+  // Third derivatives enter with its square, rounding with 1e-16 over it.
+  constexpr double h = 1e-4;
+  for (Index i = 0; i < x.size(); ++i) {
+    const double own = x[i];
+    x[i] = own + h;
+    rung.observe(x, t, ahead);
+    x[i] = own - h;
+    rung.observe(x, t, behind);
+    x[i] = own;
+    for (Index c = 0; c < columns; ++c) {
+      const auto at = static_cast<std::size_t>(c);
+      found(i, c) = (ahead[at] - behind[at]) / (2 * h);
+    }
+  }
+  return found;
+}
+
 }  // namespace
+
+LinearCovariance linear_covariance(const AnyRung<double>& sgd, const LinearRunsRequest& request) {
+  if (!sgd.draw_covariance) throw std::invalid_argument("linear_covariance: no law of one draw");
+  const auto columns = std::ssize(sgd.columns);
+  LinearCovariance made;
+  made.covariance = Matrix<double>::Zero(std::ssize(request.save_steps) * columns,
+                                         std::ssize(request.save_steps) * columns);
+  Path path(sgd, request);
+  std::vector<Matrix<double>> carried;  // Phi_kl C_l G_l of the rows l so far
+  for (const std::uint64_t target : request.save_steps) {
+    path.go_to(target, [&](const Propagator& moved) {
+      for (Matrix<double>& earlier : carried) earlier = (moved.power * earlier).eval();
+    });
+    made.t.push_back(static_cast<double>(target) * request.step_size);
+    const Matrix<double> own = gradients(sgd, path.state(), made.t.back());
+    carried.emplace_back(path.covariance() * own);
+    const Index row = (std::ssize(carried) - 1) * columns;
+    for (Index l = 0; l < std::ssize(carried); ++l) {
+      const Matrix<double> block = own.transpose() * carried[static_cast<std::size_t>(l)];
+      made.covariance.block(row, l * columns, columns, columns) = block;
+      made.covariance.block(l * columns, row, columns, columns) = block.transpose();
+    }
+  }
+  return made;
+}
 
 std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
                                             const LinearRunsRequest& request) {
@@ -143,18 +202,13 @@ std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
   Matrix<double> deviations = Matrix<double>::Zero(n, request.runs);
   Matrix<double> normals(n, request.runs);
   const auto normals_of_a_run = static_cast<std::size_t>(n);
-  const std::uint64_t longest = std::max<std::uint64_t>(1, request.save_steps.back() / blocks);
   for (const std::uint64_t target : request.save_steps) {
-    while (path.step() < target) {
-      // Equal parts of what is left to the row.
-      const std::uint64_t left = target - path.step();
-      const std::uint64_t parts = (left + longest - 1) / longest;
-      const Propagator moved = path.block((left + parts - 1) / parts);
+    path.go_to(target, [&](const Propagator& moved) {
       for (Index r = 0; r < request.runs; ++r) {
         streams[static_cast<std::size_t>(r)].normals({normals.col(r).data(), normals_of_a_run});
       }
       deviations = (moved.power * deviations + square_root(moved.noise) * normals).eval();
-    }
+    });
     const double t = static_cast<double>(target) * request.step_size;
     for (std::size_t r = 0; r < runs.size(); ++r) {
       std::vector<double>& row = runs[r].rows.emplace_back(sgd.columns.size());

@@ -10,13 +10,13 @@
 
 namespace popgrad {
 
-AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where) {
+AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where,
+                             const std::string& why) {
   if (!sgd.draw_covariance) {
-    throw InputError(
-        fmt::format("{} moments: the law of one draw is not known for these parameters (a corpus, "
-                    "an algorithm in parts, or sequences too long to run through their counts and "
-                    "shorter than 1000); take an ensemble: the rung sgd with --runs 200",
-                    where));
+    throw InputError(fmt::format(
+        "{} moments: the law of one draw is not known for these parameters{}{}; take an "
+        "ensemble: the rung sgd with --runs 200",
+        where, why.empty() ? "" : ": ", why));
   }
   if (sgd.dimension > largest_full_covariance) return adjoint_moments_rung(sgd, where);
   const auto steps = std::make_shared<MomentSteps>(sgd);
@@ -52,7 +52,9 @@ RungInfo moments_info(const RungInfo& sgd) {
       "of the state (with --optimiser momentum twice as many); above, where the direction is a "
       "gradient, 36 evaluations a step and 2 n observations a row",
       largest_full_covariance);
-  info.column_note = "X_sd, its standard deviation over runs, for each; second_order";
+  info.column_note =
+      "X_sd, its standard deviation over runs, for each; second_order; sampling, if the "
+      "law of one draw is known from samples";
   return info;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "popgrad/rung.hpp"
+#include "popgrad/sampled_draws.hpp"
 
 namespace popgrad {
 namespace {
@@ -38,10 +39,12 @@ class Pair {
   }
 
   // [[Sigma, Sigma], [Sigma, Sigma]] (a, b) = (Sigma (a + b), Sigma (a + b)).
+  // `covariance(x, vectors, images)` is that of the rung.
+  template <class Covariance>
   void draw_covariance(const Vector<double>& pair, const Matrix<double>& vectors,
-                       Matrix<double>& images) {
+                       Matrix<double>& images, const Covariance& covariance) {
     Matrix<double> own;
-    rung_.draw_covariance(pair.head(n_), vectors.topRows(n_) + vectors.bottomRows(n_), own);
+    covariance(pair.head(n_), vectors.topRows(n_) + vectors.bottomRows(n_), own);
     images.resize(2 * n_, vectors.cols());
     images << own, own;
   }
@@ -100,10 +103,18 @@ AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, doubl
       });
     };
   }
-  if (sgd.draw_covariance) {
+  if (draws_are_sampled(sgd)) {
+    rung.draw_covariance = SampledLaw{
+        [pair, own = *sampled_law(sgd)](const Vector<double>& at, const Matrix<double>& vectors,
+                                        SampledDraws::Part part, Matrix<double>& images) {
+          pair->draw_covariance(at, vectors, images,
+                                [&](const Vector<double>& x, const Matrix<double>& seen,
+                                    Matrix<double>& made) { own.covariance(x, seen, part, made); });
+        }};
+  } else if (sgd.draw_covariance) {
     rung.draw_covariance = [pair](const Vector<double>& at, const Matrix<double>& vectors,
                                   Matrix<double>& images) {
-      pair->draw_covariance(at, vectors, images);
+      pair->draw_covariance(at, vectors, images, pair->rung().draw_covariance);
     };
   }
   if (sgd.divergence) {

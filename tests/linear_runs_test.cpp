@@ -176,3 +176,68 @@ TEST_CASE("linear runs: the same draws for other settings, others for another se
   unknown.draw_covariance = nullptr;
   CHECK_THROWS_AS(linear_runs(unknown, request), std::invalid_argument);
 }
+
+TEST_CASE("linear runs: covariances of rows are those of Ornstein and Uhlenbeck", "[moments]") {
+  // x' = -x with draws of variance 1, in small steps: at rest the correlation is exp(-|t - s|).
+  AnyRung<double> rung;
+  rung.dimension = 1;
+  rung.initial = Vector<double>::Zero(1);
+  rung.columns = {"x", "triple"};
+  rung.rhs = [](const Vector<double>& x, Vector<double>& dx, const double&) { dx = -x; };
+  rung.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                            Matrix<double>& images) { images = vectors; };
+  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+    row[0] = x[0];
+    row[1] = 3 * x[0];
+  };
+  LinearRunsRequest request;
+  request.step_size = 1e-3;
+  request.batch = 4;
+  request.save_steps = {10000, 10500, 12000};
+  const LinearCovariance found = linear_covariance(rung, request);
+  REQUIRE(found.covariance.rows() == 6);
+  CHECK(found.t[1] == Approx(10.5));
+  // eta/B/(2 - eta), whatever is left of the start.
+  const double variance = 1e-3 / 4 / (2 - 1e-3);
+  for (Index k = 0; k < 3; ++k) {
+    for (Index l = 0; l < 3; ++l) {
+      const double apart =
+          std::fabs(found.t[static_cast<std::size_t>(k)] - found.t[static_cast<std::size_t>(l)]);
+      // (1 - eta)^(apart/eta)
+      const double expected = variance * std::exp(apart / 1e-3 * std::log1p(-1e-3));
+      INFO("rows " << k << " and " << l);
+      CHECK(found.covariance(2 * k, 2 * l) == Approx(expected).epsilon(1e-6));
+      CHECK(found.covariance(2 * k + 1, 2 * l) == Approx(3 * expected).epsilon(1e-6));
+      CHECK(found.covariance(2 * k + 1, 2 * l + 1) == Approx(9 * expected).epsilon(1e-6));
+      CHECK(expected / variance == Approx(std::exp(-apart)).epsilon(2e-3));
+    }
+  }
+}
+
+TEST_CASE("linear runs: covariances of rows are those of many runs", "[moments]") {
+  const Toy toy{0.3, 0.1};
+  LinearRunsRequest request;
+  request.step_size = 0.02;
+  request.batch = 50;
+  request.save_steps = {20, 60, 100};
+  request.runs = 4000;
+  request.seed = 3;
+  const std::vector<Trajectory<double>> runs = linear_runs(toy.rung(), request);
+  Matrix<double> numbers(6, request.runs);
+  for (Index r = 0; r < request.runs; ++r) {
+    for (Index k = 0; k < 6; ++k) {
+      numbers(k, r) = runs[static_cast<std::size_t>(r)]
+                          .rows[static_cast<std::size_t>(k / 2)][static_cast<std::size_t>(k % 2)];
+    }
+  }
+  numbers.colwise() -= numbers.rowwise().mean().eval();
+  const Matrix<double> seen = numbers * numbers.transpose() / 3999.0;
+  const Matrix<double> known = linear_covariance(toy.rung(), request).covariance;
+  for (Index k = 0; k < 6; ++k) {
+    for (Index l = 0; l < 6; ++l) {
+      INFO("numbers " << k << " and " << l);
+      // Statistics of 4000 runs; the square is curved.
+      CHECK(std::fabs(known(k, l) - seen(k, l)) < 0.1 * std::sqrt(known(k, k) * known(l, l)));
+    }
+  }
+}

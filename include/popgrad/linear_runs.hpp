@@ -39,4 +39,20 @@ struct LinearRunsRequest {
 std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
                                             const LinearRunsRequest& request);
 
+/// Covariance of observables at all pairs of rows.
+struct LinearCovariance {
+  std::vector<double> t;
+  /// Of observable c in row k: number k C + c of them, C observables.
+  Matrix<double> covariance;
+};
+
+/// That of linear runs as their number grows, without drawing: with C_k the covariance of the state in
+/// row k, Phi_kl what becomes of a deviation from row l to row k >= l, and G_k the gradients of the
+/// observables at the mean state (n x C),
+///   Cov(row k, row l) = G_k' Phi_kl C_l G_l
+/// What the curvature of observables adds is left out. `runs` and `seed` of the request have no
+/// meaning here. Cost: that of linear_runs without runs, 2 n observations and O(n^2 C) products for
+/// every earlier row. Throws std::invalid_argument as above.
+LinearCovariance linear_covariance(const AnyRung<double>& sgd, const LinearRunsRequest& request);
+
 }  // namespace popgrad

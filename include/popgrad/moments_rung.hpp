@@ -17,7 +17,9 @@
 /// Where an observable X differs between the two, or its mean is shifted by s and C, by as much of its
 /// own standard deviation, X_sd is not a number; its second derivatives count in the variance of the
 /// prediction, and not of the other. Jumps of an observable (accuracy) are seen only where they lie
-/// among the nodes.
+/// among the nodes. Where the law of one draw is known from nodes alone (popgrad/sampled_draws.hpp) a
+/// column `sampling` is their relative error of the standard deviations, and counts with the second
+/// order in what is left out.
 /// State: m, U, x, s, U of the second prediction: 2 n + 2 n^2 + n numbers for a state of n.
 /// Cost of a step: 4 n evaluations, three of Sigma, O(n^3). Derived here.
 
@@ -31,10 +33,11 @@ namespace popgrad {
 /// Numbers of a state whose covariance is followed in full.
 inline constexpr Index largest_full_covariance = 512;
 
-/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors. States of
-/// more numbers than above go by adjoints, popgrad/adjoint_moments.hpp. Throws InputError if the law
-/// is not known, or there is no adjoint.
-AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where);
+/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors, `why` says
+/// why the law is not known, where that is so. States of more numbers than above go by adjoints,
+/// popgrad/adjoint_moments.hpp. Throws InputError if the law is not known, or there is no adjoint.
+AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where,
+                             const std::string& why = {});
 
 /// Its state as time goes to infinity: about the point where the mean direction vanishes, with C and
 /// s from their fixed-point equations. Cost O(n^3) a step on the way there. Throws InputError if there

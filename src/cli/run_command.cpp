@@ -14,6 +14,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/moment_correlations.hpp"
 #include "cli/options.hpp"
 #include "cli/panels.hpp"
 #include "cli/produce.hpp"
@@ -38,6 +39,7 @@ constexpr std::size_t most_events_told = 20;
 struct RunOptions {
   std::shared_ptr<CommonOptions> common;
   std::string rung, resume;
+  bool correlations = false;
 };
 
 // The worst ending of an ensemble decides the exit status.
@@ -55,6 +57,20 @@ template <class T>
 std::string time_with_uncertainty(const Event<T>& event) {
   if (!(event.uncertainty > 0)) return to_text(event.t);
   return with_uncertainty(to_double(event.t), event.uncertainty);
+}
+
+// How well deviations are known where the law of one draw is sampled.
+template <class T>
+void tell_sampling(const Trajectory<T>& run) {
+  const auto at = std::find(run.columns.begin(), run.columns.end(), "sampling");
+  if (at == run.columns.end()) return;
+  const auto column = static_cast<std::size_t>(at - run.columns.begin());
+  double largest = 0;
+  for (const std::vector<T>& row : run.rows) largest = std::max(largest, to_double(row[column]));
+  fmt::print(standard_error(),
+             "popgrad: the law of one draw is known from samples of it: standard deviations to "
+             "{:.2g} of themselves\n",
+             largest);
 }
 
 // From when on the moments of an observable are no longer told, one line a time.
@@ -110,7 +126,10 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       fmt::print(standard_error(), "{}", regime_table({{record.rung, regime_times(record.runs)}}));
     }
   }
-  if (record.rung == "moments") tell_ends_of_moments(record.runs.front());
+  if (record.rung == "moments") {
+    tell_sampling(record.runs.front());
+    tell_ends_of_moments(record.runs.front());
+  }
   if (record.audit) fmt::print(standard_error(), "{}", audit_table(*record.audit));
   fmt::print(standard_error(), "popgrad: made by: {}\n", record.command);
 }
@@ -281,9 +300,16 @@ bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOpti
   return true;
 }
 
+void add_correlations_option(Command& command, RunOptions& options) {
+  command.add_flag("--correlations", options.correlations,
+                   "moments: correlations over runs between all observables at all rows, in -o "
+                   "FILE.json");
+}
+
 template <class T>
 int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
-               const Parameters& parameters, const Invocation& call, const std::string& resume) {
+               const Parameters& parameters, const Invocation& call, const std::string& resume,
+               bool correlations) {
   RunRecord<T> record;
   record.model = model.name();
   record.rung = info.name;
@@ -335,6 +361,12 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       if (!take_steps(any_walk(rung), *steps, options, model, info, earlier, report, record)) {
         return success;
       }
+      if (correlations && record.runs.front().outcome.ending == Ending::reached_end) {
+        WalkRequest as_given = *request;
+        as_given.save_steps = steps->save_steps;
+        record.correlations =
+            predicted_correlations(model, parameters, options.seed, as_given, record.runs.front());
+      }
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }
@@ -362,6 +394,7 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   const RungInfo info = find_rung(model, options.rung);
   check_meaning(command, info);
   check_output(common.output);
+  if (options.correlations) check_correlations(common, info);
   watch_for_termination();
   const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
   // What is not an ensemble the first of several processes makes alone.
@@ -369,10 +402,10 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   if (common.single) in_single_precision(common, model, info);
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
-    return run_scalar<double>(common, model, info, parameters, call, resume);
+    return run_scalar<double>(common, model, info, parameters, call, resume, options.correlations);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
-  return run_scalar<Real>(common, model, info, parameters, call, resume);
+  return run_scalar<Real>(common, model, info, parameters, call, resume, false);
 }
 
 void add_float(Command& command, CommonOptions& options) {
@@ -393,6 +426,7 @@ int resume_run(const std::string& file, const std::string& output, const Invocat
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
+  add_correlations_option(*command, options);
   app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
   apply_config(*command, *options.common);
@@ -411,6 +445,7 @@ Action add_run(CommandLine& app, const Invocation& call) {
   add_float(*command, *options->common);
   command->add_option("--resume", options->resume,
                       "go on from the checkpoint of an interrupted run");
+  add_correlations_option(*command, *options);
   command->footer(
       "'popgrad run MODEL --help' lists the parameters of the model too.\n"
       "Under mpirun (a build with POPGRAD_MPI) the first process gives out the runs of an ensemble "

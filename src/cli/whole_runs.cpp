@@ -99,7 +99,15 @@ void WholeRuns::predict(const std::vector<std::string>& columns, const Report& r
   made.ensemble.assign(half, linear_.second().end());
   made.first = linear_.first();
   if (const auto end = prediction_ends(made.second, made.first, columns, request_.resolution)) {
-    why_not_ = fmt::format("the prediction ends at t = {:.6g}", *end);
+    std::vector<std::string> ending;
+    for (const std::string& column : columns) {
+      if (prediction_ends(made.second, made.first, {column}, request_.resolution)) {
+        ending.push_back(column);
+      }
+    }
+    why_not_ =
+        fmt::format("the prediction ends at t = {:.6g}, of {}{}", *end, fmt::join(ending, " "),
+                    ending.size() < columns.size() ? "; what else is logged is predicted" : "");
     return;
   }
   const Suspect as_said = suspects(request_.claimed, request_.suspects).front();

@@ -70,6 +70,18 @@ Json sides_json(const std::vector<RunSide>& sides) {
   return list;
 }
 
+Json correlations_json(const PredictedCorrelations& predicted) {
+  Json matrix = Json::array();
+  for (Index i = 0; i < predicted.correlation.rows(); ++i) {
+    Json row = Json::array();
+    for (Index j = 0; j < predicted.correlation.cols(); ++j) {
+      row.push_back(number(predicted.correlation(i, j)));
+    }
+    matrix.push_back(std::move(row));
+  }
+  return {{"observables", predicted.observables}, {"t", predicted.t}, {"matrix", matrix}};
+}
+
 // Parameters with their numbers as JSON numbers, for outputs in double.
 Json with_plain_numbers(const Json& value) {
   if (value.is_array() || value.is_object()) {
@@ -157,6 +169,7 @@ std::string to_json_text(const RunRecord<T>& record) {
   }
   document["events"] = std::move(events);
   if (!record.judgement.empty()) document["judgement"] = to_json(record.judgement);
+  if (record.correlations) document["correlations"] = correlations_json(*record.correlations);
   if (record.audit) document["audit"] = examination_json(*record.audit);
   if (record.sides.empty()) {
     document["outcomes"] = std::move(outcomes);

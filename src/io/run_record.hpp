@@ -9,6 +9,7 @@
 #include "popgrad/record.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/trajectory.hpp"
+#include "popgrad/vector.hpp"
 
 namespace popgrad {
 
@@ -17,6 +18,15 @@ struct RunSide {
   std::string rung;
   Record settings;
   std::vector<Outcome> outcomes;  ///< of its runs
+};
+
+/// Of runs, between all observables at all rows of a prediction.
+struct PredictedCorrelations {
+  std::vector<std::string> observables;
+  std::vector<double> t;  ///< of the rows
+  /// Of observable c in row k: number k C + c, C observables. Not a number where one of the two does
+  /// not fluctuate.
+  Matrix<double> correlation;
 };
 
 template <class T>
@@ -34,6 +44,7 @@ struct RunRecord {
   std::vector<RunSide> sides;        ///< of a comparison; `runs` has their table then
   Record judgement;                  ///< of recorded runs; empty for others
   std::optional<Examination> audit;  ///< hypotheses and conclusions, where asked for
+  std::optional<PredictedCorrelations> correlations;  ///< of moments, where asked for; only in JSON
 };
 
 /// Names of the columns: run (ensembles), t, observables, states if there are any.

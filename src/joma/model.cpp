@@ -169,7 +169,11 @@ class Joma final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
-    if (name == "moments") return moments_rung(make_rung<double>("sgd", p, seed), "joma");
+    if (name == "moments") {
+      return moments_rung(make_rung<double>("sgd", p, seed), "joma",
+                          "sequences of --length tokens are too many to run through, and too short "
+                          "for an expansion; give --length 1000 or more, or 0 for long ones");
+    }
     if (has_several_layers(name)) return make_multilayer(name, p, seed);
     return make_rung<double>(name, p, seed);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <type_traits>
 
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
@@ -24,6 +26,24 @@ constexpr const char* column_note = "N are classes; f_N_L chi_N_L with --watch";
 /// Matrices of the instance; what is left for `state` are h, S and B.
 constexpr std::array<StartKey, 2> start_keys{{{"y_", "Y"}, {"z_", "Z"}}};
 
+// As forget_type makes it, but for a law of one draw that tells that it is sampled.
+AnyRung<double> with_sampled_law(const PopulationFlow<double>& flow) {
+  AnyRung<double> rung = forget_type(flow);
+  const auto own = std::make_shared<const PopulationFlow<double>>(flow);
+  rung.draw_covariance = SampledLaw{
+      [own](const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
+            Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); },
+      [own](const Vector<double>& x, Matrix<double>& jacobian) {
+        own->sampled_jacobian(x, jacobian);
+      }};
+  if (flow.instance().track_growth) {
+    // B_n is of the expected field and has no such Jacobian.
+    rung.draw_covariance = SampledLaw{sampled_law(rung)->covariance};
+  }
+  rung.clone = [own] { return with_sampled_law(*own); };
+  return rung;
+}
+
 template <class T>
 AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance) {
   if (name == "quasi-static") return forget_type(QuasiStaticFlow<T>(instance));
@@ -35,7 +55,13 @@ AnyRung<T> make_rung(std::string_view name, const TrainingInstance<T>& instance)
   }
   const PopulationFlow<T> flow(instance);
   AnyRung<T> rung = forget_type(flow);
-  if (name != "sgd") stop_drawing(rung);
+  if (name != "sgd") {
+    stop_drawing(rung);
+    return rung;
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if (flow.draws_are_sampled()) return with_sampled_law(flow);
+  }
   if (!flow.draws_are_known()) forget_law_of_draws(rung);
   return rung;
 }
@@ -109,7 +135,13 @@ class ScanSnap final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
-    if (name == "moments") return moments_rung(rung("sgd", p, seed), "scan-snap");
+    if (name == "moments") {
+      return moments_rung(
+          rung("sgd", p, seed), "scan-snap",
+          "sequences of --T tokens are too many to run through, and a class has more "
+          "than 32 tokens, or one too rare to be seen; give --T 1001 or more, where "
+          "an expansion holds");
+    }
     const TrainingInstance<double> instance = instance_of<double>(name, p, seed);
     return with_state(
         name == "closed-form" ? closed_form_rung(instance) : make_rung(name, instance), name, p);

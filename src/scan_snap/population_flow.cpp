@@ -406,8 +406,165 @@ DrawField PopulationFlow<double>::field_of_sample(const Vector<double>& x) const
 }
 
 template <>
+const SampledDraws& PopulationFlow<double>::sampled_draws() const {
+  if (sampled_) return *sampled_;
+  const SequenceClasses<double>& classes = instance_.classes;
+  const Index labels = noisy_ ? classes.classes() : 1;
+  std::vector<std::vector<Index>> moved;
+  for (Index c = 0; c < std::ssize(draws_.classes); ++c) {
+    const auto n = static_cast<std::size_t>(c / labels);
+    std::vector<Index> rows;
+    for (auto e = static_cast<std::size_t>(classes.first[n]);
+         e < static_cast<std::size_t>(classes.first[n + 1]); ++e) {
+      for (Index k = 0; k < layout_.columns(); ++k) {
+        rows.push_back(layout_.entry_row[e] * layout_.columns() + k);
+      }
+    }
+    for (auto e = static_cast<std::size_t>(classes.first[n]);
+         e < static_cast<std::size_t>(classes.first[n + 1]); ++e) {
+      rows.push_back(layout_.rows() * layout_.columns() + layout_.entry_pair[e]);
+    }
+    moved.push_back(std::move(rows));
+  }
+  sampled_ = std::make_shared<const SampledDraws>(draws_, dimension(), std::move(moved), labels);
+  return *sampled_;
+}
+
+// add_drawn for all columns at once.
+template <>
+void PopulationFlow<double>::respond_to_columns(const Vector<double>& x, Index of_law,
+                                                const Matrix<double>& frequencies) const {
+  const Index labels = noisy_ ? instance_.classes.classes() : 1;
+  const auto n = static_cast<std::size_t>(of_law / labels);
+  const Index label = layout_.class_column[noisy_ ? static_cast<std::size_t>(of_law % labels) : n];
+  const auto begin = static_cast<std::size_t>(instance_.classes.first[n]);
+  const Index tokens = frequencies.rows();
+  const Index columns = layout_.columns();
+  const double* const z = x.data() + layout_.rows() * columns;
+  const double sharpness = 1 / instance_.temperature;
+  Vector<double> gain(tokens);
+  columns_table_.resize(tokens, columns);
+  for (Index i = 0; i < tokens; ++i) {
+    const std::size_t e = begin + static_cast<std::size_t>(i);
+    gain[i] = z[layout_.entry_pair[e]];
+    for (Index c = 0; c < columns; ++c) {
+      columns_table_(i, c) = x[layout_.entry_row[e] * columns + c];
+    }
+  }
+  gain = ((gain.array() - gain.maxCoeff()) * sharpness).exp();
+  columns_f_.noalias() = gain.asDiagonal() * frequencies;
+  const Vector<double> norms = columns_f_.colwise().norm();
+  columns_f_ = columns_f_ * norms.cwiseInverse().asDiagonal();
+  columns_logits_.noalias() = columns_table_.transpose() * columns_f_;
+  columns_residual_ = columns_logits_;
+  columns_residual_.rowwise() -= columns_residual_.colwise().maxCoeff().eval();
+  columns_residual_ = columns_residual_.array().exp();
+  const Vector<double> totals = columns_residual_.transpose() * multiplicity_;
+  columns_residual_ = columns_residual_ * (-totals).cwiseInverse().asDiagonal();
+  columns_residual_.row(label).array() += 1;
+  // The shared column counts as often as it stands for a token.
+  columns_residual_.row(columns - 1) *= multiplicity_[columns - 1];
+  columns_pull_.noalias() = columns_table_ * columns_residual_;
+  columns_residual_.row(columns - 1) /= multiplicity_[columns - 1];
+  const Vector<double> along = columns_f_.cwiseProduct(columns_pull_).colwise().sum();
+  columns_pull_ -= columns_f_ * along.asDiagonal();
+  columns_pull_ = (instance_.attention_rate * sharpness) * columns_f_.cwiseProduct(columns_pull_);
+}
+
+// With f, r = e - alpha, a = Y'f of a sequence, m the multiplicities, b = m alpha and q = Y b,
+//   p = Y (m r),  s = f.p,  h = a - a.b,  w = Y (b h)
+//   d r_c/d Y_mk = -f_m alpha_c (delta_ck - b_k)
+//   d f_l/d z_m  = (delta_lm f_l - f_l f_m^2)/T
+// make the derivatives of eta_Y f r' and eta_Z/T f (p - f s) below, entry by entry.
+template <>
+void PopulationFlow<double>::sampled_jacobian(const Vector<double>& x,
+                                              Matrix<double>& jacobian) const {
+  const auto of_set = [&](Index of_law, const Matrix<double>& frequencies,
+                          const Vector<double>& weights, Matrix<double>& made) {
+    respond_to_columns(x, of_law, frequencies);
+    const Index labels = noisy_ ? instance_.classes.classes() : 1;
+    const auto n = static_cast<std::size_t>(of_law / labels);
+    const Index label =
+        layout_.class_column[noisy_ ? static_cast<std::size_t>(of_law % labels) : n];
+    const Matrix<double>& f = columns_f_;
+    const Matrix<double>& r = columns_residual_;
+    const Matrix<double>& y = columns_table_;
+    const Index u = f.rows();
+    const Index c_all = r.rows();
+    const double sharpness = 1 / instance_.temperature;
+    const double of_y = instance_.decoder_rate;
+    const double of_z = instance_.attention_rate * sharpness;
+    Matrix<double> alpha = -r;
+    alpha.row(label).array() += 1;
+    const Matrix<double> b = multiplicity_.asDiagonal() * alpha;
+    const Matrix<double> mr = multiplicity_.asDiagonal() * r;
+    const Vector<double> level = columns_logits_.cwiseProduct(b).colwise().sum();
+    const Matrix<double> h = columns_logits_.rowwise() - level.transpose();
+    const Matrix<double> f2 = f.cwiseProduct(f);
+    const Matrix<double> fq = f.cwiseProduct(y * b);
+    const Matrix<double> p = y * mr;
+    const Matrix<double> fw = f.cwiseProduct(y * b.cwiseProduct(h));
+    const Matrix<double> fp = f.cwiseProduct(p);
+    const Vector<double> s = fp.colwise().sum();
+    const Vector<double> w_along = fw.colwise().sum();
+    // Sum over nodes of left_l right_m times a number of each, with its weight.
+    const auto sum = [&](const Matrix<double>& left, const Vector<double>& of_node,
+                         const Matrix<double>& right) -> Matrix<double> {
+      return (left * weights.cwiseProduct(of_node).asDiagonal()) * right.transpose();
+    };
+    const Vector<double> one = Vector<double>::Ones(weights.size());
+    made.setZero(u * (c_all + 1), u * (c_all + 1));
+    // Entry (l, c) of Y is l C + c, z_l is behind them.
+    const auto entries = [&](Index c) { return Eigen::seqN(c, u, c_all); };
+    const auto logits = Eigen::seqN(u * c_all, u);
+    Matrix<double> zz = -sum(fp, one, f2) + 2 * sum(f2, s, f2) + sum(fq, one, fq) +
+                        sum(fw, one, f2) - sum(f2, one, fp) + sum(f2, s - w_along, f2) +
+                        sum(f2, one, fw);
+    zz.diagonal() += fp * weights - 2 * f2 * weights.cwiseProduct(s);
+    for (Index k = 0; k < c_all; ++k) {
+      const Vector<double> bk = b.row(k);
+      const Vector<double> alpha_k = alpha.row(k);
+      const Vector<double> rk = r.row(k);
+      const Vector<double> mrk = mr.row(k);
+      const Vector<double> hk = h.row(k);
+      const Matrix<double> both = sum(f, bk, f);
+      zz -= y.col(k).asDiagonal() * both * y.col(k).asDiagonal();
+      for (Index c = 0; c < c_all; ++c) {
+        const Vector<double> alpha_c = alpha.row(c);
+        Vector<double> slope = alpha_c.cwiseProduct(bk);
+        if (c == k) slope -= alpha_c;
+        made(entries(c), entries(k)) = of_y * sum(f, slope, f);
+      }
+      Matrix<double> zy =
+          sum(fq, bk, f) - y.col(k).asDiagonal() * both - sum(f2, mrk - bk.cwiseProduct(hk), f);
+      zy.diagonal() += f * weights.cwiseProduct(mrk);
+      made(logits, entries(k)) = of_z * zy;
+      Matrix<double> yz = sum(f, alpha_k.cwiseProduct(hk) - rk, f2) + sum(f, alpha_k, fq) -
+                          sum(f, alpha_k, f) * y.col(k).asDiagonal();
+      yz.diagonal() += f * weights.cwiseProduct(rk);
+      made(entries(k), logits) = of_y * sharpness * yz;
+    }
+    made(logits, logits) = of_z * sharpness * zz;
+  };
+  jacobian = sampled_draws().mean_matrix(of_set);
+}
+
+template <>
 void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
-  dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+  if (draws_are_sampled()) {
+    dx = sampled_draws().mean([&](Index of_law, const Matrix<double>& frequencies,
+                                  const Vector<double>& weights, Vector<double>& sum) {
+      respond_to_columns(x, of_law, frequencies);
+      const Index table = columns_f_.rows() * columns_residual_.rows();
+      sum.resize(table + columns_f_.rows());
+      sum.head(table).reshaped(columns_residual_.rows(), columns_f_.rows()).noalias() =
+          (instance_.decoder_rate * columns_residual_ * weights.asDiagonal()) *
+          columns_f_.transpose();
+      sum.tail(columns_f_.rows()).noalias() = columns_pull_ * weights;
+    });
+  } else {
+    dx = popgrad::draw_mean(draws_, dimension(), field_of_sample(x));
+  }
   if (instance_.track_growth) {
     evaluate(x, Problem::clean, worth_a_team());
     dx.tail(instance_.classes.classes()) = growth_of_last();
@@ -415,14 +572,44 @@ void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& 
 }
 
 template <>
+void PopulationFlow<double>::sampled_covariance(const Vector<double>& x,
+                                                const Matrix<double>& vectors,
+                                                SampledDraws::Part part,
+                                                Matrix<double>& images) const {
+  const auto directions = [&](Index of_law, const Matrix<double>& frequencies,
+                              Matrix<double>& made) {
+    respond_to_columns(x, of_law, frequencies);
+    const Index columns = columns_residual_.rows();
+    const Index tokens = columns_f_.rows();
+    made.resize(tokens * (columns + 1), frequencies.cols());
+    for (Index s = 0; s < made.cols(); ++s) {
+      made.col(s).head(tokens * columns).reshaped(columns, tokens).noalias() =
+          instance_.decoder_rate * columns_residual_.col(s) * columns_f_.col(s).transpose();
+      made.col(s).tail(tokens) = columns_pull_.col(s);
+    }
+  };
+  images = sampled_draws().covariance(directions, vectors, part);
+}
+
+template <>
 void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                              Matrix<double>& images) const {
-  images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
+  if (draws_are_sampled()) {
+    sampled_covariance(x, vectors, SampledDraws::Part::both, images);
+  } else {
+    images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
+  }
 }
 
 template <Transcendental T>
 bool PopulationFlow<T>::draws_are_known() const {
-  return !draws_.classes.empty() && popgrad::draws_are_known(draws_);
+  return !draws_.classes.empty() && (popgrad::draws_are_known(draws_) || draws_are_sampled());
+}
+
+template <Transcendental T>
+bool PopulationFlow<T>::draws_are_sampled() const {
+  return sampled_ || (!draws_.classes.empty() && !popgrad::draws_are_known(draws_) &&
+                      SampledDraws::has(draws_));
 }
 
 template <Transcendental T>

@@ -294,7 +294,13 @@ class Scb final : public Model, public SinglePrecision {
     if (plain && !has_faults(made) && made.bigrams.context > largest_full_covariance / n - n) {
       return lumped_moments_rung(made);
     }
-    return moments_rung(rung("sgd", p, seed), "scb");
+    return moments_rung(
+        rung("sgd", p, seed), "scb",
+        read(p, parameter::algorithm) == "plain"
+            ? ""
+            : "--algorithm with thresholds and l1 steps sets small entries to 0, and "
+              "which ones differs from run to run, so that runs do not scatter "
+              "normally about one of them; give --algorithm plain");
   }
 
   static bool is_dense(std::string_view name) { return name == "sgd" || name == "noisy"; }

@@ -127,9 +127,7 @@ void DocumentLoss::draw(Stream& stream) {
     if (counts_[static_cast<std::size_t>(masked_[i])]++ == 0) present_.push_back(masked_[i]);
   }
   length_ = static_cast<double>(words_.size());
-  std::sort(selected_.begin(), selected_.end(), [](const Selected& a, const Selected& b) {
-    return std::pair(a.shown, a.word) < std::pair(b.shown, b.word);
-  });
+  sort_selected();
 }
 
 void DocumentLoss::replace_labels(Stream& stream) {
@@ -139,6 +137,30 @@ void DocumentLoss::replace_labels(Stream& stream) {
     const auto label = 1 + static_cast<Index>(stream.index(words));
     if (replaced) position.word = label;
   }
+}
+
+void DocumentLoss::rename(std::span<const Index> names) {
+  std::vector<double> counts(counts_.size(), 0.0);
+  for (Index& token : present_) {
+    const Index name = names[static_cast<std::size_t>(token)];
+    counts[static_cast<std::size_t>(name)] = counts_[static_cast<std::size_t>(token)];
+    token = name;
+  }
+  counts_ = std::move(counts);
+  for (std::vector<Index>* const words : {&words_, &masked_}) {
+    for (Index& word : *words) word = names[static_cast<std::size_t>(word)];
+  }
+  for (Selected& position : selected_) {
+    position.shown = names[static_cast<std::size_t>(position.shown)];
+    position.word = names[static_cast<std::size_t>(position.word)];
+  }
+  sort_selected();
+}
+
+void DocumentLoss::sort_selected() {
+  std::sort(selected_.begin(), selected_.end(), [](const Selected& a, const Selected& b) {
+    return std::pair(a.shown, a.word) < std::pair(b.shown, b.word);
+  });
 }
 
 void DocumentLoss::take(std::span<const Position> positions, const Vector<double>& frequencies) {
@@ -154,13 +176,11 @@ void DocumentLoss::take(std::span<const Position> positions, const Vector<double
     counts_[static_cast<std::size_t>(shown)] += frequency;
     if (word >= 0) selected_.push_back({shown, word, frequency});
   }
-  std::sort(selected_.begin(), selected_.end(), [](const Selected& a, const Selected& b) {
-    return std::pair(a.shown, a.word) < std::pair(b.shown, b.word);
-  });
+  sort_selected();
 }
 
 double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<double>& dvalue,
-                                  Matrix<double>& dlogits) {
+                                  Matrix<double>& dlogits) const {
   const double share = weight / (training_.law.masked * length_);
   const auto keys = static_cast<Index>(present_.size());
   Vector<double> pull(keys), out, slope;

@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
 
-#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/moments_rung.hpp"
@@ -135,9 +135,18 @@ AnyRung<T> optimum(const Parameters& p) {
   return rung;
 }
 
-/// Of the law of one draw with label noise, whose list is longer by T/tau: 24 MB. Beyond, the law is
-/// taken back, as it is where documents have several lengths.
-constexpr double most_noisy_positions = 1e6;
+// As forget_type makes it, but for a law of one draw that tells that it is sampled.
+AnyRung<double> with_sampled_law(const PopulationFlow& flow) {
+  AnyRung<double> rung = forget_type(flow);
+  rung.draw_covariance = SampledLaw{
+      [own = std::make_shared<const PopulationFlow>(flow)](
+          const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
+          Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); }};
+  rung.clone = [own = std::make_shared<const PopulationFlow>(flow)] {
+    return with_sampled_law(*own);
+  };
+  return rung;
+}
 
 /// Matrices of the instance; what is left for `state` are the numbers of the reduced rungs.
 constexpr std::array<StartKey, 4> start_keys{
@@ -204,7 +213,12 @@ class Topic final : public Model {
 
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const override {
-    if (name == "moments") return moments_rung(rung("sgd", p, seed), "topic");
+    if (name == "moments") {
+      const AnyRung<double> sgd = rung("sgd", p, seed);
+      return moments_rung(
+          sgd, "topic",
+          sgd.draw_covariance ? "" : PopulationFlow(training(p, seed)).why_not_known());
+    }
     return with_state(rung_from_matrices(name, p, seed), name, p);
   }
 
@@ -281,15 +295,12 @@ class Topic final : public Model {
       const double time = read_or(p, parameter::switch_time, standard);
       return forget_type(TwoStageFlow(made, time));
     }
-    AnyRung<double> rung = forget_type(PopulationFlow(made));
-    // Long documents need no list of their positions to know.
-    const bool known = made.document >= shortest_expansion;
-    const bool from_law = made.corpus.empty() && made.longer == 0 &&
-                          made.documents == DocumentKind::uniform &&
-                          (made.label_noise == 0 || positions_of_law(made) <= most_noisy_positions);
-    if (!from_law || (!known && !draws_are_known(document_law(made).draws))) {
-      forget_law_of_draws(rung);
+    const PopulationFlow flow(made);
+    if (name == "sgd" && flow.known_draws() == PopulationFlow::KnownDraws::sampled) {
+      return with_sampled_law(flow);
     }
+    AnyRung<double> rung = forget_type(flow);
+    if (flow.known_draws() == PopulationFlow::KnownDraws::not_at_all) forget_law_of_draws(rung);
     return rung;
   }
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "known_draws.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/topic/document_bias.hpp"
 
@@ -16,6 +17,19 @@ constexpr double divergence_bound = 1e8;
 
 /// Blocks of numbers that documents have before those of labels: 2^31, half of a stream.
 constexpr std::uint32_t groups_before_labels = 1U << 27U;
+
+/// Of the law of one draw with label noise, whose list is longer by T/tau: 24 MB.
+constexpr double most_noisy_positions = 1e6;
+/// Beyond, documents are too many to run through whatever their length is: of 4000 there are at least
+/// as many as positions.
+constexpr double most_positions = 4000;
+/// Of the mean over documents of middle length: some 10 ms.
+constexpr double most_bias_cost = 2e6;
+
+double bias_cost(const Training& training) {
+  const auto size = static_cast<double>(training.law.vocabulary());
+  return subset_count(training.law.topics, training.law.active) * size * size * size;
+}
 
 // Averages of a symmetric kind over the words.
 struct ByKind {
@@ -41,7 +55,20 @@ ByKind averages(const TopicLaw<double>& law, const Matrix<double>& m) {
 PopulationFlow::PopulationFlow(Training training)
     : training_(std::move(training)),
       layout_(training_),
-      expectation_(training_.law, training_.loss, false, training_.label_noise) {}
+      expectation_(training_.law, training_.loss, false, training_.label_noise) {
+  const bool from_law =
+      training_.corpus.empty() && training_.longer == 0 &&
+      training_.documents == DocumentKind::uniform &&
+      (training_.label_noise == 0 || positions_of_law(training_) <= most_noisy_positions);
+  if (!from_law) return;
+  // Long documents need no list of their positions to know.
+  if (training_.document >= shortest_expansion || (positions_of_law(training_) <= most_positions &&
+                                                   is_enumerated(document_law(training_).draws))) {
+    known_ = KnownDraws::run_through_or_expanded;
+  } else if (training_.loss == LossKind::squared && bias_cost(training_) <= most_bias_cost) {
+    known_ = KnownDraws::sampled;
+  }
+}
 
 std::vector<std::string> PopulationFlow::columns() const {
   return {"loss",
@@ -91,16 +118,20 @@ void PopulationFlow::descend(const Vector<double>& x, const Matrix<double>& dval
     dx.segment(layout_.values(), values) +=
         2 * training_.penalty * x.segment(layout_.values(), values);
   }
+  hold_untrained(moving, dx);
+  dx = -dx;
+}
+
+void PopulationFlow::hold_untrained(Moving moving, Vector<double>& dx) const {
   if (!training_.train_attention || moving == Moving::value_under_uniform_attention) {
     dx.head(layout_.values()).setZero();
   }
   if (!training_.train_value || moving == Moving::attention) {
-    dx.segment(layout_.values(), values).setZero();
+    dx.segment(layout_.values(), layout_.width * layout_.width).setZero();
   }
   if (layout_.embedded && !training_.train_embedding) {
     dx.tail(layout_.width * layout_.vocabulary).setZero();
   }
-  dx = -dx;
 }
 
 void PopulationFlow::move(const Vector<double>& x, Vector<double>& dx, Moving moving) const {
@@ -149,10 +180,28 @@ DrawField PopulationFlow::field_of_document(const Vector<double>& x) const {
   };
 }
 
+std::string PopulationFlow::why_not_known() const {
+  if (!training_.corpus.empty()) return "documents are those of a corpus";
+  if (training_.documents != DocumentKind::uniform) return "documents are drawn by LDA";
+  if (training_.longer > 0) return "documents have several lengths (--longer)";
+  if (training_.label_noise > 0 && positions_of_law(training_) > most_noisy_positions) {
+    return "with --label_noise there are too many positions of a document; lower --T or --v";
+  }
+  if (training_.document >= shortest_expansion) return {};
+  if (bias_cost(training_) <= most_bias_cost) {
+    return "of documents of fewer than 1000 tokens (--N) the mean is known for --loss squared "
+           "alone";
+  }
+  return fmt::format(
+      "the mean over documents of --N {} tokens takes C(T, tau) (Tv + 1)^3 = {:.2g} operations a "
+      "step, more than {:g}; lower --T, --tau or --v",
+      training_.document, bias_cost(training_), most_bias_cost);
+}
+
 void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
-  const DrawLaw& draws = documents().draws;
-  if (training_.loss != LossKind::squared || is_enumerated(draws)) {
-    dx = popgrad::draw_mean(draws, dimension(), field_of_document(x));
+  if (known_ != KnownDraws::sampled &&
+      (training_.loss != LossKind::squared || is_enumerated(documents().draws))) {
+    dx = popgrad::draw_mean(documents().draws, dimension(), field_of_document(x));
     return;
   }
   const Effective now = effective(layout_, x);
@@ -166,7 +215,33 @@ void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) cons
 
 void PopulationFlow::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                      Matrix<double>& images) const {
-  images = popgrad::draw_covariance(documents().draws, field_of_document(x), vectors);
+  if (known_ == KnownDraws::sampled) {
+    sampled_covariance(x, vectors, SampledDraws::Part::both, images);
+  } else {
+    images = popgrad::draw_covariance(documents().draws, field_of_document(x), vectors);
+  }
+}
+
+void PopulationFlow::sampled_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                        SampledDraws::Part part, Matrix<double>& images) const {
+  if (!sampled_) sampled_ = std::make_shared<const SampledDocuments>(training_);
+  const Index size = layout_.vocabulary;
+  Matrix<double> seen(2 * size * size, vectors.cols());
+  for (Index k = 0; k < vectors.cols(); ++k) {
+    Vector<double> direction = vectors.col(k);
+    hold_untrained(Moving::all, direction);
+    const Effective own = chain_adjoint(layout_, x, direction);
+    seen.col(k) << own.value.reshaped(), own.logits.reshaped();
+  }
+  seen = sampled_->covariance(effective(layout_, x), seen, part);
+  images.resize(dimension(), vectors.cols());
+  for (Index k = 0; k < vectors.cols(); ++k) {
+    Vector<double> image = Vector<double>::Zero(dimension());
+    chain(layout_, x, seen.col(k).head(size * size).reshaped(size, size),
+          seen.col(k).tail(size * size).reshaped(size, size), image);
+    hold_untrained(Moving::all, image);
+    images.col(k) = image;
+  }
 }
 
 std::string PopulationFlow::divergence(const Vector<double>& x, double step, Index batch) const {

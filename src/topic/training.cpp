@@ -76,6 +76,30 @@ void chain(const Layout& l, const Vector<double>& x, const Matrix<double>& dvalu
                           keys.transpose() * dseen_keys + queries.transpose() * dseen_queries;
 }
 
+Effective chain_adjoint(const Layout& l, const Vector<double>& x, const Vector<double>& direction) {
+  const auto part = [&](const Vector<double>& of, Index begin, Index rows) {
+    return ConstView(of.data() + begin, rows, l.width);
+  };
+  const ConstView keys = part(x, l.keys(), l.key_width);
+  const ConstView queries = part(x, l.queries(), l.key_width);
+  const ConstView of_keys = part(direction, l.keys(), l.key_width);
+  const ConstView of_queries = part(direction, l.queries(), l.key_width);
+  const ConstView of_values = part(direction, l.values(), l.width);
+  const double scale = scale_of_logits(l);
+  if (!l.embedded) {
+    return {of_values, scale * (of_keys.transpose() * queries + keys.transpose() * of_queries)};
+  }
+  const ConstView values = part(x, l.values(), l.width);
+  const ConstView embedding(x.data() + l.embedding(), l.width, l.vocabulary);
+  const ConstView of_embedding(direction.data() + l.embedding(), l.width, l.vocabulary);
+  const Matrix<double> seen_keys = keys * embedding;
+  const Matrix<double> seen_queries = queries * embedding;
+  return {embedding.transpose() * (of_values * embedding + values * of_embedding) +
+              of_embedding.transpose() * (values * embedding),
+          scale * ((of_keys * embedding + keys * of_embedding).transpose() * seen_queries +
+                   seen_keys.transpose() * (of_queries * embedding + queries * of_embedding))};
+}
+
 Vector<double> start(const Training& t) {
   const Layout l(t);
   Vector<double> x = Vector<double>::Zero(l.size());

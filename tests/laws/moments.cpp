@@ -134,11 +134,18 @@ TEST_CASE("laws: moments are those of many runs", "[law]") {
   const Record scb{{"N", "3"}, {"T", "6"}, {"Q", "2"}, {"start", "transfer"}};
   const Record topic{{"T", "2"},   {"tau", "1"}, {"v", "2"},
                      {"d_a", "2"}, {"N", "2"},   {"sigma", "0.3"}};
+  // Of middle length: by nodes, and by documents that are drawn once.
+  Record longer_scan_snap = scan_snap;
+  longer_scan_snap["T"] = "32";
+  const Record longer_topic{{"T", "3"},   {"tau", "2"}, {"v", "2"},
+                            {"d_a", "2"}, {"N", "32"},  {"sigma", "0.3"}};
   constexpr std::uint32_t count = 1500;
   for (const Training& training :
        {Training{"joma", joma, 0.05, 100, 16}, Training{"scan-snap", scan_snap, 0.05, 100, 16},
         Training{"scb", scb, 0.05, 80, 32}, Training{"topic", topic, 0.2, 100, 64},
-        Training{"joma", joma, 0.02, 100, 16, 0.7}, Training{"scb", scb, 0.02, 80, 32, 0.5}}) {
+        Training{"scan-snap", longer_scan_snap, 0.1, 100, 16},
+        Training{"topic", longer_topic, 0.2, 60, 32}, Training{"joma", joma, 0.02, 100, 16, 0.7},
+        Training{"scb", scb, 0.02, 80, 32, 0.5}}) {
     const Model& model = find_model(training.model);
     const Parameters parameters(training.model, training.parameters);
     WalkRequest request;

@@ -26,12 +26,14 @@
 /// 8 MB, so that the rows that entries ask for come from the cache.
 /// Source: arXiv 2305.16380, Lemmas 1 and 2.
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "popgrad/draw_law.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/sampled_draws.hpp"
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scan_snap/layout.hpp"
 #include "popgrad/scan_snap/observables.hpp"
@@ -65,14 +67,24 @@ class PopulationFlow final {
   /// multiply-adds, u <= T - 1 the different tokens drawn; with label noise one draw more. Classes
   /// and tokens are the same whatever the label noise.
   void sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) const;
-  /// Expectation and covariance of `sample_rhs`, see popgrad/draw_law.hpp. Cost: 3 u C
-  /// multiply-adds a class and count; of long sequences 2 nnz(P) + K times 3 u C. With label noise
-  /// K times as much.
+  /// Expectation and covariance of `sample_rhs`: of short and of long sequences by
+  /// popgrad/draw_law.hpp, between them by popgrad/sampled_draws.hpp. Cost: 3 u C multiply-adds a
+  /// class and count, or a class and node; of long sequences 2 nnz(P) + K times 3 u C. With label
+  /// noise K times as much.
   void draw_mean(const Vector<T>& x, Vector<T>& dx) const;
   void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
-  /// Are they close enough to be offered? Not for many sequences that are not long, nor for more
-  /// pairs of class and label than noisy_labels.hpp allows.
+  /// The same from some of the nodes, where they are sampled.
+  void sampled_covariance(const Vector<T>& x, const Matrix<T>& vectors, SampledDraws::Part part,
+                          Matrix<T>& images) const;
+  /// Jacobian of draw_mean without B_n, where draws are sampled (n x n). Cost: C^2 + 6 C products (u x S)
+  /// (S x u) a class, S nodes.
+  void sampled_jacobian(const Vector<T>& x, Matrix<T>& jacobian) const;
+  /// Are they close enough to be offered? Not for sequences of middle length whose classes have too
+  /// many or too rare tokens (has_draw_nodes), nor for more pairs of class and label than
+  /// noisy_labels.hpp allows.
   [[nodiscard]] bool draws_are_known() const;
+  /// Are they known from nodes?
+  [[nodiscard]] bool draws_are_sampled() const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
   /// Mean cross entropy of the next token, nats: without label noise and temperature.
@@ -99,6 +111,10 @@ class PopulationFlow final {
   /// space below and whose label is the next token of a class, the column `label` of Y.
   void add_drawn(const Vector<T>& x, Index label, double share, Vector<T>& dx) const;
   [[nodiscard]] DrawField field_of_sample(const Vector<T>& x) const;
+  [[nodiscard]] const SampledDraws& sampled_draws() const;
+  /// Leaves f, e - alpha and eta_Z dL/dz of sequences of a class of `draws_`, a column of frequencies
+  /// each, in the scratch space of columns.
+  void respond_to_columns(const Vector<T>& x, Index of_law, const Matrix<T>& frequencies) const;
   /// xi_n (K) at the state of the last evaluation, whose F'F is `overlap`.
   [[nodiscard]] Vector<T> xi_of_last(const Matrix<T>& overlap) const;
   /// B_n' (K) there.
@@ -124,6 +140,10 @@ class PopulationFlow final {
   mutable std::vector<std::uint32_t> counts_;
   mutable std::vector<Index> drawn_row_, drawn_pair_;
   mutable std::vector<double> drawn_f_, drawn_products_;
+  // Many drawn sequences of one class: f (u x S), e - alpha (C x S), eta_Z dL/dz (u x S), Y in the rows
+  // of its tokens (u x C), and Y'f (C x S).
+  mutable Matrix<T> columns_f_, columns_residual_, columns_pull_, columns_table_, columns_logits_;
+  mutable std::shared_ptr<const SampledDraws> sampled_;  ///< made when first asked for
 };
 
 // What is known of one draw is known in double.
@@ -134,5 +154,18 @@ void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& 
 template <>
 void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                              Matrix<double>& images) const;
+template <>
+void PopulationFlow<double>::sampled_covariance(const Vector<double>& x,
+                                                const Matrix<double>& vectors,
+                                                SampledDraws::Part part,
+                                                Matrix<double>& images) const;
+template <>
+void PopulationFlow<double>::sampled_jacobian(const Vector<double>& x,
+                                              Matrix<double>& jacobian) const;
+template <>
+const SampledDraws& PopulationFlow<double>::sampled_draws() const;
+template <>
+void PopulationFlow<double>::respond_to_columns(const Vector<double>& x, Index of_law,
+                                                const Matrix<double>& frequencies) const;
 
 }  // namespace popgrad::scan_snap

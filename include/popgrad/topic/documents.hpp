@@ -35,13 +35,18 @@ class DocumentLoss {
   /// Replaces each label with probability `label_noise`. Takes two numbers a label, whatever the
   /// probability is, so that equal streams replace the more labels the larger it is, by equal words.
   void replace_labels(Stream& stream);
+  /// Gives every word of the document and its labels another name, by the name before. What is drawn or
+  /// taken afterwards has its own names.
+  void rename(std::span<const Index> names);
   /// Takes a document as the frequencies of its positions.
   void take(std::span<const Position> positions, const Vector<double>& frequencies);
   /// Adds weight times the gradient of the loss over its selected positions, over p_m N, which is
   /// their expected number: its mean is the loss per selected position. Returns that loss.
   double add_gradient(const Effective& now, double weight, Matrix<double>& dvalue,
-                      Matrix<double>& dlogits);
+                      Matrix<double>& dlogits) const;
 
+  /// The tokens that the masked document shows, each once.
+  [[nodiscard]] const std::vector<Index>& present() const { return present_; }
   /// Frequencies of the masked document, (Tv + 1).
   [[nodiscard]] Vector<double> frequencies() const;
   /// Words of the document before masking.
@@ -53,6 +58,7 @@ class DocumentLoss {
 
  private:
   void draw_words(Stream& stream);
+  void sort_selected();
 
   const Training& training_;
   std::vector<Index> words_, masked_;

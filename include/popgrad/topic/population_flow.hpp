@@ -8,6 +8,7 @@
 /// Observables of attention are of the attention that the layer has, at its temperature. With label
 /// noise `loss` and the expected gradient are those of the noisy labels, as SGD descends them.
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "popgrad/random.hpp"
 #include "popgrad/topic/documents.hpp"
+#include "popgrad/topic/sampled_documents.hpp"
 #include "popgrad/topic/subset_expectation.hpp"
 
 namespace popgrad::topic {
@@ -38,10 +40,19 @@ class PopulationFlow final {
   void sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) const;
   /// Expectation and covariance of `sample_rhs`: exact for documents short enough for
   /// popgrad/draw_law.hpp. For longer ones the squared loss has its bias to order 1/N by
-  /// add_document_bias. For exactly tau topics and N tokens. Labels are run through, too.
+  /// add_document_bias, and a covariance from documents that are drawn once (sampled_documents.hpp)
+  /// where they have fewer than 1000 tokens. For exactly tau topics and N tokens. Labels are run
+  /// through, too.
   void draw_mean(const Vector<double>& x, Vector<double>& dx) const;
   void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                        Matrix<double>& images) const;
+  void sampled_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                          SampledDraws::Part part, Matrix<double>& images) const;
+  /// How much is known of one draw without drawing.
+  enum class KnownDraws { not_at_all, run_through_or_expanded, sampled };
+  [[nodiscard]] KnownDraws known_draws() const { return known_; }
+  /// Why nothing is.
+  [[nodiscard]] std::string why_not_known() const;
   /// Why a walk here has diverged; empty if it has not.
   [[nodiscard]] std::string divergence(const Vector<double>& x, double step, Index batch) const;
   void observe(const Vector<double>& x, const double& t, std::span<double> row) const;
@@ -57,13 +68,18 @@ class PopulationFlow final {
   void descend(const Vector<double>& x, const Matrix<double>& dvalue, const Matrix<double>& dlogits,
                Moving moving, Vector<double>& dx) const;
 
+  /// Leaves what is not trained where it is.
+  void hold_untrained(Moving moving, Vector<double>& dx) const;
+
   [[nodiscard]] const DocumentLaw& documents() const;
   [[nodiscard]] DrawField field_of_document(const Vector<double>& x) const;
 
   Training training_;
   Layout layout_;
   SubsetExpectation expectation_;
-  mutable std::optional<DocumentLaw> documents_;  ///< made when first asked for
+  KnownDraws known_ = KnownDraws::not_at_all;
+  mutable std::optional<DocumentLaw> documents_;             ///< made when first asked for
+  mutable std::shared_ptr<const SampledDocuments> sampled_;  ///< likewise
 };
 
 class TwoStageFlow final {

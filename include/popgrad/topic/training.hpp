@@ -73,6 +73,11 @@ Effective effective(const Layout& layout, const Vector<double>& x);
 void chain(const Layout& layout, const Vector<double>& x, const Matrix<double>& dvalue,
            const Matrix<double>& dlogits, Vector<double>& dx);
 
+/// The matrices P, Q with <dvalue, P> + <dlogits, Q> = <chain(dvalue, dlogits), direction>, of all
+/// dvalue and dlogits.
+Effective chain_adjoint(const Layout& layout, const Vector<double>& x,
+                        const Vector<double>& direction);
+
 Vector<double> start(const Training& training);
 
 /// From named parameters; `label_noise` as well, which rungs other than sgd take back. Throws
