@@ -309,6 +309,7 @@ def scb_noisy(report, program, rounds, number):
     of_scaling, of_both = ratio_to("scaling"), ratio_to("normals", "scaling")
     bound = NOISY_OVER_SCALING
     limited = of_scaling > bound and normals + scaling > bound * scaling
+    # Where normals alone leave no room, it is their rate that is the limit, which `limits` prints.
     report.line("ratio to scaling", f"{of_scaling:.2f}",
                 "normals limit" if limited else f"<= {bound}", limited or of_scaling <= bound)
     report.line("    of which normals alone", f"{normals / scaling:.2f}")

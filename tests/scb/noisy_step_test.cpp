@@ -103,7 +103,7 @@ TEMPLATE_TEST_CASE("noisy step: noise in pieces is that of independent normals l
                                                         {2 * noise_piece, 300},
                                                         {0, noise_piece / 2},
                                                         {noise_piece / 2, noise_piece},
-                                                        {7, 1},
+                                                        {1, 1},
                                                         {noise_piece - 100, 1300}}};
   constexpr int draws = 3000;
   Matrix<double> products = Matrix<double>::Zero(8, 8);
