@@ -19,7 +19,8 @@
 /// prediction, and not of the other. Jumps of an observable (accuracy) are seen only where they lie
 /// among the nodes. Where the law of one draw is known from nodes alone (popgrad/sampled_draws.hpp) a
 /// column `sampling` is their relative error of the standard deviations, and counts with the second
-/// order in what is left out.
+/// order in what is left out; if that law has a Jacobian of the mean, J is its mean at two points m +- U r,
+/// and second derivatives are taken along 8 such sums of columns, whose mean is the sum over columns.
 /// State: m, U, x, s, U of the second prediction: 2 n + 2 n^2 + n numbers for a state of n.
 /// Cost of a step: 4 n evaluations, three of Sigma, O(n^3). Derived here.
 

@@ -67,6 +67,7 @@ TEST_CASE("schema: documents of all commands are valid, and changed ones are not
       {"run joma reduced --t1 1 --save 3 --digits 30 --states -o", "run", "events"},
       {"run joma sgd --steps 20 --runs 3 --optimiser momentum --save 3 -o", "run", "outcomes"},
       {"run scb moments --N 2 --T 4 --t1 inf -o", "run", "outcomes"},
+      {"run scb moments --N 2 --T 4 --t1 2 --save 3 --correlations -o", "run", "outcomes"},
       {"compare joma sgd flow --steps 20 --save 3 -o", "run", "sides"},
       {judged, "run", "sides"},
       {"landscape topic --T 5 --tau 2 --v 3 --at 1/2,3 --at 2,2 -o", "landscape", "points"},

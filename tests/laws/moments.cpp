@@ -138,7 +138,7 @@ TEST_CASE("laws: moments are those of many runs", "[law]") {
   Record longer_scan_snap = scan_snap;
   longer_scan_snap["T"] = "32";
   const Record longer_topic{{"T", "3"},   {"tau", "2"}, {"v", "2"},
-                            {"d_a", "2"}, {"N", "32"},  {"sigma", "0.3"}};
+                            {"d_a", "2"}, {"N", "100"}, {"sigma", "0.3"}};
   constexpr std::uint32_t count = 1500;
   for (const Training& training :
        {Training{"joma", joma, 0.05, 100, 16}, Training{"scan-snap", scan_snap, 0.05, 100, 16},

@@ -27,7 +27,7 @@ Training small_training(Index embedding) {
   t.embedding_width = embedding;
   t.scale = 0.5;
   t.start = ValueStart::normal;
-  t.document = 20;
+  t.document = 100;
   t.label_noise = embedding > 0 ? 0.3 : 0.0;
   t.temperature = 0.8;
   return t;
@@ -99,7 +99,9 @@ TEST_CASE("topic: which documents have a law of one draw", "[topic]") {
     }
     return {};
   };
-  CHECK(message({{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"d_a", "2"}, {"N", "64"}}).empty());
+  CHECK(message({{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"d_a", "2"}, {"N", "100"}}).empty());
+  CHECK_THAT(message({{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"d_a", "2"}, {"N", "99"}}),
+             Catch::Contains("give --N 100 or more"));
   CHECK_THAT(message({}), Catch::Contains("lower --T, --tau or --v"));
   CHECK_THAT(message({{"T", "4"}, {"tau", "2"}, {"v", "3"}, {"loss", "cross-entropy"}}),
              Catch::Contains("for --loss squared alone"));
