@@ -54,19 +54,28 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   for (const WholeRunTests::Fault& fault : tests.faults) {
     const double half = fault.test.half_width(0.05);
     const auto seen = [&](double runs) {
+      if (fault.suspect.kind == Suspect::Kind::choice) {
+        return fmt::format("{:.2g} %", 100 * tests.power(fault, recorded_runs, runs));
+      }
       const double size = tests.visible(fault, recorded_runs, runs);
       return fault.suspect.assumed == 0
                  ? fmt::format("{:.2g}", size)
                  : fmt::format("{:.2g} %", 100 * size / std::fabs(fault.suspect.assumed));
     };
-    fmt::print(standard_output(),
-               "{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
-               fault.suspect.name, widest, fault.suspect.assumed,
-               tests.departs(fault) ? "departs"  // too far for a linear estimate
-                                    : with_error(fault.suspect.value_at(fault.test.size),
-                                                 half * fault.suspect.slope_at(fault.test.size)),
-               fault.test.statistic(), tests.bound(fault), seen(recorded_runs),
-               seen(recorded_runs + 5));
+    const bool choice = fault.suspect.kind == Suspect::Kind::choice;
+    fmt::print(
+        standard_output(), "{:<{}} {:>10} {:>24} {:>8.3g} {:>6.3g}  {}; with 5 more runs {}\n",
+        fault.suspect.name, widest,
+        choice ? fault.suspect.said : fmt::format("{:.4g}", fault.suspect.assumed),
+        tests.departs(fault) ? "departs"  // too far for a linear estimate
+        : choice ? fmt::format("{}: {}", fault.suspect.other, with_error(fault.test.size, half))
+                 : with_error(fault.suspect.value_at(fault.test.size),
+                              half * fault.suspect.slope_at(fault.test.size)),
+        fault.test.statistic(), tests.bound(fault),
+        choice
+            ? fmt::format("'{}' would be found with {}", fault.suspect.other, seen(recorded_runs))
+            : seen(recorded_runs) + " off",
+        seen(recorded_runs + 5));
   }
   const Share ratio = tests.scatter.interval(0.05);
   if (batch > 0) {
@@ -97,7 +106,14 @@ void print_fits(const std::vector<FittedFault>& fits) {
   fmt::print(standard_output(), "\nwhat would explain the runs, one setting at a time\n");
   for (const FittedFault& fit : fits) {
     if (!fit.why_not.empty()) {
-      fmt::print(standard_output(), "  {}: no value found ({})\n", fit.suspect.name, fit.why_not);
+      fmt::print(standard_output(), "  {}: no value found ({})\n", fit.suspect.label(),
+                 fit.why_not);
+      continue;
+    }
+    if (fit.suspect.kind == Suspect::Kind::choice) {
+      fmt::print(standard_output(), "  {} {} in place of {}: {}\n", fit.suspect.name,
+                 fit.suspect.other, fit.suspect.said,
+                 fit.explains ? "explains them" : "does not explain them");
       continue;
     }
     fmt::print(standard_output(), "  {} {} in place of {:g}: {}\n", fit.suspect.name,
@@ -120,7 +136,7 @@ std::string departure_of(const WholeRunTests& whole) {
     take(level.what, level.test, level.test.bound_here(whole.level_chance));
   }
   for (const WholeRunTests::Fault& fault : whole.faults) {
-    if (whole.departs(fault)) take(fault.suspect.name, fault.test, whole.bound(fault));
+    if (whole.departs(fault)) take(fault.suspect.label(), fault.test, whole.bound(fault));
   }
   return what;
 }
@@ -188,7 +204,14 @@ Value setting_records(const Judgement& judgement) {
                 {"standard_error", number_or_null(fault.test.standard_error *
                                                   fault.suspect.slope_at(fault.test.size))},
                 {"would_have_been_found",
-                 whole.visible(fault, judgement.recorded_runs, judgement.recorded_runs)}};
+                 whole.visible(fault, judgement.recorded_runs, judgement.recorded_runs)},
+                {"by", fault.of_laws ? "means and fluctuations" : "means"}};
+    if (fault.suspect.kind == Suspect::Kind::choice) {
+      item["choice"] =
+          Record{{"assumed", fault.suspect.said},
+                 {"other", fault.suspect.other},
+                 {"power", whole.power(fault, judgement.recorded_runs, judgement.recorded_runs)}};
+    }
     settings.push_back(std::move(item));
   }
   return settings;
@@ -255,12 +278,13 @@ Record as_record(const Judgement& judgement) {
   made["levels"] = std::move(levels);
   Value::List fits;
   for (const FittedFault& fit : judgement.fits) {
-    fits.push_back(Record{{"setting", fit.suspect.name},
-                          {"assumed", fit.suspect.assumed},
-                          {"value", fit.value},
-                          {"half_width", fit.half_width},
-                          {"explains", fit.explains},
-                          {"why_not", fit.why_not}});
+    Record item{{"setting", fit.suspect.name}, {"assumed", fit.suspect.assumed},
+                {"value", fit.value},          {"half_width", fit.half_width},
+                {"explains", fit.explains},    {"why_not", fit.why_not}};
+    if (fit.suspect.kind == Suspect::Kind::choice) {
+      item["choice"] = Record{{"assumed", fit.suspect.said}, {"other", fit.suspect.other}};
+    }
+    fits.push_back(std::move(item));
   }
   made["fits"] = std::move(fits);
   return made;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <utility>
 
 #include "popgrad/error.hpp"
@@ -20,8 +22,13 @@ constexpr std::uint32_t runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
 constexpr int most_steps = 10;        // of a fit
 constexpr double largest_batch = 16;  // in units of that assumed
-constexpr Index number_of_likely_runs = 1000;
+constexpr Index number_of_predicted_runs = 1000;
+constexpr Index number_of_likely_runs = 1000;  // that weights are made of
+constexpr Index runs_that_choose = 500;        // among weights
 constexpr std::uint32_t runs_of_a_check = 32;  // sampled ones, of a prediction
+
+// Of a false alarm in one test, of some ten that share a level of 1e-3.
+constexpr double typical_chance = 1e-4;
 
 // Of the rows of an observable.
 constexpr std::array part_names{"first third", "middle third", "last third"};
@@ -63,10 +70,27 @@ bool WholeRunTests::consistent() const {
   });
 }
 
+namespace {
+
+// Standard error with `runs` runs, where there are `now`.
+double error_with(const ScoreTest& test, double now, double runs) {
+  return test.standard_error * std::sqrt((1 / runs + test.sampling) / (1 / now + test.sampling));
+}
+
+}  // namespace
+
+double WholeRunTests::power(const Fault& fault, double now, double runs) const {
+  const double error = error_with(fault.test, now, runs);
+  const double one = fault.test.standard_error / std::sqrt(1 / now + fault.test.sampling);
+  // Of the other choice's runs and of what is expected as said.
+  const double spread =
+      std::hypot(fault.there / std::sqrt(runs), one * std::sqrt(fault.test.sampling));
+  const double beyond_bound = (1 - bound(fault) * error) / spread;
+  return std::erfc(-beyond_bound / std::numbers::sqrt2) / 2;
+}
+
 double WholeRunTests::visible(const Fault& fault, double now, double runs) const {
-  const double sampling = fault.test.sampling;
-  const double error =
-      fault.test.standard_error * std::sqrt((1 / runs + sampling) / (1 / now + sampling));
+  const double error = error_with(fault.test, now, runs);
   const double either = fault.suspect.one_sided() ? bound(fault) : fault.test.bound(fault.chance);
   return (either + normal_quantile(0.95)) * error;
 }
@@ -78,7 +102,8 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
   const std::string none = linear_.why_not(columns.size());
   if (none.empty()) {
     linear_.make(suspects(request_.claimed, request_.suspects),
-                 request_.predict ? 2 * number_of_likely_runs : number_of_likely_runs);
+                 number_of_likely_runs + (request_.predict ? number_of_predicted_runs : 0),
+                 number_of_likely_runs);
   }
   if (request_.predict) {
     why_not_ = none;
@@ -114,20 +139,63 @@ std::string WholeRuns::objection() const {
   const auto fault = std::find_if(known_.begin(), known_.end(), fails);
   if (fault != known_.end()) {
     return fmt::format("sampled runs and orders of the prediction differ in the test of {}",
-                       fault->suspect.name);
+                       fault->suspect.label());
   }
   const auto level = std::find_if(levels_.begin(), levels_.end(), fails);
   if (level == levels_.end()) return {};
   return fmt::format("sampled runs and orders of the prediction differ in {}", level->what);
 }
 
-PredictionError WholeRuns::error_of(const Vector<double>& weights) const {
+PredictionError WholeRuns::error_of(const RunScore& score) const {
   if (predicted_ == nullptr) return {};
-  const auto sums = [&](const Matrix<double>& runs) -> Vector<double> {
-    return runs.transpose() * weights;
+  return prediction_error({score.of(predicted_numbers_), score.of(*likely_), score.of(first_order_),
+                           score.of(spread_)});
+}
+
+std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
+  const auto* const runs = linear_.changed(suspect);
+  if (law_ == nullptr || runs == nullptr) return std::nullopt;
+  const Matrix<double> changed = logged_->of(*runs);
+  if (!changed.allFinite()) return std::nullopt;
+  const bool of_laws = suspect.changes_fluctuation();
+  const FaultShift shift(*law_, likely_->leftCols(changed.cols()), changed, change_of(suspect),
+                         of_laws);
+  const Matrix<double> own =
+      predicted_numbers_.leftCols(std::min(runs_that_choose, predicted_numbers_.cols()));
+  const Matrix<double> second = likely_->leftCols(first_order_.cols());
+  const auto recorded = static_cast<double>(recorded_.cols());
+  // Smallest size that is found with 95 %, without what sampled runs say of it.
+  const auto found = [&](const RunScore& score) {
+    const Vector<double> values = score.of(own);
+    const Shape shape = shape_of(values);
+    const double bias = second_order_changes(score.of(second).transpose(),
+                                             score.of(first_order_).transpose(), 0)[0];
+    if (!(bias <= largest_neglected)) return std::numeric_limits<double>::infinity();
+    const double sampling = 1 / static_cast<double>(runs_of_a_check);
+    const double unsure = sampling / (1 + sampling / (bias * bias));
+    const double tail = bound_of_mean(shape.skewness, shape.kurtosis - 3, recorded, typical_chance);
+    return shape.deviation * std::sqrt(1 / recorded + unsure) * (tail + normal_quantile(0.95));
   };
-  return prediction_error(
-      {sums(predicted_numbers_), sums(*likely_), sums(first_order_), sums(spread_)});
+  std::optional<RunScore> best;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (int half_decade = -8; half_decade <= 2; ++half_decade) {
+    for (const bool laws : {false, true}) {
+      if (laws && !of_laws) continue;
+      std::optional<RunScore> score = shift.score(std::pow(10.0, 0.5 * half_decade), laws);
+      if (!score) continue;
+      const double size = found(*score);
+      if (!(size < smallest)) continue;
+      smallest = size;
+      best = std::move(score);
+    }
+  }
+  return best;
+}
+
+double WholeRuns::deviation_there(const Suspect& suspect, const RunScore& score) const {
+  const auto* const runs = linear_.changed(suspect);
+  if (suspect.kind != Suspect::Kind::choice || runs == nullptr) return 0;
+  return shape_of(score.of(logged_->of(*runs))).deviation;
 }
 
 void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& report) {
@@ -135,6 +203,7 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
   not_tested_.clear();
   levels_.clear();
   likely_.reset();
+  law_.reset();
   const std::vector<Suspect> all = suspects(request_.claimed, request_.suspects);
   const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
   const auto half = static_cast<Index>(std::max(runs_of_a_shift, runs / 2));
@@ -163,11 +232,14 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
     }
   }
   if (likely_ && !likely_->allFinite()) likely_.reset();
+  if (likely_ && predicted_ != nullptr) law_ = std::make_unique<LikelyRuns>(*likely_);
   std::vector<std::pair<Suspect, Vector<double>>> shifts;
   for (const Suspect& suspect : all) {
     try {
       Vector<double> shift = shift_by(suspect, report);
-      if (!is_zero(shift)) shifts.emplace_back(suspect, std::move(shift));
+      // A choice may change nothing but how runs fluctuate.
+      if (!is_zero(shift) || suspect.kind == Suspect::Kind::choice)
+        shifts.emplace_back(suspect, std::move(shift));
     } catch (const InputError&) {
       // Among numbers that nobody named some belong to other options than are in use.
       if (suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate) throw;
@@ -182,14 +254,20 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
     }
   }
   for (const auto& [suspect, shift] : shifts) {
-    Vector<double> weights = correlation_->weights(shift);
-    const PredictionError error = error_of(weights);
+    Vector<double> weights = is_zero(shift) ? Vector<double>() : correlation_->weights(shift);
+    std::optional<RunScore> score = best_score(suspect);
+    if (!score) {
+      if (weights.size() == 0) continue;
+      score = RunScore::of_means(weights);
+    }
+    const PredictionError error = error_of(*score);
     // What is looked for unasked does not take the prediction from the rest.
     const bool needed = suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate;
     if (needed || error.holds()) {
-      known_.push_back({suspect, std::move(weights), error});
+      const double there = deviation_there(suspect, *score);
+      known_.push_back({suspect, std::move(weights), std::move(*score), error, there});
     } else {
-      not_tested_.push_back(suspect.name);
+      not_tested_.push_back(suspect.label());
     }
   }
   for (std::size_t c = 0; c < recorded.front().columns.size(); ++c) {
@@ -197,7 +275,7 @@ void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& 
       const Vector<double> level = logged_->level_of(c, part, part_names.size());
       if (level.isZero()) continue;
       Vector<double> weights = correlation_->weights(level);
-      const PredictionError error = error_of(weights);
+      const PredictionError error = error_of(RunScore::of_means(weights));
       levels_.push_back(
           {recorded.front().columns[c] + ", " + part_names[part], std::move(weights), error});
     }
@@ -253,11 +331,20 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   const Vector<double>* const mean = centre != nullptr ? &expected : nullptr;
   const Matrix<double>* const likely = predicts() ? &*likely_ : nullptr;
   WholeRunTests made;
+  Matrix<double> centred;  // the ensemble about what this rung says of the mean
+  if (mean != nullptr) centred = own.colwise() + (expected - own.rowwise().mean()).eval();
   for (const Known& known : known_) {
     const PredictionError error = of_prediction ? known.error : PredictionError{};
     made.neglected = std::max(made.neglected, error.bias);
+    Vector<double> of_likely;
+    if (likely != nullptr) of_likely = known.score.of(*likely);
+    RunNumbers numbers{known.score.of(recorded_),
+                       known.score.of(own),
+                       likely != nullptr ? &of_likely : nullptr,
+                       {}};
+    if (mean != nullptr) numbers.expected = known.score.of(centred).mean();
     made.faults.push_back(
-        {known.suspect, score_test(known.weights, recorded_, own, mean, likely, error), 0});
+        {known.suspect, score_test(numbers, error), 0, known.score.is_of_laws(), known.there});
   }
   for (const KnownLevel& level : levels_) {
     const PredictionError error = of_prediction ? level.error : PredictionError{};
@@ -305,7 +392,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
     bool predicted = false;
     try {
       if (predicted_ != nullptr || leading) {
-        auto likely = linear_.with(suspect, fitted.value, number_of_likely_runs);
+        auto likely = linear_.with(suspect, fitted.value, number_of_predicted_runs);
         predicted = likely && logged_->of(*likely).allFinite();
         if (predicted) ensemble = std::move(*likely);
       }
@@ -352,13 +439,35 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
   return fitted;
 }
 
+FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) const {
+  FittedFault fitted{known.suspect, 1, 0, false, {}};
+  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
+  try {
+    std::vector<Trajectory<double>> ensemble;
+    bool predicted = false;
+    if (predicted_ != nullptr) {
+      auto likely = linear_.with(known.suspect, 1, number_of_predicted_runs);
+      predicted = likely && logged_->of(*likely).allFinite();
+      if (predicted) ensemble = std::move(*likely);
+    }
+    if (!predicted) ensemble = simulate(known.suspect, 1, runs, 0, report);
+    require_ends(ensemble);
+    fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+  } catch (const std::exception& error) {
+    fitted.why_not = error.what();
+  }
+  return fitted;
+}
+
 std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Report& report) const {
   std::vector<FittedFault> all;
   for (const Known& known : known_) {
     const auto own = std::find_if(
         found.faults.begin(), found.faults.end(),
-        [&](const WholeRunTests::Fault& f) { return f.suspect.name == known.suspect.name; });
-    if (own != found.faults.end() && found.departs(*own)) all.push_back(fit(known, report));
+        [&](const WholeRunTests::Fault& f) { return f.suspect.label() == known.suspect.label(); });
+    if (own == found.faults.end() || !found.departs(*own)) continue;
+    const bool choice = known.suspect.kind == Suspect::Kind::choice;
+    all.push_back(choice ? fit_of_choice(known, report) : fit(known, report));
   }
   const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
     return known.suspect.kind == Suspect::Kind::momentum;
@@ -378,7 +487,8 @@ std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) cons
     const Suspect momentum = momentum_suspect(request_.claimed);
     const Vector<double> shift = shift_by(momentum, report);
     if (is_zero(shift)) return std::nullopt;
-    return fit({momentum, correlation_->weights(shift), {}}, report);
+    Vector<double> weights = correlation_->weights(shift);
+    return fit({momentum, weights, RunScore::of_means(weights), {}}, report);
   } catch (const std::exception&) {
     // A rung whose steps are its own has no momentum.
     return std::nullopt;
