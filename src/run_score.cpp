@@ -45,29 +45,45 @@ FaultShift::FaultShift(const LikelyRuns& likely, const Matrix<double>& without,
   if (without.cols() != with.cols()) {
     throw std::invalid_argument("FaultShift: needs as many runs with the fault as without");
   }
+  if (with.cols() < 2) throw std::invalid_argument("FaultShift: needs at least 2 runs");
   const Matrix<double> before = likely.along(without);
   const Matrix<double> after = likely.along(with);
-  shift_ = (after - before).rowwise().mean();
+  const Index half = with.cols() / 2;
+  const auto moments = [](const auto& runs) -> Matrix<double> {
+    return runs * runs.transpose() / static_cast<double>(runs.cols());
+  };
+  shift_ = (after - before).leftCols(half).rowwise().mean();
+  shift_of_others_ = (after - before).rightCols(with.cols() - half).rowwise().mean();
   if (!of_laws) return;
-  const auto runs = static_cast<double>(with.cols());
-  spread_ = (after * after.transpose() - before * before.transpose()) / runs;
+  spread_ = moments(after.leftCols(half)) - moments(before.leftCols(half));
+  spread_of_others_ =
+      moments(after.rightCols(with.cols() - half)) - moments(before.rightCols(with.cols() - half));
 }
 
-std::optional<RunScore> FaultShift::score(double lambda, bool of_laws) const {
+std::optional<RunScore> FaultShift::score(double lambda, ScoreKind kind) const {
   const auto& [values, axes] = likely_.axes();
   const Vector<double> inverse = (values.array() + lambda * values.mean()).inverse();
   const Vector<double> weights = inverse.cwiseProduct(shift_);
   // What the change makes of the mean of the score, before it is in units.
-  double moved = weights.dot(shift_);
+  double moved = weights.dot(shift_of_others_);
   Matrix<double> form;
-  if (of_laws) {
-    form = inverse.asDiagonal() * spread_ * inverse.asDiagonal();
-    moved += 0.5 * form.cwiseProduct(spread_).sum();
+  if (kind != ScoreKind::means) {
+    if (spread_.size() == 0) throw std::logic_error("FaultShift: D was not asked for");
+    if (kind == ScoreKind::stretch) {
+      // By least squares in units of S: D = factor C.
+      const Vector<double> share = inverse.cwiseProduct(values);
+      const double factor =
+          share.cwiseProduct(inverse).dot(spread_.diagonal()) / share.squaredNorm();
+      form = (factor * share.cwiseProduct(inverse)).asDiagonal();
+    } else {
+      form = inverse.asDiagonal() * spread_ * inverse.asDiagonal();
+    }
+    moved += 0.5 * form.cwiseProduct(spread_of_others_).sum();
   }
   if (!(moved > 0) || !std::isfinite(moved)) return std::nullopt;
   const double unit = change_ / moved;
   Vector<double> in_rows = axes * (unit * weights);
-  if (!of_laws) return RunScore::of_means(std::move(in_rows));
+  if (kind == ScoreKind::means) return RunScore::of_means(std::move(in_rows));
   return RunScore::of_laws(std::move(in_rows), likely_.mean(),
                            unit * (axes * form * axes.transpose()));
 }

@@ -18,6 +18,9 @@
 
 namespace popgrad {
 
+/// What of D a score is made of: nothing; the multiple of C that is nearest to it; all.
+enum class ScoreKind { means, stretch, laws };
+
 class RunScore {
  public:
   /// w'y alone.
@@ -50,7 +53,7 @@ class LikelyRuns {
   PrincipalAxes axes_;
 };
 
-/// d and D of one fault, from runs with it and without of the same draws.
+/// d and D of one fault, from half of some runs with it and without of the same draws; the others give the unit.
 class FaultShift {
  public:
   /// (numbers x runs) both, of `change` units of the fault. `likely` has to live on. Cost O(numbers^2 runs)
@@ -58,15 +61,17 @@ class FaultShift {
   FaultShift(const LikelyRuns& likely, const Matrix<double>& without, const Matrix<double>& with,
              double change, bool of_laws);
 
-  /// Of laws if D was asked for; nothing where the fault moves the score backwards, or not at all. Cost
-  /// O(numbers^2), of laws O(numbers^3).
-  [[nodiscard]] std::optional<RunScore> score(double lambda, bool of_laws) const;
+  /// With D if it was asked for; nothing where the fault moves the score backwards, or not at all. Cost
+  /// O(numbers^2), with D O(numbers^3). Throws std::logic_error for D that was not asked for.
+  [[nodiscard]] std::optional<RunScore> score(double lambda, ScoreKind kind) const;
 
  private:
   const LikelyRuns& likely_;
   double change_;
-  Vector<double> shift_;   // of the mean by the change, along the axes
-  Matrix<double> spread_;  // of second moments by the change
+  // Of mean and second moments by the change, along the axes, over the first half of the runs; the other half
+  // says how far the score moves, which those that it is made of flatter.
+  Vector<double> shift_, shift_of_others_;
+  Matrix<double> spread_, spread_of_others_;
 };
 
 }  // namespace popgrad

@@ -92,6 +92,13 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
         "not tested by means of rows: {} (sampled runs and orders of the prediction differ)\n",
         fmt::join(tests.not_tested, ", "));
   }
+  for (const WholeRunTests::Fault& fault : tests.unseen) {
+    fmt::print(
+        standard_output(),
+        "not looked for: {} in place of {}, which would be found with {:.2g} % (--suspect {})\n",
+        fault.suspect.label(), fault.suspect.said,
+        100 * tests.power(fault, recorded_runs, recorded_runs), fault.suspect.name);
+  }
   if (!tests.levels.empty()) {
     const WholeRunTests::Level& level = tests.largest_level();
     fmt::print(standard_output(),
@@ -191,6 +198,18 @@ Value run_records(const CrossCheck& check) {
   return runs;
 }
 
+Value unseen_records(const Judgement& judgement) {
+  Value::List unseen;
+  for (const WholeRunTests::Fault& fault : judgement.whole.unseen) {
+    unseen.push_back(Record{
+        {"setting", fault.suspect.name},
+        {"assumed", fault.suspect.said},
+        {"other", fault.suspect.other},
+        {"power", judgement.whole.power(fault, judgement.recorded_runs, judgement.recorded_runs)}});
+  }
+  return unseen;
+}
+
 Value setting_records(const Judgement& judgement) {
   const WholeRunTests& whole = judgement.whole;
   Value::List settings;
@@ -260,7 +279,8 @@ Record as_record(const Judgement& judgement) {
               {"band", judgement.rows.bound},
               {"looks", judgement.rows.looks},
               {"runs", run_records(judgement.rows)},
-              {"settings", setting_records(judgement)}};
+              {"settings", setting_records(judgement)},
+              {"unseen", unseen_records(judgement)}};
   if (whole.chance > 0 && judgement.batch > 0) {
     const Share ratio = whole.scatter.interval(0.05);
     made["batch"] = Record{{"assumed", judgement.batch},

@@ -23,8 +23,10 @@ constexpr double share_of_named = 0.9;
 constexpr int most_steps = 10;        // of a fit
 constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_predicted_runs = 1000;
-constexpr Index number_of_likely_runs = 1000;  // that weights are made of
-constexpr Index runs_that_choose = 500;        // among weights
+constexpr Index number_of_likely_runs = 2000;  // that weights are made of
+constexpr Index runs_of_a_law = 512;           // with a fault that changes how runs fluctuate
+// A choice that would be found less often is not looked for unless it is named.
+constexpr double least_power = 0.05;
 constexpr std::uint32_t runs_of_a_check = 32;  // sampled ones, of a prediction
 
 // Of a false alarm in one test, of some ten that share a level of 1e-3.
@@ -103,7 +105,7 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
   if (none.empty()) {
     linear_.make(suspects(request_.claimed, request_.suspects),
                  number_of_likely_runs + (request_.predict ? number_of_predicted_runs : 0),
-                 number_of_likely_runs);
+                 runs_of_a_law);
   }
   if (request_.predict) {
     why_not_ = none;
@@ -157,31 +159,37 @@ std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
   if (law_ == nullptr || runs == nullptr) return std::nullopt;
   const Matrix<double> changed = logged_->of(*runs);
   if (!changed.allFinite()) return std::nullopt;
-  const bool of_laws = suspect.changes_fluctuation();
+  // How runs fluctuate changes in as many ways as there are pairs of numbers: of the batch all of them by one
+  // factor, of a choice whatever the linear runs say.
+  const bool of_laws = suspect.kind == Suspect::Kind::choice;
+  std::vector<ScoreKind> kinds{ScoreKind::means};
+  if (suspect.kind == Suspect::Kind::batch) kinds.push_back(ScoreKind::stretch);
+  if (of_laws) kinds.push_back(ScoreKind::laws);
   const FaultShift shift(*law_, likely_->leftCols(changed.cols()), changed, change_of(suspect),
-                         of_laws);
-  const Matrix<double> own =
-      predicted_numbers_.leftCols(std::min(runs_that_choose, predicted_numbers_.cols()));
+                         suspect.changes_fluctuation());
   const Matrix<double> second = likely_->leftCols(first_order_.cols());
   const auto recorded = static_cast<double>(recorded_.cols());
-  // Smallest size that is found with 95 %, without what sampled runs say of it.
+  // Smallest size that is found with 95 %, by the deviation of sampled runs: in directions in which runs
+  // hardly fluctuate that is more than predicted.
   const auto found = [&](const RunScore& score) {
-    const Vector<double> values = score.of(own);
+    const Vector<double> values = score.of(second);
+    const Vector<double> seen = score.of(spread_);
     const Shape shape = shape_of(values);
-    const double bias = second_order_changes(score.of(second).transpose(),
-                                             score.of(first_order_).transpose(), 0)[0];
+    const double bias =
+        second_order_changes(values.transpose(), score.of(first_order_).transpose(), 0)[0];
     if (!(bias <= largest_neglected)) return std::numeric_limits<double>::infinity();
-    const double sampling = 1 / static_cast<double>(runs_of_a_check);
+    const double sampling = 1 / static_cast<double>(seen.size());
     const double unsure = sampling / (1 + sampling / (bias * bias));
     const double tail = bound_of_mean(shape.skewness, shape.kurtosis - 3, recorded, typical_chance);
-    return shape.deviation * std::sqrt(1 / recorded + unsure) * (tail + normal_quantile(0.95));
+    return shape_of(seen).deviation * std::sqrt(1 / recorded + unsure) *
+           (tail + normal_quantile(0.95));
   };
   std::optional<RunScore> best;
   double smallest = std::numeric_limits<double>::infinity();
   for (int half_decade = -8; half_decade <= 2; ++half_decade) {
-    for (const bool laws : {false, true}) {
-      if (laws && !of_laws) continue;
-      std::optional<RunScore> score = shift.score(std::pow(10.0, 0.5 * half_decade), laws);
+    for (const ScoreKind kind : kinds) {
+      if (kind != ScoreKind::means && half_decade % 2 != 0) continue;
+      std::optional<RunScore> score = shift.score(std::pow(10.0, 0.5 * half_decade), kind);
       if (!score) continue;
       const double size = found(*score);
       if (!(size < smallest)) continue;
@@ -357,6 +365,16 @@ WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
   if (of_prediction) made.scatter = made.scatter.corrected_by(sampled_scatter_);
   made.predicted = predicts();
   made.not_tested = not_tested_;
+  // The level is for what can be seen; that is fixed before a recorded run is looked at.
+  const auto hidden = [&](WholeRunTests::Fault& fault) {
+    fault.chance = request_.false_alarm / static_cast<double>(made.faults.size() + 1);
+    return fault.suspect.kind == Suspect::Kind::choice && !fault.suspect.asked_for &&
+           made.power(fault, recorded_runs(), recorded_runs()) < least_power;
+  };
+  const auto seen = std::stable_partition(made.faults.begin(), made.faults.end(),
+                                          [&](auto& fault) { return !hidden(fault); });
+  made.unseen.assign(seen, made.faults.end());
+  made.faults.erase(seen, made.faults.end());
   share_level(made);
   return made;
 }

@@ -43,6 +43,7 @@ struct WholeRunTests {
   std::vector<Fault> faults;
   std::vector<Level> levels;
   std::vector<std::string> not_tested;  ///< usual suspects whose shift is not predicted well enough
+  std::vector<Fault> unseen;  ///< choices that would hardly be found, and are not looked for
   ScatterTest scatter;
   double chance = 0;        ///< of a false alarm, for the scatter and each fault that nobody named
   double level_chance = 0;  ///< the same for each level
