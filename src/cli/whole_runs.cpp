@@ -322,7 +322,11 @@ Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report)
         return (changed - likely_->leftCols(changed.cols())).rowwise().mean() / change;
     }
   }
-  if (suspect.kind == Suspect::Kind::batch) return Vector<double>::Zero(numbers());
+  // A batch changes the draws, and a choice is looked for unasked only where that costs little.
+  if (suspect.kind == Suspect::Kind::batch ||
+      (suspect.kind == Suspect::Kind::choice && !suspect.asked_for)) {
+    return Vector<double>::Zero(numbers());
+  }
   const std::vector<Trajectory<double>> changed =
       simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
   require_ends(changed);
