@@ -483,13 +483,28 @@ FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) c
 
 std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Report& report) const {
   std::vector<FittedFault> all;
+  const bool departs = !found.consistent();
+  const auto add = [&](const Known& known) {
+    const bool choice = known.suspect.kind == Suspect::Kind::choice;
+    all.push_back(choice ? fit_of_choice(known, report) : fit(known, report));
+  };
+  std::vector<const Known*> others;
   for (const Known& known : known_) {
     const auto own = std::find_if(
         found.faults.begin(), found.faults.end(),
         [&](const WholeRunTests::Fault& f) { return f.suspect.label() == known.suspect.label(); });
-    if (own == found.faults.end() || !found.departs(*own)) continue;
-    const bool choice = known.suspect.kind == Suspect::Kind::choice;
-    all.push_back(choice ? fit_of_choice(known, report) : fit(known, report));
+    if (own == found.faults.end()) continue;
+    if (found.departs(*own) || (departs && known.suspect.asked_for)) {
+      add(known);
+    } else {
+      others.push_back(&known);
+    }
+  }
+  // A large fault is no line: the test of its own setting may pass by chance where others fail.
+  const bool explained = std::any_of(all.begin(), all.end(),
+                                     [](const FittedFault& fitted) { return fitted.explains; });
+  if (!all.empty() && !explained) {
+    for (const Known* const known : others) add(*known);
   }
   const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
     return known.suspect.kind == Suspect::Kind::momentum;

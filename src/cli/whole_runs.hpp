@@ -98,8 +98,9 @@ class WholeRuns {
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
-  /// Each suspect that departs, and momentum, alone at the value that suits the runs best; those that
-  /// explain the runs come first. Cost: an ensemble for each of a few values.
+  /// Each suspect that departs or, where anything does, is named, and momentum, alone at the value that suits
+  /// the runs best; where none of these explains the runs, every other suspect too. Those that explain
+  /// the runs come first. Cost: an ensemble for each of a few values.
   [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
                                               const Report& report) const;
 
