@@ -56,9 +56,12 @@ PredictionError prediction_error(const PredictedNumber& number) {
   error.seen = seen.deviation / own.deviation;
   const double share = runs / (runs + 1 / (2 * error.bias * error.bias));
   error.wider = std::sqrt(std::max(1.0, 1 - share + share * error.seen * error.seen));
-  const double known = std::sqrt(1 / runs + 1 / static_cast<double>(number.ensemble.size()) +
-                                 error.bias * error.bias);
-  error.apart = std::fabs(seen.mean - own.mean) / (own.deviation * error.wider * known);
+  const double sampling = 1 / runs + 1 / static_cast<double>(number.ensemble.size());
+  const double gap = (seen.mean - own.mean) / own.deviation;
+  error.apart = std::fabs(gap) / (error.wider * std::sqrt(sampling + error.bias * error.bias));
+  const double weight = 1 / (1 + sampling / (error.bias * error.bias));
+  error.correction = weight * gap;
+  error.unsure = weight * sampling;
   return error;
 }
 

@@ -23,24 +23,10 @@ constexpr double typical_chance = 1e-4;
 // What a normal law has 3 of: more is a rare jump, of which the runs at hand say too little.
 constexpr double largest_kurtosis = 10;
 
-struct Shape {
-  double deviation = 0, skewness = 0, kurtosis = 0;
-};
-
-template <class Row>
-Shape shape_of(const Row& row) {
-  const auto n = static_cast<double>(row.size());
-  const Vector<double> off = row.transpose().array() - row.mean();
-  const double variance = off.squaredNorm() / n;
-  if (!(variance > 0)) return {};
-  return {std::sqrt(off.squaredNorm() / (n - 1)),
-          off.array().cube().sum() / (n * std::pow(variance, 1.5)),
-          off.array().square().square().sum() / (n * variance * variance)};
-}
-
 double median_skewness(const Matrix<double>& rows) {
   std::vector<double> all;
-  for (Index k = 0; k < rows.rows(); ++k) all.push_back(std::fabs(shape_of(rows.row(k)).skewness));
+  for (Index k = 0; k < rows.rows(); ++k)
+    all.push_back(std::fabs(shape_of(rows.row(k).transpose()).skewness));
   const auto middle = all.begin() + std::ssize(all) / 2;
   std::nth_element(all.begin(), middle, all.end());
   return *middle;
@@ -63,6 +49,16 @@ double longer_than_normal(double skew, double excess_kurtosis, double chance) {
 
 }  // namespace
 
+Shape shape_of(const Vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  const Vector<double> off = values.array() - values.mean();
+  const double variance = off.squaredNorm() / n;
+  if (!(variance > 0)) return {};
+  return {std::sqrt(off.squaredNorm() / (n - 1)),
+          off.array().cube().sum() / (n * std::pow(variance, 1.5)),
+          off.array().square().square().sum() / (n * variance * variance)};
+}
+
 LoggedNumbers::LoggedNumbers(const std::vector<RecordedRun>& recorded,
                              const std::vector<Trajectory<double>>& spread, double resolution) {
   const std::vector<std::string>& columns = recorded.front().columns;
@@ -82,7 +78,7 @@ LoggedNumbers::LoggedNumbers(const std::vector<RecordedRun>& recorded,
     // Below this it is the recorded numbers' last digits that fluctuate.
     const double floor = 10 * resolution * (column.logarithm ? 1 : own.cwiseAbs().maxCoeff());
     for (Index k = 0; k < values.rows(); ++k) {
-      const Shape shape = shape_of(values.row(k));
+      const Shape shape = shape_of(values.row(k).transpose());
       if (!(shape.deviation > floor) || !(shape.kurtosis < largest_kurtosis)) continue;
       const auto row = static_cast<std::size_t>(k);
       const bool logged =
@@ -173,7 +169,7 @@ RunCorrelation RunCorrelation::predicted(const Matrix<double>& likely, const Mat
   for (int half_decade = -4; half_decade <= 4; ++half_decade) {
     variances = predicted.array() + predicted.mean() * std::pow(10.0, 0.5 * half_decade);
     const Vector<double> sums = best.weights(shift);
-    const Shape shape = shape_of(sums.transpose() * likely);
+    const Shape shape = shape_of(likely.transpose() * sums);
     const double tail =
         normal * longer_than_normal(std::fabs(shape.skewness), shape.kurtosis - 3, typical_chance);
     const double found =
@@ -268,33 +264,46 @@ std::vector<double> own_statistics(const Vector<double>& values, Index count) {
 
 }  // namespace
 
-ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
-                     const Matrix<double>& ensemble, const Vector<double>* centre,
-                     const Matrix<double>* likely, const PredictionError& error) {
-  const Vector<double> own = ensemble.transpose() * weights;
+double bound_of_mean(double skewness, double excess_kurtosis, double runs, double chance) {
+  return two_sided_normal_bound(chance, 1) *
+         longer_than_normal(std::fabs(skewness) / std::sqrt(runs), excess_kurtosis / runs, chance);
+}
+
+ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error) {
+  const Vector<double>& own = numbers.ensemble;
   const auto n = static_cast<double>(own.size());
-  const double mean = own.mean();
-  const double variance = (own.array() - mean).square().sum() / (n - 1);
-  const double expected = centre != nullptr ? weights.dot(*centre) : mean;
+  const auto runs = static_cast<double>(numbers.recorded.size());
+  const double variance = (own.array() - own.mean()).square().sum() / (n - 1);
+  const double mean = own.mean() + error.correction * std::sqrt(variance);
   ScoreTest test;
-  test.sampling = centre != nullptr ? 0 : 1 / n + error.bias * error.bias;
-  test.size = (recorded.transpose() * weights).mean() - expected;
-  test.standard_error =
-      error.wider *
-      std::sqrt(variance * (1 / static_cast<double>(recorded.cols()) + test.sampling));
+  test.sampling = numbers.expected ? 0 : 1 / n + error.unsure;
+  test.size = numbers.recorded.mean() - numbers.expected.value_or(mean);
+  test.standard_error = error.wider * std::sqrt(variance * (1 / runs + test.sampling));
   test.degrees_of_freedom = n - 1;
   const std::vector<double> drawn =
-      own_statistics(own, std::clamp<Index>(own.size() / 4, 1, recorded.cols()));
+      own_statistics(own, std::clamp<Index>(own.size() / 4, 1, numbers.recorded.size()));
   if (!drawn.empty()) {
     test.own_tenth = drawn[drawn.size() * 9 / 10];
     test.own_hundredth = drawn[drawn.size() * 99 / 100];
   }
-  if (likely != nullptr) {
-    const auto runs = static_cast<double>(recorded.cols());
-    const Shape one = shape_of(weights.transpose() * *likely);
+  if (numbers.likely != nullptr) {
+    const Shape one = shape_of(*numbers.likely);
     test.predicted = {one.skewness / std::sqrt(runs), (one.kurtosis - 3) / runs};
   }
   return test;
+}
+
+ScoreTest score_test(const Vector<double>& weights, const Matrix<double>& recorded,
+                     const Matrix<double>& ensemble, const Vector<double>* centre,
+                     const Matrix<double>* likely, const PredictionError& error) {
+  Vector<double> of_likely;
+  if (likely != nullptr) of_likely = likely->transpose() * weights;
+  RunNumbers numbers{recorded.transpose() * weights,
+                     ensemble.transpose() * weights,
+                     likely != nullptr ? &of_likely : nullptr,
+                     {}};
+  if (centre != nullptr) numbers.expected = weights.dot(*centre);
+  return score_test(numbers, error);
 }
 
 double ScatterTest::chance() const {

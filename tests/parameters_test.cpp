@@ -70,6 +70,7 @@ Examples scb_examples() {
       {"label_noise", {{short_context, 0.3}}},
       {"temperature",
        {{with(short_context, {{"attention", "softmax"}}), 1.5}, {short_context, 1.5}}},
+      {"query_position", {{short_context, "last"}}},
       {"project", {{with(short_context, {{"start", "uniform"}}), false}}},
       {"noise", {{short_context, "constant"}}},
       {"pilot", {{noisy, 60}}},

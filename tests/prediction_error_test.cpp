@@ -72,6 +72,11 @@ TEST_CASE("prediction error: sampled runs widen it as far as the orders leave it
   const PredictionError apart = prediction_error(number);
   CHECK(apart.apart == Approx(5).epsilon(1e-12));
   CHECK_FALSE(apart.holds());
+  // By Bayes' rule from a variance of bias^2 and one of the means of sampled and of predicted runs.
+  const double sampling = 1.0 / 32 + 1.0 / 1000;
+  const double weight = bias * bias / (bias * bias + sampling);
+  CHECK(apart.correction == Approx(weight * 5 * std::sqrt(sampling + bias * bias)).epsilon(1e-9));
+  CHECK(apart.unsure == Approx(weight * sampling).epsilon(1e-12));
   number.sampled = normals(3, 32, 0, 1);
   number.first.array() += 0.3;
   CHECK_FALSE(prediction_error(number).holds());

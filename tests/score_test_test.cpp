@@ -108,16 +108,22 @@ TEST_CASE("score test: the error of a predicted law counts as that of fewer runs
   const Matrix<double> own = walks(7, 500, none);
   const Matrix<double> recorded = walks(8, 3, none);
   const ScoreTest exact = score_test(weights, recorded, own, nullptr);
-  const ScoreTest unsure = score_test(weights, recorded, own, nullptr, nullptr, {0.2, 1.3, 1.1, 0});
+  PredictionError error;
+  error.wider = 1.1;
+  error.correction = 0.15;
+  error.unsure = 0.03;
+  const ScoreTest unsure = score_test(weights, recorded, own, nullptr, nullptr, error);
   CHECK(exact.sampling == 1.0 / 500);
-  CHECK(unsure.sampling == Approx(1.0 / 500 + 0.04).epsilon(1e-12));
+  CHECK(unsure.sampling == Approx(1.0 / 500 + 0.03).epsilon(1e-12));
   CHECK(
       unsure.standard_error / exact.standard_error ==
-      Approx(1.1 * std::sqrt((1.0 / 3 + 1.0 / 500 + 0.04) / (1.0 / 3 + 1.0 / 500))).epsilon(1e-12));
-  CHECK(unsure.size == exact.size);
+      Approx(1.1 * std::sqrt((1.0 / 3 + 1.0 / 500 + 0.03) / (1.0 / 3 + 1.0 / 500))).epsilon(1e-12));
+  const double deviation = exact.standard_error / std::sqrt(1.0 / 3 + 1.0 / 500);
+  CHECK(exact.size - unsure.size == Approx(0.15 * deviation).epsilon(1e-9));
   // What a centre of another rung says has no error of ours.
-  const ScoreTest centred = score_test(weights, recorded, own, &none, nullptr, {0.2, 1.3, 1.1, 0});
+  const ScoreTest centred = score_test(weights, recorded, own, &none, nullptr, error);
   CHECK(centred.sampling == 0);
+  CHECK(centred.size == score_test(weights, recorded, own, &none).size);
 }
 
 TEST_CASE("scatter test: against sampled runs by way of a prediction that is too narrow",

@@ -35,6 +35,9 @@ struct PredictionError {
   double wider = 1;
   /// Distance of the mean of sampled runs, in units of what it is known to.
   double apart = 0;
+  /// What sampled runs say that the mean is above the predicted one, in units of the predicted deviation, if
+  /// beforehand that is of variance bias^2, and the variance that is left of it.
+  double correction = 0, unsure = 0;
   /// Whether the prediction is to be used: the bias is small, and neither mean nor deviation of the
   /// sampled runs say otherwise.
   [[nodiscard]] bool holds() const;

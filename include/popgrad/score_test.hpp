@@ -18,7 +18,8 @@
 /// what moves them is how curved the observables are. With any weights the level is kept.
 ///
 /// Where the M own runs are of a predicted law (popgrad/prediction_error.hpp), s is as much wider as sampled
-/// runs say of this sum, and 1/M becomes 1/M + bias^2.
+/// runs say of this sum, their mean is corrected by what these say of it, and what is left unsure of that adds
+/// to 1/M. The sum may be any number that is made of a run alone (popgrad/run_score.hpp).
 
 #include <optional>
 #include <string>
@@ -64,6 +65,12 @@ class LoggedNumbers {
   std::vector<Number> numbers_;
 };
 
+/// Of a number over runs.
+struct Shape {
+  double deviation = 0, skewness = 0, kurtosis = 0;  ///< kurtosis 3 of a normal law
+};
+Shape shape_of(const Vector<double>& values);
+
 /// S of the file's comment.
 class RunCorrelation {
  public:
@@ -106,10 +113,10 @@ struct ScoreTest {
   double own_tenth = 0, own_hundredth = 0;
   /// Of the mean of R runs by the predicted law of a run, where that is known: it tells the shape of the
   /// tail, and the ensemble only how wide it is.
-  struct Shape {
+  struct Tail {
     double skewness = 0, excess_kurtosis = 0;
   };
-  std::optional<Shape> predicted;
+  std::optional<Tail> predicted;
   [[nodiscard]] double statistic() const { return size / standard_error; }
   /// Of the interval of `size` that misses the truth with probability `level`: 0.05 for 95 %.
   [[nodiscard]] double half_width(double level) const;
@@ -123,6 +130,21 @@ struct ScoreTest {
   /// On the side where the statistic is.
   [[nodiscard]] double bound_here(double chance) const;
 };
+
+/// A number of every run: of those recorded, of the ensemble, and of many of the predicted law, or null.
+struct RunNumbers {
+  Vector<double> recorded, ensemble;
+  const Vector<double>* likely = nullptr;
+  std::optional<double>
+      expected;  ///< of the mean, by a rung without noise, in place of the ensemble's
+};
+
+/// Cost 20,000 draws of R runs. `error`: of the number, where the ensemble is of a predicted law.
+ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error = {});
+
+/// What |t| of the mean of `runs` runs exceeds with this probability, for a number of this skewness and
+/// excess kurtosis over runs whose mean and deviation are known; on the side of the longer tail.
+double bound_of_mean(double skewness, double excess_kurtosis, double runs, double chance);
 
 /// `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's. `likely`:
 /// many runs of the predicted law (numbers x runs), or null. Cost O(numbers runs) and 20,000 draws of R

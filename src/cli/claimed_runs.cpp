@@ -13,9 +13,10 @@
 namespace popgrad::cli {
 namespace {
 
-/// Numbers of a rung that a training script may have other than said without anyone's notice.
+/// Settings of a rung that a training script may have other than said without anyone's notice.
 constexpr std::string_view label_noise = "label_noise";
-constexpr std::array<std::string_view, 2> usual_faults{label_noise, "temperature"};
+constexpr std::array<std::string_view, 3> usual_faults{label_noise, "temperature",
+                                                       "query_position"};
 
 bool reads(const ParameterInfo& info, const std::string& rung) {
   return info.rungs.empty() ||
@@ -25,7 +26,7 @@ bool reads(const ParameterInfo& info, const std::string& rung) {
 }  // namespace
 
 bool Suspect::one_sided() const {
-  return assumed == 0 && (kind == Kind::momentum || name == label_noise);
+  return kind == Kind::choice || (assumed == 0 && (kind == Kind::momentum || name == label_noise));
 }
 
 double Suspect::value_at(double size) const {
@@ -57,11 +58,20 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
   const bool every = is_named("all");
   std::vector<std::string> known{"eta", "batch", "momentum", "all"};
   for (const ParameterInfo& info : claimed.model.parameters()) {
-    if (info.kind != "number" || !reads(info, claimed.sampled.name)) continue;
+    const bool is_choice = info.kind == "choice";
+    if ((info.kind != "number" && !is_choice) || !reads(info, claimed.sampled.name)) continue;
     known.push_back(info.name);
     const bool asked_for = is_named(info.name);
     const bool usual =
         std::find(usual_faults.begin(), usual_faults.end(), info.name) != usual_faults.end();
+    if (is_choice) {
+      const std::string said = claimed.parameters.text(info.name, info.choices.front());
+      for (const std::string& other : info.choices) {
+        if (other == said || !(asked_for || usual)) continue;
+        all.push_back({Suspect::Kind::choice, info.name, 0, asked_for, said, other});
+      }
+      continue;
+    }
     if (!every && !asked_for && !usual) continue;
     double value = 0;
     try {
@@ -76,7 +86,7 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
   for (const std::string& name : named) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       reject("popgrad compare", "--suspect", name,
-             fmt::format("is not a number of {} {}{}; give {}", claimed.model.name(),
+             fmt::format("is not a setting of {} {}{}; give {}", claimed.model.name(),
                          claimed.sampled.name, suggestion(name, known), fmt::join(known, ", ")));
     }
   }
@@ -103,6 +113,9 @@ RunSetting setting_with(const ClaimedRuns& claimed, const Suspect& suspect, doub
       break;
     case Suspect::Kind::parameter:
       parameters.set(suspect.name, to_text(value));
+      break;
+    case Suspect::Kind::choice:
+      if (value != 0) parameters.set(suspect.name, suspect.other);
       break;
   }
   return made;

@@ -18,14 +18,25 @@ struct ClaimedRuns {
 
 /// A setting in which a fault is looked for.
 struct Suspect {
-  enum class Kind { learning_rate, batch, momentum, parameter };
+  enum class Kind { learning_rate, batch, momentum, parameter, choice };
   Kind kind = Kind::learning_rate;
   std::string name;
   double assumed = 0;
   bool asked_for = false;  ///< by name
+  // Of a choice, which is 0 as said and 1 otherwise.
+  std::string said{}, other{};
 
-  /// Whether the fault has one sign: a probability or a momentum of 0 is never less.
+  /// Whether the fault has one sign: a probability or a momentum of 0 is never less, and of two choices
+  /// there is but one other.
   [[nodiscard]] bool one_sided() const;
+  /// Whether the fault shows in how runs fluctuate about as much as in their mean.
+  [[nodiscard]] bool changes_fluctuation() const {
+    return kind == Kind::batch || kind == Kind::choice;
+  }
+  /// A name that no other suspect has.
+  [[nodiscard]] std::string label() const {
+    return kind == Kind::choice ? name + " " + other : name;
+  }
 
   /// The value at which tests that are in units of this setting move by `size`: assumed + size; of the
   /// batch with 1/batch linear in size, as the variance of runs goes. Not finite where there is none.
@@ -34,9 +45,10 @@ struct Suspect {
   [[nodiscard]] double slope_at(double size) const;
 };
 
-/// Learning rate, batch, label noise and temperature as far as the rung has them, then momentum and the
-/// numbers of the rung that are named, or with `all` every one that is not 0. Throws InputError for a
-/// name that is no number of the rung.
+/// Learning rate, batch, label noise, temperature and the place of the query as far as the rung has them,
+/// then momentum, numbers and choices of the rung that are named, or with `all` every number that is not 0.
+/// A choice is a suspect for each value that was not said. Throws InputError for a name that is no setting
+/// of the rung.
 std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std::string>& named);
 
 /// Momentum, whether it was claimed or not.

@@ -205,10 +205,10 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   command
       ->add_option(
           "--suspect", options->suspects,
-          "settings that are doubted: eta, batch, momentum or numbers of the model, by "
+          "settings that are doubted: eta, batch, momentum, numbers or choices of the model, by "
           "commas. They take nine tenths of the level of tests of settings, which looks for "
-          "faults in learning rate, batch, label noise and temperature anyway; all: every "
-          "number of the model, in equal parts")
+          "faults in learning rate, batch, label noise, temperature and the place of the query "
+          "anyway; all: every number of the model, in equal parts")
       .delimiter(',');
   command->add_flag("--fresh-starts", options->fresh_starts,
                     "every run of the ensemble from an instance of its own seed, for recorded runs "

@@ -54,19 +54,28 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
   for (const WholeRunTests::Fault& fault : tests.faults) {
     const double half = fault.test.half_width(0.05);
     const auto seen = [&](double runs) {
+      if (fault.suspect.kind == Suspect::Kind::choice) {
+        return fmt::format("{:.2g} %", 100 * tests.power(fault, recorded_runs, runs));
+      }
       const double size = tests.visible(fault, recorded_runs, runs);
       return fault.suspect.assumed == 0
                  ? fmt::format("{:.2g}", size)
                  : fmt::format("{:.2g} %", 100 * size / std::fabs(fault.suspect.assumed));
     };
-    fmt::print(standard_output(),
-               "{:<{}} {:>10.4g} {:>24} {:>8.3g} {:>6.3g}  {} off; with 5 more runs {}\n",
-               fault.suspect.name, widest, fault.suspect.assumed,
-               tests.departs(fault) ? "departs"  // too far for a linear estimate
-                                    : with_error(fault.suspect.value_at(fault.test.size),
-                                                 half * fault.suspect.slope_at(fault.test.size)),
-               fault.test.statistic(), tests.bound(fault), seen(recorded_runs),
-               seen(recorded_runs + 5));
+    const bool choice = fault.suspect.kind == Suspect::Kind::choice;
+    fmt::print(
+        standard_output(), "{:<{}} {:>10} {:>24} {:>8.3g} {:>6.3g}  {}; with 5 more runs {}\n",
+        fault.suspect.name, widest,
+        choice ? fault.suspect.said : fmt::format("{:.4g}", fault.suspect.assumed),
+        tests.departs(fault) ? "departs"  // too far for a linear estimate
+        : choice ? fmt::format("{}: {}", fault.suspect.other, with_error(fault.test.size, half))
+                 : with_error(fault.suspect.value_at(fault.test.size),
+                              half * fault.suspect.slope_at(fault.test.size)),
+        fault.test.statistic(), tests.bound(fault),
+        choice
+            ? fmt::format("'{}' would be found with {}", fault.suspect.other, seen(recorded_runs))
+            : seen(recorded_runs) + " off",
+        seen(recorded_runs + 5));
   }
   const Share ratio = tests.scatter.interval(0.05);
   if (batch > 0) {
@@ -83,6 +92,13 @@ void print_whole_runs(const WholeRunTests& tests, double recorded_runs, double b
         "not tested by means of rows: {} (sampled runs and orders of the prediction differ)\n",
         fmt::join(tests.not_tested, ", "));
   }
+  for (const WholeRunTests::Fault& fault : tests.unseen) {
+    fmt::print(
+        standard_output(),
+        "not looked for: {} in place of {}, which would be found with {:.2g} % (--suspect {})\n",
+        fault.suspect.label(), fault.suspect.said,
+        100 * tests.power(fault, recorded_runs, recorded_runs), fault.suspect.name);
+  }
   if (!tests.levels.empty()) {
     const WholeRunTests::Level& level = tests.largest_level();
     fmt::print(standard_output(),
@@ -97,7 +113,14 @@ void print_fits(const std::vector<FittedFault>& fits) {
   fmt::print(standard_output(), "\nwhat would explain the runs, one setting at a time\n");
   for (const FittedFault& fit : fits) {
     if (!fit.why_not.empty()) {
-      fmt::print(standard_output(), "  {}: no value found ({})\n", fit.suspect.name, fit.why_not);
+      fmt::print(standard_output(), "  {}: no value found ({})\n", fit.suspect.label(),
+                 fit.why_not);
+      continue;
+    }
+    if (fit.suspect.kind == Suspect::Kind::choice) {
+      fmt::print(standard_output(), "  {} {} in place of {}: {}\n", fit.suspect.name,
+                 fit.suspect.other, fit.suspect.said,
+                 fit.explains ? "explains them" : "does not explain them");
       continue;
     }
     fmt::print(standard_output(), "  {} {} in place of {:g}: {}\n", fit.suspect.name,
@@ -120,7 +143,7 @@ std::string departure_of(const WholeRunTests& whole) {
     take(level.what, level.test, level.test.bound_here(whole.level_chance));
   }
   for (const WholeRunTests::Fault& fault : whole.faults) {
-    if (whole.departs(fault)) take(fault.suspect.name, fault.test, whole.bound(fault));
+    if (whole.departs(fault)) take(fault.suspect.label(), fault.test, whole.bound(fault));
   }
   return what;
 }
@@ -175,6 +198,18 @@ Value run_records(const CrossCheck& check) {
   return runs;
 }
 
+Value unseen_records(const Judgement& judgement) {
+  Value::List unseen;
+  for (const WholeRunTests::Fault& fault : judgement.whole.unseen) {
+    unseen.push_back(Record{
+        {"setting", fault.suspect.name},
+        {"assumed", fault.suspect.said},
+        {"other", fault.suspect.other},
+        {"power", judgement.whole.power(fault, judgement.recorded_runs, judgement.recorded_runs)}});
+  }
+  return unseen;
+}
+
 Value setting_records(const Judgement& judgement) {
   const WholeRunTests& whole = judgement.whole;
   Value::List settings;
@@ -188,7 +223,14 @@ Value setting_records(const Judgement& judgement) {
                 {"standard_error", number_or_null(fault.test.standard_error *
                                                   fault.suspect.slope_at(fault.test.size))},
                 {"would_have_been_found",
-                 whole.visible(fault, judgement.recorded_runs, judgement.recorded_runs)}};
+                 whole.visible(fault, judgement.recorded_runs, judgement.recorded_runs)},
+                {"by", fault.of_laws ? "means and fluctuations" : "means"}};
+    if (fault.suspect.kind == Suspect::Kind::choice) {
+      item["choice"] =
+          Record{{"assumed", fault.suspect.said},
+                 {"other", fault.suspect.other},
+                 {"power", whole.power(fault, judgement.recorded_runs, judgement.recorded_runs)}};
+    }
     settings.push_back(std::move(item));
   }
   return settings;
@@ -237,7 +279,8 @@ Record as_record(const Judgement& judgement) {
               {"band", judgement.rows.bound},
               {"looks", judgement.rows.looks},
               {"runs", run_records(judgement.rows)},
-              {"settings", setting_records(judgement)}};
+              {"settings", setting_records(judgement)},
+              {"unseen", unseen_records(judgement)}};
   if (whole.chance > 0 && judgement.batch > 0) {
     const Share ratio = whole.scatter.interval(0.05);
     made["batch"] = Record{{"assumed", judgement.batch},
@@ -255,12 +298,13 @@ Record as_record(const Judgement& judgement) {
   made["levels"] = std::move(levels);
   Value::List fits;
   for (const FittedFault& fit : judgement.fits) {
-    fits.push_back(Record{{"setting", fit.suspect.name},
-                          {"assumed", fit.suspect.assumed},
-                          {"value", fit.value},
-                          {"half_width", fit.half_width},
-                          {"explains", fit.explains},
-                          {"why_not", fit.why_not}});
+    Record item{{"setting", fit.suspect.name}, {"assumed", fit.suspect.assumed},
+                {"value", fit.value},          {"half_width", fit.half_width},
+                {"explains", fit.explains},    {"why_not", fit.why_not}};
+    if (fit.suspect.kind == Suspect::Kind::choice) {
+      item["choice"] = Record{{"assumed", fit.suspect.said}, {"other", fit.suspect.other}};
+    }
+    fits.push_back(std::move(item));
   }
   made["fits"] = std::move(fits);
   return made;

@@ -21,7 +21,7 @@ constexpr double relative_change = 0.05;
 constexpr Index largest_state = 160;
 constexpr std::size_t most_rows = 640;
 constexpr Index first_order_runs = 256;
-constexpr Index runs_of_a_shift = 256;  // the same draws on both sides: few are enough
+constexpr Index runs_of_a_shift = 256;  // the same draws on both sides: few are enough for a mean
 // Further on than seeds are given by hand.
 constexpr std::uint64_t seed_of_fits = 0x5DEECE66DULL;
 
@@ -54,6 +54,7 @@ LinearRunsRequest request_of(const RunSetting& setting, Index runs, LinearOrder 
 }  // namespace
 
 double change_of(const Suspect& suspect) {
+  if (suspect.kind == Suspect::Kind::choice) return 1;
   return suspect.assumed == 0 ? relative_change : relative_change * std::fabs(suspect.assumed);
 }
 
@@ -67,7 +68,8 @@ std::string LinearEnsembles::why_not(std::size_t observables) const {
                      largest_state);
 }
 
-void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_order_runs) {
+void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_order_runs,
+                           Index runs_of_a_law) {
   const Suspect& as_said = suspects.front();
   const RunSetting setting = setting_with(claimed_, as_said, as_said.assumed);
   const std::optional<AnyRung<double>> rung = rung_of(setting, true);
@@ -82,9 +84,11 @@ void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_or
       const RunSetting other =
           setting_with(claimed_, suspect, suspect.assumed + change_of(suspect));
       if (auto changed = rung_of(other, true)) {
-        tasks.push_back({std::move(*changed),
-                         request_of(other, runs_of_a_shift, LinearOrder::second),
-                         &changed_[suspect.name]});
+        tasks.push_back(
+            {std::move(*changed),
+             request_of(other, suspect.changes_fluctuation() ? runs_of_a_law : runs_of_a_shift,
+                        LinearOrder::second),
+             &changed_[suspect.label()]});
       }
     } catch (const InputError&) {
       // Not a setting of these steps: for whoever looks for a fault there to say.
@@ -95,7 +99,7 @@ void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_or
 }
 
 const LinearEnsembles::Runs* LinearEnsembles::changed(const Suspect& suspect) const {
-  const auto own = changed_.find(suspect.name);
+  const auto own = changed_.find(suspect.label());
   return own == changed_.end() ? nullptr : &own->second;
 }
 

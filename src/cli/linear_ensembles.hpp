@@ -26,9 +26,10 @@ class LinearEnsembles {
   [[nodiscard]] std::string why_not(std::size_t observables) const;
 
   /// Makes `second_order_runs` as said to second order, the first 256 of them to first order, and as many
-  /// with each suspect changed that can be, to second order: the shift by a batch differs by a fifth. The work is shared by --jobs threads and is the
-  /// same for any number of them.
-  void make(const std::vector<Suspect>& suspects, Index second_order_runs);
+  /// with each suspect changed that can be, to second order: the shift by a batch differs by a fifth. Of
+  /// suspects that change how runs fluctuate, `runs_of_a_law`, at most as many as said. The work is shared by
+  /// --jobs threads and is the same for any number of them.
+  void make(const std::vector<Suspect>& suspects, Index second_order_runs, Index runs_of_a_law);
 
   [[nodiscard]] const Runs& second() const { return second_; }
   [[nodiscard]] const Runs& first() const { return first_; }
@@ -49,7 +50,7 @@ class LinearEnsembles {
   std::map<std::string, Runs> changed_;
 };
 
-/// A change of a setting that is small, yet far above rounding: a twentieth of it.
+/// A change of a setting that is small, yet far above rounding: a twentieth of it; of a choice all of it.
 double change_of(const Suspect& suspect);
 
 }  // namespace popgrad::cli

@@ -10,6 +10,7 @@
 #include "cli/claimed_runs.hpp"
 #include "cli/linear_ensembles.hpp"
 #include "popgrad/prediction_error.hpp"
+#include "popgrad/run_score.hpp"
 #include "popgrad/rung_fwd.hpp"
 #include "popgrad/score_test.hpp"
 
@@ -31,7 +32,9 @@ struct WholeRunTests {
   struct Fault {
     Suspect suspect;
     ScoreTest test;
-    double chance = 0;  ///< of a false alarm
+    double chance = 0;     ///< of a false alarm
+    bool of_laws = false;  ///< by how runs fluctuate too, not by their mean alone
+    double there = 1;      ///< deviation of a run with the other choice, in units of its shift
   };
   struct Level {
     std::string what;  ///< observable and part of its rows
@@ -40,6 +43,7 @@ struct WholeRunTests {
   std::vector<Fault> faults;
   std::vector<Level> levels;
   std::vector<std::string> not_tested;  ///< usual suspects whose shift is not predicted well enough
+  std::vector<Fault> unseen;  ///< choices that would hardly be found, and are not looked for
   ScatterTest scatter;
   double chance = 0;        ///< of a false alarm, for the scatter and each fault that nobody named
   double level_chance = 0;  ///< the same for each level
@@ -56,6 +60,8 @@ struct WholeRunTests {
   /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs
   /// where there are `now`.
   [[nodiscard]] double visible(const Fault& fault, double now, double runs) const;
+  /// Probability that runs with the other choice are found, with `runs` where there are `now`.
+  [[nodiscard]] double power(const Fault& fault, double now, double runs) const;
 };
 
 /// A suspect put right: the value at which the runs are met best, and what is left then.
@@ -92,16 +98,19 @@ class WholeRuns {
   /// predicted law.
   [[nodiscard]] WholeRunTests tests(const std::vector<Trajectory<double>>& ensemble,
                                     const Trajectory<double>* centre, bool of_prediction) const;
-  /// Each suspect that departs, and momentum, alone at the value that suits the runs best; those that
-  /// explain the runs come first. Cost: an ensemble for each of a few values.
+  /// Each suspect that departs or, where anything does, is named, and momentum, alone at the value that suits
+  /// the runs best; where none of these explains the runs, every other suspect too. Those that explain
+  /// the runs come first. Cost: an ensemble for each of a few values.
   [[nodiscard]] std::vector<FittedFault> fits(const WholeRunTests& found,
                                               const Report& report) const;
 
  private:
   struct Known {
     Suspect suspect;
-    Vector<double> weights;
+    Vector<double> weights;  ///< of the mean alone, for fits; empty for a choice
+    RunScore score;
     PredictionError error;
+    double there = 1;  ///< WholeRunTests::Fault
   };
   struct KnownLevel {
     std::string what;
@@ -112,8 +121,13 @@ class WholeRuns {
   void prepare(const std::vector<RecordedRun>& recorded, const Report& report);
   /// Sets predicted_, or why_not_.
   void predict(const std::vector<std::string>& columns, const Report& report);
-  /// What prediction leaves out of sums with these weights.
-  [[nodiscard]] PredictionError error_of(const Vector<double>& weights) const;
+  /// What prediction leaves out of this number.
+  [[nodiscard]] PredictionError error_of(const RunScore& score) const;
+  /// Of the scores of a fault, by lambda and with or without the covariance, that by which the smallest
+  /// fault is found, as far as predicted runs tell. Nothing where its law is not predicted.
+  [[nodiscard]] std::optional<RunScore> best_score(const Suspect& suspect) const;
+  /// How far a run with the other choice varies, in units of its shift, and 0 where that is not known.
+  [[nodiscard]] double deviation_there(const Suspect& suspect, const RunScore& score) const;
   /// Why the tests cannot be made of predicted runs; empty if they can.
   [[nodiscard]] std::string objection() const;
   [[nodiscard]] std::vector<Trajectory<double>> simulate(const Suspect& suspect, double value,
@@ -129,6 +143,7 @@ class WholeRuns {
   /// Gives each test its chance of a false alarm.
   void share_level(WholeRunTests& tests) const;
   [[nodiscard]] FittedFault fit(const Known& known, const Report& report) const;
+  [[nodiscard]] FittedFault fit_of_choice(const Known& known, const Report& report) const;
   [[nodiscard]] std::optional<FittedFault> fit_of_momentum(const Report& report) const;
 
   WholeRunRequest request_;
@@ -140,6 +155,7 @@ class WholeRuns {
   Matrix<double> spread_;  ///< sampled runs of other draws than the ensemble's, a column each
   std::optional<Matrix<double>> likely_;            ///< many linear runs
   Matrix<double> first_order_, predicted_numbers_;  ///< of predicted_: first, ensemble
+  std::unique_ptr<LikelyRuns> law_;                 ///< of likely_, where the ensemble is predicted
   std::unique_ptr<RunCorrelation> correlation_;
   Matrix<double> recorded_;
   std::vector<Known> known_;

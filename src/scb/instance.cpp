@@ -250,16 +250,17 @@ Training<T> training(const Parameters& p, std::uint64_t seed) {
   made.project = read(p, parameter::project);
   made.label_noise = read<T>(p, parameter::label_noise);
   made.temperature = read<T>(p, parameter::temperature);
+  made.query_last = read(p, parameter::query_position) == "last";
   if (made.project && given(p, parameter::V)) check_columns(made.start);
   return made;
 }
 
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
-  return parameter_table(N, T, Q, attention, eta_A, project, label_noise, temperature, noise, pilot,
-                         pilot_at, sigma_V, sigma_A, algorithm, boost_until, boost_steps, threshold,
-                         l1_step, l1_weight, l1_steps, start, theta, correlation, P, mu, q, V, A,
-                         state);
+  return parameter_table(N, T, Q, attention, eta_A, project, label_noise, temperature,
+                         query_position, noise, pilot, pilot_at, sigma_V, sigma_A, algorithm,
+                         boost_until, boost_steps, threshold, l1_step, l1_weight, l1_steps, start,
+                         theta, correlation, P, mu, q, V, A, state);
 }
 
 template Training<double> training(const Parameters&, std::uint64_t);

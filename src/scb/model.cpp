@@ -124,7 +124,7 @@ bool in_three_parts(const Parameters& p, std::string_view rung) {
 
 // Faults that the three parts and the lumped moments do not have.
 bool has_faults(const Training<double>& training) {
-  return training.label_noise != 0 || training.temperature != 1;
+  return training.label_noise != 0 || training.temperature != 1 || training.query_last;
 }
 
 /// Matrices of the instance; what is left for `state` are the numbers of the reduced rungs.
@@ -311,6 +311,7 @@ class Scb final : public Model, public SinglePrecision {
     if (name != "sgd") {
       made.label_noise = 0;  // of sequences alone, as the table of parameters says
       made.temperature = 1;
+      made.query_last = false;
     }
     if (is_dense(name) && made.bigrams.context > most_dense / made.bigrams.tokens()) {
       reject("scb " + std::string(name), "--T", std::to_string(made.bigrams.context),
@@ -333,6 +334,7 @@ class Scb final : public Model, public SinglePrecision {
       constexpr const char* rule = "belongs to --algorithm plain";
       refuse_given(p, "scb", parameter::label_noise, rule);
       refuse_given(p, "scb", parameter::temperature, rule);
+      refuse_given(p, "scb", parameter::query_position, rule);
       if (name == "sgd") return forget_type(ThreePartDescent(made, schedule(p)));
       if (name == "noisy") return forget_type(ThreePartDescent(made, schedule(p), levels));
       if (name == "gd") levels.attention = Vector<double>::Zero(made.bigrams.tokens());

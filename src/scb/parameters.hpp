@@ -42,6 +42,11 @@ inline constexpr NumberParameter temperature{
     .standard = "1",
     .range = above(0),
     .rungs = "sgd"};
+inline constexpr ChoiceParameter query_position{
+    .name = "query_position",
+    .meaning = "behind the context and free of it, as in the paper, or its last token",
+    .choices = "free last",
+    .rungs = "sgd"};
 inline constexpr ChoiceParameter noise{
     .name = "noise",
     .meaning = "levels as they are, scaled with V and A as SGD's own, or measured",

@@ -1,6 +1,7 @@
 #include "scb/sequence_covariance.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace popgrad::scb {
 namespace {
@@ -23,12 +24,14 @@ Matrix<double> label_covariance(const Bigrams<double>& b, Index i) {
 }  // namespace
 
 SequenceCovariance::SequenceCovariance(const Bigrams<double>& b, const Matrix<double>& values,
-                                       const Matrix<double>& attention, double rate)
-    : tokens_(b.tokens()), context_(b.context) {
+                                       const Matrix<double>& attention, double rate,
+                                       bool query_last)
+    : tokens_(b.tokens()), context_(b.context), query_last_(query_last) {
   const Vector<double>& mu = b.stationary;
   const Index n = tokens_;
   const Vector<double> ones = Vector<double>::Ones(n);
-  centred_ = Matrix<double>::Identity(n, n) - mu * ones.transpose();
+  centred_ = Matrix<double>::Zero(query_last ? n + 1 : n, n);
+  centred_.topRows(n) = Matrix<double>::Identity(n, n) - mu * ones.transpose();
   mean_ = values * mu;
   moved_ = values - mean_ * ones.transpose();
   // P mu = mu up to rounding of the instance; exact for what it is.
@@ -38,20 +41,53 @@ SequenceCovariance::SequenceCovariance(const Bigrams<double>& b, const Matrix<do
   values_ = Matrix<double>::Zero(n * n, n * n);
   mean_rh_ = Vector<double>::Zero(n * n);
   for (Index k = 0; k < n; ++k) {
-    Query query;
-    query.weight = mu[k];
-    query.scale = rate / mu[k];
-    query.attention = attention.col(k);
-    const Index begin = b.first[static_cast<std::size_t>(k)];
-    query.law = b.law.segment(begin, b.support(k));
-    for (Index i = 0; i < b.support(k); ++i) {
-      query.position.push_back(b.position[static_cast<std::size_t>(begin + i)]);
+    for (Query& query : queries_of(b, attention, rate, k)) {
+      set_up_attention(b, values, query);
+      set_up_mixed(b, values, query);
+      add_values(b, values, query);
+      queries_.push_back(std::move(query));
     }
-    set_up_attention(b, values, query);
-    set_up_mixed(b, values, query);
-    add_values(b, values, query);
-    queries_.push_back(std::move(query));
   }
+}
+
+std::vector<SequenceCovariance::Query> SequenceCovariance::queries_of(
+    const Bigrams<double>& b, const Matrix<double>& attention, double rate, Index k) const {
+  const Vector<double>& mu = b.stationary;
+  const Index n = tokens_;
+  Query query;
+  query.token = k;
+  query.weight = mu[k];
+  query.scale = rate / mu[k];
+  query.attention = attention.col(k);
+  query.label = b.transition * mu;
+  query.label_spread =
+      Matrix<double>(query.label.asDiagonal()) - query.label * query.label.transpose();
+  const Index begin = b.first[static_cast<std::size_t>(k)];
+  query.law = b.law.segment(begin, b.support(k));
+  for (Index i = 0; i < b.support(k); ++i) {
+    query.position.push_back(b.position[static_cast<std::size_t>(begin + i)]);
+  }
+  if (!query_last_) {
+    query.seen = query.attention.sum() * mu;
+    return {std::move(query)};
+  }
+  query.attention[context_ - 1] = 0;
+  query.seen = Vector<double>::Ones(n + 1);
+  query.seen.head(n) = query.attention.sum() * mu;
+  query.seen[k] += attention(context_ - 1, k);
+  if (query.position.back() != context_ - 1) return {std::move(query)};
+  const double of_last = query.law[query.law.size() - 1];
+  Query itself = query;
+  itself.weight *= of_last;
+  itself.position.clear();
+  itself.law.resize(0);
+  itself.label = b.transition.col(k);
+  itself.label_spread = label_covariance(b, k);
+  query.position.pop_back();
+  if (query.position.empty()) return {std::move(itself)};
+  query.weight *= 1 - of_last;
+  query.law = (query.law.head(query.law.size() - 1) / (1 - of_last)).eval();
+  return {std::move(query), std::move(itself)};
 }
 
 void SequenceCovariance::set_up_attention(const Bigrams<double>& b, const Matrix<double>& v,
@@ -60,11 +96,9 @@ void SequenceCovariance::set_up_attention(const Bigrams<double>& b, const Matrix
   const Vector<double>& a = query.attention;
   const Matrix<double>& w = moved_;
   const Vector<double>& u = mean_;
-  const Vector<double> label = b.transition * mu;
   const double second = a.squaredNorm();
-  const Vector<double> offset = label - a.sum() * u;  // E r
-  const Matrix<double> label_spread =
-      Matrix<double>(label.asDiagonal()) - label * label.transpose();
+  const Vector<double> offset = query.label - v * query.seen.head(tokens_);  // E r
+  const Matrix<double>& label_spread = query.label_spread;
   const Matrix<double> spread = w * mu.asDiagonal() * w.transpose();    // V C V'
   const Matrix<double> half = w * mu.asDiagonal() * next_.transpose();  // V C P'
   const Matrix<double> coupling = half + half.transpose();
@@ -152,13 +186,11 @@ void SequenceCovariance::set_up_mixed(const Bigrams<double>& b, const Matrix<dou
   const Vector<double>& a = query.attention;
   const Matrix<double>& w = moved_;
   const Index n = tokens_;
-  const double first = a.sum();
+  const Index rows = centred_.rows();
   const double second = a.squaredNorm();
   const double third = a.array().cube().sum();
-  const Vector<double> label = b.transition * mu;
-  const Vector<double> offset = label - first * mean_;
-  const Matrix<double> label_spread =
-      Matrix<double>(label.asDiagonal()) - label * label.transpose();
+  const Vector<double> offset = query.label - v * query.seen.head(n);
+  const Matrix<double>& label_spread = query.label_spread;
   const Matrix<double> spread = w * mu.asDiagonal() * w.transpose();
   const Matrix<double> half = w * mu.asDiagonal() * next_.transpose();
   const Matrix<double> coupling = half + half.transpose();
@@ -187,7 +219,7 @@ void SequenceCovariance::set_up_mixed(const Bigrams<double>& b, const Matrix<dou
                                   y * y * y * moved_thrice +
                                   (third - x * x * x - y * y * y) * moved_thrice;
     return skewed + mean_of([&](Index i) -> Matrix<double> {
-             const Vector<double> m = first * mu + x * centred_.col(i);
+             const Vector<double> m = query.seen + x * centred_.col(i);
              const Vector<double> rest = offset - x * w.col(i);
              const double along = rest.dot(v.col(i));
              return (rest * along + noise * v.col(i)) * m.transpose() +
@@ -198,7 +230,7 @@ void SequenceCovariance::set_up_mixed(const Bigrams<double>& b, const Matrix<dou
   const auto itself = [&](double x) -> Matrix<double> {
     const Matrix<double> mixed = -(second - x * x) * seen_moved;
     return (third - x * x * x) * moved_thrice + mean_of([&](Index i) -> Matrix<double> {
-             const Vector<double> m = first * mu + x * centred_.col(i);
+             const Vector<double> m = query.seen + x * centred_.col(i);
              const Vector<double> rest = offset + next_.col(i) - x * w.col(i);
              const double along = rest.dot(v.col(i));
              const Matrix<double> noise = label_covariance(b, i) + (second - x * x) * spread;
@@ -206,8 +238,10 @@ void SequenceCovariance::set_up_mixed(const Bigrams<double>& b, const Matrix<dou
                     rest * (v.col(i).transpose() * mixed) + along * mixed;
            });
   };
-  const auto averaged = [&](double x) {
-    Vector<double> sum = Vector<double>::Zero(n * n);
+  const auto averaged = [&](double x) -> Vector<double> {
+    // Of a token that is fixed: as of one without attention.
+    if (query.position.empty()) return apart(x, 0).reshaped();
+    Vector<double> sum = Vector<double>::Zero(n * rows);
     for (std::size_t i = 0; i < query.position.size(); ++i) {
       sum += query.law[static_cast<Index>(i)] * apart(x, a[query.position[i]]).reshaped();
     }
@@ -226,42 +260,57 @@ void SequenceCovariance::set_up_mixed(const Bigrams<double>& b, const Matrix<dou
     query.extra.emplace_back(query.law[static_cast<Index>(i)] *
                              (itself(x) - apart(x, x)).reshaped());
   }
+  if (!query_last_) return;
+  const auto own = v.col(query.token);
+  for (std::size_t j = 0; j < query.powers.size(); ++j) {
+    query.last_powers[j] = own.dot(query.powers[j].tail(n));
+    query.powers[j].conservativeResize(n * n);
+  }
+  for (Vector<double>& extra : query.extra) {
+    query.last_extra.push_back(own.dot(extra.tail(n)));
+    extra.conservativeResize(n * n);
+  }
 }
 
 void SequenceCovariance::add_values(const Bigrams<double>& b, const Matrix<double>& v,
-                                    const Query& query) {
+                                    Query& query) {
   const Vector<double>& mu = b.stationary;
   const Vector<double>& a = query.attention;
   const Index n = tokens_;
+  const Index rows = centred_.rows();
   // One token moves (r, h) by z = (-w, e).
-  Matrix<double> z(2 * n, n);
+  Matrix<double> z(n + rows, n);
   z << -moved_, centred_;
   const Matrix<double> square = z * mu.asDiagonal() * z.transpose();
-  for (std::size_t s = 0; s < query.position.size(); ++s) {
-    const double y = a[query.position[s]];
+  Matrix<double> all = Matrix<double>::Zero(n * rows, n * rows);
+  Matrix<double> mean = Matrix<double>::Zero(n, rows);
+  const bool of_fixed = query.position.empty();  // the token that the label is of
+  for (std::size_t s = 0; s < (of_fixed ? 1 : query.position.size()); ++s) {
+    const double y = of_fixed ? 0 : a[query.position[s]];
     const double second = a.squaredNorm() - y * y;
     const double third = a.array().cube().sum() - y * y * y;
     const double fourth = a.array().square().square().sum() - y * y * y * y;
     const double pairs = second * second - fourth;
     // Moments of the constant part (rho, m) over the token at s.
-    Vector<double> level = Vector<double>::Zero(2 * n);
-    Matrix<double> levels = Matrix<double>::Zero(2 * n, 2 * n);
-    Matrix<double> label_and_h = Matrix<double>::Zero(n * n, n * n);
-    Matrix<double> products = Matrix<double>::Zero(n * n, n * n);
-    const double chance = query.weight * query.law[static_cast<Index>(s)];
+    Vector<double> level = Vector<double>::Zero(n + rows);
+    Matrix<double> levels = Matrix<double>::Zero(n + rows, n + rows);
+    Matrix<double> label_and_h = Matrix<double>::Zero(n * rows, n * rows);
+    Matrix<double> products = Matrix<double>::Zero(n * rows, n * rows);
+    const double chance = of_fixed ? 1 : query.law[static_cast<Index>(s)];
     for (Index j = 0; j < n; ++j) {
-      Vector<double> center(2 * n);
-      center.tail(n) = a.sum() * mu + y * centred_.col(j);
-      center.head(n) = b.transition.col(j) - v * center.tail(n);
+      const Index source = of_fixed ? query.token : j;
+      Vector<double> center(n + rows);
+      center.tail(rows) = query.seen + y * centred_.col(j);
+      center.head(n) = b.transition.col(source) - v * center.segment(n, n);
       level += mu[j] * center;
       levels += mu[j] * center * center.transpose();
-      const Matrix<double> label = label_covariance(b, j);
-      const Matrix<double> h =
-          center.tail(n) * center.tail(n).transpose() + second * square.bottomRightCorner(n, n);
-      const Vector<double> rh = (center.head(n) * center.tail(n).transpose()).reshaped();
+      const Matrix<double> label = label_covariance(b, source);
+      const Matrix<double> h = center.tail(rows) * center.tail(rows).transpose() +
+                               second * square.bottomRightCorner(rows, rows);
+      const Vector<double> rh = (center.head(n) * center.tail(rows).transpose()).reshaped();
       products += mu[j] * rh * rh.transpose();
-      for (Index q = 0; q < n; ++q) {
-        for (Index m = 0; m < n; ++m) {
+      for (Index q = 0; q < rows; ++q) {
+        for (Index m = 0; m < rows; ++m) {
           label_and_h.block(m * n, q * n, n, n) += mu[j] * h(m, q) * label;
         }
       }
@@ -271,9 +320,9 @@ void SequenceCovariance::add_values(const Bigrams<double>& b, const Matrix<doubl
       for (Index t = 0; t < n; ++t) sum += mu[t] * z(i, t) * z(j, t) * z(k, t);
       return sum;
     };
-    for (Index h2 = n; h2 < 2 * n; ++h2) {
+    for (Index h2 = n; h2 < n + rows; ++h2) {
       for (Index r2 = 0; r2 < n; ++r2) {
-        for (Index h1 = n; h1 < 2 * n; ++h1) {
+        for (Index h1 = n; h1 < n + rows; ++h1) {
           for (Index r1 = 0; r1 < n; ++r1) {
             double quartic = 0;
             for (Index t = 0; t < n; ++t)
@@ -292,24 +341,33 @@ void SequenceCovariance::add_values(const Bigrams<double>& b, const Matrix<doubl
         }
       }
     }
-    values_ += chance * (products + label_and_h);
-    const Matrix<double> mean = levels.topRightCorner(n, n) + second * square.topRightCorner(n, n);
-    mean_rh_ += chance * mean.reshaped();
+    all += chance * (products + label_and_h);
+    mean += chance * (levels.topRightCorner(n, rows) + second * square.topRightCorner(n, rows));
   }
+  values_ += query.weight * all.topLeftCorner(n * n, n * n);
+  mean_rh_ += query.weight * mean.leftCols(n).reshaped();
+  if (!query_last_) return;
+  const auto own = v.col(query.token);
+  query.mean[context_ - 1] = own.dot(mean.col(n));
+  query.diagonal[context_ - 1] = 0;
+  query.last_mixed = all.topRightCorner(n * n, n) * own;
+  query.last_square = own.dot(all.bottomRightCorner(n, n) * own);
 }
 
 Vector<double> SequenceCovariance::operator()(const Vector<double>& vector) const {
   const Index size = tokens_ * tokens_;
   const Vector<double> values = vector.head(size).cwiseProduct(scale_);
   Vector<double> of_values = values_ * values;
-  Vector<double> image(vector.size());
+  Vector<double> image = Vector<double>::Zero(vector.size());
   double along_mean = mean_rh_.dot(values);
-  for (Index k = 0; k < tokens_; ++k) {
-    const Query& query = queries_[static_cast<std::size_t>(k)];
-    const auto x = vector.segment(size + k * context_, context_);
+  for (const Query& query : queries_) {
+    const Index begin = size + query.token * context_;
+    Vector<double> x = vector.segment(begin, context_);
     const auto a = query.attention.array();
     const double in = query.weight * query.scale;
     along_mean += in * query.mean.dot(x);
+    // What is fixed moves with r alone.
+    const double last = query_last_ ? std::exchange(x[context_ - 1], 0.0) : 0;
     // Sums over u of x, a x, a^2 x, and on the support q x, q a x.
     const double sum = x.sum();
     const double first = (a * x.array()).sum();
@@ -323,9 +381,8 @@ Vector<double> SequenceCovariance::operator()(const Vector<double>& vector) cons
     const double constant = query.constant * sum + query.linear * first + query.square * second +
                             query.on * law + query.own * law_first;
     const double linear = query.linear * sum + query.product * first + query.other * law;
-    auto out = image.segment(size + k * context_, context_);
-    out = (constant + linear * a + query.square * sum * a.square()).matrix() +
-          query.diagonal.cwiseProduct(x);
+    Vector<double> out = (constant + linear * a + query.square * sum * a.square()).matrix() +
+                         query.diagonal.cwiseProduct(x);
     for (std::size_t i = 0; i < query.position.size(); ++i) {
       const Index t = query.position[i];
       out[t] += query.law[static_cast<Index>(i)] *
@@ -339,16 +396,33 @@ Vector<double> SequenceCovariance::operator()(const Vector<double>& vector) cons
       of_values += in * sums[j] * query.powers[j];
       along[j] = query.powers[j].dot(values);
     }
+    double of_others = 0;
+    if (query_last_) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        of_others += query.last_powers[j] * sums[j];
+        along[j] += query.scale * last * query.last_powers[j];
+      }
+      for (std::size_t i = 0; i < query.position.size(); ++i) {
+        const Index t = query.position[i];
+        of_others += query.last_extra[i] * x[t];
+        out[t] += in * query.scale * last * query.last_extra[i];
+      }
+    }
     out += in * (along[0] + a * (along[1] + a * (along[2] + a * along[3]))).matrix();
+    if (query_last_) {
+      out[context_ - 1] = in * (query.scale * (of_others + query.last_square * last) +
+                                query.last_mixed.dot(values));
+      of_values += in * last * query.last_mixed;
+    }
     for (std::size_t i = 0; i < query.position.size(); ++i) {
       const Index t = query.position[i];
       of_values += in * x[t] * query.extra[i];
       out[t] += in * query.extra[i].dot(values);
     }
+    image.segment(begin, context_) += out;
   }
-  for (Index k = 0; k < tokens_; ++k) {
-    const Query& query = queries_[static_cast<std::size_t>(k)];
-    image.segment(size + k * context_, context_) -=
+  for (const Query& query : queries_) {
+    image.segment(size + query.token * context_, context_) -=
         query.weight * query.scale * along_mean * query.mean;
   }
   image.head(size) = scale_.cwiseProduct(of_values - along_mean * mean_rh_);

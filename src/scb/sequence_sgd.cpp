@@ -192,7 +192,9 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
       stream.skip(static_cast<std::uint32_t>(s * static_cast<Index>(words / 64))).fill(bits);
       std::uint16_t* const sequence = sequences_.data() + static_cast<std::size_t>(s) * length;
       symbols_.draw(bits, {sequence, length});
-      const auto query = static_cast<std::size_t>(stationary(bits[length]));
+      const auto query =
+          static_cast<std::size_t>(training_.query_last ? symbols_.token(sequence, b.context - 1)
+                                                        : stationary(bits[length]));
       const std::size_t entry =
           static_cast<std::size_t>(b.first[query]) + positions_[query](bits[length + 1]);
       const auto source = static_cast<std::size_t>(symbols_.token(sequence, b.position[entry]));
@@ -246,7 +248,8 @@ void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<
   const Bigrams<double>& b = training_.bigrams;
   const Index n = b.tokens();
   attend(x);
-  const SequenceCovariance raw(drawn_, x.head(n * n).reshaped(n, n), attention_, pull_rate_);
+  const SequenceCovariance raw(drawn_, x.head(n * n).reshaped(n, n), attention_, pull_rate_,
+                               training_.query_last);
   images.resize(vectors.rows(), vectors.cols());
   Vector<double> vector;
   for (Index column = 0; column < vectors.cols(); ++column) {
@@ -264,8 +267,76 @@ void SequenceSgd<double>::draw_covariance(const Vector<double>& x, const Matrix<
   }
 }
 
+// Given k, with the mean m_k = (S_k - a_T) mu + a_T e_k of h, that of the label
+// l_k = (1 - q_T) P mu + q_T P e_k, and sums over t < T alone,
+//   E r h' = l_k m_k' + (q.a) P C - V (m_k m_k' + |a|^2 C)
+//   E g_t  = mu'V'(l_k - V m_k) + q_t <V,P> - a_t <V,V>,  t < T
+//   E g_T  = e_k'V'(l_k - V m_k).
+template <class T>
+void SequenceSgd<T>::expect_with_last_query(const Vector<T>& x, Vector<T>& dx) const {
+  const Bigrams<T>& b = drawn_;
+  const Vector<T>& mu = b.stationary;
+  const Index n = b.tokens();
+  const Index last = b.context - 1;
+  const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
+  const T product = covariance_product(v, b.transition, mu);
+  const T square = covariance_product(v, v, mu);
+  const Vector<T> mean_value = v * mu;
+  const Vector<T> mean_next = b.transition * mu;
+  T overlap(0), size(0);
+  Matrix<T> outer = Matrix<T>::Constant(n, n, T(0));  // sum_k mu_k (l_k - V m_k) m_k'
+  Eigen::Map<Matrix<T>> da(dx.data() + n * n, b.context, n);
+  attend(x);
+  for (Index k = 0; k < n; ++k) {
+    const auto a = attention_.col(k);
+    T own_size(0), mass(0), own_overlap(0), law_of_last(0);
+    for (Index t = 0; t < last; ++t) {
+      mass = mass + a[t];
+      own_size = own_size + a[t] * a[t];
+      da(t, k) = T(-(square * a[t]));
+    }
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      const Index t = b.position[static_cast<std::size_t>(e)];
+      if (t == last) {
+        law_of_last = b.law[e];
+      } else {
+        own_overlap = own_overlap + b.law[e] * a[t];
+        da(t, k) = da(t, k) + product * b.law[e];
+      }
+    }
+    Vector<T> seen = mu * mass;
+    seen[k] = seen[k] + a[last];
+    Vector<T> missed = -(v * seen);
+    for (Index i = 0; i < n; ++i) {
+      missed[i] =
+          missed[i] + (T(1) - law_of_last) * mean_next[i] + law_of_last * b.transition(i, k);
+    }
+    const T level = mean_value.dot(missed);
+    for (Index t = 0; t < last; ++t) da(t, k) = pull_rate_ * (da(t, k) + level);
+    da(last, k) = pull_rate_ * v.col(k).dot(missed);
+    for (Index j = 0; j < n; ++j) {
+      for (Index i = 0; i < n; ++i) outer(i, j) = outer(i, j) + mu[k] * missed[i] * seen[j];
+    }
+    overlap = overlap + mu[k] * own_overlap;
+    size = size + mu[k] * own_size;
+  }
+  Eigen::Map<Matrix<T>> dv(dx.data(), n, n);
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < n; ++i) {
+      dv(i, j) = overlap * (b.transition(i, j) - mean_next[i]) - size * (v(i, j) - mean_value[i]) +
+                 outer(i, j) / mu[j];
+    }
+  }
+}
+
 template <class T>
 void SequenceSgd<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  if (training_.query_last) {
+    expect_with_last_query(x, dx);
+    finish(dx);
+    return;
+  }
   const Bigrams<T>& b = drawn_;
   const Vector<T>& mu = b.stationary;
   const Index n = b.tokens();

@@ -180,6 +180,68 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
 }
 
 #ifndef POPGRAD_SANITIZED
+TEST_CASE("recorded runs of scb: a query in the last position is found where queries look there",
+          "[cli][recorded][slow]") {
+  const Folder folder;
+  // Query 0 looks at the last position alone, or none does.
+  const auto instance = [&](const std::string& name, const char* first) {
+    return " --instance " +
+           folder.file(name, std::string(R"({"P": [[0.6, 0.1, 0.2], [0.3, 0.7, 0.1], )") +
+                                 R"([0.1, 0.2, 0.7]], "q": [)" + first +
+                                 R"(, [0, 0.7, 0.3, 0], [1, 0, 0, 0]]})");
+  };
+  const std::string looks = instance("looks.json", "[0, 0, 0, 1]");
+  const std::string away = instance("away.json", "[0.5, 0.5, 0, 0]");
+  const std::string steps = " --eta 0.02 --batch 16 -q ";
+  const auto recorded = [&](const std::string& name, const std::string& how) {
+    const std::string file = folder.file(name);
+    REQUIRE(popgrad("run scb sgd --no-events --save 51 --steps 2000 --seed 77 --runs 3 -o " + file +
+                    steps + how)
+                .status == 0);
+    return file;
+  };
+  const auto judged = [&](const std::string& file, const std::string& how) {
+    return popgrad("compare scb sgd --no-ladder --no-events --group run --clock 1 --with " + file +
+                   steps + how);
+  };
+  const std::string free = recorded("free.csv", looks);
+  const std::string last = recorded("last.csv", looks + " --query_position last");
+  const Answer sound = judged(free, looks);
+  CHECK(sound.status != 1);
+  CHECK_THAT(sound.out, Catch::Contains("'last' would be found with 1e+02 %"));
+  // Three runs of which a learning rate a tenth off may not be seen: anything but a departure.
+  CHECK(judged(last, looks + " --query_position last").status != 1);
+  CHECK(judged(free, looks + " --query_position last --no-fit").status == 1);
+  const std::string json = folder.file("judgement.json");
+  const Answer found = judged(last, looks + " -o " + json);
+  CHECK(found.status == 1);
+  CHECK_THAT(found.out, Catch::Contains("  query_position last in place of free: explains them\n"));
+  const auto written = nlohmann::json::parse(content(json))["judgement"];
+  const auto named = [](const auto& items) {
+    return *std::find_if(items.begin(), items.end(),
+                         [](const auto& item) { return item["setting"] == "query_position"; });
+  };
+  const auto setting = named(written["settings"]);
+  CHECK(setting["departs"] == true);
+  CHECK(setting["choice"]["assumed"] == "free");
+  CHECK(setting["choice"]["other"] == "last");
+  CHECK(setting["choice"]["power"] > 0.99);
+  CHECK(named(written["fits"])["explains"] == true);
+  CHECK(written["unseen"].empty());
+
+  // Where no query looks there it leaves next to nothing in these rows, and that is said.
+  const std::string hidden = recorded("hidden.csv", away + " --query_position last");
+  const Answer unseen = judged(hidden, away + " -o " + json);
+  CHECK(unseen.status != 1);
+  CHECK_THAT(unseen.out, Catch::Contains("not looked for: query_position last in place of free, "
+                                         "which would be found with 0."));
+  CHECK(nlohmann::json::parse(content(json))["judgement"]["unseen"][0]["power"] < 0.05);
+  // Unless it is doubted.
+  const Answer doubted = judged(hidden, away + " --suspect query_position");
+  CHECK(doubted.status != 1);
+  CHECK_THAT(doubted.out, Catch::Contains("\nquery_position "));
+}
+
 TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what is asked for",
           "[cli][recorded]") {
   const Folder folder;
@@ -277,6 +339,6 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
   CHECK(doubted[0]["would_have_been_found"] < unasked[0]["would_have_been_found"]);
   const Answer unknown = popgrad(with + "--suspect eta_B --clock 1 --with " + honest);
   CHECK(unknown.status == 2);
-  CHECK_THAT(unknown.out, Catch::Contains("--suspect eta_B is not a number of scb sgd"));
+  CHECK_THAT(unknown.out, Catch::Contains("--suspect eta_B is not a setting of scb sgd"));
 }
 #endif

@@ -309,12 +309,13 @@ TEST_CASE("laws: every rung with a field descends its loss, or says why not", "[
 
 namespace {
 
-// The loss of scb that is reported is that of true labels, and of linear attention without
-// temperature; the law of one step has the fields.
+// The loss of scb that is reported is that of true labels, of a free query, and of linear attention
+// without temperature; the law of one step has the fields.
 bool loss_is_of_another_training(const Case& made) {
   if (made.model->name() != "scb") return false;
   const bool linear = made.parameters.text("attention", "linear") == "linear";
-  return made.parameters.has("label_noise") || (linear && made.parameters.has("temperature"));
+  return made.parameters.has("label_noise") || made.parameters.has("query_position") ||
+         (linear && made.parameters.has("temperature"));
 }
 
 }  // namespace

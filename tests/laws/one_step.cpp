@@ -346,8 +346,29 @@ TEST_CASE("laws: one step of scan-snap sgd, over every class, sequence and label
 
 TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[law]") {
   std::size_t compared = 0;
+  std::size_t query_last = 0;
+  std::vector<Case> all;
   for (const Case& made : cases()) {
-    if (!made.is("scb", "sgd") || made.parameters.has("algorithm")) continue;
+    if (made.is("scb", "sgd") && !made.parameters.has("algorithm")) all.push_back(made);
+  }
+  // Queries that look at themselves alone, at themselves among others, and not at all.
+  for (const char* project : {"true", "false"}) {
+    Case own = all.front();
+    own.parameters = Parameters("scb");
+    own.parameters.set(
+        "P",
+        as_value((Matrix<double>(3, 3) << 0.6, 0.1, 0.3, 0.3, 0.7, 0.2, 0.1, 0.2, 0.5).finished()));
+    own.parameters.set(
+        "q",
+        as_value(
+            (Matrix<double>(3, 4) << 0, 0, 0, 1, 0.2, 0, 0.3, 0.5, 0.4, 0.6, 0, 0).finished()));
+    own.parameters.set("query_position", "last");
+    own.parameters.set("eta_A", "1.7");
+    own.parameters.set("label_noise", "0.2");
+    own.parameters.set("project", project);
+    all.push_back(own);
+  }
+  for (const Case& made : all) {
     const Parameters& p = made.parameters;
     const AnyRung<double> rung = made.make();
     const Point at = points(made, rung)[1];
@@ -393,16 +414,22 @@ TEST_CASE("laws: one step of scb sgd, over every sequence, query and label", "[l
       sample.direction.segment(n * n + query * positions, positions) = da;
       samples.push_back(std::move(sample));
     };
-    for_each_sample(b, [&](const std::vector<Index>& x, Index query, Index label, double chance) {
-      add(x, query, label, (1 - noise) * chance);
-      const double replaced = noise * chance / static_cast<double>(n);
-      for (Index y = 0; noise > 0 && y < n; ++y) add(x, query, y, replaced);
-    });
+    const bool last = p.text("query_position", "free") == "last";
+    for_each_sample(
+        b,
+        [&](const std::vector<Index>& x, Index query, Index label, double chance) {
+          add(x, query, label, (1 - noise) * chance);
+          const double replaced = noise * chance / static_cast<double>(n);
+          for (Index y = 0; noise > 0 && y < n; ++y) add(x, query, y, replaced);
+        },
+        last);
     INFO(made.text());
     check_draws(made, rung, at.x, std::move(samples), 1e-9);
     ++compared;
+    if (last) ++query_last;
   }
   CHECK(compared >= 4);
+  CHECK(query_last >= 4);
 }
 
 TEST_CASE("laws: one step of topic sgd, over every document of two tokens and its masks", "[law]") {

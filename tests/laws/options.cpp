@@ -135,6 +135,7 @@ std::vector<Option> scb() {
       {"rate of attention", {{}, {{"eta_A", "1.7"}}}},
       {"label noise", {{}, {{"label_noise", "0.3"}}}},
       {"temperature", {{}, {{"temperature", "1.6"}}}},
+      {"query", {{}, {{"query_position", "last"}}}},
       {"projection", {{}, {{"project", "false"}}}},
       {"noise",
        {{},

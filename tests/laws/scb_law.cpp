@@ -81,19 +81,21 @@ Whole whole(const Case& made, const BigramLaw& b, const AnyRung<double>& rung,
   return now;
 }
 
-void for_each_sample(const BigramLaw& b, const Visit& visit) {
+void for_each_sample(const BigramLaw& b, const Visit& visit, bool query_last) {
   std::vector<Index> sequence(static_cast<std::size_t>(b.positions()), 0);
   while (true) {
     double probability = 1;
     for (const Index token : sequence) probability *= b.mu[token];
     for (Index query = 0; query < b.tokens(); ++query) {
+      if (query_last && query != sequence.back()) continue;
+      const double chance = query_last ? probability : probability * b.mu[query];
       // The label's law, over the positions that the query looks at.
       Vector<double> label = Vector<double>::Zero(b.tokens());
       for (Index s = 0; s < b.positions(); ++s) {
         label += b.context(s, query) * b.kernel.col(sequence[static_cast<std::size_t>(s)]);
       }
       for (Index y = 0; y < b.tokens(); ++y) {
-        visit(sequence, query, y, probability * b.mu[query] * label[y]);
+        visit(sequence, query, y, chance * label[y]);
       }
     }
     std::size_t i = 0;

@@ -26,9 +26,9 @@ struct Whole {
 Whole whole(const Case& made, const BigramLaw& b, const AnyRung<double>& rung,
             const Vector<double>& x);
 
-/// One sample: x_1..x_T, query, label, and its probability.
+/// One sample: x_1..x_T, query, label, and its probability. `query_last`: the query is x_T.
 using Visit = std::function<void(const std::vector<Index>&, Index, Index, double)>;
-void for_each_sample(const BigramLaw& b, const Visit& visit);
+void for_each_sample(const BigramLaw& b, const Visit& visit, bool query_last = false);
 
 /// 1/2 E |e_y - V X a^k|^2. Cost N^(T + 2) Q.
 double enumerated_loss(const BigramLaw& b, const Whole& now);

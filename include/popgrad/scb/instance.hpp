@@ -56,6 +56,7 @@ struct Training {
   // Of the rung sgd alone, as runs recorded elsewhere may have them.
   T label_noise{0};  ///< probability that a label is replaced by one drawn uniformly
   T temperature{1};  ///< softmax(w^k / temperature), or a^k / temperature for linear attention; > 0
+  bool query_last = false;  ///< the query is x_T itself, not a token of its own behind the context
 
   template <class U>
   [[nodiscard]] Training<U> cast() const {
@@ -66,7 +67,8 @@ struct Training {
             softmax,
             project,
             U(label_noise),
-            U(temperature)};
+            U(temperature),
+            query_last};
   }
 };
 

@@ -11,7 +11,8 @@
 /// At a temperature, h = X a^k / temperature and the a^k-direction is divided by it, or
 /// a^k = softmax(w^k / temperature) and the w^k-direction is; of linear attention the observables read
 /// a^k itself. With label noise y is of (1 - label_noise) P x_s + label_noise 1/N, and the
-/// observables keep P.
+/// observables keep P. With the query in the last position k = x_T, in the context and in the label's
+/// source alike; the observables, the loss among them, are those of a free query.
 /// State: V by columns (N x N), then A (or w) by columns (T x N). Cost of a sample O(T + N^2),
 /// memory O(N T + N^2), no one-hot matrix. Source: arXiv 2410.23438, Section 2.
 
@@ -39,7 +40,7 @@ class SequenceSgd final {
   [[nodiscard]] Vector<T> initial() const;
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
-  /// The expectation over samples. Cost O(N T + N^2).
+  /// The expectation over samples. Cost O(N T + N^2), with the query in the last position O(N T + N^3).
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` samples. Samples, then tokens, are shared by the threads where runs are
   /// not; the result does not depend on them.
@@ -65,6 +66,8 @@ class SequenceSgd final {
   [[nodiscard]] Vector<T> attention(const Vector<T>& x, Index token) const;
 
  private:
+  /// `rhs` before projection where the query is x_T.
+  void expect_with_last_query(const Vector<T>& x, Vector<T>& dx) const;
   void finish_values(Vector<T>& dx) const;
   void finish_attention(Index token, Vector<T>& dx) const;
 
