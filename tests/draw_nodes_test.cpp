@@ -67,7 +67,7 @@ TEST_CASE("draw nodes: exact for polynomials of their degree, and near for other
   REQUIRE(nodes.degree == 4);
   CHECK(nodes.weights.minCoeff() > 0);
   CHECK(nodes.weights.sum() == Approx(1).epsilon(1e-12));
-  CHECK(nodes.weights.size() <= 4 * 45);
+  CHECK(nodes.weights.size() <= Index{4} * 45);
   const auto by_nodes = [&](const auto& f) {
     double sum = 0;
     for (Index i = 0; i < nodes.weights.size(); ++i) {

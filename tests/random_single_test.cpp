@@ -24,7 +24,7 @@ std::vector<float> drawn(std::size_t count, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("single normals: those of the same words in double", "[random]") {
-  std::vector<double> wide(64 * 4000);
+  std::vector<double> wide(std::size_t{64} * 4000);
   Stream(0x123456789ABCDEFU, 7, 0x987654321U).normals(wide);
   std::vector<float> single(wide.size());
   Stream stream(0x123456789ABCDEFU, 7, 0x987654321U);

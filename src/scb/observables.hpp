@@ -92,13 +92,13 @@ AttentionSums<T> sums_of_column(const Bigrams<T>& b, Index token, const Column& 
   T mass(0), size(0);
   Index next = 0;
   for (Index t = 0; t < b.context; ++t) {
-    const T entry(a[t]);
+    const auto& entry = a[t];
     if (next < support.size() && b.position[static_cast<std::size_t>(begin + next)] == t) {
-      support[next++] = entry;
+      support[next++] = T(entry);
       continue;
     }
-    mass = mass + entry;
-    size = size + entry * entry;
+    mass = mass + T(entry);
+    size = size + T(entry) * T(entry);
   }
   return attention_sums<T>(support, law_of(b, token), mass, size);
 }
