@@ -91,7 +91,8 @@ TEST_CASE("draw nodes: exact for polynomials of their degree, and near for other
   CHECK(std::fabs(ratio(law) - exact) > 1e-3);
   // The same wherever they are made, and others for another part.
   CHECK(draw_nodes(law, length, 3, 0).frequencies == nodes.frequencies);
-  CHECK_FALSE(draw_nodes(law, length, 3, 1).frequencies.isApprox(nodes.frequencies));
+  const Matrix<double> other = draw_nodes(law, length, 3, 1).frequencies;
+  CHECK_FALSE(other.leftCols(10).isApprox(nodes.frequencies.leftCols(10)));
 }
 
 TEST_CASE("draw nodes: which laws have them", "[draws]") {
