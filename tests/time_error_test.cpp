@@ -1,9 +1,11 @@
 /// What events cost, and that the uncertainties of their times hold the truth and are not idle.
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "popgrad/model.hpp"
@@ -52,11 +54,13 @@ std::vector<Event<T>> watched(const AnyRung<T>& rung, const std::vector<Regime>&
 // Evaluations with events over those without.
 template <class T>
 double cost_of_events(const AnyRung<T>& rung, const std::vector<Regime>& regimes, const T& end,
-                      const T& tolerance) {
+                      const T& tolerance, const FieldInDouble& in_double = nullptr) {
   std::size_t without = 0;
   std::size_t with = 0;
-  solve(counted(rung, without), request_to(end, tolerance));
-  CHECK_FALSE(watched(counted(rung, with), regimes, request_to(end, tolerance)).empty());
+  SolveRequest<T> request = request_to(end, tolerance);
+  solve(counted(rung, without), request);
+  request.field_in_double = in_double;
+  CHECK_FALSE(watched(counted(rung, with), regimes, request).empty());
   return static_cast<double>(with) / static_cast<double>(without);
 }
 
@@ -116,6 +120,72 @@ TEST_CASE("time error: the same in fifty digits", "[time_error]") {
   const Model& model = find_model("joma");
   CHECK(cost_of_events(model.rung_in_digits("reduced", two_tokens(), 1), model.regimes(), Real(100),
                        pow(Real(10), -45)) <= 1.2);
+  // As the command solves it. Most steps of the second are short ones near a steady state.
+  const auto cost = [](const std::string& name, const std::string& rung, double end) {
+    const Model& other = find_model(name);
+    const Parameters parameters(name);
+    return cost_of_events(other.rung_in_digits(rung, parameters, 1), other.regimes(), Real(end),
+                          pow(Real(10), -35), other.rung(rung, parameters, 1).rhs);
+  };
+  CHECK(cost("scb", "reduced", 200) <= 1.1);
+  CHECK(cost("joma", "reduced", 10) <= 1.2);
+}
+
+TEST_CASE("time error: rows inside steps of digits are those of the solution", "[time_error]") {
+  // Three scales towards (3, 2, 1), each known; the slowest is left with 1e-30 of its distance.
+  const std::array<double, 3> rates{1, 7, 60};
+  const auto field = [&](const auto& x, auto& dx) {
+    for (Index i = 0; i < 3; ++i) dx[i] = rates[static_cast<std::size_t>(i)] * (3 - i - x[i]);
+  };
+  const DigitsScope scope(40);
+  const auto start = Vector<Real>{{Real(4), Real(4), Real(-1)}};
+  const AnyRung<Real> rung = problems::any_flow<Real>(start, field);
+  const auto solved = [&](FieldInDouble in_double) {
+    SolveRequest<Real> request = request_to(Real(70), pow(Real(10), -35));
+    request.save_at.clear();
+    request.observe_steps = true;
+    request.field_in_double = std::move(in_double);
+    return solve(rung, request);
+  };
+  const auto in_double = [&](const Vector<double>& x, Vector<double>& dx, double) { field(x, dx); };
+  for (const Trajectory<Real>& run : {solved(nullptr), solved(in_double)}) {
+    REQUIRE(run.outcome.ending == Ending::reached_end);
+    CHECK(run.step_t.size() > 3 * run.outcome.steps_taken);
+    for (std::size_t k = 0; k < run.step_t.size(); ++k) {
+      for (Index i = 0; i < 3; ++i) {
+        const Real rate(rates[static_cast<std::size_t>(i)]);
+        const Real steady(3 - i);
+        const Real exact = steady + (start[i] - steady) * exp(Real(-rate * run.step_t[k]));
+        const Real error = abs(Real(run.step_rows[k][static_cast<std::size_t>(i)] - exact));
+        CAPTURE(i, k, to_double(run.step_t[k]), to_double(error));
+        CHECK(error < pow(Real(10), -11));
+        // Whether the slowest goes up or down is seen as long as the solve resolves it.
+        if (i == 0) CHECK(error < (exact - steady) / 1000 + pow(Real(10), -33));
+      }
+    }
+  }
+  // A dozen places a step, of some 100 evaluations.
+  SolveRequest<Real> request = request_to(Real(70), pow(Real(10), -35));
+  const auto without = static_cast<double>(solve(rung, request).outcome.evaluations);
+  CHECK(static_cast<double>(solved(in_double).outcome.evaluations) < 1.1 * without);
+}
+
+TEST_CASE("time error: where double overflows, rows come from digits", "[time_error]") {
+  const DigitsScope scope(30);
+  const auto field = [](const auto& x, auto& dx) { dx[0] = -x[0]; };
+  const AnyRung<Real> rung =
+      problems::any_flow<Real>(Vector<Real>::Constant(1, pow(Real(10), 400)), field);
+  SolveRequest<Real> request = request_to(Real(5), pow(Real(10), -25));
+  request.observe_steps = true;
+  request.field_in_double = [&](const Vector<double>& x, Vector<double>& dx, double) {
+    field(x, dx);
+  };
+  const Trajectory<Real> run = solve(rung, request);
+  REQUIRE(run.step_t.size() > 3);
+  for (std::size_t k = 0; k < run.step_t.size(); ++k) {
+    const Real exact = pow(Real(10), 400) * exp(Real(-run.step_t[k]));
+    CHECK(abs(Real(run.step_rows[k][0] / exact - 1)) < pow(Real(10), -11));
+  }
 }
 
 TEST_CASE("time error: uncertainties hold the truth and are seldom a hundred times too wide",

@@ -17,6 +17,7 @@
 
 #include "popgrad/rung_fwd.hpp"
 #include "popgrad/trajectory.hpp"
+#include "popgrad/vector.hpp"
 
 namespace popgrad {
 
@@ -30,6 +31,9 @@ enum class Method {
 /// `auto`, `dopri5`, ...; throws InputError naming what is allowed.
 Method method_from_name(std::string_view name);
 std::string name_of(Method method);
+
+/// x, dx, t.
+using FieldInDouble = std::function<void(const Vector<double>&, Vector<double>&, double)>;
 
 template <class T>
 struct SolveRequest {
@@ -49,6 +53,9 @@ struct SolveRequest {
   /// Which observables of steps are wanted, where a rung can leave others out (NaN); empty: all.
   std::vector<bool> step_columns;
   bool find_blow_up = true;
+  /// The rung's field in double, of a solve in digits; may be empty. Signs and rows inside its steps then cost
+  /// next to nothing, and what is found there is made sure of in digits as without it.
+  FieldInDouble field_in_double;
   /// Called about every 256 steps, of Reals after every step, with the time reached; returns true to stop
   /// (Ending::interrupted).
   std::function<bool(double)> on_progress;

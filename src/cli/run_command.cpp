@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cli/distribute.hpp"
@@ -218,6 +219,11 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
   request.find_events = !options.no_events;
   request.observe_steps = !options.no_events;
   request.step_columns = columns_of_regimes(rung.columns, model.regimes());
+  if constexpr (!std::is_same_v<T, double>) {
+    if (rung.rhs) {
+      request.field_in_double = model.rung(info.name, parameters, options.seed).rhs;
+    }
+  }
   Trajectory<T> run =
       produce_flow(rung, info, request, options.end.empty() && options.save_at.empty(),
                    earlier.runs.empty() ? nullptr : &earlier.runs.front(), report);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "solve/algebra.hpp"
+#include "solve/double_sketch.hpp"
 #include "solve/grid_points.hpp"
+#include "solve/quintic_step.hpp"
 #include "solve/two_ended_stepper.hpp"
 
 namespace popgrad::solving {
@@ -26,6 +29,12 @@ constexpr int digits_of_grid_points = 10;
 constexpr int parts_of_step = 12;
 constexpr int parts_of_short_step = 8;
 constexpr int columns_of_short_step = 12;
+/// Where a polynomial follows the step, as where Odeint's do in double.
+constexpr int parts_of_smooth_step = 4;
+/// Signs of rates need some digits of the change of the state, however small that is beside the state.
+constexpr double part_of_change = 1e-4;
+/// Smallest change, as a part of the state, that sketches in double have so many digits of.
+constexpr double least_change_in_double = 1e-7;
 /// Part of the tolerance that the next step is to need; how much it may grow and shrink, and must shrink
 /// when it is tried again.
 const double log_safety = std::log(0.1);
@@ -81,6 +90,7 @@ class Extrapolation final : public TwoEndedStepper<Real> {
   Extrapolation(Field<Real> field, const Tolerances<Real>& tolerances)
       : TwoEndedStepper<Real>(std::move(field)),
         tolerances_(tolerances),
+        in_double_(field_.in_double),
         most_(largest_column(tolerances.relative)),
         target_(most_),
         digits_within_(digits_within(tolerances.relative)) {}
@@ -131,6 +141,8 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     known_.clear();
     sketched_.clear();
     inside_.clear();
+    quintic_.clear();
+    in_double_.clear();
     return true;
   }
 
@@ -141,6 +153,11 @@ class Extrapolation final : public TwoEndedStepper<Real> {
 
   void sketch_at(const Real& t, Vector<Real>& x) override {
     const DigitsScope within(digits_within_);
+    if (quintic_.fits()) {
+      quintic_.at(t, x);
+      return;
+    }
+    if (in_double_.at(t, x)) return;
     const Real least = pow(Real(10), -digits_of_sketch);
     from_nearest(t, {std::max(tolerances_.relative, least), std::max(tolerances_.absolute, least)},
                  sketched_, x);
@@ -156,6 +173,12 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     // Near a steady state rates are as small as what is left to go, so it is that they are measured
     // by.
     const Real change = width * std::max(norm_inf(slope_), norm_inf(slope_old_));
+    if (smooth(change)) {
+      for (int i = 1; i < parts_of_smooth_step; ++i) {
+        inside_.push_back(t_old_ + width * i / parts_of_smooth_step);
+      }
+      return inside_;
+    }
     const Real allowed = change * pow(Real(10), -digits_of_grid_points);
     for (GridPoints::Point& point : grid_.extrapolate(allowed)) {
       inside_.push_back(t_old_ + width * point.share);
@@ -262,6 +285,20 @@ class Extrapolation final : public TwoEndedStepper<Real> {
 
   // --- inside the step ---
 
+  // Chooses how the last step, in which the state changes by so much, is sketched: in double, by a polynomial
+  // (true), or in digits.
+  [[nodiscard]] bool smooth(const Real& change) {
+    const Real size = std::max(norm_inf(x_old_), norm_inf(x_));
+    if (change >= size * least_change_in_double) {
+      in_double_.begin(x_old_, t_old_, t_);
+      return false;
+    }
+    const Real allowed =
+        std::min(Real(change * part_of_change),
+                 Real(tolerances_.absolute + size * pow(Real(10), -digits_of_sketch)));
+    return quintic_.fit(field_, {t_old_, x_old_, slope_old_}, {t_, x_, slope_}, allowed);
+  }
+
   struct Point {
     Real t;
     Vector<Real> x, slope;  // the slope where it is known
@@ -295,6 +332,7 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     const Real from = nearest->t;
     const bool backwards = t < from;
     Field<Real> field = field_;
+    field.in_double = nullptr;
     if (backwards) {
       field.rhs = [this, &from](const Vector<Real>& state, Vector<Real>& slope, const Real& gone) {
         field_.rhs(state, slope, from - gone);
@@ -313,6 +351,8 @@ class Extrapolation final : public TwoEndedStepper<Real> {
   }
 
   Tolerances<Real> tolerances_;
+  DoubleSketch in_double_;
+  QuinticStep quintic_;
   int most_;
   int target_;
   unsigned digits_within_;

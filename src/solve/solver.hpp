@@ -46,6 +46,7 @@ class Solver {
         rung_.jacobian(x, jacobian, t);
       };
     }
+    field_.in_double = request.field_in_double;
     result_.columns = rung.columns;
     event_values_.resize(request.find_events ? rung.events.size() : 0, T(0));
     for (std::size_t k = 0; k < event_values_.size(); ++k) same_value_.push_back(first_like(k));
@@ -288,9 +289,9 @@ class Solver {
   void observe_step() {
     if (!observes_steps()) return;
     for (std::size_t probe = 1; probe < clocks_.size(); ++probe) {
-      sketch_at(clocks_[probe]);
-      split(y_now_);
-      add_step_row(time_of(y_now_, clocks_[probe]));
+      const Vector<T>& y = at_probe(probe);
+      split(y);
+      add_step_row(time_of(y, clocks_[probe]));
     }
   }
 
@@ -313,6 +314,7 @@ class Solver {
       }
     }
     clocks_.push_back(clock_end);
+    sketched_ = 0;
   }
 
   // The rate of change of one observable is the function of its minima as of its maxima.
@@ -340,9 +342,9 @@ class Solver {
       probe_values_[k].assign(1, event_values_[k]);
     }
     for (std::size_t probe = 1; probe < clocks_.size(); ++probe) {
-      sketch_at(clocks_[probe]);
-      split(y_now_);
-      const T t = time_of(y_now_, clocks_[probe]);
+      const Vector<T>& y = at_probe(probe);
+      split(y);
+      const T t = time_of(y, clocks_[probe]);
       const Vector<T> x = x_now_;
       for (std::size_t k = 0; k < event_values_.size(); ++k) {
         const std::size_t same = same_value_[k];
@@ -411,13 +413,14 @@ class Solver {
     }
   }
 
-  // The solution inside the last step, as far as signs and rows need it, into y_now_.
-  void sketch_at(const T& clock) {
-    if (clock == stepper_->t()) {
-      y_now_ = stepper_->x();
-    } else {
-      stepper_->sketch_at(clock, y_now_);
+  // The solution at a probe of the last step, as far as signs and rows need it; sketched once for both.
+  const Vector<T>& at_probe(std::size_t probe) {
+    if (clocks_[probe] == stepper_->t()) return stepper_->x();
+    if (sketches_.size() < clocks_.size()) sketches_.resize(clocks_.size());
+    for (; sketched_ < probe; ++sketched_) {
+      stepper_->sketch_at(clocks_[sketched_ + 1], sketches_[sketched_ + 1]);
     }
+    return sketches_[probe];
   }
 
   /// A time inside the step, in its clock, and the function of an event there.
@@ -627,7 +630,9 @@ class Solver {
   std::size_t next_save_ = 0;
   std::size_t seen_step_rows_ = 0;
   std::size_t step_row_stride_ = 1;
-  std::vector<T> clocks_;                     // at which the last step is looked at
+  std::vector<T> clocks_;            // at which the last step is looked at
+  std::vector<Vector<T>> sketches_;  // of the solution there, the first `sketched_` after its begin
+  std::size_t sketched_ = 0;
   std::vector<std::size_t> same_value_;       // the first finder with the same function
   std::vector<std::vector<T>> probe_values_;  // of every finder
   std::vector<T> largest_values_;             // of |event function| so far

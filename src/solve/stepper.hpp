@@ -16,6 +16,7 @@ template <class T>
 struct Field {
   std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;
   std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
+  FieldInDouble in_double;  ///< of a field in digits; may be empty
 };
 
 template <class T>
