@@ -328,7 +328,7 @@ AnyRung<double> adjoint_moments_rung(const AnyRung<double>& sgd, const std::stri
   for (const std::string& name : sgd.columns) rung.columns.push_back(name + "_sd");
   rung.columns.emplace_back("second_order");
   if (draws_are_sampled(sgd)) rung.columns.emplace_back("sampling");
-  rung.state_names = steps->state_names();
+  rung.state_names = StateNames::made_by([steps] { return steps->state_names(); });
   rung.observe = [steps](const Vector<double>& x, const double& t, std::span<double> row) {
     steps->observe(x, t, row);
   };

@@ -24,7 +24,7 @@ AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& wher
   rung.dimension = steps->dimension();
   rung.initial = steps->initial();
   rung.columns = steps->columns();
-  rung.state_names = steps->state_names();
+  rung.state_names = StateNames::made_by([steps] { return steps->state_names(); });
   rung.observe = [steps](const Vector<double>& x, const double& t, std::span<double> row) {
     steps->observe(x, t, row);
   };

@@ -74,8 +74,11 @@ AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, doubl
     rung.rates << sgd.rates, sgd.rates;
   }
   rung.columns = sgd.columns;
-  rung.state_names = sgd.state_names;
-  for (const std::string& name : sgd.state_names) rung.state_names.push_back("step_" + name);
+  rung.state_names = StateNames::made_by([of_sgd = sgd.state_names] {
+    std::vector<std::string> names = of_sgd;
+    for (const std::string& name : of_sgd) names.push_back("step_" + name);
+    return names;
+  });
   rung.rhs = [pair](const Vector<double>& at, Vector<double>& image, const double& t) {
     pair->apply(at, image,
                 [&](const Vector<double>& x, Vector<double>& g) { pair->rung().rhs(x, g, t); });

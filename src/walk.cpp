@@ -148,7 +148,7 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
 AnyWalk any_walk(const AnyRung<double>& rung) {
   AnyWalk made;
   made.columns = rung.columns;
-  made.state_names = [&rung] { return rung.state_names; };
+  made.state_names = [&rung]() -> std::vector<std::string> { return rung.state_names; };
   made.runs = [&rung](const Vector<double>* from, const WalkRequest& request) {
     return walk(rung, from == nullptr ? rung.initial : *from, request);
   };

@@ -23,7 +23,11 @@ AnyRung<double> wells(Index n, double bend, double coupling, double twist = 0) {
   rung.rates = Vector<double>::LinSpaced(n, 0.5, 1.5);
   const Vector<double> rates = rung.rates;
   rung.columns = {"sum", "square"};
-  for (Index i = 0; i < n; ++i) rung.state_names.push_back("x_" + std::to_string(i));
+  rung.state_names = StateNames::made_by([n] {
+    std::vector<std::string> names;
+    for (Index i = 0; i < n; ++i) names.push_back("x_" + std::to_string(i));
+    return names;
+  });
   rung.rhs = [=](const Vector<double>& x, Vector<double>& dx, const double&) {
     const double mean = coupling * x.mean();
     for (Index i = 0; i < n; ++i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "popgrad/statistics.hpp"
+#include "problems/like_normals.hpp"
 
 using namespace popgrad;
 
@@ -69,35 +70,8 @@ TEST_CASE("single normals: parts of a stream are what the whole is", "[random]")
 }
 
 TEST_CASE("single normals: moments and tails", "[random]") {
-  constexpr std::size_t count = 4'000'000;
-  const std::vector<float> z = drawn(count, 5);
-  double m1 = 0, m2 = 0, m3 = 0, m4 = 0;
-  std::vector<double> beyond(6, 0.0);
-  for (const double x : z) {
-    m1 += x;
-    m2 += x * x;
-    m3 += x * x * x;
-    m4 += x * x * x * x;
-    for (std::size_t s = 1; s < beyond.size(); ++s) {
-      if (std::fabs(x) > static_cast<double>(s)) beyond[s] += 1;
-    }
-  }
-  // Variances of x, x^2, x^3, x^4: 1, 2, 15, 96; five standard errors.
-  const double n = count;
-  CHECK(std::fabs(m1 / n) < 5 * std::sqrt(1 / n));
-  CHECK(std::fabs(m2 / n - 1) < 5 * std::sqrt(2 / n));
-  CHECK(std::fabs(m3 / n) < 5 * std::sqrt(15 / n));
-  CHECK(std::fabs(m4 / n - 3) < 5 * std::sqrt(96 / n));
   // Beyond 5 there are 2.3 of them.
-  for (std::size_t s = 1; s < beyond.size(); ++s) {
-    const double expected = n * 2 * below(-static_cast<double>(s));
-    CHECK(std::fabs(beyond[s] - expected) < 5 * std::sqrt(expected));
-  }
-  for (const std::size_t lag : {1U, 16U, 32U, 64U}) {
-    double product = 0;
-    for (std::size_t i = 0; i + lag < count; ++i) product += double{z[i]} * double{z[i + lag]};
-    CHECK(std::fabs(product / n) < 5 * std::sqrt(1 / n));
-  }
+  problems::check_like_normals(drawn(4'000'000, 5), 5);
 }
 
 TEST_CASE("single normals: the law by chi-square and by Kolmogorov", "[random]") {

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <vector>
 
+#include "problems/like_normals.hpp"
+
 using namespace popgrad;
 
 namespace {
@@ -34,8 +36,6 @@ std::vector<double> plain_normals(std::uint64_t seed, std::uint32_t run, std::ui
   }
   return out;
 }
-
-double tail(double x) { return std::erfc(x / std::sqrt(2.0)); }
 
 }  // namespace
 
@@ -73,36 +73,9 @@ TEST_CASE("normals: parts of a stream are what the whole is", "[random]") {
 }
 
 TEST_CASE("normals: moments and tails", "[random]") {
-  constexpr std::size_t count = 4'000'000;
-  std::vector<double> z(count);
+  std::vector<double> z(4'000'000);
   Stream(5, 0, 0).normals(z);
-  double m1 = 0, m2 = 0, m3 = 0, m4 = 0;
-  std::vector<double> beyond(5, 0.0);
-  for (const double x : z) {
-    m1 += x;
-    m2 += x * x;
-    m3 += x * x * x;
-    m4 += x * x * x * x;
-    for (std::size_t s = 1; s < beyond.size(); ++s) {
-      if (std::fabs(x) > static_cast<double>(s)) beyond[s] += 1;
-    }
-  }
-  // Variances of x, x^2, x^3, x^4: 1, 2, 15, 96; five standard errors.
-  const double n = count;
-  CHECK(std::fabs(m1 / n) < 5 * std::sqrt(1 / n));
-  CHECK(std::fabs(m2 / n - 1) < 5 * std::sqrt(2 / n));
-  CHECK(std::fabs(m3 / n) < 5 * std::sqrt(15 / n));
-  CHECK(std::fabs(m4 / n - 3) < 5 * std::sqrt(96 / n));
-  for (std::size_t s = 1; s < beyond.size(); ++s) {
-    const double p = tail(static_cast<double>(s));
-    CHECK(std::fabs(beyond[s] - n * p) < 5 * std::sqrt(n * p));
-  }
-  // Neighbours in every lane distance are uncorrelated.
-  for (const std::size_t lag : {1U, 16U, 32U, 64U}) {
-    double product = 0;
-    for (std::size_t i = 0; i + lag < count; ++i) product += z[i] * z[i + lag];
-    CHECK(std::fabs(product / n) < 5 * std::sqrt(1 / n));
-  }
+  problems::check_like_normals(z, 4);
 }
 
 TEST_CASE("fill: the wide path is Random123's", "[random]") {

@@ -43,7 +43,7 @@ double fixed_step_error(solving::Stepper<double>& stepper, int steps) {
 
 TEST_CASE("solve: dopri5 converges at order 5, its dense output at order 4 locally 5", "[solve]") {
   const AnyRung<double> rung = oscillator();
-  const solving::Field<double> field{rung.rhs, {}};
+  const solving::Field<double> field{rung.rhs, {}, {}};
   const std::vector<double> counts{20, 40, 80};
   std::vector<double> steps, errors, inside;
   for (const double n : counts) {

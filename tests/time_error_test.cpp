@@ -135,7 +135,7 @@ TEST_CASE("time error: rows inside steps of digits are those of the solution", "
   // Three scales towards (3, 2, 1), each known; the slowest is left with 1e-30 of its distance.
   const std::array<double, 3> rates{1, 7, 60};
   const auto field = [&](const auto& x, auto& dx) {
-    for (Index i = 0; i < 3; ++i) dx[i] = rates[static_cast<std::size_t>(i)] * (3 - i - x[i]);
+    for (int i = 0; i < 3; ++i) dx[i] = rates[static_cast<std::size_t>(i)] * (3 - i - x[i]);
   };
   const DigitsScope scope(40);
   const auto start = Vector<Real>{{Real(4), Real(4), Real(-1)}};
@@ -152,7 +152,7 @@ TEST_CASE("time error: rows inside steps of digits are those of the solution", "
     REQUIRE(run.outcome.ending == Ending::reached_end);
     CHECK(run.step_t.size() > 3 * run.outcome.steps_taken);
     for (std::size_t k = 0; k < run.step_t.size(); ++k) {
-      for (Index i = 0; i < 3; ++i) {
+      for (int i = 0; i < 3; ++i) {
         const Real rate(rates[static_cast<std::size_t>(i)]);
         const Real steady(3 - i);
         const Real exact = steady + (start[i] - steady) * exp(Real(-rate * run.step_t[k]));

@@ -16,6 +16,7 @@
 #include "popgrad/random.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/scalar/dual.hpp"
+#include "popgrad/state_names.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad {
@@ -51,7 +52,7 @@ struct AnyRung {
   /// empty: all 1.
   Vector<T> rates;
   std::vector<std::string> columns;
-  std::vector<std::string> state_names;
+  StateNames state_names;
   std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;  ///< empty for a closed form
   std::function<void(const Vector<T>&, const T&, std::span<T>)> observe;
   /// The same for observables that are wanted, the others left as they are: for those that cost more than
@@ -109,10 +110,10 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   any.initial = flow.initial();
   if constexpr (requires { flow.rates(); }) any.rates = flow.rates();
   any.columns = flow.columns();
-  any.state_names = flow.state_names();
   if constexpr (requires { flow.events(); }) any.events = flow.events();
   // One copy for all of these; the dual one, twice as large, is made when it is first asked for.
   const auto shared = std::make_shared<F>(std::move(flow));
+  any.state_names = StateNames::made_by([shared] { return shared->state_names(); });
   any.rhs = [shared](const Vector<T>& x, Vector<T>& dx, const T& t) { shared->rhs(x, dx, t); };
   any.observe = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
     shared->observe(x, t, row);

@@ -351,7 +351,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     std::optional<WalkRequest> steps = request;
     const AnyRung<double> rung = steps ? rung_to_step(model, info, parameters, options.seed, *steps)
                                        : model.rung(info.name, parameters, options.seed);
-    record.state_names = rung.state_names;
+    if (options.states) record.state_names = rung.state_names;
     if (options.states && rung.varying_length) {
       reject(model.name() + " " + info.name, "--states", "given",
              "does not go with a state whose length changes; leave it out, or take a dense rung");
@@ -386,7 +386,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     }
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
-    record.state_names = rung.state_names;
+    if (options.states) record.state_names = rung.state_names;
     record.settings = settings_of(solve_request<Real>(options, info, parameters), options.digits);
     record.runs = {flow_with_events<Real>(options, model, info, parameters, rung, earlier, report)};
   }

@@ -199,7 +199,7 @@ AnyRung<double> rung_of(const LumpedMoments& given) {
   span.dimension = law->dimension();
   span.initial = law->initial();
   span.columns = law->columns();
-  span.state_names = law->state_names();
+  span.state_names = StateNames::made_by([law] { return law->state_names(); });
   span.rhs = [law](const Vector<double>& x, Vector<double>& dx, const double& t) {
     law->rhs(x, dx, t);
   };

@@ -10,7 +10,8 @@
 ///
 /// Steps are longer than any polynomial through their ends and midpoint could follow (some two radii of
 /// convergence), so `at` goes on from the nearest point already known, by few columns if it is near;
-/// `sketch_at` does the same to twelve digits. Points that the columns pass themselves need no
+/// `sketch_at` does the same to twelve digits where neither double (solve/double_sketch.hpp) nor a polynomial
+/// (solve/quintic_step.hpp) gives them. Points that the columns pass themselves need no
 /// evaluation (solve/grid_points.hpp); `inside` names these and few between them.
 ///
 /// Cost of a step of k columns: k^2 + k + 1 evaluations, k^2/2 operations on states; memory 2 k states.

@@ -16,7 +16,7 @@ AnyRung<double> wells(Index n) {
   rung.dimension = n;
   rung.initial = Vector<double>::LinSpaced(n, 0.5, 1.0);
   rung.columns = {"sum"};
-  rung.state_names.assign(static_cast<std::size_t>(n), "x");
+  rung.state_names = std::vector<std::string>(static_cast<std::size_t>(n), "x");
   rung.rhs = [](const Vector<double>& x, Vector<double>& dx, const double&) {
     dx = -(x.array() + 0.3 * x.array().square()).matrix();
   };

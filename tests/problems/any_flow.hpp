@@ -17,8 +17,8 @@ AnyRung<T> any_flow(const Vector<T>& initial, std::function<void(const Vector<T>
   rung.initial = initial;
   for (Index i = 0; i < initial.size(); ++i) {
     rung.columns.push_back("x_" + std::to_string(i));
-    rung.state_names.push_back("x_" + std::to_string(i));
   }
+  rung.state_names = rung.columns;
   rung.rhs = [rhs](const Vector<T>& x, Vector<T>& dx, const T&) { rhs(x, dx); };
   rung.observe = [](const Vector<T>& x, const T&, std::span<T> row) {
     for (Index i = 0; i < x.size(); ++i) row[static_cast<std::size_t>(i)] = x[i];

@@ -15,9 +15,9 @@ AnyRung<double> approach_of(const ReducedInstance<double>& instance, Index clock
   AnyRung<double> rung;
   rung.dimension = d + 1;
   rung.initial = Vector<double>::Zero(d + 1);
-  for (Index l = 0; l < d; ++l) rung.state_names.push_back(fmt::format("y_{}", l));
-  rung.state_names.emplace_back("s");
-  rung.columns = rung.state_names;
+  for (Index l = 0; l < d; ++l) rung.columns.push_back(fmt::format("y_{}", l));
+  rung.columns.emplace_back("s");
+  rung.state_names = rung.columns;
   rung.observe = [](const Vector<double>& y, const double&, std::span<double> row) {
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = y[static_cast<Index>(i)];
   };
