@@ -15,6 +15,7 @@
 #include "popgrad/theories.hpp"
 #include "popgrad/watch.hpp"
 #include "problems/any_flow.hpp"
+#include "solve/quintic_step.hpp"
 
 using namespace popgrad;
 
@@ -168,6 +169,57 @@ TEST_CASE("time error: rows inside steps of digits are those of the solution", "
   SolveRequest<Real> request = request_to(Real(70), pow(Real(10), -35));
   const auto without = static_cast<double>(solve(rung, request).outcome.evaluations);
   CHECK(static_cast<double>(solved(in_double).outcome.evaluations) < 1.1 * without);
+}
+
+TEST_CASE("time error: the polynomial inside a step is of order five, and knows its error",
+          "[time_error]") {
+  const DigitsScope scope(40);
+  // x' = t - x^2 at x(0) = 1; what x is elsewhere a solve to 35 digits says.
+  AnyRung<Real> rung;
+  rung.dimension = 1;
+  rung.initial = Vector<Real>::Ones(1);
+  rung.columns = {"x"};
+  rung.rhs = [](const Vector<Real>& x, Vector<Real>& dx, const Real& t) {
+    dx[0] = t - x[0] * x[0];
+  };
+  rung.observe = [](const Vector<Real>& x, const Real&, std::span<Real> row) { row[0] = x[0]; };
+  const std::array<double, 5> shares{0.1, 0.3, 0.5, 0.8, 1};
+  const auto error_and_defect = [&](double width) {
+    SolveRequest<Real> request;
+    request.end = Real(width);
+    for (const double share : shares) request.save_at.push_back(Real(width) * Real(share));
+    request.relative_tolerance = request.absolute_tolerance = pow(Real(10), -35);
+    const Trajectory<Real> exact = solve(rung, request);
+    const Vector<Real> end = Vector<Real>::Constant(1, exact.rows.back()[0]);
+    Vector<Real> slope(1);
+    Vector<Real> slope_end(1);
+    rung.rhs(rung.initial, slope, Real(0));
+    rung.rhs(end, slope_end, Real(width));
+    solving::QuinticStep step;
+    const solving::Field<Real> field{rung.rhs, {}, {}};
+    const Real begin(0);
+    const auto fits = [&](double allowed) {
+      return step.fit(field, {begin, rung.initial, slope}, {request.end, end, slope_end},
+                      Real(allowed));
+    };
+    double defect = 1;
+    while (fits(defect)) defect /= 1.1;
+    double largest = 0;
+    Vector<Real> x(1);
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      step.at(request.save_at[k], x);
+      largest = std::max(largest, std::fabs(to_double(Real(x[0] - exact.rows[k][0]))));
+    }
+    CHECK_FALSE(step.fits());
+    return std::pair{largest, defect};
+  };
+  const auto [error, defect] = error_and_defect(0.1);
+  const auto [finer, finer_defect] = error_and_defect(0.05);
+  CAPTURE(error, defect, finer, finer_defect);
+  CHECK(std::fabs(std::log2(error / finer) - 5) < 0.3);
+  CHECK(std::fabs(std::log2(defect / finer_defect) - 5) < 0.5);
+  CHECK(defect > error);
+  CHECK(defect < 100 * error);
 }
 
 TEST_CASE("time error: where double overflows, rows come from digits", "[time_error]") {

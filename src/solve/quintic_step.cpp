@@ -16,6 +16,13 @@ Vector<Real> QuinticStep::slope_of_cubic(const Real& u) const {
          slope_last_ * Real(u * (u - 2 * w));
 }
 
+Vector<Real> QuinticStep::slope(const Real& u) const {
+  const Real both = u * (1 - u);
+  const Real turned = 1 - 2 * u;
+  return slope_of_cubic(u) + even_ * Real(2 * both * turned) +
+         odd_ * Real(2 * both * (both - turned * turned));
+}
+
 bool QuinticStep::fit(const Field<Real>& field, const End& begin, const End& end,
                       const Real& allowed) {
   t_old_ = begin.t;
@@ -24,11 +31,11 @@ bool QuinticStep::fit(const Field<Real>& field, const End& begin, const End& end
   last_ = end.x;
   slope_first_ = begin.slope * width_;
   slope_last_ = end.slope * width_;
-  Vector<Real> slope(begin.x.size());
+  Vector<Real> image(begin.x.size());
   // By how much the cubic's slope falls short of the field's.
   const auto lack_at = [&](const Real& u) -> Vector<Real> {
-    field.rhs(cubic(u), slope, t_old_ + width_ * u);
-    return slope * width_ - slope_of_cubic(u);
+    field.rhs(cubic(u), image, t_old_ + width_ * u);
+    return image * width_ - slope_of_cubic(u);
   };
   const Real quarter = Real(1) / 4;
   const Vector<Real> early = lack_at(quarter);
@@ -37,14 +44,12 @@ bool QuinticStep::fit(const Field<Real>& field, const End& begin, const End& end
   // -3/128.
   even_ = (early - late) * Real(Real(8) / 3);
   odd_ = (early + late) * Real(Real(-64) / 3);
-  Vector<Real> middle(begin.x.size());
-  const Real half = Real(1) / 2;
-  fits_ = true;
-  at(t_old_ + width_ * half, middle);
-  field.rhs(middle, slope, t_old_ + width_ * half);
-  // The slope of the second term in the middle is 1/8.
-  const Vector<Real> defect = slope * width_ - slope_of_cubic(half) - odd_ / Real(8);
-  fits_ = norm_inf(defect) <= allowed;
+  const Real between = Real(3) / 8;
+  const Real time = t_old_ + width_ * between;
+  Vector<Real> x(begin.x.size());
+  at(time, x);
+  field.rhs(x, image, time);
+  fits_ = norm_inf(Vector<Real>(image * width_ - slope(between))) <= allowed;
   return fits_;
 }
 
