@@ -222,6 +222,31 @@ TEST_CASE("time error: the polynomial inside a step is of order five, and knows 
   CHECK(defect < 100 * error);
 }
 
+TEST_CASE("time error: the polynomial inside a step is exact for degree five", "[time_error]") {
+  const DigitsScope scope(40);
+  const auto value = [](const Real& t) {
+    return Real(1 + t * (2 - t * t * (3 - t * (4 + 5 * t))));
+  };
+  const auto rate = [](const Real& t) { return Real(2 - t * t * (9 - t * (16 + 25 * t))); };
+  const solving::Field<Real> field{
+      [&](const Vector<Real>&, Vector<Real>& dx, const Real& t) { dx[0] = rate(t); }, {}, {}};
+  const Real begin(1);
+  const Real end(3);
+  const auto at = [](const Real& x) { return Vector<Real>::Constant(1, x); };
+  const Vector<Real> x = at(value(begin));
+  const Vector<Real> slope = at(rate(begin));
+  const Vector<Real> x_end = at(value(end));
+  const Vector<Real> slope_end = at(rate(end));
+  const Real rounding = pow(Real(10), -34);
+  solving::QuinticStep step;
+  REQUIRE(step.fit(field, {begin, x, slope}, {end, x_end, slope_end}, rounding));
+  Vector<Real> found(1);
+  for (const double t : {1.0, 1.25, 1.9, 2.5, 3.0}) {
+    step.at(Real(t), found);
+    CHECK(abs(Real(found[0] - value(Real(t)))) < rounding);
+  }
+}
+
 TEST_CASE("time error: where double overflows, rows come from digits", "[time_error]") {
   const DigitsScope scope(30);
   const auto field = [](const auto& x, auto& dx) { dx[0] = -x[0]; };
