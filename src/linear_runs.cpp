@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "moment_steps.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
+#include "propagator.hpp"
+#include "step_law.hpp"
 
 namespace popgrad {
 namespace {
@@ -15,34 +16,6 @@ namespace {
 constexpr std::uint64_t blocks = 48;
 constexpr std::uint32_t stream_of_normals = 0xFFFFFFF5U;
 constexpr std::uint32_t stream_of_signs = 0xFFFFFFF2U;
-
-// What equal steps do to a deviation and to its covariance: d -> power d, C -> power C power' + noise.
-struct Propagator {
-  Matrix<double> power, noise;
-};
-
-// A C A' of a symmetric C: half of the second product, and the other half is the same.
-Matrix<double> congruent(const Matrix<double>& a, const Matrix<double>& c) {
-  const Matrix<double> left = a * c;
-  Matrix<double> made(a.rows(), a.rows());
-  made.triangularView<Eigen::Lower>() = left * a.transpose();
-  return made.selfadjointView<Eigen::Lower>();
-}
-
-Propagator followed_by(const Propagator& first, const Propagator& then) {
-  return {then.power * first.power, congruent(then.power, first.noise) + then.noise};
-}
-
-// Doubled as often as `count` has binary digits; count > 0.
-Propagator repeated(Propagator step, std::uint64_t count) {
-  for (; count % 2 == 0; count /= 2) step = followed_by(step, step);
-  Propagator made = step;
-  while ((count /= 2) > 0) {
-    step = followed_by(step, step);
-    if (count % 2 == 1) made = followed_by(made, step);
-  }
-  return made;
-}
 
 class Path {
  public:
@@ -103,14 +76,15 @@ class Path {
   // Half of the second derivatives of the direction, over a covariance with this root.
   [[nodiscard]] Vector<double> drift_by(const Matrix<double>& root) {
     law_.field(x_, direction_);
-    return law_.transport(x_, direction_, root, Nodes::gauss, request_.step_size);
+    return law_.drift(x_, direction_, root, Nodes::gauss);
   }
 
   // Of deviations, on average over the states x + apart and x - apart.
   [[nodiscard]] Propagator one_step(const Vector<double>& apart) {
     const double eta = request_.step_size;
     const Index n = x_.size();
-    Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n)};
+    Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n),
+                    Vector<double>::Zero(n)};
     const auto add = [&](const Vector<double>& x, double weight) {
       made.power += weight * eta * law_.jacobian(x);
       made.noise += weight * eta * eta / request_.batch * law_.draw_covariance(x);
@@ -133,7 +107,7 @@ class Path {
   }
 
   const LinearRunsRequest& request_;
-  MomentSteps law_;
+  StepLaw law_;
   Vector<double> x_, direction_;
   Matrix<double> covariance_;
   std::uint64_t step_ = 0;

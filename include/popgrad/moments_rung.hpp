@@ -24,6 +24,8 @@
 /// State: m, U, x, s, U of the second prediction: 2 n + 2 n^2 + n numbers for a state of n.
 /// Cost of a step: 4 n evaluations, three of Sigma, O(n^3). Derived here.
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "popgrad/model.hpp"
@@ -39,6 +41,14 @@ inline constexpr Index largest_full_covariance = 512;
 /// popgrad/adjoint_moments.hpp. Throws InputError if the law is not known, or there is no adjoint.
 AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where,
                              const std::string& why = {});
+
+inline constexpr std::uint64_t longest_moment_block = std::uint64_t{1} << 14U;
+
+/// The same of a state of at most 512 numbers whose law is known, in blocks of at most so many steps, a
+/// power of 2; 1 is the plain form, which takes every step by itself. `prepare`, if any, is called with
+/// step size and batch before a direction is asked for.
+AnyRung<double> rung_of_moments(const AnyRung<double>& sgd, std::uint64_t longest_block,
+                                const std::function<void(double, Index)>& prepare = {});
 
 /// Its state as time goes to infinity: about the point where the mean direction vanishes, with C and
 /// s from their fixed-point equations. Cost O(n^3) a step on the way there. Throws InputError if there
