@@ -35,7 +35,6 @@ Propagator none(const Propagator& like) { return combined(0, like, 0, like); }
 // Numbers of a path that are kept.
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 22U;
 constexpr std::uint64_t most_steps = std::uint64_t{1} << 14U;
-constexpr std::uint32_t stream_of_signs = 0xFFFFFFF1U;
 
 }  // namespace
 
@@ -110,14 +109,6 @@ Vector<double> MomentBlocks::Bends::drift(const Matrix<double>& covariance) cons
   return 0.5 * (along * variances);
 }
 
-// Random, so that a root of C times them is on average of covariance C.
-Vector<double> MomentBlocks::signs(std::uint64_t number, std::uint64_t which) const {
-  Stream stream(which, stream_of_signs, number);
-  Vector<double> drawn(law_.size());
-  for (double& sign : drawn) sign = stream.uniform() < 0.5 ? -1 : 1;
-  return drawn;
-}
-
 MomentBlocks::Derivatives MomentBlocks::derivatives(const Vector<double>& x,
                                                     const Vector<double>& center,
                                                     const Matrix<double>& covariance, Nodes nodes,
@@ -136,7 +127,7 @@ MomentBlocks::Derivatives MomentBlocks::derivatives(const Vector<double>& x,
     made.bends.trace = covariance.trace();
     const Matrix<double> root = square_root(covariance);
     for (std::uint64_t k = 0; k < sums; ++k) {
-      const Vector<double> apart = root * signs(number, k);
+      const Vector<double> apart = root * random_signs(n, number, k);
       const double norm = apart.norm();
       if (!(norm > 0)) break;
       const double reach = nodes == Nodes::gauss ? 1.0 : short_step / norm;
@@ -190,7 +181,7 @@ MomentBlocks::Node MomentBlocks::node_at(const MomentLaw& law, std::uint64_t num
     node.second.power = identity + eta * made.jacobian;
     node.second.noise = Matrix<double>::Zero(n, n);
     if (noise > 0) {
-      const Vector<double> off = square_root(law.second) * signs(number, 0);
+      const Vector<double> off = square_root(law.second) * random_signs(n, number);
       node.second.noise = noise / 2 * law_.draw_covariance(mean + off);
       node.second.noise += noise / 2 * law_.draw_covariance(mean - off);
     }

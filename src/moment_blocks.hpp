@@ -111,7 +111,6 @@ class MomentBlocks {
   [[nodiscard]] Derivatives derivatives(const Vector<double>& x, const Vector<double>& center,
                                         const Matrix<double>& covariance, Nodes nodes,
                                         std::uint64_t number);
-  [[nodiscard]] Vector<double> signs(std::uint64_t number, std::uint64_t which) const;
   void refresh(Node& node, const MomentLaw& law) const;
   void walk_to(std::uint64_t count);
   [[nodiscard]] MomentLaw moved(const StepsOfBlock& first, const StepsOfBlock& second,

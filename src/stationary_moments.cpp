@@ -80,7 +80,7 @@ Stationary at_point(StepLaw& steps, const Vector<double>& x, double eta, Index b
   found.factor = square_root(covariance);
   Vector<double> center(n);
   steps.field(x, center);
-  const Vector<double> drift = eta * steps.drift(x, center, found.factor, Nodes::tangent);
+  const Vector<double> drift = eta * steps.drift(x, center, found.factor, Nodes::tangent, 0);
   found.shift =
       doubled(drift, [](const Matrix<double>& power, const Vector<double>& sum) -> Vector<double> {
         return power * sum;

@@ -2,7 +2,6 @@
 /// What a rung knows of one of its plain steps: the mean direction of a draw, its derivatives, and the
 /// covariance of a draw.
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -27,6 +26,16 @@ inline double reach_of(Nodes nodes, double norm) {
   return nodes == Nodes::gauss ? std::sqrt(3.0) : short_step / norm;
 }
 
+/// So that a square root of C times them is on average of covariance C. Those of another step of a run,
+/// or of another `which`, are others.
+inline Vector<double> random_signs(Index n, std::uint64_t step, std::uint64_t which = 0) {
+  constexpr std::uint32_t stream_of_signs = 0xFFFFFFF2U;
+  Stream stream(which, stream_of_signs, step);
+  Vector<double> signs(n);
+  for (double& sign : signs) sign = stream.uniform() < 0.5 ? -1 : 1;
+  return signs;
+}
+
 class StepLaw {
  public:
   explicit StepLaw(AnyRung<double> rung) : rung_(std::move(rung)), n_(rung_.dimension) {}
@@ -45,11 +54,13 @@ class StepLaw {
   }
 
   /// Half the sum of second derivatives of the mean direction along the columns, the drift. Cost: two
-  /// evaluations a column, or 16 where the law of a draw has a Jacobian.
+  /// evaluations a column, or 16 along random sums of the columns, with the signs of this step of a run,
+  /// where the law of a draw has a Jacobian.
   [[nodiscard]] Vector<double> drift(const Vector<double>& x, const Vector<double>& center,
-                                     const Matrix<double>& columns, Nodes nodes) {
+                                     const Matrix<double>& columns, Nodes nodes,
+                                     std::uint64_t number) {
     Vector<double> sum = Vector<double>::Zero(n_);
-    if (own_jacobian() != nullptr) return drift_along_sums(x, center, columns, nodes);
+    if (own_jacobian() != nullptr) return drift_along_sums(x, center, columns, nodes, number);
     for (Index k = 0; k < n_; ++k) {
       const Vector<double> column = columns.col(k);
       const double norm = column.norm();
@@ -101,25 +112,18 @@ class StepLaw {
   // Along random sums of the columns, whose mean is the sum over columns.
   [[nodiscard]] Vector<double> drift_along_sums(const Vector<double>& x,
                                                 const Vector<double>& center,
-                                                const Matrix<double>& columns, Nodes nodes) {
+                                                const Matrix<double>& columns, Nodes nodes,
+                                                std::uint64_t number) {
     constexpr std::uint64_t sums = 8;
     Vector<double> sum = Vector<double>::Zero(n_);
     for (std::uint64_t k = 0; k < sums; ++k) {
-      const Vector<double> apart = columns * signs_at(x, k);
+      const Vector<double> apart = columns * random_signs(n_, number, k);
       const double norm = apart.norm();
       if (!(norm > 0)) return sum;
       const double reach = nodes == Nodes::gauss ? 1.0 : short_step / norm;
       add_bend(x, center, apart, reach, 1 / static_cast<double>(sums), sum);
     }
     return sum;
-  }
-
-  // The same wherever this point is reached again.
-  [[nodiscard]] Vector<double> signs_at(const Vector<double>& x, std::uint64_t which) const {
-    Stream stream(which, 1, std::bit_cast<std::uint64_t>(x.sum() + x.norm()));
-    Vector<double> signs(n_);
-    for (double& sign : signs) sign = stream.uniform() < 0.5 ? -1 : 1;
-    return signs;
   }
 
   AnyRung<double> rung_;
