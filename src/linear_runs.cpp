@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "moment_steps.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
+#include "propagator.hpp"
+#include "step_law.hpp"
 
 namespace popgrad {
 namespace {
@@ -14,35 +15,6 @@ namespace {
 // With 51 rows, as runs are often logged, a block is from row to row.
 constexpr std::uint64_t blocks = 48;
 constexpr std::uint32_t stream_of_normals = 0xFFFFFFF5U;
-constexpr std::uint32_t stream_of_signs = 0xFFFFFFF2U;
-
-// What equal steps do to a deviation and to its covariance: d -> power d, C -> power C power' + noise.
-struct Propagator {
-  Matrix<double> power, noise;
-};
-
-// A C A' of a symmetric C: half of the second product, and the other half is the same.
-Matrix<double> congruent(const Matrix<double>& a, const Matrix<double>& c) {
-  const Matrix<double> left = a * c;
-  Matrix<double> made(a.rows(), a.rows());
-  made.triangularView<Eigen::Lower>() = left * a.transpose();
-  return made.selfadjointView<Eigen::Lower>();
-}
-
-Propagator followed_by(const Propagator& first, const Propagator& then) {
-  return {then.power * first.power, congruent(then.power, first.noise) + then.noise};
-}
-
-// Doubled as often as `count` has binary digits; count > 0.
-Propagator repeated(Propagator step, std::uint64_t count) {
-  for (; count % 2 == 0; count /= 2) step = followed_by(step, step);
-  Propagator made = step;
-  while ((count /= 2) > 0) {
-    step = followed_by(step, step);
-    if (count % 2 == 1) made = followed_by(made, step);
-  }
-  return made;
-}
 
 class Path {
  public:
@@ -51,20 +23,31 @@ class Path {
         law_(rung),
         x_(rung.initial),
         direction_(rung.dimension),
+        drift_(Vector<double>::Zero(rung.dimension)),
         covariance_(Matrix<double>::Zero(rung.dimension, rung.dimension)) {}
 
   // Moves on by `count` steps.
   [[nodiscard]] Propagator block(std::uint64_t count) {
-    Vector<double> drift = drift_by(square_root(covariance_));
-    walk(count / 2, drift);
-    Propagator one = one_step(Vector<double>::Zero(x_.size()));
+    const std::uint64_t half = count / 2;
+    const Vector<double> nowhere = Vector<double>::Zero(x_.size());
+    Propagator one;
     if (request_.order == LinearOrder::second) {
-      // What the covariance half-way through makes of a step, and of its drift; a second half is to come.
-      const Matrix<double> root = square_root(after(one, count / 2));
-      one = one_step(root * signs());
-      drift = 2 * drift_by(root) - drift;
+      // The drift of the block before, until the covariance half-way through tells what it
+      // makes of a step and of its drift; that of the middle is then that of all steps together.
+      const Vector<double> likely = drift_;
+      walk(half, likely);
+      const Matrix<double> root = square_root(after(one_step(nowhere), half));
+      one = one_step(root * random_signs(x_.size(), step_));
+      drift_ = drift_by(root);
+      walk(count - half,
+           (static_cast<double>(count) * drift_ - static_cast<double>(half) * likely) /
+               static_cast<double>(count - half));
+    } else {
+      const Vector<double> drift = drift_by(square_root(covariance_));
+      walk(half, drift);
+      one = one_step(nowhere);
+      walk(count - half, drift);
     }
-    walk(count - count / 2, drift);
     Propagator moved = repeated(std::move(one), count);
     covariance_ = congruent(moved.power, covariance_) + moved.noise;
     return moved;
@@ -103,14 +86,15 @@ class Path {
   // Half of the second derivatives of the direction, over a covariance with this root.
   [[nodiscard]] Vector<double> drift_by(const Matrix<double>& root) {
     law_.field(x_, direction_);
-    return law_.transport(x_, direction_, root, Nodes::gauss, request_.step_size);
+    return law_.drift(x_, direction_, root, Nodes::gauss, step_);
   }
 
   // Of deviations, on average over the states x + apart and x - apart.
   [[nodiscard]] Propagator one_step(const Vector<double>& apart) {
     const double eta = request_.step_size;
     const Index n = x_.size();
-    Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n)};
+    Propagator made{Matrix<double>::Identity(n, n), Matrix<double>::Zero(n, n),
+                    Vector<double>::Zero(n)};
     const auto add = [&](const Vector<double>& x, double weight) {
       made.power += weight * eta * law_.jacobian(x);
       made.noise += weight * eta * eta / request_.batch * law_.draw_covariance(x);
@@ -124,17 +108,9 @@ class Path {
     return made;
   }
 
-  // Random ones, so that a root of C times them is on average of covariance C.
-  [[nodiscard]] Vector<double> signs() const {
-    Stream stream(0, stream_of_signs, step_);
-    Vector<double> drawn(x_.size());
-    for (double& sign : drawn) sign = stream.uniform() < 0.5 ? -1 : 1;
-    return drawn;
-  }
-
   const LinearRunsRequest& request_;
-  MomentSteps law_;
-  Vector<double> x_, direction_;
+  StepLaw law_;
+  Vector<double> x_, direction_, drift_;
   Matrix<double> covariance_;
   std::uint64_t step_ = 0;
 };

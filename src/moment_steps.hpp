@@ -1,36 +1,26 @@
 #pragma once
-/// One step of the mean and the covariance of SGD, at two orders: see popgrad/moments_rung.hpp.
+/// The state of the rung moments, step by step: see popgrad/moments_rung.hpp and moment_blocks.hpp.
+///
+/// A state is the law where its block began, at two orders, and how many steps of the block have been
+/// taken since; the block is made again from that where it is not at hand.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "moment_blocks.hpp"
 #include "popgrad/linear_algebra.hpp"
-#include "popgrad/random.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/sampled_draws.hpp"
 
 namespace popgrad {
 
 /// Of a standard deviation, or of a variance: where two orders differ by more, neither is to be used.
 inline constexpr double tolerated_second_order = 0.5;
-/// Length of a step for derivatives: third derivatives enter with its square, rounding in second
-/// differences with 1e-16 over its square.
-inline constexpr double short_step = 1e-3;
-
-/// Along a column of a square root of the covariance: nodes at +- `reach` columns.
-enum class Nodes {
-  gauss,    ///< sqrt(3) columns: the Gauss-Hermite rule of three points
-  tangent,  ///< near the middle: derivatives
-};
-
-inline double reach_of(Nodes nodes, double norm) {
-  return nodes == Nodes::gauss ? std::sqrt(3.0) : short_step / norm;
-}
 
 class MomentSteps {
   // The parts of a state.
@@ -55,12 +45,22 @@ class MomentSteps {
     return state.segment(3 * n_ + n_ * n_, n_ * n_).reshaped(n_, n_);
   }
 
- public:
-  explicit MomentSteps(AnyRung<double> rung) : rung_(std::move(rung)), n_(rung_.dimension) {
-    columns_ = static_cast<Index>(rung_.columns.size());
+  // eta, batch, steps so far, those in the block, and the length of that; where none of the block has been
+  // taken, the length to try.
+  template <class State>
+  [[nodiscard]] auto counters(State& state) const {
+    return state.tail(5);
   }
 
-  [[nodiscard]] Index dimension() const { return 3 * n_ + 2 * n_ * n_; }
+ public:
+  explicit MomentSteps(AnyRung<double> rung, std::uint64_t longest,
+                       const MomentBlocks::Prepare& prepare)
+      : rung_(std::move(rung)),
+        n_(rung_.dimension),
+        columns_(static_cast<Index>(rung_.columns.size())),
+        blocks_(rung_, longest, prepare) {}
+
+  [[nodiscard]] Index dimension() const { return 3 * n_ + 2 * n_ * n_ + 5; }
 
   [[nodiscard]] Vector<double> initial() const {
     Vector<double> state = Vector<double>::Zero(dimension());
@@ -94,50 +94,54 @@ class MomentSteps {
     vector("descent_");
     vector("shift_");
     factor("first_order_factor_");
+    names.insert(names.end(), {"eta", "batch", "steps", "steps_in_block", "block"});
     return names;
   }
 
   void step(Vector<double>& state, double eta, Index batch) {
-    const Vector<double> m = mean(state);
-    const Vector<double> x = path(state);
-    const Vector<double> s = shift(state);
-    field(x, at_);
-    Vector<double> drift = transport(x, at_, first_factor(state), Nodes::tangent, eta);
-    first_factor(state) = with_draws(x, eta, batch);
-    path(state) += eta * at_;
-    const double length = s.norm();
-    if (length > 0) {
-      const double h = short_step / length;
-      field(x + h * s, ahead_);
-      field(x - h * s, behind_);
-      drift += (ahead_ - behind_) / (2 * h);
+    auto count = counters(state);
+    if (!within(state)) {
+      if (count[3] > 0) {
+        need_block(state);
+      } else {
+        const MomentLaw begin = law_of(state);
+        const MomentBlocks::Steps steps{eta, batch, number(count[2]), number(count[4])};
+        blocks_.make(begin, steps, false);
+        count << eta, static_cast<double>(batch), count[2], 0,
+            static_cast<double>(blocks_.length());
+      }
     }
-    shift(state) += eta * drift;
-    field(m, at_);
-    const Vector<double> curved = transport(m, at_, factor(state), Nodes::gauss, eta);
-    Matrix<double> covariance = moved_ * moved_.transpose();
-    if (batch > 0) {
-      const Vector<double> apart = factor(state) * signs_at(m);
-      const double half = eta * eta / (2 * static_cast<double>(batch));
-      covariance += half * draw_covariance(m + apart);
-      covariance += half * draw_covariance(m - apart);
-    }
-    factor(state) = square_root(covariance);
-    mean(state) += eta * (at_ + curved);
+    count[2] += 1;
+    count[3] += 1;
+    if (count[3] < count[4]) return;
+    put(blocks_.after(blocks_.length()), state);
+    count[3] = 0;
+    count[4] = static_cast<double>(blocks_.next_length());
   }
 
-  [[nodiscard]] double second_order(const Vector<double>& state) const {
-    const double variance = factor(state).squaredNorm();
-    const double first = first_factor(state).squaredNorm();
-    if (!(variance > 0) || !(first > 0)) return 0;
-    const double moved = (mean(state) - path(state) - shift(state)).norm() / std::sqrt(variance);
-    // Third moments, which neither order carries, change the variance by so much.
-    const double skewed = shift(state).squaredNorm() / first;
-    return std::max({moved, skewed, std::fabs(variance - first) / std::min(variance, first)});
+  /// Does the next step but count?
+  [[nodiscard]] bool within(const Vector<double>& state) const {
+    const auto count = counters(state);
+    return count[3] > 0 && count[3] + 1 < count[4];
   }
 
-  [[nodiscard]] std::string divergence(const Vector<double>& state, double eta, Index batch) const {
-    const double ratio = second_order(state);
+  /// The same law with no step of a block taken.
+  [[nodiscard]] Vector<double> settled(const Vector<double>& state) {
+    Vector<double> made = state;
+    if (counters(state)[3] > 0) {
+      put(law_now(state), made);
+      counters(made).tail(2).setZero();
+    }
+    return made;
+  }
+
+  [[nodiscard]] double second_order(const Vector<double>& state) {
+    return second_order(glance(state));
+  }
+
+  [[nodiscard]] std::string divergence(const Vector<double>& state, double eta, Index batch) {
+    const MomentBlocks::Glance now = glance(state);
+    const double ratio = second_order(now);
     if (!(ratio <= tolerated_second_order)) {
       return fmt::format(
           "the prediction ends here: first and second order differ by {:.2g} of a standard "
@@ -145,20 +149,22 @@ class MomentSteps {
           "take an ensemble: the rung sgd with --runs 200",
           ratio, tolerated_second_order, eta, batch);
     }
-    return rung_.divergence ? rung_.divergence(mean(state), eta, batch) : std::string();
+    return rung_.divergence ? rung_.divergence(now.path + now.gap, eta, batch) : std::string();
   }
 
   void observe(const Vector<double>& state, double t, std::span<double> row) {
-    const Readings second = read(mean(state), factor(state), Nodes::gauss, t);
-    Readings first = read(path(state), first_factor(state), Nodes::tangent, t);
-    const Vector<double> s = shift(state);
+    const MomentLaw law = law_now(state);
+    const Vector<double> m = law.path + law.gap;
+    const Vector<double>& s = law.shift;
+    const Readings second = read(m, square_root(law.second), Nodes::gauss, t);
+    Readings first = read(law.path, square_root(law.first), Nodes::tangent, t);
     const double length = s.norm();
     if (length > 0) {
       const double h = short_step / length;
-      first.mean += (observed(path(state) + h * s, t) - observed(path(state) - h * s, t)) / (2 * h);
+      first.mean += (observed(law.path + h * s, t) - observed(law.path - h * s, t)) / (2 * h);
     }
     const bool sampled = draws_are_sampled(rung_);
-    const double sampling = sampled ? sampling_at(mean(state), t) : 0;
+    const double sampling = sampled ? sampling_at(m, t) : 0;
     for (Index k = 0; k < columns_; ++k) {
       const double deviation = std::sqrt(second.variance[k]);
       const double other = std::sqrt(first.variance[k]);
@@ -172,17 +178,15 @@ class MomentSteps {
       row[static_cast<std::size_t>(columns_ + k)] =
           agree ? deviation : std::numeric_limits<double>::quiet_NaN();
     }
-    row[static_cast<std::size_t>(2 * columns_)] = second_order(state);
+    row[static_cast<std::size_t>(2 * columns_)] = second_order(glance_of(law));
     if (sampled) row[static_cast<std::size_t>(2 * columns_ + 1)] = sampling;
   }
-
-  [[nodiscard]] Index size() const { return n_; }
 
   /// A state of these parts, in the order of moments_rung.hpp.
   [[nodiscard]] Vector<double> assemble(const Vector<double>& m, const Matrix<double>& root,
                                         const Vector<double>& x, const Vector<double>& s,
                                         const Matrix<double>& first_root) const {
-    Vector<double> state(dimension());
+    Vector<double> state = Vector<double>::Zero(dimension());
     mean(state) = m;
     factor(state) = root;
     path(state) = x;
@@ -191,60 +195,61 @@ class MomentSteps {
     return state;
   }
 
-  /// E of a draw.
-  void field(const Vector<double>& x, Vector<double>& dx) {
-    dx.resize(n_);
-    if (rung_.draw_mean) {
-      rung_.draw_mean(x, dx);
-    } else {
-      rung_.rhs(x, dx, 0.0);
-    }
-  }
-
-  /// Leaves (I + eta J) times the columns in moved_; returns half the sum of second derivatives along
-  /// them, the drift.
-  template <class Factor>
-  Vector<double> transport(const Vector<double>& x, const Vector<double>& center,
-                           const Factor& columns, Nodes nodes, double eta) {
-    Vector<double> drift = Vector<double>::Zero(n_);
-    moved_ = columns;
-    if (const SampledLaw* const law = sampled_law(rung_); law != nullptr && law->jacobian) {
-      return transport_by_jacobian(*law, x, center, columns, nodes, eta);
-    }
-    for (Index k = 0; k < n_; ++k) {
-      const Vector<double> column = columns.col(k);
-      const double norm = column.norm();
-      if (!(norm > 0)) continue;
-      const double reach = reach_of(nodes, norm);
-      field(x + reach * column, ahead_);
-      field(x - reach * column, behind_);
-      moved_.col(k) += eta / (2 * reach) * (ahead_ - behind_);
-      drift += (ahead_ + behind_ - 2 * center) / (2 * reach * reach);
-    }
-    return drift;
-  }
-
-  /// Of the mean direction, (n x n), from central differences or as the law of one draw has it.
-  [[nodiscard]] Matrix<double> jacobian(const Vector<double>& x) {
-    if (const SampledLaw* const law = sampled_law(rung_); law != nullptr && law->jacobian) {
-      Matrix<double> made;
-      law->jacobian(x, made);
-      return made;
-    }
-    field(x, at_);
-    const Vector<double> center = at_;
-    const Matrix<double> identity = Matrix<double>::Identity(n_, n_);
-    transport(x, center, identity, Nodes::tangent, 1.0);
-    return moved_ - identity;
-  }
-
-  /// Covariance of one draw, (n x n).
-  [[nodiscard]] const Matrix<double>& draw_covariance(const Vector<double>& x) {
-    rung_.draw_covariance(x, Matrix<double>::Identity(n_, n_), spread_);
-    return spread_;
-  }
-
  private:
+  static std::uint64_t number(double count) { return static_cast<std::uint64_t>(count); }
+
+  [[nodiscard]] MomentLaw law_of(const Vector<double>& state) const {
+    return {path(state), shift(state), mean(state) - path(state),
+            first_factor(state) * first_factor(state).transpose(),
+            factor(state) * factor(state).transpose()};
+  }
+
+  void put(const MomentLaw& law, Vector<double>& state) const {
+    mean(state) = law.path + law.gap;
+    factor(state) = square_root(law.second);
+    path(state) = law.path;
+    shift(state) = law.shift;
+    first_factor(state) = square_root(law.first);
+  }
+
+  // Leaves the block that the state is in.
+  void need_block(const Vector<double>& state) {
+    const auto count = counters(state);
+    const MomentBlocks::Steps steps{count[0], static_cast<Index>(count[1]),
+                                    number(count[2] - count[3]), number(count[4])};
+    if (!blocks_.is(path(state), shift(state), steps)) blocks_.make(law_of(state), steps, true);
+  }
+
+  [[nodiscard]] MomentLaw law_now(const Vector<double>& state) {
+    const auto count = counters(state);
+    if (!(count[3] > 0)) return law_of(state);
+    need_block(state);
+    return blocks_.after(number(count[3]));
+  }
+
+  static MomentBlocks::Glance glance_of(const MomentLaw& law) {
+    return {law.path, law.shift, law.gap, law.first.trace(), law.second.trace()};
+  }
+
+  [[nodiscard]] MomentBlocks::Glance glance(const Vector<double>& state) {
+    const auto count = counters(state);
+    if (!(count[3] > 0)) {
+      return {path(state), shift(state), mean(state) - path(state),
+              first_factor(state).squaredNorm(), factor(state).squaredNorm()};
+    }
+    need_block(state);
+    return blocks_.glance(number(count[3]));
+  }
+
+  static double second_order(const MomentBlocks::Glance& now) {
+    if (!(now.second > 0) || !(now.first > 0)) return 0;
+    const double moved = (now.gap - now.shift).norm() / std::sqrt(now.second);
+    // Third moments, which neither order carries, change the variance by so much.
+    const double skewed = now.shift.squaredNorm() / now.first;
+    return std::max(
+        {moved, skewed, std::fabs(now.second - now.first) / std::min(now.second, now.first)});
+  }
+
   // Of deviations, by the nodes that the law of one draw is known from: along all observables.
   [[nodiscard]] double sampling_at(Vector<double> x, double t) const {
     Matrix<double> gradients(n_, columns_);
@@ -257,54 +262,6 @@ class MomentSteps {
       x[i] = own;
     }
     return sampling_error(rung_, x, gradients);
-  }
-
-  // The same where the Jacobian costs less than n differences: with gauss nodes its mean at two points of
-  // the fluctuations, and second derivatives along random sums of the columns, whose mean is the sum.
-  template <class Factor>
-  Vector<double> transport_by_jacobian(const SampledLaw& law, const Vector<double>& x,
-                                       const Vector<double>& center, const Factor& columns,
-                                       Nodes nodes, double eta) {
-    constexpr std::uint64_t sums = 8;
-    Vector<double> drift = Vector<double>::Zero(n_);
-    Matrix<double> mean_jacobian, other;
-    for (std::uint64_t k = 0; k < sums; ++k) {
-      const Vector<double> apart = columns * signs_at(x, k);
-      const double norm = apart.norm();
-      if (!(norm > 0)) return drift;
-      const double reach = nodes == Nodes::gauss ? 1.0 : short_step / norm;
-      field(x + reach * apart, ahead_);
-      field(x - reach * apart, behind_);
-      drift += (ahead_ + behind_ - 2 * center) / (2 * reach * reach * static_cast<double>(sums));
-      if (k > 0) continue;
-      if (nodes == Nodes::gauss) {
-        law.jacobian(x + apart, mean_jacobian);
-        law.jacobian(x - apart, other);
-        mean_jacobian = (mean_jacobian + other) / 2;
-      } else {
-        law.jacobian(x, mean_jacobian);
-      }
-    }
-    moved_ += eta * mean_jacobian * columns;
-    return drift;
-  }
-
-  // A square root of moved_ moved_' + eta^2/B Sigma(x).
-  Matrix<double> with_draws(const Vector<double>& x, double eta, Index batch) {
-    Matrix<double> covariance = moved_ * moved_.transpose();
-    if (batch > 0) {
-      covariance += eta * eta / static_cast<double>(batch) * draw_covariance(x);
-    }
-    return square_root(covariance);
-  }
-
-  // Random signs, the same wherever this point is reached again: m +- U signs has the mean m and, on
-  // average over points, the covariance U U', so that E Sigma is met to second order.
-  [[nodiscard]] Vector<double> signs_at(const Vector<double>& m, std::uint64_t which = 0) const {
-    Stream stream(which, 1, std::bit_cast<std::uint64_t>(m.sum() + m.norm()));
-    Vector<double> signs(n_);
-    for (double& sign : signs) sign = stream.uniform() < 0.5 ? -1 : 1;
-    return signs;
   }
 
   struct Readings {
@@ -364,8 +321,7 @@ class MomentSteps {
 
   AnyRung<double> rung_;
   Index n_ = 0, columns_ = 0;
-  Vector<double> at_, ahead_, behind_;
-  Matrix<double> moved_, spread_;
+  MomentBlocks blocks_;
 };
 
 }  // namespace popgrad

@@ -7,6 +7,7 @@
 #include "moment_steps.hpp"
 #include "popgrad/adjoint_moments.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/steps_in_blocks.hpp"
 
 namespace popgrad {
 
@@ -19,7 +20,12 @@ AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& wher
         where, why.empty() ? "" : ": ", why));
   }
   if (sgd.dimension > largest_full_covariance) return adjoint_moments_rung(sgd, where);
-  const auto steps = std::make_shared<MomentSteps>(sgd);
+  return rung_of_moments(sgd, longest_moment_block, {});
+}
+
+AnyRung<double> rung_of_moments(const AnyRung<double>& sgd, std::uint64_t longest_block,
+                                const std::function<void(double, Index)>& prepare) {
+  const auto steps = std::make_shared<MomentSteps>(sgd, longest_block, prepare);
   AnyRung<double> rung;
   rung.dimension = steps->dimension();
   rung.initial = steps->initial();
@@ -28,16 +34,17 @@ AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& wher
   rung.observe = [steps](const Vector<double>& x, const double& t, std::span<double> row) {
     steps->observe(x, t, row);
   };
-  rung.sample_step = [steps](Vector<double>& x, double eta, Stream& /*stream*/, Index batch) {
-    steps->step(x, eta, batch);
-  };
+  rung.sample_step = StepsInBlocks{[steps](Vector<double>& x, double eta, Stream& /*stream*/,
+                                           Index batch) { steps->step(x, eta, batch); },
+                                   [steps](const Vector<double>& x) { return steps->within(x); },
+                                   [steps](const Vector<double>& x) { return steps->settled(x); }};
   rung.divergence = [steps](const Vector<double>& x, double eta, Index batch) {
     return steps->divergence(x, eta, batch);
   };
-  rung.clone = [sgd, where] {
+  rung.clone = [sgd, longest_block, prepare] {
     AnyRung<double> own = sgd.clone();
     own.initial = sgd.initial;
-    return moments_rung(own, where);
+    return rung_of_moments(own, longest_block, prepare);
   };
   return rung;
 }
@@ -48,8 +55,9 @@ RungInfo moments_info(const RungInfo& sgd) {
   info.kind = RungKind::moments;
   info.summary = "mean and standard deviation over runs of sgd, predicted: no ensemble";
   info.cost = fmt::format(
-      "4 n evaluations of the mean direction and O(n^3) a step, memory O(n^2), for n <= {} numbers "
-      "of the state (with --optimiser momentum twice as many); above, where the direction is a "
+      "an evaluation of the mean direction a step, 8 n and O(n^3 log(steps)) a block of steps, 4 n "
+      "observations a row, memory O(n^2), for n <= {} numbers of the state (with --optimiser "
+      "momentum twice as many); above, where the direction is a "
       "gradient, 36 evaluations a step and 2 n observations a row",
       largest_full_covariance);
   info.column_note =

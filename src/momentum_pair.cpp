@@ -30,9 +30,8 @@ class Pair {
     image.tail(n_) = g_ - lost_ * pair.tail(n_);
   }
 
-  void jacobian(const Vector<double>& pair, Matrix<double>& image, double t) {
-    Matrix<double> own;
-    rung_.jacobian(pair.head(n_), own, t);
+  // From that of the rung at its part of the state, `own`.
+  void jacobian(const Matrix<double>& own, Matrix<double>& image) const {
     const Matrix<double> identity = Matrix<double>::Identity(n_, n_);
     image.resize(2 * n_, 2 * n_);
     image << own, kept_ * identity, own, -lost_ * identity;
@@ -88,7 +87,9 @@ AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, doubl
   };
   if (sgd.jacobian) {
     rung.jacobian = [pair](const Vector<double>& at, Matrix<double>& image, const double& t) {
-      pair->jacobian(at, image, t);
+      Matrix<double> own;
+      pair->rung().jacobian(at.head(pair->size()), own, t);
+      pair->jacobian(own, image);
     };
   }
   if (sgd.sample_rhs) {
@@ -107,13 +108,22 @@ AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, doubl
     };
   }
   if (draws_are_sampled(sgd)) {
-    rung.draw_covariance = SampledLaw{
+    SampledLaw law{
         [pair, own = *sampled_law(sgd)](const Vector<double>& at, const Matrix<double>& vectors,
                                         SampledDraws::Part part, Matrix<double>& images) {
           pair->draw_covariance(at, vectors, images,
                                 [&](const Vector<double>& x, const Matrix<double>& seen,
                                     Matrix<double>& made) { own.covariance(x, seen, part, made); });
         }};
+    if (sampled_law(sgd)->jacobian) {
+      law.jacobian = [pair, jacobian = sampled_law(sgd)->jacobian](const Vector<double>& at,
+                                                                   Matrix<double>& image) {
+        Matrix<double> own;
+        jacobian(at.head(pair->size()), own);
+        pair->jacobian(own, image);
+      };
+    }
+    rung.draw_covariance = std::move(law);
   } else if (sgd.draw_covariance) {
     rung.draw_covariance = [pair](const Vector<double>& at, const Matrix<double>& vectors,
                                   Matrix<double>& images) {

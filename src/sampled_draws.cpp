@@ -21,70 +21,54 @@ SampledDraws::SampledDraws(const DrawLaw& law, Index dimension,
     probabilities_.push_back(one.probability);
     if (c % static_cast<std::size_t>(labels) != 0) continue;
     const std::size_t which = nodes_.size();
-    nodes_.push_back({draw_nodes(one.tokens, law.length, which, 0),
-                      draw_nodes(one.tokens, law.length, which, 1)});
+    const DrawNodes first = draw_nodes(one.tokens, law.length, which, 0);
+    const DrawNodes second = draw_nodes(one.tokens, law.length, which, 1);
+    DrawNodes both;
+    both.frequencies.resize(first.frequencies.rows(),
+                            first.frequencies.cols() + second.frequencies.cols());
+    both.frequencies << first.frequencies, second.frequencies;
+    both.weights.resize(both.frequencies.cols());
+    both.weights << first.weights / 2, second.weights / 2;
+    nodes_.push_back({first, second, both});
   }
+}
+
+const DrawNodes& SampledDraws::set_of(Index cls, Part part) const {
+  return nodes_[static_cast<std::size_t>(cls / labels_)][static_cast<std::size_t>(part)];
 }
 
 Index SampledDraws::nodes() const {
   Index sum = 0;
-  for (const std::vector<DrawNodes>& parts : nodes_) {
-    for (const DrawNodes& part : parts) sum += labels_ * part.weights.size();
-  }
+  for (Index c = 0; c < std::ssize(probabilities_); ++c)
+    sum += set_of(c, Part::both).weights.size();
   return sum;
 }
 
-SampledDraws::Moved SampledDraws::directions_of(Index cls, const DirectionsOfSamples& directions,
-                                                Part part) const {
-  const std::vector<DrawNodes>& parts = nodes_[static_cast<std::size_t>(cls / labels_)];
-  Moved made;
-  made.probability = probabilities_[static_cast<std::size_t>(cls)];
-  const auto rows = std::ssize(moved_[static_cast<std::size_t>(cls)]);
-  const Index first = part == Part::second ? 1 : 0;
-  const Index last = part == Part::first ? 0 : 1;
-  Index nodes = 0;
-  for (Index h = first; h <= last; ++h) nodes += parts[static_cast<std::size_t>(h)].weights.size();
-  made.directions.resize(rows, nodes);
-  made.weights.resize(nodes);
-  Index at = 0;
-  Matrix<double> own;
-  for (Index h = first; h <= last; ++h) {
-    const DrawNodes& set = parts[static_cast<std::size_t>(h)];
-    directions(cls, set.frequencies, own);
-    const Index count = set.weights.size();
-    made.directions.middleCols(at, count) = own;
-    made.weights.segment(at, count) = set.weights / static_cast<double>(last - first + 1);
-    at += count;
+template <class Made, class SumOf, class Add>
+void SampledDraws::each_class(const SumOf& sum_of, const Add& add) const {
+  Made made;
+  for (Index c = 0; c < std::ssize(probabilities_); ++c) {
+    const DrawNodes& set = set_of(c, Part::both);
+    sum_of(c, set.frequencies, set.weights, made);
+    add(moved_[static_cast<std::size_t>(c)], probabilities_[static_cast<std::size_t>(c)], made);
   }
-  made.mean.noalias() = made.directions * made.weights;
-  return made;
 }
 
 Vector<double> SampledDraws::mean(const SumOfSamples& sum_of) const {
   Vector<double> sum = Vector<double>::Zero(dimension_);
-  Vector<double> made;
-  for (Index c = 0; c < std::ssize(probabilities_); ++c) {
-    const double share = probabilities_[static_cast<std::size_t>(c)] / 2;
-    const std::vector<Index>& rows = moved_[static_cast<std::size_t>(c)];
-    for (const DrawNodes& set : nodes_[static_cast<std::size_t>(c / labels_)]) {
-      sum_of(c, set.frequencies, set.weights, made);
-      sum(rows) += share * made;
-    }
-  }
+  each_class<Vector<double>>(
+      sum_of, [&](const std::vector<Index>& rows, double share, const Vector<double>& made) {
+        sum(rows) += share * made;
+      });
   return sum;
 }
 
 Matrix<double> SampledDraws::mean_matrix(const SumOfMatrices& sum_of) const {
   Matrix<double> sum = Matrix<double>::Zero(dimension_, dimension_);
-  Matrix<double> made;
-  for (Index c = 0; c < std::ssize(probabilities_); ++c) {
-    const double share = probabilities_[static_cast<std::size_t>(c)] / 2;
-    const std::vector<Index>& rows = moved_[static_cast<std::size_t>(c)];
-    for (const DrawNodes& set : nodes_[static_cast<std::size_t>(c / labels_)]) {
-      sum_of(c, set.frequencies, set.weights, made);
-      sum(rows, rows) += share * made;
-    }
-  }
+  each_class<Matrix<double>>(
+      sum_of, [&](const std::vector<Index>& rows, double share, const Matrix<double>& made) {
+        sum(rows, rows) += share * made;
+      });
   return sum;
 }
 
@@ -92,15 +76,18 @@ Matrix<double> SampledDraws::covariance(const DirectionsOfSamples& directions,
                                         const Matrix<double>& vectors, Part part) const {
   Matrix<double> images = Matrix<double>::Zero(dimension_, vectors.cols());
   // Within classes, then between their means.
+  Matrix<double> directed;
   const auto classes = std::ssize(probabilities_);
   Matrix<double> means = Matrix<double>::Zero(dimension_, classes);
   for (Index c = 0; c < classes; ++c) {
-    Moved own = directions_of(c, directions, part);
+    const DrawNodes& set = set_of(c, part);
+    directions(c, set.frequencies, directed);
     const std::vector<Index>& rows = moved_[static_cast<std::size_t>(c)];
-    means(rows, c) = own.mean;
-    own.directions.colwise() -= own.mean;
-    const Vector<double> roots = (own.probability * own.weights).cwiseSqrt();
-    const Matrix<double> factor = own.directions * roots.asDiagonal();
+    const Vector<double> mean = directed * set.weights;
+    means(rows, c) = mean;
+    const Vector<double> roots =
+        (probabilities_[static_cast<std::size_t>(c)] * set.weights).cwiseSqrt();
+    const Matrix<double> factor = (directed.colwise() - mean) * roots.asDiagonal();
     const Matrix<double> seen = vectors(rows, Eigen::all);
     Matrix<double> image;
     if (vectors.cols() > std::ssize(rows) / 2) {

@@ -11,7 +11,7 @@ namespace popgrad {
 namespace {
 
 // Implicit Euler steps that lengthen as the field vanishes: along the flow at first, then Newton's.
-Vector<double> point_at_rest(MomentSteps& steps, Vector<double> x, const std::string& where) {
+Vector<double> point_at_rest(StepLaw& steps, Vector<double> x, const std::string& where) {
   const Index n = steps.size();
   Vector<double> field(n);
   steps.field(x, field);
@@ -48,7 +48,7 @@ struct Stationary {
 // C = sum_k M^k S (M^k)' and s = eta sum_k M^k drift with M = I + eta J, which solve
 //   C = M C M' + S,  s = M s + eta drift,
 // by doubling: 2^k terms after k rounds.
-Stationary at_point(MomentSteps& steps, const Vector<double>& x, double eta, Index batch,
+Stationary at_point(StepLaw& steps, const Vector<double>& x, double eta, Index batch,
                     const std::string& where) {
   const Index n = steps.size();
   const Matrix<double> step = Matrix<double>::Identity(n, n) + eta * steps.jacobian(x);
@@ -80,7 +80,7 @@ Stationary at_point(MomentSteps& steps, const Vector<double>& x, double eta, Ind
   found.factor = square_root(covariance);
   Vector<double> center(n);
   steps.field(x, center);
-  const Vector<double> drift = eta * steps.transport(x, center, found.factor, Nodes::tangent, eta);
+  const Vector<double> drift = eta * steps.drift(x, center, found.factor, Nodes::tangent, 0);
   found.shift =
       doubled(drift, [](const Matrix<double>& power, const Vector<double>& sum) -> Vector<double> {
         return power * sum;
@@ -98,11 +98,12 @@ Vector<double> stationary_moments(const AnyRung<double>& sgd, const std::string&
         "most; give a time, or a smaller instance",
         where, sgd.dimension, largest_full_covariance));
   }
-  MomentSteps steps(sgd);
+  StepLaw steps(sgd);
   const Vector<double> x = point_at_rest(steps, sgd.initial, where);
   const Stationary first = at_point(steps, x, eta, batch, where);
   const Stationary second = at_point(steps, x + first.shift, eta, batch, where);
-  return steps.assemble(x + second.shift, second.factor, x, first.shift, first.factor);
+  return MomentSteps(sgd, longest_moment_block, {})
+      .assemble(x + second.shift, second.factor, x, first.shift, first.factor);
 }
 
 }  // namespace popgrad

@@ -2,6 +2,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/steps_in_blocks.hpp"
 
 #include <cmath>
 #include <span>
@@ -68,13 +69,18 @@ class RungSteps {
  public:
   using State = Vector<double>;
   RungSteps(const AnyRung<double>& rung, const WalkRequest& request, std::uint32_t run)
-      : rung_(rung), request_(request), run_(run), stepper_(request, rung) {}
+      : rung_(rung),
+        request_(request),
+        run_(run),
+        stepper_(request, rung),
+        blocks_(rung.sample_step.target<StepsInBlocks>()) {}
 
   [[nodiscard]] const std::vector<std::string>& columns() const { return rung_.columns; }
   bool step(Vector<double>& x, Vector<double>& last, std::uint64_t step) {
     Stream stream(request_.seed, run_, step);
     if (rung_.sample_step) {
-      const bool checked = walking::is_checked(request_, step, x.size());
+      const bool checked = walking::is_checked(request_, step, x.size()) &&
+                           (blocks_ == nullptr || !blocks_->within(x));
       if (checked) last = x;
       rung_.sample_step(x, request_.step_size, stream, request_.batch);
       return !checked || x.allFinite();
@@ -98,6 +104,9 @@ class RungSteps {
                             : std::string{};
   }
   [[nodiscard]] static Vector<double> in_double(Vector<double> x) { return x; }
+  [[nodiscard]] Vector<double> told(const Vector<double>& x) const {
+    return blocks_ != nullptr ? blocks_->settled(x) : x;
+  }
   [[nodiscard]] const Vector<double>& memory() const { return stepper_.memory(); }
 
  private:
@@ -105,6 +114,7 @@ class RungSteps {
   const WalkRequest& request_;
   std::uint32_t run_;
   Stepper stepper_;
+  const StepsInBlocks* blocks_;
   Vector<double> slope_;
 };
 

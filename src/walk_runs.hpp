@@ -7,7 +7,8 @@
 ///   step(State& x, State& last, step)  one step on; `last` keeps a state to go back to; false if numbers
 ///                                      stopped being finite
 ///   observe(x, t, row), divergence(x)  as AnyRung has them
-///   in_double(x)                       the state as files have it
+///   in_double(x)                       the state as checkpoints have it, to go on from
+///   told(x)                            the state as rows of files have it
 ///   memory()                           of the optimiser
 
 #include <omp.h>
@@ -76,7 +77,7 @@ Trajectory<double> single_run(Steps& steps, typename Steps::State x, const WalkR
     steps.observe(x, t, row);
     result.t.push_back(t);
     result.rows.push_back(std::move(row));
-    if (request.keep_states) result.states.push_back(steps.in_double(x));
+    if (request.keep_states) result.states.push_back(steps.told(x));
   };
   typename Steps::State last = x;
   std::uint64_t step = request.start_step;
@@ -176,6 +177,7 @@ class OwnSteps {
     return rung_.divergence(x, request_.step_size, request_.batch);
   }
   [[nodiscard]] Vector<double> in_double(const State& x) const { return x.in_double(); }
+  [[nodiscard]] Vector<double> told(const State& x) const { return in_double(x); }
   [[nodiscard]] Vector<double> memory() const { return {}; }
 
  private:

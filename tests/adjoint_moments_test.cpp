@@ -71,7 +71,7 @@ Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint6
 
 TEST_CASE("adjoint moments: exact for a linear direction and noise that stays", "[moments]") {
   const AnyRung<double> sgd = wells(6, 0, 0.4);
-  const AnyRung<double> full = moments_rung(sgd, "toy");
+  const AnyRung<double> full = rung_of_moments(sgd, 1);
   const AnyRung<double> adjoint = adjoint_moments_rung(sgd, "toy");
   CHECK(adjoint.columns == full.columns);
   // The noise depends on x, to the next order in 1/B.
@@ -90,7 +90,7 @@ TEST_CASE("adjoint moments: exact for a linear direction and noise that stays", 
 
 TEST_CASE("adjoint moments: differ from the full covariance by the next order", "[moments]") {
   const AnyRung<double> sgd = wells(5, 0.5, 0.3);
-  const AnyRung<double> full = moments_rung(sgd, "toy");
+  const AnyRung<double> full = rung_of_moments(sgd, 1);
   const AnyRung<double> adjoint = adjoint_moments_rung(sgd, "toy");
   // Every step a block of its own.
   std::vector<double> apart;

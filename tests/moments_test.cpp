@@ -4,6 +4,9 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
+#include <numeric>
+#include <utility>
 
 #include "popgrad/error.hpp"
 #include "popgrad/walk.hpp"
@@ -66,6 +69,113 @@ std::pair<double, double> over_all_signs(double start, double noise, double eta,
 }
 
 }  // namespace
+
+namespace {
+
+// Two numbers that pull on each other, with draws whose covariance depends on both; counts its directions.
+struct Coupled {
+  std::shared_ptr<std::size_t> evaluations = std::make_shared<std::size_t>(0);
+
+  [[nodiscard]] AnyRung<double> rung() const {
+    AnyRung<double> any;
+    any.dimension = 2;
+    any.initial = Vector<double>{{1.0, -0.5}};
+    any.columns = {"sum", "product"};
+    any.state_names = {"a", "b"};
+    any.rhs = [count = evaluations](const Vector<double>& x, Vector<double>& dx, const double&) {
+      ++*count;
+      dx = Vector<double>{
+          {-x[0] + 0.3 * x[1] + 0.4 * x[0] * x[0], 0.5 * x[0] - 2 * x[1] * (1 + x[0])}};
+    };
+    any.draw_covariance = [](const Vector<double>& x, const Matrix<double>& vectors,
+                             Matrix<double>& images) {
+      const Matrix<double> sigma{{1 + x[0] * x[0], 0.2 * x[0]},
+                                 {0.2 * x[0], 0.5 + 2 * x[1] * x[1]}};
+      images = sigma * vectors;
+    };
+    any.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+      row[0] = x[0] + 2 * x[1];
+      row[1] = x[0] * x[1];
+    };
+    any.clone = [own = *this] { return own.rung(); };
+    return any;
+  }
+
+  /// Of 600 steps, saved after these.
+  [[nodiscard]] static WalkRequest request(std::vector<std::uint64_t> save_steps) {
+    WalkRequest made;
+    made.step_size = 0.01;
+    made.steps = 600;
+    made.save_steps = std::move(save_steps);
+    made.batch = 200;
+    made.jobs = 1;
+    return made;
+  }
+};
+
+// Largest differences of the two, in deviations of the second.
+void check_alike(const Trajectory<double>& found, const Trajectory<double>& known, double error) {
+  REQUIRE(found.t == known.t);
+  for (std::size_t k = 1; k < known.rows.size(); ++k) {
+    INFO("t = " << known.t[k]);
+    for (std::size_t c = 0; c < 2; ++c) {
+      const double deviation = known.rows[k][2 + c];
+      CHECK(std::fabs(found.rows[k][c] - known.rows[k][c]) <= error * deviation);
+      CHECK(found.rows[k][2 + c] == Approx(deviation).epsilon(error));
+    }
+    CHECK(found.rows[k][4] == Approx(known.rows[k][4]).margin(error));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("moments rung: blocks of steps are the steps", "[moments]") {
+  const Coupled toy;
+  const WalkRequest request = Coupled::request({0, 1, 2, 7, 40, 100, 173, 256, 400, 600});
+  const AnyRung<double> plain = rung_of_moments(toy.rung(), 1);
+  const Trajectory<double> known = walk(plain, plain.initial, request).front();
+  const std::size_t of_steps = std::exchange(*toy.evaluations, 0);
+  const AnyRung<double> moments = moments_rung(toy.rung(), "toy");
+  const Trajectory<double> found = walk(moments, moments.initial, request).front();
+  REQUIRE(found.outcome.ending == Ending::reached_end);
+  check_alike(found, known, 1e-3);
+  // One direction a step and a few at each block, instead of ten a step.
+  CHECK(*toy.evaluations < of_steps / 5);
+}
+
+TEST_CASE("moments rung: blocks depend neither on rows nor, but for their error, on stops",
+          "[moments]") {
+  const AnyRung<double> moments = moments_rung(Coupled{}.rung(), "toy");
+  WalkRequest request = Coupled::request({0, 137, 600});
+  request.keep_states = true;
+  const Trajectory<double> once = walk(moments, moments.initial, request).front();
+  std::vector<std::uint64_t> all(601);
+  std::iota(all.begin(), all.end(), 0);
+  const Trajectory<double> often = walk(moments, moments.initial, Coupled::request(all)).front();
+  CHECK(often.rows[137] == once.rows[1]);
+  CHECK(often.rows[600] == once.rows[2]);
+  WalkRequest part = Coupled::request({0, 137});
+  part.steps = 137;
+  const Trajectory<double> stopped = walk(moments, moments.initial, part).front();
+  CHECK(stopped.rows[1] == once.rows[1]);
+  part = Coupled::request({600});
+  part.start_step = 137;
+  const AnyRung<double> again = moments_rung(Coupled{}.rung(), "toy");
+  Trajectory<double> rest = walk(again, stopped.last_state, part).front();
+  rest.t.insert(rest.t.begin(), 0.0);
+  rest.rows.insert(rest.rows.begin(), std::vector<double>(5));
+  Trajectory<double> end = once;
+  end.t.erase(end.t.begin() + 1);
+  end.rows.erase(end.rows.begin() + 1);
+  check_alike(rest, end, 1e-3);
+  // A state of a file is the law at its time, of which the sum is linear.
+  const Vector<double>& state = once.states[1];
+  const Matrix<double> root = state.segment(2, 4).reshaped(2, 2);
+  CHECK(state[0] + 2 * state[1] == Approx(once.rows[1][0]).epsilon(1e-12));
+  CHECK((root.transpose() * Vector<double>{{1.0, 2.0}}).norm() ==
+        Approx(once.rows[1][2]).epsilon(1e-12));
+  CHECK(state.size() == static_cast<Index>(moments.state_names.size()));
+}
 
 TEST_CASE("moments rung: exact for a linear field", "[moments]") {
   const auto rung = one_number(1.0, 4.0, [](double x) { return -x; });

@@ -39,7 +39,7 @@ class SampledDraws {
   /// E[g], (n). Cost: an evaluation a node.
   [[nodiscard]] Vector<double> mean(const SumOfSamples& sum_of) const;
 
-  /// Sum over classes and sets of matrices between the rows that a class moves, with the weights of the
+  /// Sum over classes of matrices between the rows that a class moves, with the weights of the
   /// mean: (n x n) of what `sum_of` makes of frequencies and weights.
   using SumOfMatrices =
       std::function<void(Index, const Matrix<double>&, const Vector<double>&, Matrix<double>&)>;
@@ -56,20 +56,15 @@ class SampledDraws {
   [[nodiscard]] Index nodes() const;
 
  private:
-  struct Moved {
-    double probability = 0;
-    Vector<double> mean;
-    Matrix<double> directions;  ///< deviations from the mean
-    Vector<double> weights;
-  };
-  /// Of one class.
-  [[nodiscard]] Moved directions_of(Index cls, const DirectionsOfSamples& directions,
-                                    Part part) const;
+  // Calls sum_of(class, frequencies, weights, made), then add(rows, probability, made), for each class.
+  template <class Made, class SumOf, class Add>
+  void each_class(const SumOf& sum_of, const Add& add) const;
+  [[nodiscard]] const DrawNodes& set_of(Index cls, Part part) const;
 
   std::vector<double> probabilities_;
   std::vector<std::vector<Index>> moved_;
   Index dimension_, labels_;
-  std::vector<std::vector<DrawNodes>> nodes_;  ///< by class but for the label, two each
+  std::vector<std::vector<DrawNodes>> nodes_;  ///< by class but for the label: a set for each Part
 };
 
 /// What AnyRung::draw_covariance holds where the law of one draw is known from nodes.

@@ -311,6 +311,8 @@ void features_fast(const SequenceClasses<double>& classes, const Layout& layout,
   }
 }
 
+void exponentials_fast(double* numbers, Index count) { exponentials(numbers, 0, count, numbers); }
+
 double respond_fast(const double* logits, const Vector<double>& multiplicity, Index label,
                     double* residual) {
   const Index columns = multiplicity.size();

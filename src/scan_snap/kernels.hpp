@@ -65,6 +65,9 @@ void add_row_products(const Index* row, Index count, const double* table, Index 
 void scatter_rows(const Layout& layout, Index begin, Index end, const double* f, const double* pull,
                   Index columns, double* out, Index stride);
 
+/// exp of `count` numbers in place; of those below -708 that of -708.
+void exponentials_fast(double* numbers, Index count);
+
 /// g = diag(f) (I - f f') g, of `count` entries.
 template <class T>
 void pull_back(const T* f, Index count, T* g) {

@@ -458,7 +458,7 @@ void PopulationFlow<double>::respond_to_columns(const Vector<double>& x, Index o
   columns_logits_.noalias() = columns_table_.transpose() * columns_f_;
   columns_residual_ = columns_logits_;
   columns_residual_.rowwise() -= columns_residual_.colwise().maxCoeff().eval();
-  columns_residual_ = columns_residual_.array().exp();
+  exponentials_fast(columns_residual_.data(), columns_residual_.size());
   const Vector<double> totals = columns_residual_.transpose() * multiplicity_;
   columns_residual_ = columns_residual_ * (-totals).cwiseInverse().asDiagonal();
   columns_residual_.row(label).array() += 1;
@@ -507,42 +507,56 @@ void PopulationFlow<double>::sampled_jacobian(const Vector<double>& x,
     const Matrix<double> fp = f.cwiseProduct(p);
     const Vector<double> s = fp.colwise().sum();
     const Vector<double> w_along = fw.colwise().sum();
-    // Sum over nodes of left_l right_m times a number of each, with its weight.
-    const auto sum = [&](const Matrix<double>& left, const Vector<double>& of_node,
-                         const Matrix<double>& right) -> Matrix<double> {
-      return (left * weights.cwiseProduct(of_node).asDiagonal()) * right.transpose();
+    // Of a node: left_l right_m and its weight, in row l + m u.
+    const auto pairs = [&](const Matrix<double>& left, const Matrix<double>& right) {
+      Matrix<double> of_nodes(u * u, weights.size());
+      for (Index i = 0; i < weights.size(); ++i) {
+        of_nodes.col(i).reshaped(u, u).noalias() =
+            (weights[i] * left.col(i)) * right.col(i).transpose();
+      }
+      return of_nodes;
     };
-    const Vector<double> one = Vector<double>::Ones(weights.size());
+    const Matrix<double> ff = pairs(f, f), f2f = pairs(f2, f), fqf = pairs(fq, f);
+    // d r_c/d of the logit of k, in row c + k C.
+    Matrix<double> slopes(c_all * c_all, weights.size());
+    for (Index k = 0; k < c_all; ++k) {
+      slopes.middleRows(k * c_all, c_all) = alpha * b.row(k).transpose().asDiagonal();
+      slopes.row(k * c_all + k) -= alpha.row(k);
+    }
+    // Sums over nodes, a column for each k.
+    const Matrix<double> of_slopes = ff * slopes.transpose();
+    const Matrix<double> both = ff * b.transpose();
+    const Matrix<double> ff_alpha = ff * alpha.transpose();
+    const Matrix<double> of_logits =
+        fqf * b.transpose() - f2f * (mr - b.cwiseProduct(h)).transpose();
+    const Matrix<double> of_table =
+        f2f * (alpha.cwiseProduct(h) - r).transpose() + fqf * alpha.transpose();
+    const Matrix<double> weighted_f = f * weights.asDiagonal();
+    const Matrix<double> f_mr = weighted_f * mr.transpose();
+    const Matrix<double> f_r = weighted_f * r.transpose();
     made.setZero(u * (c_all + 1), u * (c_all + 1));
     // Entry (l, c) of Y is l C + c, z_l is behind them.
-    const auto entries = [&](Index c) { return Eigen::seqN(c, u, c_all); };
     const auto logits = Eigen::seqN(u * c_all, u);
-    Matrix<double> zz = -sum(fp, one, f2) + 2 * sum(f2, s, f2) + sum(fq, one, fq) +
-                        sum(fw, one, f2) - sum(f2, one, fp) + sum(f2, s - w_along, f2) +
-                        sum(f2, one, fw);
+    const Matrix<double> across = (fw - fp) * weights.asDiagonal() * f2.transpose();
+    Matrix<double> zz = across + across.transpose();
+    zz += fq * weights.asDiagonal() * fq.transpose();
+    zz += f2 * weights.cwiseProduct(3 * s - w_along).asDiagonal() * f2.transpose();
     zz.diagonal() += fp * weights - 2 * f2 * weights.cwiseProduct(s);
     for (Index k = 0; k < c_all; ++k) {
-      const Vector<double> bk = b.row(k);
-      const Vector<double> alpha_k = alpha.row(k);
-      const Vector<double> rk = r.row(k);
-      const Vector<double> mrk = mr.row(k);
-      const Vector<double> hk = h.row(k);
-      const Matrix<double> both = sum(f, bk, f);
-      zz -= y.col(k).asDiagonal() * both * y.col(k).asDiagonal();
-      for (Index c = 0; c < c_all; ++c) {
-        const Vector<double> alpha_c = alpha.row(c);
-        Vector<double> slope = alpha_c.cwiseProduct(bk);
-        if (c == k) slope -= alpha_c;
-        made(entries(c), entries(k)) = of_y * sum(f, slope, f);
+      for (Index m = 0; m < u; ++m) {
+        for (Index l = 0; l < u; ++l) {
+          const Index lm = l + m * u, ml = m + l * u;
+          for (Index c = 0; c < c_all; ++c) {
+            made(l * c_all + c, m * c_all + k) = of_y * of_slopes(lm, c + k * c_all);
+          }
+          zz(l, m) -= y(l, k) * both(lm, k) * y(m, k);
+          const double zy = of_logits(lm, k) - y(l, k) * both(lm, k) + (l == m ? f_mr(l, k) : 0.0);
+          made(u * c_all + l, m * c_all + k) = of_z * zy;
+          const double yz =
+              of_table(ml, k) - ff_alpha(lm, k) * y(m, k) + (l == m ? f_r(l, k) : 0.0);
+          made(l * c_all + k, u * c_all + m) = of_y * sharpness * yz;
+        }
       }
-      Matrix<double> zy =
-          sum(fq, bk, f) - y.col(k).asDiagonal() * both - sum(f2, mrk - bk.cwiseProduct(hk), f);
-      zy.diagonal() += f * weights.cwiseProduct(mrk);
-      made(logits, entries(k)) = of_z * zy;
-      Matrix<double> yz = sum(f, alpha_k.cwiseProduct(hk) - rk, f2) + sum(f, alpha_k, fq) -
-                          sum(f, alpha_k, f) * y.col(k).asDiagonal();
-      yz.diagonal() += f * weights.cwiseProduct(rk);
-      made(entries(k), logits) = of_y * sharpness * yz;
     }
     made(logits, logits) = of_z * sharpness * zz;
   };

@@ -10,6 +10,7 @@
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/span_covariance.hpp"
+#include "popgrad/steps_in_blocks.hpp"
 #include "scb/divergence.hpp"
 #include "scb/observables.hpp"
 
@@ -213,16 +214,13 @@ AnyRung<double> rung_of(const LumpedMoments& given) {
   span.divergence = [law](const Vector<double>& x, double step, Index batch) {
     return law->divergence(x, step, batch);
   };
-  AnyRung<double> rung = moments_rung(span, "scb");
-  rung.sample_step = [law, step = rung.sample_step](Vector<double>& x, double eta, Stream& stream,
-                                                    Index batch) {
-    law->set_steps(eta, batch);
-    step(x, eta, stream, batch);
-  };
-  rung.observe = [law, observe = rung.observe](const Vector<double>& x, const double& t,
-                                               std::span<double> row) {
+  AnyRung<double> rung = rung_of_moments(
+      span, longest_moment_block, [law](double eta, Index batch) { law->set_steps(eta, batch); });
+  const auto settled = rung.sample_step.target<StepsInBlocks>()->settled;
+  rung.observe = [law, settled, observe = rung.observe](const Vector<double>& x, const double& t,
+                                                        std::span<double> row) {
     observe(x, t, row);
-    const Vector<double> mean = x.head(law->dimension());
+    const Vector<double> mean = settled(x).head(law->dimension());
     row.back() = std::max(row.back(), law->neglected_across(mean));
     const Vector<double> across = law->variance_across(mean);
     for (Index k = 0; k < across.size(); ++k) {

@@ -212,7 +212,24 @@ std::string PopulationFlow::why_not_known() const {
 void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
   if (known_ != KnownDraws::sampled &&
       (training_.loss != LossKind::squared || is_enumerated(documents().draws))) {
-    dx = popgrad::draw_mean(documents().draws, dimension(), field_of_document(x));
+    // What follows from a gradient of W_V and the logits is linear in it: once, for their mean.
+    const Index square = layout_.vocabulary * layout_.vocabulary;
+    DocumentLoss document(training_);
+    Matrix<double> dvalue(layout_.vocabulary, layout_.vocabulary);
+    Matrix<double> dlogits = dvalue;
+    const Vector<double> mean = popgrad::draw_mean(
+        documents().draws, 2 * square,
+        [&, now = effective(layout_, x)](Index cls, const Vector<double>& frequencies,
+                                         Vector<double>& gradient) {
+          dvalue.setZero();
+          dlogits.setZero();
+          document.take(documents().positions[static_cast<std::size_t>(cls)], frequencies);
+          document.add_gradient(now, 1, dvalue, dlogits);
+          gradient << dvalue.reshaped(), dlogits.reshaped();
+        });
+    dvalue = mean.head(square).reshaped(layout_.vocabulary, layout_.vocabulary);
+    dlogits = mean.tail(square).reshaped(layout_.vocabulary, layout_.vocabulary);
+    descend(x, dvalue, dlogits, Moving::all, dx);
     return;
   }
   const Effective now = effective(layout_, x);

@@ -1,10 +1,12 @@
-/// What moments by adjoints cost against the number of numbers, where a direction, an observation
-/// and a product with the covariance of a draw cost one operation for each.
+/// What moments cost against the number of numbers, where a direction, an observation and a product with
+/// the covariance of a draw cost one operation for each: by adjoints, and with the covariance in full, by
+/// blocks of steps and step by step.
 
 #include <benchmark/benchmark.h>
 
 #include "allocations.hpp"
 #include "popgrad/adjoint_moments.hpp"
+#include "popgrad/moments_rung.hpp"
 #include "popgrad/rung.hpp"
 
 namespace {
@@ -55,6 +57,22 @@ void adjoint_row(benchmark::State& state) {
       static_cast<double>(bench::peak_bytes() - before) / (8 * static_cast<double>(state.range(0)));
 }
 
+/// 1000 steps of range(0) numbers, in blocks of at most range(1).
+void full_steps(benchmark::State& state) {
+  const AnyRung<double> rung =
+      rung_of_moments(wells(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
+  Stream stream(1, 0, 0);
+  for ([[maybe_unused]] auto _ : state) {
+    Vector<double> x = rung.initial;
+    for (int k = 0; k < 1000; ++k) rung.sample_step(x, eta, stream, batch);
+    benchmark::DoNotOptimize(x.data());
+  }
+}
+
+BENCHMARK(full_steps)
+    ->ArgsProduct({{16, 32, 64, 128}, {static_cast<long>(longest_moment_block)}})
+    ->Args({32, 1})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(adjoint_step)->Arg(1000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(adjoint_row)->Arg(1000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 

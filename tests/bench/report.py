@@ -41,6 +41,8 @@ LUMPED_MB = 50               # of memory, instance included
 MOMENTS_SET_UP = 3.3         # exponent in N: products of matrices, and the rest is for the caches
 MOMENTS_CONTEXT = 0.05       # exponent of a step in T: none
 ADJOINT_VECTORS = 280        # memory of a row: 64 states of the path, 19 of the state, copies, names of it
+FULL_GROWTH = 3.2            # exponent of moments in n: products of matrices
+BLOCKS_FASTER = 5            # blocks of steps, over every step by itself
 MOMENTS_MB = 60              # N = 500, T = 1e9, instance included
 
 BESIDE_A_BUSY_PROCESS = 1.2  # times the time of one thread, with two, on two cores
@@ -339,7 +341,7 @@ def scb_lumped(report, program):
 
 
 def scb_moments(report, program):
-    report.section("One step of mean and covariance over runs of SGD, covariance in full, N = 3")
+    report.section("64 steps of mean and covariance over runs of SGD, covariance in full, N = 3")
     rows = benchmarks(program, "^scb_moments_full", "")
     for row in rows:
         report.line(f"{row['numbers']:.0f} numbers", f"{seconds(row) * 1e3:.2f} ms")
@@ -367,6 +369,20 @@ def scb_moments(report, program):
         report.line(f"to set up, N = {row['name'].split('/')[1]}", f"{seconds(row) * 1e3:.1f} ms")
     report.line("to set up ~ N to the power", f"{slope:.2f}", f"<= {MOMENTS_SET_UP}",
                 slope <= MOMENTS_SET_UP)
+
+
+def full_moments(report, program):
+    report.section("1000 steps of moments, covariance in full, n numbers at one operation each")
+    rows = benchmarks(program, "^full_steps", "")
+    costs = {tuple(map(int, row["name"].split("/")[1:3])): seconds(row) for row in rows}
+    plain = costs.pop((32, 1))
+    for (size, _), cost in costs.items():
+        report.line(f"n = {size}", f"{cost * 1e3:.3g} ms")
+    slope = growth([size for size, _ in costs], costs.values())
+    report.line("~ n to the power", f"{slope:.2f}", f"<= {FULL_GROWTH}", slope <= FULL_GROWTH)
+    ratio = plain / next(cost for (size, _), cost in costs.items() if size == 32)
+    report.line("every step by itself, n = 32", f"{plain * 1e3:.3g} ms")
+    report.line("ratio", f"{ratio:.0f}", f">= {BLOCKS_FASTER}", ratio >= BLOCKS_FASTER)
 
 
 def adjoint_moments(report, program):
@@ -490,6 +506,7 @@ def measure(report, options):
             scb_noisy(report, options.program, min(5, options.rounds), number)
         scb_lumped(report, options.program)
         scb_moments(report, options.program)
+        full_moments(report, options.program)
         adjoint_moments(report, options.program)
         topic(report, options.program)
         work_precision(report, options.program, sys.modules[__name__], options.plot, folder)

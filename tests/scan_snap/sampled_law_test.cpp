@@ -5,6 +5,7 @@
 #include <map>
 
 #include "popgrad/model.hpp"
+#include "popgrad/momentum_pair.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/sampled_draws.hpp"
 #include "popgrad/theories.hpp"
@@ -135,5 +136,18 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
       INFO(rung.state_names[static_cast<std::size_t>(j)]);
       CHECK((jacobian.col(j) - (ahead - behind) / (2 * h)).norm() < 1e-7 * (1 + jacobian.norm()));
     }
+    // That of heavy ball has it too.
+    const AnyRung<double> pair = momentum_pair(rung, 0.6, 0.1);
+    REQUIRE(sampled_law(pair)->jacobian);
+    Vector<double> at(2 * x.size());
+    at << x, 0.1 * x.reverse();
+    Matrix<double> known_of_pair;
+    sampled_law(pair)->jacobian(at, known_of_pair);
+    Vector<double> direction = Vector<double>::LinSpaced(at.size(), -1, 1.5);
+    Vector<double> later(at.size()), earlier(at.size());
+    pair.draw_mean(at + 1e-5 * direction, later);
+    pair.draw_mean(at - 1e-5 * direction, earlier);
+    CHECK((known_of_pair * direction - (later - earlier) / 2e-5).norm() <
+          1e-6 * (1 + known_of_pair.norm()));
   }
 }
