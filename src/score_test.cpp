@@ -37,14 +37,23 @@ Matrix<double> about_mean(const Matrix<double>& runs) {
   return runs.colwise() - mean;
 }
 
+// Of a shorter tail: to it the expansion below is within 3 % for squares of normal numbers, from whose
+// laws it departs further on.
+constexpr double most_negative_skewness = -0.5;
+
 // What x exceeds with half of this probability over what it would if normal; three terms of Cornish and
-// Fisher's expansion. With a negative skewness: what -x exceeds.
-double longer_than_normal(double skew, double excess_kurtosis, double chance) {
+// Fisher's expansion. With the skewness of -x: what -x exceeds.
+double over_normal(double skewness, double excess_kurtosis, double chance) {
   const double z = two_sided_normal_bound(chance, 1);
+  const double skew = std::max(most_negative_skewness, skewness);
   const double kurtosis = std::max(0.0, excess_kurtosis);
   const double x = z + (z * z - 1) * skew / 6 + (z * z * z - 3 * z) * kurtosis / 24 -
                    (2 * z * z * z - 5 * z) * skew * skew / 36;
-  return std::max(1.0, x / z);
+  return x / z;
+}
+
+double longer_than_normal(double skewness, double excess_kurtosis, double chance) {
+  return std::max(1.0, over_normal(skewness, excess_kurtosis, chance));
 }
 
 }  // namespace
@@ -219,18 +228,28 @@ double ScoreTest::bound_here(double chance) const {
 double ScoreTest::bound(double chance, Side side) const {
   const auto student = [&](double p) { return two_sided_student_bound(degrees_of_freedom, p, 1); };
   if (predicted) {
-    const double skewness = side == Side::above ? predicted->skewness : -predicted->skewness;
-    const double wider = std::max({longer_than_normal(skewness, predicted->excess_kurtosis, chance),
-                                   own_tenth / student(0.1), own_hundredth / student(0.01)});
-    return student(chance) * wider;
+    const double sign = side == Side::above ? 1 : -1;
+    const auto by = [&](const Tail& tail, double p) {
+      return over_normal(sign * tail.skewness, tail.excess_kurtosis, p);
+    };
+    // The runs that weights are made of flatter their tails, so that a shorter one needs both.
+    const auto shape = [&](double p) { return std::max(by(*predicted, p), by(own, p)); };
+    if (shape(chance) < 1) {
+      const Reached& reached = side == Side::above ? own_above : own_below;
+      const auto wider = [&](double t, double p) { return t / (student(p) * shape(p)); };
+      return student(chance) * shape(chance) *
+             std::max({1.0, wider(reached.twentieth, 0.1), wider(reached.two_hundredth, 0.01)});
+    }
+    return student(chance) * std::max({1.0, by(*predicted, chance), own_tenth / student(0.1),
+                                       own_hundredth / student(0.01)});
   }
-  const double own = own_tenth + (own_hundredth - own_tenth) * std::log10(0.1 / chance);
-  return std::max(student(chance), own);
+  const double reached = own_tenth + (own_hundredth - own_tenth) * std::log10(0.1 / chance);
+  return std::max(student(chance), reached);
 }
 
 namespace {
 
-// |t| of `count` of the values against the others, over random choices, in ascending order.
+// t of `count` of the values against the others, over random choices, in ascending order.
 std::vector<double> own_statistics(const Vector<double>& values, Index count) {
   constexpr std::uint64_t draws = 20'000;
   const Index n = values.size();
@@ -255,8 +274,7 @@ std::vector<double> own_statistics(const Vector<double>& values, Index count) {
     // The values are about their mean: the others sum to -sum.
     const double variance = (squares - own_squares - sum * sum / others) / (others - 1);
     if (!(variance > 0)) continue;
-    found.push_back(std::fabs(sum / some + sum / others) /
-                    std::sqrt(variance * (1 / some + 1 / others)));
+    found.push_back((sum / some + sum / others) / std::sqrt(variance * (1 / some + 1 / others)));
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -266,7 +284,7 @@ std::vector<double> own_statistics(const Vector<double>& values, Index count) {
 
 double bound_of_mean(double skewness, double excess_kurtosis, double runs, double chance) {
   return two_sided_normal_bound(chance, 1) *
-         longer_than_normal(std::fabs(skewness) / std::sqrt(runs), excess_kurtosis / runs, chance);
+         over_normal(skewness / std::sqrt(runs), excess_kurtosis / runs, chance);
 }
 
 ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error) {
@@ -280,16 +298,23 @@ ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error) {
   test.size = numbers.recorded.mean() - numbers.expected.value_or(mean);
   test.standard_error = error.wider * std::sqrt(variance * (1 / runs + test.sampling));
   test.degrees_of_freedom = n - 1;
-  const std::vector<double> drawn =
+  std::vector<double> drawn =
       own_statistics(own, std::clamp<Index>(own.size() / 4, 1, numbers.recorded.size()));
   if (!drawn.empty()) {
-    test.own_tenth = drawn[drawn.size() * 9 / 10];
-    test.own_hundredth = drawn[drawn.size() * 99 / 100];
+    const std::size_t count = drawn.size();
+    test.own_above = {drawn[count * 95 / 100], drawn[count * 995 / 1000]};
+    test.own_below = {-drawn[count - 1 - count * 95 / 100], -drawn[count - 1 - count * 995 / 1000]};
+    for (double& t : drawn) t = std::fabs(t);
+    std::sort(drawn.begin(), drawn.end());
+    test.own_tenth = drawn[count * 9 / 10];
+    test.own_hundredth = drawn[count * 99 / 100];
   }
-  if (numbers.likely != nullptr) {
-    const Shape one = shape_of(*numbers.likely);
-    test.predicted = {one.skewness / std::sqrt(runs), (one.kurtosis - 3) / runs};
-  }
+  const auto tail = [&](const Vector<double>& values) -> ScoreTest::Tail {
+    const Shape one = shape_of(values);
+    return {one.skewness / std::sqrt(runs), (one.kurtosis - 3) / runs};
+  };
+  test.own = tail(own);
+  if (numbers.likely != nullptr) test.predicted = tail(*numbers.likely);
   return test;
 }
 

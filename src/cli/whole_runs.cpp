@@ -173,33 +173,50 @@ std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
   std::vector<ScoreKind> kinds{ScoreKind::means};
   if (suspect.kind == Suspect::Kind::batch) kinds.push_back(ScoreKind::stretch);
   if (of_laws) kinds.push_back(ScoreKind::laws);
-  const FaultShift shift(*law_, likely_->leftCols(changed.cols()), changed, change_of(suspect),
-                         suspect.changes_fluctuation());
+  const Matrix<double> before = likely_->leftCols(changed.cols());
+  const double change = change_of(suspect);
+  const FaultShift shift(*law_, before, changed, change, suspect.changes_fluctuation());
   const Matrix<double> second = likely_->leftCols(first_order_.cols());
   const auto recorded = static_cast<double>(recorded_.cols());
-  // Smallest size that is found with 95 %, by the deviation of sampled runs: in directions in which runs
-  // hardly fluctuate that is more than predicted.
-  const auto found = [&](const RunScore& score) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  // Smallest fault that is found with 95 %, of the sign that is harder to find and of the other, by the
+  // deviation of sampled runs: in directions in which runs hardly fluctuate that is more than predicted.
+  const auto found = [&](const RunScore& score) -> std::pair<double, double> {
     const Vector<double> values = score.of(second);
     const Vector<double> seen = score.of(spread_);
     const Shape shape = shape_of(values);
     const double bias =
         second_order_changes(values.transpose(), score.of(first_order_).transpose(), 0)[0];
-    if (!(bias <= largest_neglected)) return std::numeric_limits<double>::infinity();
+    if (!(bias <= largest_neglected)) return {never, never};
     const double sampling = 1 / static_cast<double>(seen.size());
     const double unsure = sampling / (1 + sampling / (bias * bias));
-    const double tail = bound_of_mean(shape.skewness, shape.kurtosis - 3, recorded, typical_chance);
-    return shape_of(seen).deviation * std::sqrt(1 / recorded + unsure) *
-           (tail + normal_quantile(0.95));
+    const double error = shape_of(seen).deviation * std::sqrt(1 / recorded + unsure);
+    // Of the deviation by a unit of the fault: a larger batch leaves less of it.
+    const double growth =
+        (shape_of(score.of(changed)).deviation / shape_of(score.of(before)).deviation - 1) / change;
+    const double quantile = normal_quantile(0.95);
+    const auto smallest = [&](double sign) {
+      const double bound =
+          bound_of_mean(sign * shape.skewness, shape.kurtosis - 3, recorded, typical_chance);
+      // size = error (bound + quantile (1 + sign growth size))
+      const double left = 1 - sign * growth * error * quantile;
+      if (!(left > 0)) return never;
+      const double value = suspect.value_at(sign * error * (bound + quantile) / left);
+      return std::isfinite(value) ? std::fabs(value - suspect.assumed) : never;
+    };
+    const double more = smallest(1);
+    if (suspect.one_sided()) return {more, more};
+    const double less = smallest(-1);
+    return {std::max(more, less), std::min(more, less)};
   };
   std::optional<RunScore> best;
-  double smallest = std::numeric_limits<double>::infinity();
+  std::pair<double, double> smallest{never, never};
   for (int half_decade = -8; half_decade <= 2; ++half_decade) {
     for (const ScoreKind kind : kinds) {
       if (kind != ScoreKind::means && half_decade % 2 != 0) continue;
       std::optional<RunScore> score = shift.score(std::pow(10.0, 0.5 * half_decade), kind);
       if (!score) continue;
-      const double size = found(*score);
+      const std::pair<double, double> size = found(*score);
       if (!(size < smallest)) continue;
       smallest = size;
       best = std::move(score);
