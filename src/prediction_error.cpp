@@ -8,13 +8,19 @@
 namespace popgrad {
 namespace {
 
-// Of sampled runs, of which there are some 32: four deviations of theirs, and three and a half.
+// Of sampled runs, of which there are at least 32: four deviations of theirs, and three and a half.
 constexpr double largest_seen = 1.5;
 constexpr double largest_apart = 3.5;
 
 struct Spread {
   double mean = 0, deviation = 0;
 };
+
+double skewness_of(const Vector<double>& values) {
+  const Vector<double> off = values.array() - values.mean();
+  const auto n = static_cast<double>(values.size());
+  return off.array().cube().sum() / n / std::pow(off.squaredNorm() / n, 1.5);
+}
 
 Spread spread_of(const Vector<double>& values) {
   const double mean = values.mean();
@@ -62,6 +68,8 @@ PredictionError prediction_error(const PredictedNumber& number) {
   const double weight = 1 / (1 + sampling / (error.bias * error.bias));
   error.correction = weight * gap;
   error.unsure = weight * sampling;
+  error.skewness = skewness_of(number.sampled);
+  error.skewness_error = std::sqrt(6 / runs);
   return error;
 }
 
