@@ -269,7 +269,7 @@ double ScoreTest::bound(double chance, Side side) const {
 
 namespace {
 
-// t of `count` of the values against the others, over random choices, in ascending order.
+// t of `count` of the values against the others, over random choices.
 std::vector<double> own_statistics(const Vector<double>& values, Index count) {
   constexpr std::uint64_t draws = 20'000;
   const Index n = values.size();
@@ -296,7 +296,6 @@ std::vector<double> own_statistics(const Vector<double>& values, Index count) {
     if (!(variance > 0)) continue;
     found.push_back((sum / some + sum / others) / std::sqrt(variance * (1 / some + 1 / others)));
   }
-  std::sort(found.begin(), found.end());
   return found;
 }
 
@@ -322,12 +321,17 @@ ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error) {
       own_statistics(own, std::clamp<Index>(own.size() / 4, 1, numbers.recorded.size()));
   if (!drawn.empty()) {
     const std::size_t count = drawn.size();
-    test.own_above = {drawn[count * 95 / 100], drawn[count * 995 / 1000]};
-    test.own_below = {-drawn[count - 1 - count * 95 / 100], -drawn[count - 1 - count * 995 / 1000]};
+    const auto ranked = [&](std::size_t rank) {
+      const auto place = drawn.begin() + static_cast<std::ptrdiff_t>(rank);
+      std::nth_element(drawn.begin(), place, drawn.end());
+      return *place;
+    };
+    const std::size_t twentieth = count * 95 / 100, two_hundredth = count * 995 / 1000;
+    test.own_above = {ranked(twentieth), ranked(two_hundredth)};
+    test.own_below = {-ranked(count - 1 - twentieth), -ranked(count - 1 - two_hundredth)};
     for (double& t : drawn) t = std::fabs(t);
-    std::sort(drawn.begin(), drawn.end());
-    test.own_tenth = drawn[count * 9 / 10];
-    test.own_hundredth = drawn[count * 99 / 100];
+    test.own_tenth = ranked(count * 9 / 10);
+    test.own_hundredth = ranked(count * 99 / 100);
   }
   const auto tail = [&](const Vector<double>& values) -> ScoreTest::Tail {
     const Shape one = shape_of(values);

@@ -56,6 +56,12 @@ TEST_CASE("prediction error: sampled runs widen it as far as the orders leave it
   CHECK(same.bias == Approx(bias).epsilon(1e-12));
   CHECK(same.seen == Approx(deviation_of(number.sampled) / own).epsilon(1e-12));
   CHECK(same.holds());
+  const Vector<double> off = number.sampled.array() - number.sampled.mean();
+  CHECK(same.skewness ==
+        Approx(std::sqrt(32.0) * off.array().cube().sum() / std::pow(off.squaredNorm(), 1.5))
+            .epsilon(1e-12));
+  CHECK(same.skewness_error == Approx(std::sqrt(6.0 / 32)).epsilon(1e-12));
+  CHECK(PredictionError{}.skewness_error == 0);
   number.sampled *= 1.4 / same.seen;
   const PredictionError wide = prediction_error(number);
   // 32 sampled runs that vary 1.96 times as much, and a variance that is as if known from 1/(2 bias^2).
