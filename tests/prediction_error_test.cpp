@@ -83,6 +83,13 @@ TEST_CASE("prediction error: sampled runs widen it as far as the orders leave it
   const double weight = bias * bias / (bias * bias + sampling);
   CHECK(apart.correction == Approx(weight * 5 * std::sqrt(sampling + bias * bias)).epsilon(1e-9));
   CHECK(apart.unsure == Approx(weight * sampling).epsilon(1e-12));
+  // Of more sampled runs the same distance is as many errors: what they see beyond 32 is corrected.
+  number.sampled = normals(3, 320, 0, 1);
+  number.sampled.array() += number.ensemble.mean() - number.sampled.mean() + 0.5 * own;
+  const PredictionError many = prediction_error(number);
+  CHECK(many.apart == Approx(0.5 / (many.wider * std::sqrt(1.0 / 32 + bias * bias))).epsilon(1e-9));
+  CHECK(many.holds());
+  CHECK(many.correction > apart.correction * 0.5 / (5 * std::sqrt(sampling + bias * bias)));
   number.sampled = normals(3, 32, 0, 1);
   number.first.array() += 0.3;
   CHECK_FALSE(prediction_error(number).holds());

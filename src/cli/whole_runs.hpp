@@ -77,7 +77,7 @@ struct FittedFault {
 
 class WholeRuns {
  public:
-  /// Predicts the runs that stand in for an ensemble, and samples 32 to see that they do. Where that does
+  /// Predicts the runs that stand in for an ensemble, and samples 32 to 128 to see that they do. Where that does
   /// not hold: simulates what the tests need beside the ensemble, as many runs for the correlation, and
   /// 16 for every suspect. Throws InputError for a suspect that is not a number of the rung.
   WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
