@@ -8,13 +8,20 @@
 namespace popgrad {
 namespace {
 
-// Of sampled runs, of which there are some 32: four deviations of theirs, and three and a half.
+// Of sampled runs, of which there are at least 32: four deviations of theirs, and three and a half.
 constexpr double largest_seen = 1.5;
 constexpr double largest_apart = 3.5;
+constexpr double most_runs_of_apart = 32;
 
 struct Spread {
   double mean = 0, deviation = 0;
 };
+
+double skewness_of(const Vector<double>& values) {
+  const Vector<double> off = values.array() - values.mean();
+  const auto n = static_cast<double>(values.size());
+  return off.array().cube().sum() / n / std::pow(off.squaredNorm() / n, 1.5);
+}
 
 Spread spread_of(const Vector<double>& values) {
   const double mean = values.mean();
@@ -58,10 +65,14 @@ PredictionError prediction_error(const PredictedNumber& number) {
   error.wider = std::sqrt(std::max(1.0, 1 - share + share * error.seen * error.seen));
   const double sampling = 1 / runs + 1 / static_cast<double>(number.ensemble.size());
   const double gap = (seen.mean - own.mean) / own.deviation;
-  error.apart = std::fabs(gap) / (error.wider * std::sqrt(sampling + error.bias * error.bias));
+  // More sampled runs see smaller errors, which are corrected below.
+  const double looked = std::max(sampling, 1 / most_runs_of_apart);
+  error.apart = std::fabs(gap) / (error.wider * std::sqrt(looked + error.bias * error.bias));
   const double weight = 1 / (1 + sampling / (error.bias * error.bias));
   error.correction = weight * gap;
   error.unsure = weight * sampling;
+  error.skewness = skewness_of(number.sampled);
+  error.skewness_error = std::sqrt(6 / runs);
   return error;
 }
 

@@ -60,15 +60,17 @@ FaultShift::FaultShift(const LikelyRuns& likely, const Matrix<double>& without,
       moments(after.rightCols(with.cols() - half)) - moments(before.rightCols(with.cols() - half));
 }
 
-std::optional<RunScore> FaultShift::score(double lambda, ScoreKind kind) const {
+std::optional<RunScore> FaultShift::score(double lambda, ScoreKind kind,
+                                          std::optional<double> of_squares) const {
   const auto& [values, axes] = likely_.axes();
-  const Vector<double> inverse = (values.array() + lambda * values.mean()).inverse();
-  const Vector<double> weights = inverse.cwiseProduct(shift_);
+  const Vector<double> weights = shift_.array() / (values.array() + lambda * values.mean()).eval();
   // What the change makes of the mean of the score, before it is in units.
   double moved = weights.dot(shift_of_others_);
   Matrix<double> form;
   if (kind != ScoreKind::means) {
     if (spread_.size() == 0) throw std::logic_error("FaultShift: D was not asked for");
+    const Vector<double> inverse =
+        (values.array() + of_squares.value_or(lambda) * values.mean()).inverse();
     if (kind == ScoreKind::stretch) {
       // By least squares in units of S: D = factor C.
       const Vector<double> share = inverse.cwiseProduct(values);

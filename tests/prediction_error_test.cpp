@@ -56,6 +56,12 @@ TEST_CASE("prediction error: sampled runs widen it as far as the orders leave it
   CHECK(same.bias == Approx(bias).epsilon(1e-12));
   CHECK(same.seen == Approx(deviation_of(number.sampled) / own).epsilon(1e-12));
   CHECK(same.holds());
+  const Vector<double> off = number.sampled.array() - number.sampled.mean();
+  CHECK(same.skewness ==
+        Approx(std::sqrt(32.0) * off.array().cube().sum() / std::pow(off.squaredNorm(), 1.5))
+            .epsilon(1e-12));
+  CHECK(same.skewness_error == Approx(std::sqrt(6.0 / 32)).epsilon(1e-12));
+  CHECK(PredictionError{}.skewness_error == 0);
   number.sampled *= 1.4 / same.seen;
   const PredictionError wide = prediction_error(number);
   // 32 sampled runs that vary 1.96 times as much, and a variance that is as if known from 1/(2 bias^2).
@@ -77,6 +83,13 @@ TEST_CASE("prediction error: sampled runs widen it as far as the orders leave it
   const double weight = bias * bias / (bias * bias + sampling);
   CHECK(apart.correction == Approx(weight * 5 * std::sqrt(sampling + bias * bias)).epsilon(1e-9));
   CHECK(apart.unsure == Approx(weight * sampling).epsilon(1e-12));
+  // Of more sampled runs the same distance is as many errors: what they see beyond 32 is corrected.
+  number.sampled = normals(3, 320, 0, 1);
+  number.sampled.array() += number.ensemble.mean() - number.sampled.mean() + 0.5 * own;
+  const PredictionError many = prediction_error(number);
+  CHECK(many.apart == Approx(0.5 / (many.wider * std::sqrt(1.0 / 32 + bias * bias))).epsilon(1e-9));
+  CHECK(many.holds());
+  CHECK(many.correction > apart.correction * 0.5 / (5 * std::sqrt(sampling + bias * bias)));
   number.sampled = normals(3, 32, 0, 1);
   number.first.array() += 0.3;
   CHECK_FALSE(prediction_error(number).holds());

@@ -86,6 +86,28 @@ TEST_CASE("run score: the derivative of the log density along a fault", "[score]
   const Vector<double> weights = of_means->of(Matrix<double>::Identity(3, 3));
   CHECK((weights - solved / shift.dot(solved)).norm() < 1e-6 * weights.norm());
 
+  // Squares with a lambda of their own: the odd part about the mean is that of the sums, the even one of the
+  // squares.
+  const FaultShift both(law, twice(runs), twice(with(change)), change, true);
+  const auto parts = [&](const RunScore& of, double sign) {
+    const Matrix<double> ahead = at.colwise() + mean, behind = (-at).colwise() + mean;
+    return Vector<double>(of.of(ahead) + sign * of.of(behind));
+  };
+  const auto parallel = [](const Vector<double>& a, const Vector<double>& b) {
+    return std::fabs(a.dot(b)) / (a.norm() * b.norm());
+  };
+  for (const ScoreKind kind : {ScoreKind::stretch, ScoreKind::laws}) {
+    const auto mixed = both.score(0.1, kind, 1.0);
+    const auto sums = both.score(0.1, kind);
+    const auto squares = both.score(1.0, kind);
+    REQUIRE((mixed && sums && squares));
+    CHECK(parallel(parts(*mixed, -1), parts(*sums, -1)) == Approx(1).epsilon(1e-9));
+    CHECK(parallel(parts(*mixed, -1), parts(*squares, -1)) < 1 - 1e-6);
+    CHECK(parallel(parts(*mixed, 1), parts(*squares, 1)) == Approx(1).epsilon(1e-9));
+    CHECK((mixed->of(with(change)).mean() - mixed->of(runs).mean()) / change ==
+          Approx(1).epsilon(1e-6));
+  }
+
   CHECK_FALSE(FaultShift(law, runs, runs, 1, true).score(0.1, ScoreKind::laws));
   CHECK_THROWS_AS(FaultShift(law, runs, runs.leftCols(3), 1, true), std::invalid_argument);
 }

@@ -220,6 +220,62 @@ TEST_CASE("score test: a skewed law has a bound on either side", "[score]") {
   CHECK(low < 450);
 }
 
+TEST_CASE("score test: a shorter tail is bounded by itself as far as sampled runs vouch for it",
+          "[score]") {
+  // A half of squares, as a test of the batch is: nothing of it lies far above the mean.
+  constexpr double curved = 0.12;
+  const auto draw = [&](Stream& stream) {
+    const double z = stream.normal();
+    return z - curved * (z * z - 1);
+  };
+  const auto runs = [&](std::uint64_t seed, Index count) {
+    Vector<double> made(count);
+    Stream stream(seed, 7, 0);
+    for (double& x : made) x = draw(stream);
+    return made;
+  };
+  const Vector<double> likely = runs(1, 20'000);
+  const PredictedNumber number{runs(2, 20'000), likely, likely.head(200), runs(3, 128)};
+  const PredictionError error = prediction_error(number);
+  const RunNumbers numbers{runs(4, 3), number.ensemble, &likely, {}};
+  ScoreTest test = score_test(numbers, error);
+  REQUIRE(test.sampled);
+  CHECK(test.sampled->value == Approx(error.skewness / std::sqrt(3.0)));
+  CHECK(test.sampled->error == Approx(std::sqrt(6.0 / 128 / 3)));
+  // t of three runs, of known mean and deviation.
+  constexpr Index trials = 400'000;
+  std::vector<double> t(trials);
+  Stream stream(5, 8, 0);
+  const double deviation = std::sqrt((1 + 2 * curved * curved) / 3);
+  for (double& x : t) x = (draw(stream) + draw(stream) + draw(stream)) / 3 / deviation;
+  const double chance = 1e-3;
+  const double student = two_sided_student_bound(test.degrees_of_freedom, 2 * chance, 1);
+  double beyond = 0, least = INFINITY;
+  constexpr int sets = 40;
+  for (std::uint64_t k = 0; k < sets; ++k) {
+    test.sampled->value =
+        prediction_error({number.ensemble, likely, number.first, runs(100 + k, 128)}).skewness /
+        std::sqrt(3.0);
+    const double above = test.bound(2 * chance, ScoreTest::Side::above);
+    least = std::min(least, above);
+    beyond += static_cast<double>(
+                  std::count_if(t.begin(), t.end(), [&](double x) { return x > above; })) /
+              (sets * static_cast<double>(trials));
+    CHECK(test.bound(2 * chance, ScoreTest::Side::below) > student);
+  }
+  CAPTURE(beyond, least, student);
+  // Kept on average over sampled runs, and not by much: of a normal tail it would be a quarter.
+  CHECK(beyond < 1.2 * chance);
+  CHECK(beyond > 0.5 * chance);
+  CHECK(least < 0.93 * student);
+  // Sampled runs that say otherwise, or none, leave Student's bound.
+  test.sampled->value = 0.4;
+  CHECK(test.bound(2 * chance, ScoreTest::Side::above) > student);
+  test.sampled.reset();
+  CHECK(test.bound(2 * chance, ScoreTest::Side::above) >= student);
+  CHECK_FALSE(score_test(numbers).sampled);
+}
+
 TEST_CASE("score test: nearly as sharp as the likelihood ratio, sharper than any row", "[score]") {
   // A shift of the increments: rows far apart know more together than each alone.
   Vector<double> shift = Vector<double>::LinSpaced(rows, 0.1, 0.1 * rows);

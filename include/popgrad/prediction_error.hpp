@@ -38,6 +38,8 @@ struct PredictionError {
   /// What sampled runs say that the mean is above the predicted one, in units of the predicted deviation, if
   /// beforehand that is of variance bias^2, and the variance that is left of it.
   double correction = 0, unsure = 0;
+  /// Skewness of sampled runs, and its standard error for normal numbers: 0 where there are none.
+  double skewness = 0, skewness_error = 0;
   /// Whether the prediction is to be used: the bias is small, and neither mean nor deviation of the
   /// sampled runs say otherwise.
   [[nodiscard]] bool holds() const;

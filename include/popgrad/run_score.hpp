@@ -61,9 +61,11 @@ class FaultShift {
   FaultShift(const LikelyRuns& likely, const Matrix<double>& without, const Matrix<double>& with,
              double change, bool of_laws);
 
-  /// With D if it was asked for; nothing where the fault moves the score backwards, or not at all. Cost
-  /// O(numbers^2), with D O(numbers^3). Throws std::logic_error for D that was not asked for.
-  [[nodiscard]] std::optional<RunScore> score(double lambda, ScoreKind kind) const;
+  /// With D if it was asked for; nothing where the fault moves the score backwards, or not at all. Squares
+  /// have rarer and larger outliers than sums, so that they may have a larger lambda, which is `of_squares`.
+  /// Cost O(numbers^2), with D O(numbers^3). Throws std::logic_error for D that was not asked for.
+  [[nodiscard]] std::optional<RunScore> score(double lambda, ScoreKind kind,
+                                              std::optional<double> of_squares = {}) const;
 
  private:
   const LikelyRuns& likely_;

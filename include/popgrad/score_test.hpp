@@ -111,12 +111,24 @@ struct ScoreTest {
   double degrees_of_freedom = 0;
   /// |t| of R runs of the ensemble against the others: exceeded in a tenth and in a hundredth of draws.
   double own_tenth = 0, own_hundredth = 0;
+  /// The same of t, and of -t: exceeded in a twentieth and in a two-hundredth of draws.
+  struct Reached {
+    double twentieth = 0, two_hundredth = 0;
+  };
+  Reached own_above, own_below;
   /// Of the mean of R runs by the predicted law of a run, where that is known: it tells the shape of the
-  /// tail, and the ensemble only how wide it is.
+  /// tail, and the ensemble only how wide it is; and the same of the ensemble.
   struct Tail {
     double skewness = 0, excess_kurtosis = 0;
   };
   std::optional<Tail> predicted;
+  Tail own;
+  /// Of the skewness of the mean of R runs, where the ensemble is of a predicted law: what sampled runs say,
+  /// its standard error, and the standard error of what is predicted.
+  struct SampledSkewness {
+    double value = 0, error = 0, error_of_prediction = 0;
+  };
+  std::optional<SampledSkewness> sampled;
   [[nodiscard]] double statistic() const { return size / standard_error; }
   /// Of the interval of `size` that misses the truth with probability `level`: 0.05 for 95 %.
   [[nodiscard]] double half_width(double level) const;
@@ -124,11 +136,22 @@ struct ScoreTest {
   /// say so, continued by the tail of the predicted law (its quantiles by Cornish and Fisher, Rev. Inst.
   /// Int. Stat. 5 (1938) 307), else by an exponential one.
   [[nodiscard]] double bound(double chance) const;
-  /// The same of t or -t, with half of the probability: a skewed law has two bounds.
+  /// The same of t or -t, with half of the probability: a skewed law has two bounds. Where sampled runs tell
+  /// of a predicted skewness s, the bound is less than Student's on the side of a shorter tail. The tail is
+  /// then that of the predicted law or of the ensemble, whichever is longer, with the skewness that Bayes'
+  /// rule makes of theirs and of sampled runs', of variance v; a quantile that is known to
+  ///   delta^2 = ((z^2 - 1)/6)^2 v,   z the normal one,
+  /// is further out by z delta^2/2, so that the chance of a false alarm is kept on average; and the
+  /// ensemble's own quantiles on this side widen it. A longer tail that sampled runs show by more than their
+  /// error counts where the prediction has none.
   enum class Side { above, below };
   [[nodiscard]] double bound(double chance, Side side) const;
   /// On the side where the statistic is.
   [[nodiscard]] double bound_here(double chance) const;
+
+ private:
+  // What sign t exceeds with half of this probability over what it would if normal, with sampled runs.
+  [[nodiscard]] double over_normal_with_sampled(double sign, double chance) const;
 };
 
 /// A number of every run: of those recorded, of the ensemble, and of many of the predicted law, or null.
@@ -142,8 +165,9 @@ struct RunNumbers {
 /// Cost 20,000 draws of R runs. `error`: of the number, where the ensemble is of a predicted law.
 ScoreTest score_test(const RunNumbers& numbers, const PredictionError& error = {});
 
-/// What |t| of the mean of `runs` runs exceeds with this probability, for a number of this skewness and
-/// excess kurtosis over runs whose mean and deviation are known; on the side of the longer tail.
+/// What t of the mean of `runs` runs exceeds with half of this probability, for a number of this skewness
+/// and excess kurtosis over runs whose mean and deviation are known. With the skewness of its negative: what
+/// -t exceeds.
 double bound_of_mean(double skewness, double excess_kurtosis, double runs, double chance);
 
 /// `centre`: what is expected of the mean (of a rung without noise), or null for the ensemble's. `likely`:

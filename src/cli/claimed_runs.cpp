@@ -15,8 +15,10 @@ namespace {
 
 /// Settings of a rung that a training script may have other than said without anyone's notice.
 constexpr std::string_view label_noise = "label_noise";
-constexpr std::array<std::string_view, 3> usual_faults{label_noise, "temperature",
-                                                       "query_position"};
+constexpr std::array<std::string_view, 5> usual_faults{
+    label_noise, "temperature", "query_position",
+    // The learning rate of attention over that of the rest.
+    "eta_A", "eta_Z"};
 
 bool reads(const ParameterInfo& info, const std::string& rung) {
   return info.rungs.empty() ||

@@ -207,8 +207,9 @@ Action add_compare(CommandLine& app, const Invocation& call) {
           "--suspect", options->suspects,
           "settings that are doubted: eta, batch, momentum, numbers or choices of the model, by "
           "commas. They take nine tenths of the level of tests of settings, which looks for "
-          "faults in learning rate, batch, label noise, temperature and the place of the query "
-          "anyway; all: every number of the model, in equal parts")
+          "faults in learning rate, batch, label noise, temperature, the rate of attention over "
+          "that of the rest and the place of the query anyway; all: every number of the model, in "
+          "equal parts")
       .delimiter(',');
   command->add_flag("--fresh-starts", options->fresh_starts,
                     "every run of the ensemble from an instance of its own seed, for recorded runs "

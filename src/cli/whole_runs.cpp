@@ -20,6 +20,7 @@ namespace {
 constexpr std::uint32_t other_draws = 1'000'000;
 constexpr std::uint32_t runs_of_a_shift = 16;
 constexpr double share_of_named = 0.9;
+constexpr double share_of_larger_batch = 0.8;
 constexpr int most_steps = 10;        // of a fit
 constexpr double largest_batch = 16;  // in units of that assumed
 constexpr Index number_of_predicted_runs = 1000;
@@ -27,7 +28,10 @@ constexpr Index number_of_likely_runs = 2000;  // that weights are made of
 constexpr Index runs_of_a_law = 512;           // with a fault that changes how runs fluctuate
 // A choice that would be found less often is not looked for unless it is named.
 constexpr double least_power = 0.05;
-constexpr std::uint32_t runs_of_a_check = 32;  // sampled ones, of a prediction
+// Sampled ones, of a prediction: as many as these draws make. A skewness is known to sqrt(6/runs).
+constexpr std::uint32_t fewest_of_a_check = 32;
+constexpr std::uint32_t most_of_a_check = 128;
+constexpr double draws_of_a_check = 4e6;
 
 // Of a false alarm in one test, of some ten that share a level of 1e-3.
 constexpr double typical_chance = 1e-4;
@@ -55,8 +59,16 @@ const WholeRunTests::Level& WholeRunTests::largest_level() const {
 }
 
 double WholeRunTests::bound(const Fault& fault) const {
-  return fault.suspect.one_sided() ? fault.test.bound(2 * fault.chance, ScoreTest::Side::above)
-                                   : fault.test.bound_here(fault.chance);
+  const bool below = !fault.suspect.one_sided() && fault.test.size < 0;
+  return bound(fault, below ? ScoreTest::Side::below : ScoreTest::Side::above);
+}
+
+double WholeRunTests::bound(const Fault& fault, ScoreTest::Side side) const {
+  const double above = fault.suspect.one_sided()                    ? 1
+                       : fault.suspect.kind == Suspect::Kind::batch ? share_of_larger_batch
+                                                                    : 0.5;
+  const double share = side == ScoreTest::Side::above ? above : 1 - above;
+  return fault.test.bound(2 * share * fault.chance, side);
 }
 
 bool WholeRunTests::departs(const Fault& fault) const {
@@ -93,7 +105,9 @@ double WholeRunTests::power(const Fault& fault, double now, double runs) const {
 
 double WholeRunTests::visible(const Fault& fault, double now, double runs) const {
   const double error = error_with(fault.test, now, runs);
-  const double either = fault.suspect.one_sided() ? bound(fault) : fault.test.bound(fault.chance);
+  const double above = bound(fault, ScoreTest::Side::above);
+  const double either =
+      fault.suspect.one_sided() ? above : std::max(above, bound(fault, ScoreTest::Side::below));
   return (either + normal_quantile(0.95)) * error;
 }
 
@@ -138,7 +152,11 @@ void WholeRuns::predict(const std::vector<std::string>& columns, const Report& r
     return;
   }
   const Suspect as_said = suspects(request_.claimed, request_.suspects).front();
-  made.sampled = simulate(as_said, as_said.assumed, runs_of_a_check, other_draws, report);
+  const WalkRequest steps = setting_with(request_.claimed, as_said, as_said.assumed).steps;
+  const double draws_of_a_run = static_cast<double>(steps.steps) * static_cast<double>(steps.batch);
+  const auto count = static_cast<std::uint32_t>(
+      std::clamp<double>(draws_of_a_check / draws_of_a_run, fewest_of_a_check, most_of_a_check));
+  made.sampled = simulate(as_said, as_said.assumed, count, other_draws, report);
   require_ends(made.sampled);
   predicted_ = std::make_unique<PredictedRuns>(std::move(made));
 }
@@ -169,40 +187,63 @@ std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
   if (!changed.allFinite()) return std::nullopt;
   // How runs fluctuate changes in as many ways as there are pairs of numbers: of the batch all of them by one
   // factor, of a choice whatever the linear runs say.
-  const bool of_laws = suspect.kind == Suspect::Kind::choice;
-  std::vector<ScoreKind> kinds{ScoreKind::means};
-  if (suspect.kind == Suspect::Kind::batch) kinds.push_back(ScoreKind::stretch);
-  if (of_laws) kinds.push_back(ScoreKind::laws);
-  const FaultShift shift(*law_, likely_->leftCols(changed.cols()), changed, change_of(suspect),
-                         suspect.changes_fluctuation());
+  std::optional<ScoreKind> squares;
+  if (suspect.kind == Suspect::Kind::batch) squares = ScoreKind::stretch;
+  if (suspect.kind == Suspect::Kind::choice) squares = ScoreKind::laws;
+  const Matrix<double> before = likely_->leftCols(changed.cols());
+  const double change = change_of(suspect);
+  const FaultShift shift(*law_, before, changed, change, suspect.changes_fluctuation());
   const Matrix<double> second = likely_->leftCols(first_order_.cols());
   const auto recorded = static_cast<double>(recorded_.cols());
-  // Smallest size that is found with 95 %, by the deviation of sampled runs: in directions in which runs
-  // hardly fluctuate that is more than predicted.
-  const auto found = [&](const RunScore& score) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  // Smallest fault that is found with 95 %, of the sign that is harder to find and of the other, by the
+  // deviation of sampled runs: in directions in which runs hardly fluctuate that is more than predicted.
+  const auto found = [&](const RunScore& score) -> std::pair<double, double> {
     const Vector<double> values = score.of(second);
     const Vector<double> seen = score.of(spread_);
     const Shape shape = shape_of(values);
     const double bias =
         second_order_changes(values.transpose(), score.of(first_order_).transpose(), 0)[0];
-    if (!(bias <= largest_neglected)) return std::numeric_limits<double>::infinity();
+    if (!(bias <= largest_neglected)) return {never, never};
     const double sampling = 1 / static_cast<double>(seen.size());
     const double unsure = sampling / (1 + sampling / (bias * bias));
-    const double tail = bound_of_mean(shape.skewness, shape.kurtosis - 3, recorded, typical_chance);
-    return shape_of(seen).deviation * std::sqrt(1 / recorded + unsure) *
-           (tail + normal_quantile(0.95));
+    const double error = shape_of(seen).deviation * std::sqrt(1 / recorded + unsure);
+    // Of the deviation by a unit of the fault: a larger batch leaves less of it.
+    const double growth =
+        (shape_of(score.of(changed)).deviation / shape_of(score.of(before)).deviation - 1) / change;
+    const double quantile = normal_quantile(0.95);
+    const auto smallest = [&](double sign) {
+      const double bound =
+          bound_of_mean(sign * shape.skewness, shape.kurtosis - 3, recorded, typical_chance);
+      // size = error (bound + quantile (1 + sign growth size))
+      const double left = 1 - sign * growth * error * quantile;
+      if (!(left > 0)) return never;
+      const double value = suspect.value_at(sign * error * (bound + quantile) / left);
+      return std::isfinite(value) ? std::fabs(value - suspect.assumed) : never;
+    };
+    const double more = smallest(1);
+    if (suspect.one_sided()) return {more, more};
+    const double less = smallest(-1);
+    return {std::max(more, less), std::min(more, less)};
   };
   std::optional<RunScore> best;
-  double smallest = std::numeric_limits<double>::infinity();
+  std::pair<double, double> smallest{never, never};
+  const auto look_at = [&](std::optional<RunScore> score) {
+    if (!score) return false;
+    const std::pair<double, double> size = found(*score);
+    if (!(size < smallest)) return false;
+    smallest = size;
+    best = std::move(score);
+    return true;
+  };
+  double of_means = 1;
   for (int half_decade = -8; half_decade <= 2; ++half_decade) {
-    for (const ScoreKind kind : kinds) {
-      if (kind != ScoreKind::means && half_decade % 2 != 0) continue;
-      std::optional<RunScore> score = shift.score(std::pow(10.0, 0.5 * half_decade), kind);
-      if (!score) continue;
-      const double size = found(*score);
-      if (!(size < smallest)) continue;
-      smallest = size;
-      best = std::move(score);
+    const double lambda = std::pow(10.0, 0.5 * half_decade);
+    if (look_at(shift.score(lambda, ScoreKind::means))) of_means = lambda;
+  }
+  if (squares) {
+    for (const double of_squares : {1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0}) {
+      look_at(shift.score(of_means, *squares, of_squares));
     }
   }
   return best;

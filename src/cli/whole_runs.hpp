@@ -53,9 +53,12 @@ struct WholeRunTests {
   [[nodiscard]] const Level& largest_level() const;
   [[nodiscard]] bool scatter_departs() const { return scatter.chance() < chance; }
   [[nodiscard]] bool departs(const Fault& fault) const;
-  /// What the statistic of a fault has to exceed: on the side where it is, or above for a fault of one
-  /// sign, whose side has all of the chance.
+  /// What the statistic of a fault has to exceed, on the side where it is. For a fault of one sign: above,
+  /// which has all of the chance. Of a batch four fifths of the chance are for a larger one: a smaller one
+  /// by the same factor moves runs twice as far.
   [[nodiscard]] double bound(const Fault& fault) const;
+  /// The same on one side.
+  [[nodiscard]] double bound(const Fault& fault, ScoreTest::Side side) const;
   [[nodiscard]] bool consistent() const;
   /// Smallest fault of a suspect that is found with a probability of 95 %, with `runs` recorded runs
   /// where there are `now`.
@@ -74,7 +77,7 @@ struct FittedFault {
 
 class WholeRuns {
  public:
-  /// Predicts the runs that stand in for an ensemble, and samples 32 to see that they do. Where that does
+  /// Predicts the runs that stand in for an ensemble, and samples 32 to 128 to see that they do. Where that does
   /// not hold: simulates what the tests need beside the ensemble, as many runs for the correlation, and
   /// 16 for every suspect. Throws InputError for a suspect that is not a number of the rung.
   WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,

@@ -333,12 +333,53 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
   for (const std::size_t other : {1U, 2U, 3U}) {
     CHECK(doubted[other]["bound"] > 1.05 * unasked[other]["bound"].get<double>());
   }
-  // Normal quantiles of 0.8e-3/5 and of 0.9 * 0.8e-3, both sides: 3.77 and 3.38; skewness takes both up.
+  // Normal quantiles of 0.8e-3/6 and of 0.9 * 0.8e-3, both sides: 3.82 and 3.38; skewness moves both alike.
   CHECK(doubted[0]["bound"].get<double>() / unasked[0]["bound"].get<double>() ==
-        Approx(3.38 / 3.77).epsilon(0.03));
+        Approx(3.38 / 3.82).epsilon(0.03));
   CHECK(doubted[0]["would_have_been_found"] < unasked[0]["would_have_been_found"]);
   const Answer unknown = popgrad(with + "--suspect eta_B --clock 1 --with " + honest);
   CHECK(unknown.status == 2);
   CHECK_THAT(unknown.out, Catch::Contains("--suspect eta_B is not a setting of scb sgd"));
+}
+
+TEST_CASE("recorded runs as wholes: a rate of attention that is off, and a batch that is too large",
+          "[cli][recorded]") {
+  const Folder folder;
+  const std::string setting = " --instance " + places::sources() + "/tests/recorded/scb.json -q ";
+  // Settings of the judgement of three runs that are made with `how` and said to be of batch 16.
+  const auto judged = [&](const std::string& how) {
+    const std::string file = folder.file("runs.csv"), json = folder.file("judgement.json");
+    REQUIRE(
+        popgrad("run scb sgd --no-events --save 51 --steps 2000 --seed 78 --runs 3 --eta 0.02 -o " +
+                file + setting + how)
+            .status == 0);
+    const Answer answer = popgrad(
+        "compare scb sgd --no-ladder --no-events --no-fit --group run --clock 1 --eta 0.02 --batch "
+        "16 "
+        "--with " +
+        file + setting + "-o " + json);
+    auto judgement = nlohmann::json::parse(content(json))["judgement"];
+    CHECK((answer.status == 1) == (judgement["verdict"] == "departs"));
+    return judgement;
+  };
+  const auto of = [](const auto& judgement, const std::string& name) {
+    const auto& items = judgement["settings"];
+    return *std::find_if(items.begin(), items.end(),
+                         [&](const auto& item) { return item["setting"] == name; });
+  };
+  // A tenth of the rate of attention is 8 deviations of its own test, which nobody asked for.
+  const auto attention = judged("--batch 16 --eta_A 1.1");
+  CHECK(attention["verdict"] == "departs");
+  const auto rate = of(attention, "eta_A");
+  CHECK(rate["departs"] == true);
+  CHECK(rate["linear_estimate"].get<double>() == Approx(1.1).margin(0.04));
+  // A quarter more of the batch is some 4 deviations, and the bound on that side is less than a normal
+  // one, 3.82 at this chance.
+  const auto larger = of(judged("--batch 20"), "batch");
+  CHECK(larger["t"].get<double>() > 2);
+  CHECK(larger["bound"].get<double>() < 3.75);
+  const auto smaller = of(judged("--batch 12"), "batch");
+  CHECK(smaller["departs"] == true);
+  CHECK(smaller["bound"].get<double>() > 3.9);
 }
 #endif
