@@ -205,6 +205,9 @@ std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
     const double bias =
         second_order_changes(values.transpose(), score.of(first_order_).transpose(), 0)[0];
     if (!(bias <= largest_neglected)) return {never, never};
+    const bool choice = suspect.kind == Suspect::Kind::choice;
+    // Sums of squares of all pairs are what a prediction is least sure of.
+    if (choice && !error_of(score).holds()) return {never, never};
     const double sampling = 1 / static_cast<double>(seen.size());
     const double unsure = sampling / (1 + sampling / (bias * bias));
     const double error = shape_of(seen).deviation * std::sqrt(1 / recorded + unsure);
@@ -213,8 +216,10 @@ std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
         (shape_of(score.of(changed)).deviation / shape_of(score.of(before)).deviation - 1) / change;
     const double quantile = normal_quantile(0.95);
     const auto smallest = [&](double sign) {
-      const double bound =
-          bound_of_mean(sign * shape.skewness, shape.kurtosis - 3, recorded, typical_chance);
+      // A choice is all or nothing: what it makes of the deviation is known, and no line.
+      const double skewness = choice ? std::fabs(shape.skewness) : sign * shape.skewness;
+      const double bound = bound_of_mean(skewness, shape.kurtosis - 3, recorded, typical_chance);
+      if (choice) return error * (bound + quantile);
       // size = error (bound + quantile (1 + sign growth size))
       const double left = 1 - sign * growth * error * quantile;
       if (!(left > 0)) return never;
@@ -242,8 +247,10 @@ std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
     if (look_at(shift.score(lambda, ScoreKind::means))) of_means = lambda;
   }
   if (squares) {
+    // Of a choice, whose squares are as large as its sums, one lambda for both.
+    const bool choice = suspect.kind == Suspect::Kind::choice;
     for (const double of_squares : {1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0}) {
-      look_at(shift.score(of_means, *squares, of_squares));
+      look_at(shift.score(choice ? of_squares : of_means, *squares, of_squares));
     }
   }
   return best;
