@@ -32,6 +32,7 @@ DoubleSketch::DoubleSketch(FieldInDouble field) : field_(std::move(field)) {
 
 void DoubleSketch::begin(const Vector<Real>& x_old, const Real& t_old, const Real& t) {
   known_.clear();
+  begun_ = false;
   if (!field_) return;
   t_old_ = t_old;
   begin_ = to_double(t_old);
@@ -55,7 +56,11 @@ const DoubleSketch::Point* DoubleSketch::reach(double gone) {
                                       [](double a, const Point& b) { return a < b.gone; });
   const Point& before = *std::prev(after);
   if (before.gone == gone) return &before;
-  stepper_->start(before.x, before.gone, std::min(step_ / 20, gone - before.gone));
+  // Places are asked for in their order: the steps go on, with an order and a length that suit.
+  if (!begun_ || stepper_->t() != before.gone) {
+    stepper_->start(before.x, before.gone, std::min(step_ / 20, gone - before.gone));
+    begun_ = true;
+  }
   for (int attempt = 0; stepper_->t() < gone; ++attempt) {
     if (attempt == most_attempts || !stepper_->x().allFinite()) return nullptr;
     const double left = gone - stepper_->t();
@@ -63,6 +68,7 @@ const DoubleSketch::Point* DoubleSketch::reach(double gone) {
     if (gone - stepper_->t() <= 1e-15 * gone) break;
   }
   if (!stepper_->x().allFinite()) return nullptr;
+  stepper_->snap_time(gone);
   return &*known_.insert(after, {gone, stepper_->x()});
 }
 

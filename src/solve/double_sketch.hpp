@@ -43,6 +43,7 @@ class DoubleSketch {
   std::unique_ptr<Stepper<double>> stepper_;
   Real t_old_;
   double begin_ = 0, step_ = 0;
+  bool begun_ = false;        // the stepper is inside this step
   std::vector<Point> known_;  // ascending; empty where nothing is said
 };
 

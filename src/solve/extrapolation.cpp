@@ -29,8 +29,8 @@ constexpr int digits_of_grid_points = 10;
 constexpr int parts_of_step = 12;
 constexpr int parts_of_short_step = 8;
 constexpr int columns_of_short_step = 12;
-/// Where a polynomial follows the step, as where Odeint's do in double.
-constexpr int parts_of_smooth_step = 4;
+/// Where a polynomial of degree five follows the step; turns between its places show as a bend.
+constexpr int parts_of_smooth_step = 2;
 /// Signs of rates need some digits of the change of the state, however small that is beside the state.
 constexpr double part_of_change = 1e-4;
 /// Smallest change, as a part of the state, that sketches in double have so many digits of.
