@@ -42,7 +42,7 @@ MOMENTS_SET_UP = 3.3         # exponent in N: products of matrices, and the rest
 MOMENTS_CONTEXT = 0.05       # exponent of a step in T: none
 ADJOINT_VECTORS = 280        # memory of a row: 64 states of the path, 19 of the state, copies, names of it
 FULL_GROWTH = 3.2            # exponent of moments in n: products of matrices
-BLOCKS_FASTER = 5            # blocks of steps, over every step by itself
+BLOCKS_FASTER = 4            # blocks of steps, over every step by itself (7 measured)
 MOMENTS_MB = 60              # N = 500, T = 1e9, instance included
 
 BESIDE_A_BUSY_PROCESS = 1.2  # times the time of one thread, with two, on two cores
