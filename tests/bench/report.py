@@ -40,7 +40,7 @@ LUMPED_MS = 5                # a step at N = 500, T = 1e9
 LUMPED_MB = 50               # of memory, instance included
 MOMENTS_SET_UP = 3.3         # exponent in N: products of matrices, and the rest is for the caches
 MOMENTS_CONTEXT = 0.05       # exponent of a step in T: none
-ADJOINT_VECTORS = 280        # memory of a row: 64 states of the path, 19 of the state, copies, names of it
+ADJOINT_VECTORS = 180        # memory of a row: 64 states of the path, 19 of the state, copies
 FULL_GROWTH = 3.2            # exponent of moments in n: products of matrices
 BLOCKS_FASTER = 4            # blocks of steps, over every step by itself (7 measured)
 MOMENTS_MB = 60              # N = 500, T = 1e9, instance included
