@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -291,7 +292,9 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade)
     constexpr double part = 0.5;
     const double rate =
         (first.first.power - Matrix<double>::Identity(law_.size(), law_.size())).norm();
-    const double guess = std::clamp(part / rate, 2.0, static_cast<double>(longest_here()));
+    const auto most = static_cast<double>(longest_here());
+    // Of a walk that has diverged the rate is not a number.
+    const double guess = std::isnan(rate) ? 2.0 : std::clamp(part / rate, 2.0, most);
     steps_.length = std::bit_floor(static_cast<std::uint64_t>(guess));
   }
   steps_.length = std::clamp<std::uint64_t>(steps_.length, 2, longest_here());
