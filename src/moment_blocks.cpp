@@ -183,8 +183,7 @@ MomentBlocks::Node MomentBlocks::node_at(const MomentLaw& law, std::uint64_t num
     node.second.noise = Matrix<double>::Zero(n, n);
     if (noise > 0) {
       const Vector<double> off = square_root(law.second) * random_signs(n, number);
-      node.second.noise = noise / 2 * law_.draw_covariance(mean + off);
-      node.second.noise += noise / 2 * law_.draw_covariance(mean - off);
+      node.second.noise = noise * law_.draw_covariance(mean + off, mean - off);
     }
     node.second_bends = std::move(made.bends);
     node.rest = at_mean - at_path - made.jacobian * law.gap;

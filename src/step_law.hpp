@@ -95,6 +95,22 @@ class StepLaw {
     return spread_;
   }
 
+  /// The mean of those at two points; where the law is known from samples, of each from others.
+  [[nodiscard]] Matrix<double> draw_covariance(const Vector<double>& one,
+                                               const Vector<double>& other) {
+    const SampledLaw* const law = sampled_law(rung_);
+    if (law == nullptr) {
+      Matrix<double> sum = draw_covariance(one);
+      sum += draw_covariance(other);
+      return sum / 2;
+    }
+    const Matrix<double> identity = Matrix<double>::Identity(n_, n_);
+    Matrix<double> at_one, at_other;
+    law->covariance(one, identity, SampledDraws::Part::first, at_one);
+    law->covariance(other, identity, SampledDraws::Part::second, at_other);
+    return (at_one + at_other) / 2;
+  }
+
   /// The law of a draw where it has a Jacobian that costs less than n differences; null if not.
   [[nodiscard]] const SampledLaw* own_jacobian() const {
     const SampledLaw* const law = sampled_law(rung_);

@@ -94,15 +94,15 @@ void DocumentLoss::draw_words(Stream& stream) {
     return;
   }
   // Floyd's sampling of the topics.
-  std::vector<Index> topics;
+  topics_.clear();
   for (Index j = law.topics - law.active; j < law.topics; ++j) {
     const auto t = static_cast<Index>(stream.index(static_cast<std::uint32_t>(j + 1)));
-    topics.push_back(std::find(topics.begin(), topics.end(), t) == topics.end() ? t : j);
+    topics_.push_back(std::find(topics_.begin(), topics_.end(), t) == topics_.end() ? t : j);
   }
   const auto choices = static_cast<std::uint32_t>(law.active * law.words);
   for (Index& word : words_) {
     const auto drawn = static_cast<Index>(stream.index(choices));
-    word = 1 + topics[static_cast<std::size_t>(drawn / law.words)] * law.words + drawn % law.words;
+    word = 1 + topics_[static_cast<std::size_t>(drawn / law.words)] * law.words + drawn % law.words;
   }
 }
 
@@ -139,24 +139,6 @@ void DocumentLoss::replace_labels(Stream& stream) {
   }
 }
 
-void DocumentLoss::rename(std::span<const Index> names) {
-  std::vector<double> counts(counts_.size(), 0.0);
-  for (Index& token : present_) {
-    const Index name = names[static_cast<std::size_t>(token)];
-    counts[static_cast<std::size_t>(name)] = counts_[static_cast<std::size_t>(token)];
-    token = name;
-  }
-  counts_ = std::move(counts);
-  for (std::vector<Index>* const words : {&words_, &masked_}) {
-    for (Index& word : *words) word = names[static_cast<std::size_t>(word)];
-  }
-  for (Selected& position : selected_) {
-    position.shown = names[static_cast<std::size_t>(position.shown)];
-    position.word = names[static_cast<std::size_t>(position.word)];
-  }
-  sort_selected();
-}
-
 void DocumentLoss::sort_selected() {
   std::sort(selected_.begin(), selected_.end(), [](const Selected& a, const Selected& b) {
     return std::pair(a.shown, a.word) < std::pair(b.shown, b.word);
@@ -181,8 +163,25 @@ void DocumentLoss::take(std::span<const Position> positions, const Vector<double
 
 double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<double>& dvalue,
                                   Matrix<double>& dlogits) const {
+  return add_gradient(now, weight, present_, counts_, dvalue, dlogits);
+}
+
+double DocumentLoss::add_gradient(const Effective& now, double weight,
+                                  const Vector<double>& frequencies, Matrix<double>& dvalue,
+                                  Matrix<double>& dlogits) const {
+  std::vector<Index> tokens;
+  for (Index token = 0; token < frequencies.size(); ++token) {
+    if (frequencies[token] > 0) tokens.push_back(token);
+  }
+  const std::span<const double> counts(frequencies.data(), counts_.size());
+  return add_gradient(now, weight, tokens, counts, dvalue, dlogits);
+}
+
+double DocumentLoss::add_gradient(const Effective& now, double weight,
+                                  std::span<const Index> present, std::span<const double> counts,
+                                  Matrix<double>& dvalue, Matrix<double>& dlogits) const {
   const double share = weight / (training_.law.masked * length_);
-  const auto keys = static_cast<Index>(present_.size());
+  const auto keys = static_cast<Index>(present.size());
   Vector<double> pull(keys), out, slope;
   double loss = 0;
   for (std::size_t begin = 0; begin < selected_.size();) {
@@ -193,12 +192,12 @@ double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<do
       mass += selected_[end].count;
     }
     double top = -HUGE_VAL;
-    for (const Index j : present_) top = std::max(top, now.logits(j, query));
+    for (const Index j : present) top = std::max(top, now.logits(j, query));
     double z = 0;
     out.setZero(now.value.rows());
     for (Index k = 0; k < keys; ++k) {
-      const Index j = present_[static_cast<std::size_t>(k)];
-      pull[k] = counts_[static_cast<std::size_t>(j)] * std::exp(now.logits(j, query) - top);
+      const Index j = present[static_cast<std::size_t>(k)];
+      pull[k] = counts[static_cast<std::size_t>(j)] * std::exp(now.logits(j, query) - top);
       z += pull[k];
       out += pull[k] * now.value.col(j);
     }
@@ -224,7 +223,7 @@ double DocumentLoss::add_gradient(const Effective& now, double weight, Matrix<do
     slope *= share;
     const double along = slope.dot(out);
     for (Index k = 0; k < keys; ++k) {
-      const Index j = present_[static_cast<std::size_t>(k)];
+      const Index j = present[static_cast<std::size_t>(k)];
       const double a = pull[k] / z;
       dlogits(j, query) += a * (slope.dot(now.value.col(j)) - along);
       dvalue.col(j) += a * slope;

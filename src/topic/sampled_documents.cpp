@@ -1,117 +1,119 @@
 #include "popgrad/topic/sampled_documents.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "popgrad/random.hpp"
 
 namespace popgrad::topic {
 namespace {
 
-constexpr Index documents_of_a_set = 2000;
+constexpr std::uint64_t documents_of_a_set = 2000;
 constexpr std::uint32_t stream_of_documents = 0xFFFFFFD8U;
 constexpr std::uint32_t stream_of_labels = 0xFFFFFFD6U;
 
-// The name of each word where topics and the words of each move on by s.
-std::vector<Index> moved_on(const TopicLaw<double>& law, Index s) {
-  std::vector<Index> names{0};
-  for (Index topic = 0; topic < law.topics; ++topic) {
-    for (Index word = 0; word < law.words; ++word) {
-      names.push_back(1 + (topic + s) % law.topics * law.words + (word + s) % law.words);
-    }
+// Of documents with their gradients in columns.
+class Covariance {
+ public:
+  // Of numbers so many, to be applied to these columns.
+  Covariance(Index numbers, const Matrix<double>& vectors, double share)
+      : vectors_(vectors),
+        share_(share),
+        mean_(Vector<double>::Zero(numbers)),
+        whole_(2 * vectors.cols() > numbers) {
+    sum_.setZero(numbers, whole_ ? numbers : vectors.cols());
   }
-  return names;
-}
+
+  void add(const Matrix<double>& gradients) {
+    if (whole_) {
+      sum_.selfadjointView<Eigen::Lower>().rankUpdate(gradients, share_);
+    } else {
+      sum_.noalias() += gradients * (share_ * (gradients.transpose() * vectors_));
+    }
+    mean_ += share_ * gradients.rowwise().sum();
+  }
+
+  [[nodiscard]] Matrix<double> images() const {
+    Matrix<double> made = sum_;
+    if (whole_) made = sum_.selfadjointView<Eigen::Lower>() * vectors_;
+    made.noalias() -= mean_ * (mean_.transpose() * vectors_);
+    return made;
+  }
+
+ private:
+  const Matrix<double>& vectors_;
+  double share_;
+  Vector<double> mean_;
+  bool whole_;  // is the matrix itself made, which is less work for many columns?
+  Matrix<double> sum_;
+};
 
 }  // namespace
 
-SampledDocuments::SampledDocuments(const Training& training) : training_(training) {
+SampledDocuments::SampledDocuments(const Training& training)
+    : training_(training), law_(document_law(training_)) {
   const TopicLaw<double>& law = training_.law;
-  std::vector<std::vector<Index>> names;
-  for (Index s = 0; s < law.topics; ++s) names.push_back(moved_on(law, s));
-  const auto drawn = static_cast<std::uint64_t>((documents_of_a_set + law.topics - 1) / law.topics);
+  std::map<std::vector<Index>, std::size_t> classes;
+  for (const std::vector<Index>& subset : subsets(law.topics, law.active)) {
+    classes.emplace(subset, classes.size());
+  }
   for (std::uint32_t set = 0; set < 2; ++set) {
-    std::vector<DocumentLoss>& documents = sets_.emplace_back();
-    for (std::uint64_t i = 0; i < drawn; ++i) {
-      DocumentLoss first(training_);
+    std::vector<Sampled>& documents = sets_.emplace_back();
+    for (std::uint64_t i = 0; i < documents_of_a_set; ++i) {
+      DocumentLoss document(training_);
       Stream stream(0, stream_of_documents + set, i);
-      first.draw(stream);
+      document.draw(stream);
       Stream labels(0, stream_of_labels + set, i);
-      if (training_.label_noise > 0) first.replace_labels(labels);
-      for (const std::vector<Index>& own : names) {
-        documents.push_back(first);
-        documents.back().rename(own);
-      }
+      if (training_.label_noise > 0) document.replace_labels(labels);
+      std::vector<Index> topics = document.topics();
+      std::sort(topics.begin(), topics.end());
+      documents.push_back({std::move(document), classes.at(topics)});
     }
   }
 }
 
-Matrix<double> SampledDocuments::covariance_of_set(const Effective& now,
+Matrix<double> SampledDocuments::difference_in_set(const Effective& now,
+                                                   const LinearDocuments& linear,
                                                    const Matrix<double>& vectors,
-                                                   std::size_t set) const {
+                                                   const std::vector<Sampled>& documents) const {
+  constexpr Index together = 500;
   const Index size = training_.law.vocabulary();
-  const Index square = size * size;
-  const std::vector<DocumentLoss>& documents = sets_[set];
+  const Index numbers = 2 * size * size;
   const double share = 1 / static_cast<double>(documents.size());
-  Vector<double> mean = Vector<double>::Zero(2 * square);
-  Matrix<double> dvalue = Matrix<double>::Zero(size, size);
-  Matrix<double> dlogits = dvalue;
-  if (vectors.cols() > square) {
-    // All of it (2 V^2 square), some documents at a time.
-    constexpr Index together = 128;
-    Matrix<double> whole = Matrix<double>::Zero(2 * square, 2 * square);
-    Matrix<double> gradients(2 * square, together);
-    Index filled = 0;
-    const auto add = [&] {
-      whole.selfadjointView<Eigen::Lower>().rankUpdate(gradients.leftCols(filled), share);
-      mean += share * gradients.leftCols(filled).rowwise().sum();
-      filled = 0;
-    };
-    for (const DocumentLoss& document : documents) {
-      dvalue.setZero();
-      dlogits.setZero();
-      document.add_gradient(now, 1, dvalue, dlogits);
-      gradients.col(filled).head(square) = dvalue.reshaped();
-      gradients.col(filled).tail(square) = dlogits.reshaped();
-      if (++filled == together) add();
-    }
-    if (filled > 0) add();
-    whole.selfadjointView<Eigen::Lower>().rankUpdate(mean, -1);
-    return whole.selfadjointView<Eigen::Lower>() * vectors;
+  Covariance of_gradients(numbers, vectors, share), of_linear = of_gradients;
+  Matrix<double> gradients(numbers, together), to_first_order = gradients;
+  Matrix<double> dvalue(size, size), dlogits(size, size);
+  Vector<double> made;
+  Index filled = 0;
+  const auto add = [&] {
+    of_gradients.add(gradients.leftCols(filled));
+    of_linear.add(to_first_order.leftCols(filled));
+    filled = 0;
+  };
+  for (const Sampled& sampled : documents) {
+    dvalue.setZero();
+    dlogits.setZero();
+    sampled.document.add_gradient(now, 1, dvalue, dlogits);
+    gradients.col(filled) << dvalue.reshaped(), dlogits.reshaped();
+    linear.gradient(sampled.document, sampled.cls, made);
+    to_first_order.col(filled) = made;
+    if (++filled == together) add();
   }
-  Matrix<double> images = Matrix<double>::Zero(2 * square, vectors.cols());
-  Vector<double> seen(vectors.cols()), sum = Vector<double>::Zero(vectors.cols());
-  for (const DocumentLoss& document : documents) {
-    document.add_gradient(now, 1, dvalue, dlogits);
-    // A column a word that the document shows.
-    seen.setZero();
-    for (const Index word : document.present()) {
-      seen.noalias() += vectors.middleRows(word * size, size).transpose() * dvalue.col(word);
-      if (dlogits.col(word).isZero(0)) continue;
-      seen.noalias() +=
-          vectors.middleRows(square + word * size, size).transpose() * dlogits.col(word);
-    }
-    for (const Index word : document.present()) {
-      images.middleRows(word * size, size).noalias() +=
-          dvalue.col(word) * (share * seen).transpose();
-      mean.segment(word * size, size) += share * dvalue.col(word);
-      dvalue.col(word).setZero();
-      if (dlogits.col(word).isZero(0)) continue;
-      images.middleRows(square + word * size, size).noalias() +=
-          dlogits.col(word) * (share * seen).transpose();
-      mean.segment(square + word * size, size) += share * dlogits.col(word);
-      dlogits.col(word).setZero();
-    }
-    sum += share * seen;
-  }
-  images.noalias() -= mean * sum.transpose();
-  return images;
+  if (filled > 0) add();
+  return of_gradients.images() - of_linear.images();
 }
 
 Matrix<double> SampledDocuments::covariance(const Effective& now, const Matrix<double>& vectors,
                                             SampledDraws::Part part) const {
-  if (part == SampledDraws::Part::first) return covariance_of_set(now, vectors, 0);
-  if (part == SampledDraws::Part::second) return covariance_of_set(now, vectors, 1);
-  return (covariance_of_set(now, vectors, 0) + covariance_of_set(now, vectors, 1)) / 2;
+  const LinearDocuments linear(training_, law_, now);
+  const auto difference = [&](std::size_t set) {
+    return difference_in_set(now, linear, vectors, sets_[set]);
+  };
+  const Matrix<double> known = linear.covariance(vectors);
+  if (part == SampledDraws::Part::first) return known + difference(0);
+  if (part == SampledDraws::Part::second) return known + difference(1);
+  return known + (difference(0) + difference(1)) / 2;
 }
 
 }  // namespace popgrad::topic

@@ -7,7 +7,9 @@
 
 #include "popgrad/model.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/sampled_draws.hpp"
 #include "popgrad/theories.hpp"
+#include "popgrad/topic/linear_documents.hpp"
 #include "popgrad/topic/population_flow.hpp"
 
 using namespace popgrad;
@@ -33,7 +35,100 @@ Training small_training(Index embedding) {
   return t;
 }
 
+Effective drawn_matrices(const Training& t) {
+  Stream stream(6, 0, 0);
+  const Index size = t.law.vocabulary();
+  Effective now{Matrix<double>(size, size), Matrix<double>(size, size)};
+  for (double& value : now.value.reshaped()) value = 0.5 * stream.normal();
+  for (double& logit : now.logits.reshaped()) logit = 0.5 * stream.normal();
+  return now;
+}
+
+// Gradients of W_V and the logits as one vector.
+Vector<double> gradient_of(const DocumentLoss& document, const Effective& now) {
+  Matrix<double> dvalue = Matrix<double>::Zero(now.value.rows(), now.value.cols());
+  Matrix<double> dlogits = dvalue;
+  document.add_gradient(now, 1, dvalue, dlogits);
+  Vector<double> stacked(2 * dvalue.size());
+  stacked << dvalue.reshaped(), dlogits.reshaped();
+  return stacked;
+}
+
 }  // namespace
+
+TEST_CASE("topic: gradients of documents to first order", "[topic]") {
+  for (const double label_noise : {0.0, 0.3}) {
+    Training t = small_training(0);
+    t.label_noise = label_noise;
+    const DocumentLaw law = document_law(t);
+    const Effective now = drawn_matrices(t);
+    const LinearDocuments linear(t, law, now);
+    DocumentLoss document(t);
+    Vector<double> to_first_order;
+    // Off the mean by h in some direction, what is left out falls as h^2.
+    for (std::size_t cls = 0; cls < law.positions.size(); ++cls) {
+      const Vector<double>& mean = law.draws.classes[cls].tokens;
+      Stream stream(7, 0, cls);
+      Vector<double> shift = mean;
+      for (double& entry : shift) entry *= stream.normal();
+      shift -= shift.sum() * mean;
+      const auto left_out = [&](double h) {
+        document.take(law.positions[cls], mean + h * shift);
+        linear.gradient(document, cls, to_first_order);
+        return (gradient_of(document, now) - to_first_order).norm();
+      };
+      CHECK(left_out(0) < 1e-12);
+      CHECK(left_out(0.02) > 1e-6);
+      CHECK(left_out(0.02) / left_out(0.01) == Approx(4).epsilon(0.05));
+    }
+  }
+}
+
+TEST_CASE("topic: the covariance of gradients to first order is exact", "[topic]") {
+  for (const double label_noise : {0.0, 0.3}) {
+    // All documents of two positions.
+    Training t = small_training(0);
+    t.law.topics = 2;
+    t.law.active = 1;
+    t.document = 2;
+    t.label_noise = label_noise;
+    const DocumentLaw law = document_law(t);
+    REQUIRE(is_enumerated(law.draws));
+    const LinearDocuments linear(t, law, drawn_matrices(t));
+    const Index numbers = 2 * t.law.vocabulary() * t.law.vocabulary();
+    const Matrix<double> identity = Matrix<double>::Identity(numbers, numbers);
+    DocumentLoss document(t);
+    const Matrix<double> enumerated = draw_covariance(
+        law.draws,
+        [&](Index cls, const Vector<double>& frequencies, Vector<double>& gradient) {
+          const auto c = static_cast<std::size_t>(cls);
+          document.take(law.positions[c], frequencies);
+          linear.gradient(document, c, gradient);
+        },
+        identity);
+    REQUIRE(enumerated.norm() > 0.1);
+    CHECK((linear.covariance(identity) - enumerated).norm() < 1e-12 * enumerated.norm());
+    const Matrix<double> some = identity.middleCols(3, 2);
+    CHECK((linear.covariance(some) - enumerated.middleCols(3, 2)).norm() <
+          1e-12 * enumerated.norm());
+  }
+}
+
+TEST_CASE("topic: what is known to first order need not be sampled", "[topic]") {
+  const Training t = small_training(0);
+  const PopulationFlow flow(t);
+  const Vector<double> x = flow.initial();
+  const Index n = x.size();
+  const Matrix<double> identity = Matrix<double>::Identity(n, n);
+  Matrix<double> first, second;
+  flow.sampled_covariance(x, identity, SampledDraws::Part::first, first);
+  flow.sampled_covariance(x, identity, SampledDraws::Part::second, second);
+  // Of variances, from 2000 documents each: by draws alone sqrt(2/1000) or more.
+  const Vector<double> apart = (first - second).diagonal().array() / second.diagonal().array();
+  const double error = std::sqrt(apart.squaredNorm() / static_cast<double>(n));
+  CHECK(error < 0.5 * std::sqrt(2.0 / 1000));
+  CHECK(error > 1e-3);
+}
 
 TEST_CASE("topic: the adjoint of the chain rule", "[topic]") {
   for (const Index embedding : {0, 4}) {

@@ -35,22 +35,33 @@ class DocumentLoss {
   /// Replaces each label with probability `label_noise`. Takes two numbers a label, whatever the
   /// probability is, so that equal streams replace the more labels the larger it is, by equal words.
   void replace_labels(Stream& stream);
-  /// Gives every word of the document and its labels another name, by the name before. What is drawn or
-  /// taken afterwards has its own names.
-  void rename(std::span<const Index> names);
   /// Takes a document as the frequencies of its positions.
   void take(std::span<const Position> positions, const Vector<double>& frequencies);
   /// Adds weight times the gradient of the loss over its selected positions, over p_m N, which is
   /// their expected number: its mean is the loss per selected position. Returns that loss.
   double add_gradient(const Effective& now, double weight, Matrix<double>& dvalue,
                       Matrix<double>& dlogits) const;
+  /// The same where positions attend to tokens of these frequencies (Tv + 1) in place of its own.
+  double add_gradient(const Effective& now, double weight, const Vector<double>& frequencies,
+                      Matrix<double>& dvalue, Matrix<double>& dlogits) const;
 
+  /// Positions that are selected, by what they show and their label.
+  struct Selected {
+    Index shown = 0, word = 0;
+    double count = 1;
+  };
+  /// By `shown`, then `word`.
+  [[nodiscard]] const std::vector<Selected>& selected() const { return selected_; }
+  /// Positions, in the unit of their counts.
+  [[nodiscard]] double length() const { return length_; }
   /// The tokens that the masked document shows, each once.
   [[nodiscard]] const std::vector<Index>& present() const { return present_; }
   /// Frequencies of the masked document, (Tv + 1).
   [[nodiscard]] Vector<double> frequencies() const;
   /// Words of the document before masking.
   [[nodiscard]] const std::vector<Index>& words() const { return words_; }
+  /// Topics that a drawn document is made of, in no order; none of a corpus or of LDA.
+  [[nodiscard]] const std::vector<Index>& topics() const { return topics_; }
   /// Mean attention of its positions on others, by kind, over uniform attention; and the numbers of
   /// pairs. For what a trained model does on documents.
   void add_attention(const Effective& now, std::array<double, 3>& sums,
@@ -59,13 +70,12 @@ class DocumentLoss {
  private:
   void draw_words(Stream& stream);
   void sort_selected();
+  double add_gradient(const Effective& now, double weight, std::span<const Index> present,
+                      std::span<const double> counts, Matrix<double>& dvalue,
+                      Matrix<double>& dlogits) const;
 
   const Training& training_;
-  std::vector<Index> words_, masked_;
-  struct Selected {
-    Index shown = 0, word = 0;
-    double count = 1;
-  };
+  std::vector<Index> topics_, words_, masked_;
   std::vector<Selected> selected_;  ///< by shown, then word
   std::vector<double> counts_;      ///< of masked tokens, Tv + 1
   std::vector<Index> present_;      ///< tokens with counts
