@@ -116,32 +116,23 @@ MomentBlocks::Derivatives MomentBlocks::derivatives(const Vector<double>& x,
                                                     std::uint64_t number) {
   const Index n = law_.size();
   Derivatives made;
+  if (by_sums()) {
+    const Matrix<double> root = square_root(covariance);
+    made.bends.mean = law_.drift(x, center, root, nodes, number);
+    made.bends.trace = covariance.trace();
+    if (nodes == Nodes::tangent) {
+      made.jacobian = law_.jacobian(x);
+    } else {
+      const Vector<double> apart = root * random_signs(n, number);
+      made.jacobian = (law_.jacobian(x + apart) + law_.jacobian(x - apart)) / 2;
+    }
+    return made;
+  }
   const auto second_difference = [&](const Vector<double>& step) -> Vector<double> {
     law_.field(x + step, ahead_);
     law_.field(x - step, behind_);
     return ahead_ + behind_ - 2 * center;
   };
-  if (by_sums()) {
-    const SampledLaw* const own = law_.own_jacobian();
-    constexpr std::uint64_t sums = 8;
-    made.bends.mean = Vector<double>::Zero(n);
-    made.bends.trace = covariance.trace();
-    const Matrix<double> root = square_root(covariance);
-    for (std::uint64_t k = 0; k < sums; ++k) {
-      const Vector<double> apart = root * random_signs(n, number, k);
-      const double norm = apart.norm();
-      if (!(norm > 0)) break;
-      const double reach = nodes == Nodes::gauss ? 1.0 : short_step / norm;
-      made.bends.mean += second_difference(reach * apart) / (2 * reach * reach * sums);
-      if (k > 0 || nodes == Nodes::tangent) continue;
-      Matrix<double> other;
-      own->jacobian(x + apart, made.jacobian);
-      own->jacobian(x - apart, other);
-      made.jacobian = (made.jacobian + other) / 2;
-    }
-    if (made.jacobian.size() == 0) own->jacobian(x, made.jacobian);
-    return made;
-  }
   const PrincipalAxes principal = principal_axes(covariance);
   made.bends.axes = principal.vectors;
   made.bends.along.resize(n, n);
