@@ -58,21 +58,38 @@ StepsOfBlock::StepsOfBlock(const Propagator& at_first, const Propagator& middle,
 
 void StepsOfBlock::apply(std::uint64_t count, Matrix<double>& covariance,
                          Vector<double>& mean) const {
-  const auto use = [&](const Propagator& step, std::uint64_t steps) {
-    const Propagator moved = repeated(step, steps);
+  const auto use = [&](const Propagator& moved) {
     covariance = congruent(moved.power, covariance) + moved.noise;
     mean = moved.power * mean + moved.shift;
   };
+  // What powers of both halves cost as well.
+  constexpr std::uint64_t one_by_one = 10;
+  if (count <= one_by_one) {
+    for (std::uint64_t step = 0; step < count; ++step) {
+      const auto k = static_cast<double>(step);
+      use(combined(1, combined(1, first_, k, slope_), k * k, bend_));
+    }
+    return;
+  }
   const auto j = static_cast<double>(count);
   // Mean of k and k^2 over k < j; their slopes over these k.
   const Propagator average =
       combined(1, combined(1, first_, (j - 1) / 2, slope_), (j - 1) * (2 * j - 1) / 6, bend_);
-  if (count == 1) return use(average, 1);
   const Propagator slope = combined(1, slope_, j - 1, bend_);
   const std::uint64_t half = count / 2;
   const double moment = (j * j - 1) / 6;
-  use(combined(1, average, -moment / static_cast<double>(half), slope), half);
-  use(combined(1, average, moment / static_cast<double>(count - half), slope), count - half);
+  use(repeated(combined(1, average, -moment / static_cast<double>(half), slope), half));
+  use(repeated(combined(1, average, moment / static_cast<double>(count - half), slope),
+               count - half));
+}
+
+void StepsOfBlock::apply_to_mean(std::uint64_t count, Vector<double>& mean) const {
+  for (std::uint64_t step = 0; step < count; ++step) {
+    const auto k = static_cast<double>(step);
+    const Vector<double> bent = bend_.power * mean + bend_.shift;
+    const Vector<double> sloped = slope_.power * mean + slope_.shift;
+    mean = first_.power * mean + first_.shift + k * (sloped + k * bent);
+  }
 }
 
 MomentBlocks::MomentBlocks(AnyRung<double> rung, std::uint64_t longest, Prepare prepare)
@@ -328,7 +345,11 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade)
          contribution(middle, middle_) * relative_change(likely_middle.second, middle_.second),
          contribution(last, end_) * relative_change(likely_last.second, end_.second)});
     if (remade || length == 2 || error <= block_error) {
-      end_ = moved(orders_[0], orders_[1], length);
+      // Drifts move the means alone.
+      end_.shift = begin_.shift;
+      end_.gap = begin_.gap;
+      orders_[0].apply_to_mean(length, end_.shift);
+      orders_[1].apply_to_mean(length, end_.gap);
       // The error goes with the fourth power of the length.
       next_length_ = length;
       if (error <= block_error / 24) next_length_ *= 2;

@@ -47,6 +47,8 @@ class StepsOfBlock {
 
   /// What `count` > 0 steps from the first on do to a covariance and a mean. Cost O(n^3 log(count)).
   void apply(std::uint64_t count, Matrix<double>& covariance, Vector<double>& mean) const;
+  /// The same of a mean alone, step by step. Cost O(n^2 count).
+  void apply_to_mean(std::uint64_t count, Vector<double>& mean) const;
 
  private:
   Propagator first_, slope_, bend_;
