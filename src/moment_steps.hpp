@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "moment_blocks.hpp"
+#include "observable_readings.hpp"
 #include "popgrad/linear_algebra.hpp"
 
 namespace popgrad {
@@ -58,6 +59,7 @@ class MomentSteps {
       : rung_(std::move(rung)),
         n_(rung_.dimension),
         columns_(static_cast<Index>(rung_.columns.size())),
+        readings_(rung_),
         blocks_(rung_, longest, prepare) {}
 
   [[nodiscard]] Index dimension() const { return 3 * n_ + 2 * n_ * n_ + 5; }
@@ -156,12 +158,15 @@ class MomentSteps {
     const MomentLaw law = law_now(state);
     const Vector<double> m = law.path + law.gap;
     const Vector<double>& s = law.shift;
-    const Readings second = read(m, square_root(law.second), Nodes::gauss, t);
-    Readings first = read(law.path, square_root(law.first), Nodes::tangent, t);
+    using Readings = ObservableReadings::Readings;
+    const Readings second = readings_.read(m, square_root(law.second), Nodes::gauss, t);
+    Readings first = readings_.read(law.path, square_root(law.first), Nodes::tangent, t);
     const double length = s.norm();
     if (length > 0) {
       const double h = short_step / length;
-      first.mean += (observed(law.path + h * s, t) - observed(law.path - h * s, t)) / (2 * h);
+      first.mean +=
+          (readings_.observed(law.path + h * s, t) - readings_.observed(law.path - h * s, t)) /
+          (2 * h);
     }
     const bool sampled = draws_are_sampled(rung_);
     const double sampling = sampled ? sampling_at(m, t) : 0;
@@ -256,71 +261,17 @@ class MomentSteps {
     for (Index i = 0; i < n_; ++i) {
       const double own = x[i];
       x[i] = own + short_step;
-      const Vector<double> ahead = observed(x, t);
+      const Vector<double> ahead = readings_.observed(x, t);
       x[i] = own - short_step;
-      gradients.row(i) = ((ahead - observed(x, t)) / (2 * short_step)).transpose();
+      gradients.row(i) = ((ahead - readings_.observed(x, t)) / (2 * short_step)).transpose();
       x[i] = own;
     }
     return sampling_error(rung_, x, gradients);
   }
 
-  struct Readings {
-    Vector<double> center, mean, variance;
-  };
-
-  [[nodiscard]] Vector<double> observed(const Vector<double>& x, double t) const {
-    Vector<double> row(columns_);
-    rung_.observe(x, t, {row.data(), static_cast<std::size_t>(columns_)});
-    return row;
-  }
-
-  template <class Factor>
-  [[nodiscard]] Readings read(const Vector<double>& x, const Factor& columns, Nodes nodes,
-                              double t) const {
-    const Vector<double> center = observed(x, t);
-    Readings found{center, center, Vector<double>::Zero(columns_)};
-    for (Index k = 0; k < n_; ++k) {
-      const Vector<double> column = columns.col(k);
-      const double norm = column.norm();
-      if (!(norm > 0)) continue;
-      const double reach = reach_of(nodes, norm);
-      const Vector<double> ahead = observed(x + reach * column, t);
-      const Vector<double> behind = observed(x - reach * column, t);
-      const Vector<double> bend = (ahead + behind - 2 * center) / (reach * reach);
-      found.mean += bend / 2;
-      found.variance += ((ahead - behind) / (2 * reach)).cwiseAbs2();
-      if (nodes == Nodes::gauss) found.variance += bend.cwiseAbs2() / 2;
-    }
-    if (nodes == Nodes::gauss) found.variance += variance_of_mixed_bends(x, columns, center, t);
-    return found;
-  }
-
-  // What second derivatives H of an observable along two columns add to its variance,
-  // 1/2 sum_{i != j} H_ij^2: half of half the variance of r'H r over random signs r.
-  template <class Factor>
-  [[nodiscard]] Vector<double> variance_of_mixed_bends(const Vector<double>& x,
-                                                       const Factor& columns,
-                                                       const Vector<double>& center,
-                                                       double t) const {
-    constexpr int draws = 16;
-    Vector<double> sum = Vector<double>::Zero(columns_);
-    Vector<double> squares = sum;
-    for (std::uint64_t k = 0; k < draws; ++k) {
-      Stream stream(0, 0, k);
-      Vector<double> signs(n_);
-      for (double& sign : signs) sign = stream.uniform() < 0.5 ? -1 : 1;
-      const Vector<double> shift = columns * signs;
-      if (!(shift.norm() > 0)) return sum;
-      const Vector<double> bend = observed(x + shift, t) + observed(x - shift, t) - 2 * center;
-      sum += bend;
-      squares += bend.cwiseAbs2();
-    }
-    const Vector<double> variance = (squares - sum.cwiseAbs2() / draws) / (draws - 1);
-    return variance.cwiseMax(0.0) / 4;
-  }
-
   AnyRung<double> rung_;
   Index n_ = 0, columns_ = 0;
+  ObservableReadings readings_;
   MomentBlocks blocks_;
 };
 

@@ -56,6 +56,7 @@ RungInfo moments_info(const RungInfo& sgd) {
   info.summary = "mean and standard deviation over runs of sgd, predicted: no ensemble";
   info.cost = fmt::format(
       "an evaluation of the mean direction a step, 8 n and O(n^3 log(steps)) a block of steps, 4 n "
+      "+ 512 "
       "observations a row, memory O(n^2), for n <= {} numbers of the state (with --optimiser "
       "momentum twice as many); above, where the direction is a "
       "gradient, 36 evaluations a step and 2 n observations a row",

@@ -129,6 +129,51 @@ void check_alike(const Trajectory<double>& found, const Trajectory<double>& know
 
 }  // namespace
 
+TEST_CASE("moments rung: at a kink observables have the law that they have", "[moments]") {
+  // x falls to 0, about which |x| and its square fluctuate; x itself is normal.
+  constexpr double start = 0.3, eta = 0.05, batch = 4;
+  AnyRung<double> toy;
+  toy.dimension = 1;
+  toy.initial = Vector<double>{{start}};
+  toy.columns = {"x", "size", "square"};
+  toy.state_names = {"x"};
+  toy.rhs = [](const Vector<double>& x, Vector<double>& dx, const double&) { dx = -x; };
+  toy.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                           Matrix<double>& images) { images = vectors; };
+  toy.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+    row[0] = x[0];
+    row[1] = std::fabs(x[0]);
+    row[2] = x[0] * x[0];
+  };
+  toy.clone = [toy] { return toy; };
+  const Trajectory<double> found = predicted(toy, eta, 100, static_cast<Index>(batch));
+  REQUIRE(found.outcome.ending == Ending::reached_end);
+  int near_the_kink = 0;
+  for (std::size_t k = 1; k < found.rows.size(); ++k) {
+    const double steps = std::round(found.t[k] / eta);
+    const double kept = std::pow(1 - eta, steps);
+    const double mean = start * kept;
+    const double variance = eta * eta / batch * (1 - kept * kept) / (1 - (1 - eta) * (1 - eta));
+    const double deviation = std::sqrt(variance);
+    INFO("t = " << found.t[k] << ", mean over deviation " << mean / deviation);
+    CHECK(found.rows[k][0] == Approx(mean).epsilon(1e-9));
+    CHECK(found.rows[k][3] == Approx(deviation).epsilon(1e-7));
+    // Of a folded normal law.
+    const double density = std::sqrt(2 / std::acos(-1.0)) * std::exp(-mean * mean / 2 / variance);
+    const double size = deviation * density + mean * std::erf(mean / std::sqrt(2 * variance));
+    CHECK(found.rows[k][1] == Approx(size).margin(0.05 * deviation));
+    const double seen = found.rows[k][4];
+    if (std::isnan(seen)) continue;
+    CHECK(seen == Approx(std::sqrt(mean * mean + variance - size * size)).epsilon(0.05));
+    if (mean < 1.5 * deviation) ++near_the_kink;
+    CHECK(found.rows[k][2] == Approx(mean * mean + variance).epsilon(1e-7));
+    if (std::isnan(found.rows[k][5])) continue;
+    CHECK(found.rows[k][5] ==
+          Approx(deviation * std::sqrt(4 * mean * mean + 2 * variance)).epsilon(1e-6));
+  }
+  CHECK(near_the_kink > 0);
+}
+
 TEST_CASE("moments rung: blocks of steps are the steps", "[moments]") {
   const Coupled toy;
   const WalkRequest request = Coupled::request({0, 1, 2, 7, 40, 100, 173, 256, 400, 600});

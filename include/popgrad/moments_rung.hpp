@@ -15,9 +15,8 @@
 /// |m - x - s|/sqrt(tr C), the change of tr C from the one to the other, and |s|^2/tr C, the order of
 /// what third moments do. Above 1/2 the prediction ends.
 /// Where an observable X differs between the two, or its mean is shifted by s and C, by as much of its
-/// own standard deviation, X_sd is not a number; its second derivatives count in the variance of the
-/// prediction, and not of the other. Jumps of an observable (accuracy) are seen only where they lie
-/// among the nodes. Where the law of one draw is known from nodes alone (popgrad/sampled_draws.hpp) a
+/// own standard deviation, X_sd is not a number; its second derivatives, and its kinks and jumps as far as 512
+/// pairs of draws show them (src/observable_readings.hpp), count in the prediction, and not in the other. Where the law of one draw is known from nodes alone (popgrad/sampled_draws.hpp) a
 /// column `sampling` is their relative error of the standard deviations, and counts with the second
 /// order in what is left out; if that law has a Jacobian of the mean and the state more than 64 numbers,
 /// J is its mean at two points m +- U r, and second derivatives are taken along 8 such sums of columns,
@@ -34,7 +33,7 @@
 /// State: m, U, x, s, U of the second prediction where the block began, 2 n + 2 n^2 + n numbers for a
 /// state of n, then eta, B, the steps so far, those in the block and its length; saved states begin a
 /// block. Cost of a step one evaluation; of a block, of which there are some 10 to 30 in a training, 8 n
-/// evaluations, six of Sigma and O(n^3 log(steps)); of a row 4 n observations. Derived here.
+/// evaluations, six of Sigma and O(n^3 log(steps)); of a row 4 n + 1024 observations. Derived here.
 
 #include <cstdint>
 #include <functional>
