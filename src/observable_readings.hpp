@@ -24,8 +24,6 @@ class ObservableReadings {
   explicit ObservableReadings(AnyRung<double> rung)
       : rung_(std::move(rung)), count_(static_cast<Index>(rung_.columns.size())) {}
 
-  [[nodiscard]] Index count() const { return count_; }
-
   [[nodiscard]] Vector<double> observed(const Vector<double>& x, double t) const {
     Vector<double> row(count_);
     rung_.observe(x, t, {row.data(), static_cast<std::size_t>(count_)});

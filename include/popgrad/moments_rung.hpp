@@ -15,8 +15,9 @@
 /// |m - x - s|/sqrt(tr C), the change of tr C from the one to the other, and |s|^2/tr C, the order of
 /// what third moments do. Above 1/2 the prediction ends.
 /// Where an observable X differs between the two, or its mean is shifted by s and C, by as much of its
-/// own standard deviation, X_sd is not a number; its second derivatives, and its kinks and jumps as far as 512
-/// pairs of draws show them (src/observable_readings.hpp), count in the prediction, and not in the other. Where the law of one draw is known from nodes alone (popgrad/sampled_draws.hpp) a
+/// own standard deviation, X_sd is not a number; its second derivatives, and its kinks and jumps as far
+/// as 512 pairs of draws show them (src/observable_readings.hpp), count in the prediction, and not in the
+/// other. Where the law of one draw is known from nodes alone (popgrad/sampled_draws.hpp) a
 /// column `sampling` is their relative error of the standard deviations, and counts with the second
 /// order in what is left out; if that law has a Jacobian of the mean and the state more than 64 numbers,
 /// J is its mean at two points m +- U r, and second derivatives are taken along 8 such sums of columns,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "popgrad/random.hpp"
+#include "popgrad/topic/linear_documents.hpp"
 
 namespace popgrad::topic {
 namespace {

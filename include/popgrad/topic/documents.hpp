@@ -54,8 +54,6 @@ class DocumentLoss {
   [[nodiscard]] const std::vector<Selected>& selected() const { return selected_; }
   /// Positions, in the unit of their counts.
   [[nodiscard]] double length() const { return length_; }
-  /// The tokens that the masked document shows, each once.
-  [[nodiscard]] const std::vector<Index>& present() const { return present_; }
   /// Frequencies of the masked document, (Tv + 1).
   [[nodiscard]] Vector<double> frequencies() const;
   /// Words of the document before masking.
@@ -78,7 +76,7 @@ class DocumentLoss {
   std::vector<Index> topics_, words_, masked_;
   std::vector<Selected> selected_;  ///< by shown, then word
   std::vector<double> counts_;      ///< of masked tokens, Tv + 1
-  std::vector<Index> present_;      ///< tokens with counts
+  std::vector<Index> present_;      ///< tokens with counts, each once
   double length_ = 0;               ///< sum of counts
 };
 

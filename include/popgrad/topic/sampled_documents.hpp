@@ -11,10 +11,11 @@
 
 #include "popgrad/sampled_draws.hpp"
 #include "popgrad/topic/documents.hpp"
-#include "popgrad/topic/linear_documents.hpp"
 #include "popgrad/topic/training.hpp"
 
 namespace popgrad::topic {
+
+class LinearDocuments;
 
 class SampledDocuments {
  public:
