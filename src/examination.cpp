@@ -114,6 +114,7 @@ Evidence worst_place(const Comparison& c, const std::vector<Quantity>& measured,
   item.what = c.what;
   item.verdict = worst.verdict;
   item.measured = worst.distance;
+  item.deviation = deviation.value();
   item.allowed = worst.allowed;
   item.scale = worst.scale;
   item.inequality = c.relation != Relation::equal;
@@ -207,6 +208,7 @@ Evidence bounded(EvidenceKind kind, std::string what, double measured, double al
   item.kind = kind;
   item.what = std::move(what);
   item.measured = measured;
+  item.deviation = measured;
   item.allowed = allowed;
   item.reason = std::move(reason);
   item.detail = std::move(detail);

@@ -6,6 +6,9 @@
 #include <exception>
 #include <limits>
 
+#include "confirming.hpp"
+#include "popgrad/refinement.hpp"
+
 namespace popgrad {
 namespace {
 
@@ -29,6 +32,23 @@ void tell_knobs(const Statement& statement, const Setting& setting, Examination&
   Record knobs;
   for (const Knob& knob : statement.knobs) knobs[knob.name] = setting.value(knob);
   found.parameters["knobs"] = knobs;
+}
+
+// The evidence against one control in place of the claim's.
+void keep_control(const Statement& statement, std::string_view control, Examination& found) {
+  const auto against = [&](const Examination& in) {
+    return std::find_if(in.controls.begin(), in.controls.end(),
+                        [&](const ControlEvidence& c) { return c.control == control; });
+  };
+  found.evidence.clear();
+  if (const auto own = against(found); own != found.controls.end()) {
+    found.evidence = own->evidence;
+  } else if (statement.derive) {
+    const Examination derived = derive(statement);
+    const auto symbolic = against(derived);
+    if (symbolic != derived.controls.end()) found.evidence = symbolic->evidence;
+  }
+  found.controls.clear();
 }
 
 // The check itself, with all that a reader needs to judge and to repeat it.
@@ -60,7 +80,10 @@ Index Setting::count(const Knob& knob) const {
   return static_cast<Index>(std::lround(value(knob)));
 }
 
+std::uint64_t Setting::draw_seed() const { return refined_seed(seed); }
+
 std::uint32_t Setting::draws(std::uint32_t usual) const {
+  usual = refined_draws(usual);
   switch (effort) {
     case Effort::search:
       return std::max(2U, usual / 4);
@@ -76,20 +99,7 @@ Examination examine(const Statement& statement, const Setting& setting, std::str
   Examination found;
   found.with_controls = setting.with_controls || !control.empty();
   examine_into(statement, setting, found);
-  if (control.empty()) return found;
-  const auto against = [&](const Examination& in) {
-    return std::find_if(in.controls.begin(), in.controls.end(),
-                        [&](const ControlEvidence& c) { return c.control == control; });
-  };
-  found.evidence.clear();
-  if (const auto own = against(found); own != found.controls.end()) {
-    found.evidence = own->evidence;
-  } else if (statement.derive) {
-    const Examination derived = derive(statement);
-    const auto symbolic = against(derived);
-    if (symbolic != derived.controls.end()) found.evidence = symbolic->evidence;
-  }
-  found.controls.clear();
+  if (!control.empty()) keep_control(statement, control, found);
   return found;
 }
 
@@ -117,28 +127,39 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
     finding.failure = "needs --data FILE";
     return finding;
   }
-  try {
-    finding.examination = derived != nullptr ? *derived : derive(statement);
-    finding.examination.with_controls = setting.with_controls;
-    examine_into(statement, setting, finding.examination);
-    for (const Control& control : statement.controls) {
-      Examination against;
-      against.parameters = finding.examination.parameters;
-      for (const ControlEvidence& own : finding.examination.controls) {
-        if (own.control == control.name) against.evidence = own.evidence;
-      }
-      finding.controls.emplace_back(control, std::move(against));
+  judge_with_confirmation(finding, setting, [&](const Setting& own, Examination& found) {
+    found = derived != nullptr ? *derived : derive(statement);
+    found.with_controls = own.with_controls;
+    examine_into(statement, own, found);
+  });
+  for (const Control& control : statement.controls) {
+    Examination against;
+    against.parameters = finding.examination.parameters;
+    for (const ControlEvidence& own : finding.examination.controls) {
+      if (own.control == control.name) against.evidence = own.evidence;
     }
-    finding.verdict = finding.examination.verdict();
-  } catch (const std::invalid_argument&) {
-    throw;  // the user's input, not the statement
-  } catch (const std::exception& error) {
-    finding.verdict =
-        finding.examination.broken() != nullptr ? Verdict::not_applicable : Verdict::inconclusive;
-    finding.failure = error.what();
+    finding.controls.emplace_back(control, std::move(against));
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   finding.seconds = seconds.count();
+  return finding;
+}
+
+Finding check_point(const Statement& statement, const Setting& setting,
+                    const PointRequest& request) {
+  Finding finding;
+  finding.statement = &statement;
+  judge_with_confirmation(
+      finding, setting,
+      [&](const Setting& own, Examination& found) {
+        // What is found before an exception stays, as a broken hypothesis explains it.
+        found.with_controls = own.with_controls || !request.control.empty();
+        examine_into(statement, own, found);
+        if (!request.control.empty()) keep_control(statement, request.control, found);
+        if (request.slack > 0) found = found.within(request.slack);
+        if (request.despite_hypotheses) found.hypotheses.clear();
+      },
+      request.confirm);
   return finding;
 }
 

@@ -47,6 +47,8 @@ struct Evidence {
   /// How far the measurement lies from what was predicted: its absolute value for an equality,
   /// signed (positive: on the wrong side) for an inequality.
   double measured = 0;
+  /// Measured minus predicted, with its sign, where a prediction was compared.
+  double deviation = 0;
   double allowed = 0;        ///< measured <= allowed is what holds asks for
   std::string reason;        ///< what `allowed` is the sum of, the largest part first
   std::string largest_part;  ///< its name: "solver"; empty where nothing is allowed

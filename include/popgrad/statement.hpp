@@ -43,8 +43,11 @@ struct Setting {
   /// Of a knob of whole numbers.
   [[nodiscard]] Index count(const Knob& knob) const;
   /// Draws of an ensemble that has `usual` of them: a quarter in a search, ten times as many with
-  /// full effort.
+  /// full effort, four times as many in a confirmation.
   [[nodiscard]] std::uint32_t draws(std::uint32_t usual) const;
+  /// The seed of ensembles and samples; `seed` makes the instance. The same number, or in a
+  /// confirmation one that is independent of it.
+  [[nodiscard]] std::uint64_t draw_seed() const;
 };
 
 struct Control {
@@ -89,25 +92,59 @@ struct Statement {
 Examination examine(const Statement& statement, const Setting& setting,
                     std::string_view control = {});
 
-/// What `verify` tells of one statement.
+/// The second examination of an instance on which the first found a miss: tighter solves, more draws
+/// from a second seed at a level of 1e-3, limits taken further (popgrad/refinement.hpp).
+struct Confirmation {
+  bool attempted = false;
+  /// A miss was seen again, of the same sign and by more than the second examination's own errors.
+  bool confirmed = false;
+  std::string refined;  ///< what was sharper; empty: nothing could be
+  /// Why misses were not seen again, and error parts that were too small.
+  std::vector<std::string> faults;
+};
+
+/// What was found on one instance.
 struct Finding {
   const Statement* statement = nullptr;
   Verdict verdict = Verdict::inconclusive;
   Examination examination;
   std::vector<std::pair<Control, Examination>> controls;
-  std::string failure;  ///< what stopped the check, if something did
+  Confirmation confirmation;  ///< of a miss of the claim
+  std::string failure;        ///< what stopped the check, if something did
   double seconds = 0;
   bool lacks_data = false;  ///< needs --data; does not count against the exit status
+  bool cut_short = false;   ///< by a request to stop; nothing is decided then
   /// Holds, and every control is refuted.
   [[nodiscard]] bool sound() const;
+  /// The first examination missed, the second did not.
+  [[nodiscard]] bool unconfirmed() const {
+    return confirmation.attempted && !confirmation.confirmed;
+  }
 };
 
 /// What is proved for generic symbols; empty where the statement derives nothing.
 Examination derive(const Statement& statement);
 
-/// Derives and examines, the claim and every control. `derived`: what `derive` found before, for
-/// many instances of one statement.
+/// Derives and examines, the claim and every control; a miss of the claim counts only if it is
+/// confirmed. `derived`: what `derive` found before, for many instances of one statement.
+///
+/// What an exception means is decided here for every command: std::invalid_argument is the user's
+/// input and is thrown on where the user gave an instance; where knobs and a seed make it, there is no
+/// instance and the statement does not apply. Anything else decides nothing, unless a hypothesis was
+/// found broken before.
 Finding check(const Statement& statement, const Setting& setting,
               const Examination* derived = nullptr);
+
+/// How one point of a search is judged.
+struct PointRequest {
+  std::string_view control = {};  ///< against this control; empty: the claim
+  double slack = 0;               ///< equalities may be off by this share of their scale
+  bool despite_hypotheses =
+      false;            ///< the conclusion is asked for, also where a hypothesis is broken
+  bool confirm = true;  ///< examine a miss again
+};
+/// As check, without what is derived, on the claim or one control.
+Finding check_point(const Statement& statement, const Setting& setting,
+                    const PointRequest& request = {});
 
 }  // namespace popgrad
