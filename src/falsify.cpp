@@ -13,6 +13,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad {
 namespace {
@@ -23,7 +24,7 @@ constexpr unsigned descent_evaluations_a_knob = 12;
 constexpr unsigned most_descent_evaluations = 48;
 constexpr std::size_t most_shrinking = 200;
 
-/// Leaves a search, from however deep.
+/// Thrown to end the search from any depth.
 struct Enough {};
 
 using Clock = std::chrono::steady_clock;
@@ -52,7 +53,11 @@ class Search {
       explore();
     } catch (const Enough&) {
     }
-    if (result_.counterexample && !result_.stopped) shrink();
+    try {
+      if (result_.counterexample && !result_.stopped) shrink();
+    } catch (const Enough&) {
+    }
+    if (result_.counterexample) result_.shrunk = best_;
     return std::move(result_);
   }
 
@@ -144,23 +149,23 @@ class Search {
 
   // Fewer and rounder numbers, one at a time, as long as the statement still fails.
   void shrink() {
-    Trial best = *result_.counterexample;
     const std::size_t begin = result_.trials.size();
+    // A record goes on to a counterexample whose examination it does not have.
+    if (result_.shrunk_finding.statement == nullptr) {
+      result_.shrunk_finding = finding(best_.point, best_.seed, begin);
+    }
     const auto try_out = [&](const Point& point, std::uint64_t seed) {
-      if (point == best.point && seed == best.seed) return false;
-      const Trial& trial = examine_one(point, seed);
-      if (trial.verdict != Verdict::violated) return false;
-      best = trial;
-      return true;
+      if (point == best_.point && seed == best_.seed) return false;
+      return examine_one(point, seed).verdict == Verdict::violated;
     };
     bool better = true;
     while (better && !result_.stopped && result_.trials.size() - begin < most_shrinking) {
       better = false;
-      for (std::uint64_t seed = 1; seed <= 3 && seed < best.seed && !better; ++seed) {
-        better = try_out(best.point, seed);
+      for (std::uint64_t seed = 1; seed <= 3 && seed < best_.seed && !better; ++seed) {
+        better = try_out(best_.point, seed);
       }
       for (const Knob& knob : knobs_) {
-        const double value = best.point.find(knob.name)->second;
+        const double value = best_.point.find(knob.name)->second;
         if (value == knob.usual) continue;
         std::vector<double> candidates{knob.usual};
         if (knob.spacing == Spacing::whole) {
@@ -172,9 +177,9 @@ class Search {
         }
         for (const double candidate : candidates) {
           if (candidate == value) break;  // what follows is no simpler
-          Point point = best.point;
+          Point point = best_.point;
           point[std::string(knob.name)] = candidate;
-          if (try_out(point, best.seed)) {
+          if (try_out(point, best_.seed)) {
             better = true;
             break;
           }
@@ -182,8 +187,6 @@ class Search {
         if (result_.stopped) break;
       }
     }
-    result_.shrunk = best;
-    result_.shrunk_examination = examination(best.point, best.seed, result_.trials.size());
   }
 
   [[nodiscard]] Point usual() const {
@@ -197,7 +200,7 @@ class Search {
   // Throws Enough when the budget is used up or a counterexample is found.
   const Trial& examine(const Point& point, std::uint64_t seed) {
     if (result_.stopped || result_.trials.size() >= request_.evaluations ||
-        (result_.seconds >= request_.seconds && !result_.trials.empty() && !replaying())) {
+        (result_.seconds >= request_.seconds && !replaying())) {
       throw Enough{};
     }
     const Trial& trial = examine_one(point, seed);
@@ -211,6 +214,8 @@ class Search {
 
   [[nodiscard]] bool replaying() const { return result_.trials.size() < request_.earlier.size(); }
 
+  // Throws Enough where the time was over before the point was decided: it is no trial then, so that
+  // a search that goes on from its record examines it again.
   const Trial& examine_one(const Point& point, std::uint64_t seed) {
     const std::size_t index = result_.trials.size();
     Trial trial;
@@ -222,27 +227,42 @@ class Search {
                         "another point than this one's; start without it",
                         index + 1));
       }
+      if (trial.verdict == Verdict::violated) best_ = trial;
     } else {
       if (!begin_) begin_ = Clock::now();
+      if (!deadline_) deadline_.emplace(std::chrono::duration<double>(request_.seconds));
       trial.point = point;
       trial.seed = seed;
-      const Examination found = examination(point, seed, index);
-      trial.verdict = found.verdict();
+      Finding found = finding(point, seed, index);
+      const std::chrono::duration<double> seconds = Clock::now() - *begin_;
+      result_.seconds = seconds.count();
+      if (found.cut_short) {
+        result_.cut_short = true;
+        throw Enough{};
+      }
+      trial.verdict = found.verdict;
+      trial.unconfirmed = found.unconfirmed();
       trial.margin = std::numeric_limits<double>::quiet_NaN();
-      if (const Evidence* nearest = found.nearest_to_failing()) {
+      if (const Evidence* nearest = found.examination.nearest_to_failing()) {
         trial.margin = relative_margin(*nearest);
         trial.what = nearest->what;
       }
-      const std::chrono::duration<double> seconds = Clock::now() - *begin_;
-      result_.seconds = seconds.count();
+      if (trial.unconfirmed) {
+        for (std::string& fault : found.confirmation.faults) {
+          result_.faults.push_back(std::move(fault));
+        }
+      }
+      if (trial.verdict == Verdict::violated) {
+        best_ = trial;
+        result_.shrunk_finding = std::move(found);
+      }
     }
     record(std::move(trial));
     if (request_.on_progress && request_.on_progress(result_.trials)) result_.stopped = true;
     return result_.trials.back();
   }
 
-  // A point that cannot be made into an instance, or whose solve fails, decides nothing.
-  Examination examination(const Point& point, std::uint64_t seed, std::size_t index) const {
+  [[nodiscard]] Finding finding(const Point& point, std::uint64_t seed, std::size_t index) const {
     Setting setting;
     setting.seed = seed;
     setting.jobs = request_.jobs;
@@ -251,22 +271,16 @@ class Search {
     setting.chosen = point;
     setting.effort = Effort::search;
     setting.with_controls = false;
-    try {
-      return popgrad::examine(statement_, setting, request_.control);
-    } catch (const std::invalid_argument& error) {
-      Examination none;
-      none.hypotheses.push_back({"an instance at this point", Truth::no, error.what()});
-      return none;
-    } catch (const std::runtime_error& error) {
-      Examination none;
-      none.hypotheses.push_back({"a usable solve at this point", Truth::undecided, error.what()});
-      return none;
-    }
+    return check_point(statement_, setting, {.control = request_.control});
   }
 
   void record(Trial trial) {
     if (trial.verdict == Verdict::not_applicable) ++result_.outside;
     if (trial.verdict == Verdict::inconclusive) ++result_.undecided;
+    if (trial.unconfirmed) {
+      ++result_.unconfirmed;
+      if (!result_.first_unconfirmed) result_.first_unconfirmed = trial;
+    }
     const bool judged = trial.verdict == Verdict::holds || trial.verdict == Verdict::violated;
     if (judged && !std::isnan(trial.margin) &&
         (!result_.smallest || trial.margin < result_.smallest->margin)) {
@@ -280,6 +294,8 @@ class Search {
   std::vector<Knob> knobs_;
   std::set<std::pair<double, std::size_t>> samples_;  // margin and trial, not yet descended from
   std::optional<Clock::time_point> begin_;            // of new evaluations
+  std::optional<Deadline> deadline_;                  // from then on
+  Trial best_;                                        // the last counterexample
   SearchResult result_;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "popgrad/random.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad {
 namespace {
@@ -35,7 +36,9 @@ void count_instance(const Statement& statement, const Finding& finding, const Se
       break;
     case Verdict::inconclusive: {
       ++counts.inconclusive;
+      if (finding.unconfirmed()) ++counts.unconfirmed;
       std::string why = finding.failure;
+      if (finding.unconfirmed()) why = "a miss that was not confirmed";
       for (const Evidence& item : found.evidence) {
         if (why.empty() && item.verdict == Verdict::inconclusive) why = item.what;
       }
@@ -82,6 +85,7 @@ Survey survey(const Statement& statement, const SurveyRequest& request) {
   Survey counts;
   const auto begin = std::chrono::steady_clock::now();
   const Examination derived = derive(statement);
+  const Deadline deadline{std::chrono::duration<double>(request.seconds)};
   for (std::size_t i = 0; i < request.instances; ++i) {
     Setting setting = request.setting;
     setting.seed += i;
@@ -89,15 +93,8 @@ Survey survey(const Statement& statement, const SurveyRequest& request) {
       setting.chosen.emplace(name, value);
     }
     setting.false_alarm /= static_cast<double>(request.instances);
-    Finding finding;
-    try {
-      finding = check(statement, setting, &derived);
-    } catch (const std::invalid_argument& error) {
-      // Knobs that make no instance: outside what the statement speaks of.
-      finding.verdict = Verdict::not_applicable;
-      finding.examination.hypotheses.push_back(
-          {"an instance at this point", Truth::no, error.what()});
-    }
+    const Finding finding = check(statement, setting, &derived);
+    if (finding.cut_short) break;
     count_instance(statement, finding, setting, counts);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     counts.seconds = spent.count();

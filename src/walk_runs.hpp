@@ -26,6 +26,7 @@
 
 #include "popgrad/any_walk.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::walking {
 
@@ -36,6 +37,9 @@ constexpr std::uint64_t steps_between_checks(Index size) {
 }
 /// Steps between looks at the progress of a run.
 inline constexpr std::uint64_t steps_between_looks = 256;
+
+/// Steps between looks at the request to stop: a step of a large state takes longer than a look.
+constexpr std::uint64_t steps_between_stops(Index size) { return size <= 1000 ? 16 : 1; }
 
 /// Throws std::invalid_argument for a step size, and for a momentum, out of range.
 void check_request(const WalkRequest& request);
@@ -90,6 +94,10 @@ Trajectory<double> single_run(Steps& steps, typename Steps::State x, const WalkR
         break;
       }
     }
+    if ((step - request.start_step) % steps_between_stops(x.size()) == 0 && stop_asked()) {
+      result.outcome.ending = Ending::interrupted;
+      break;
+    }
     if ((step - request.start_step) % steps_between_checks(x.size()) == 0 && diverged()) break;
     if (!steps.step(x, last, step)) {
       x = last;
@@ -138,6 +146,7 @@ std::vector<Trajectory<double>> all_runs(const WalkRequest& request, const ForTh
     own = for_thread();
 #pragma omp for schedule(dynamic, 1)
     for (std::uint32_t k = 0; k < request.runs; ++k) {
+      if (stop_asked()) continue;
       try {
         runs[k] = own(request.first_run + k, stop, done, look);
       } catch (...) {
@@ -148,6 +157,8 @@ std::vector<Trajectory<double>> all_runs(const WalkRequest& request, const ForTh
     }
   }
   if (failure) std::rethrow_exception(failure);
+  // Whoever reads runs expects them whole.
+  throw_if_stopped();
   return runs;
 }
 

@@ -1,10 +1,13 @@
 #include "popgrad/falsify.hpp"
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 
 #include "popgrad/error.hpp"
 #include "popgrad/frontier.hpp"
+#include "popgrad/refinement.hpp"
+#include "popgrad/stop.hpp"
 
 using namespace popgrad;
 
@@ -68,7 +71,7 @@ TEST_CASE("a search finds a violation at the border, and makes it simple", "[fal
   CHECK(found.shrunk->point.at("width") == 1000);
   CHECK(found.shrunk->point.count("tilt") == 0);  // never outside the hypotheses
   CHECK(found.shrunk->seed == 1);
-  CHECK(found.shrunk_examination.verdict() == Verdict::violated);
+  CHECK(found.shrunk_finding.verdict == Verdict::violated);
 }
 
 TEST_CASE("descents reach what samples miss", "[falsify]") {
@@ -105,6 +108,44 @@ TEST_CASE("a search that goes on from its record is the whole search", "[falsify
   }
   request.seed = 2;
   CHECK_THROWS_AS(falsify(s, request), InputError);
+}
+
+TEST_CASE("a search ends within its time, and what was cut short is no trial", "[falsify]") {
+  Statement s = boxes(1e12);
+  s.examine = [quick = s.examine](const Setting& setting, Examination& found) {
+    quick(setting, found);
+    // A point that takes for ever, but asks whether it should.
+    while (setting.value(width) != width.usual) throw_if_stopped();
+  };
+  SearchRequest request = request_of(1000);
+  request.seconds = 0.05;
+  const auto begin = std::chrono::steady_clock::now();
+  const SearchResult found = falsify(s, request);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  CHECK(took.count() < 2);
+  CHECK(found.cut_short);
+  CHECK(found.trials.size() == 1);
+  CHECK(found.trials.front().verdict == Verdict::holds);
+  CHECK_FALSE(stop_asked());
+}
+
+TEST_CASE("a search goes on after a miss that is not confirmed", "[falsify]") {
+  // The first examination of a wide box is off by what its error part does not say.
+  Statement s = boxes(1e12);
+  s.examine = [](const Setting& setting, Examination& found) {
+    const double error = refined_tolerance(1e-6) > 1e-10 && setting.value(width) > 10 ? 1e-3 : 0;
+    found.judge(Comparison{.what = "area",
+                           .measured = {{1 + error, {ErrorPart::solver(1, 1 + 1e-5)}}},
+                           .predicted = {1.0}});
+  };
+  const SearchResult whole = falsify(s, request_of(100));
+  CHECK_FALSE(whole.counterexample);
+  CHECK(whole.unconfirmed > 10);
+  CHECK(whole.undecided == whole.unconfirmed);
+  CHECK_THAT(whole.faults.front(), Catch::Contains("'solver' was 1e+02 times too small"));
+  SearchRequest request = request_of(100);
+  request.earlier = falsify(s, request_of(40)).trials;
+  CHECK(falsify(s, request).unconfirmed == whole.unconfirmed);
 }
 
 TEST_CASE("a frontier is where the conclusion fails", "[frontier]") {

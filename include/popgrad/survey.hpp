@@ -18,7 +18,7 @@ namespace popgrad {
 struct SurveyRequest {
   Setting setting;              ///< chosen knobs stay as chosen; the others are drawn
   std::size_t instances = 100;  ///< instance i is drawn and examined with setting.seed + i
-  double seconds = 600;         ///< no instance is begun after that many
+  double seconds = 600;         ///< at most; an instance that was not finished then is not counted
   /// Called after every instance with how many there are; returns true to stop.
   std::function<bool(std::size_t)> on_progress;
 };
@@ -33,6 +33,7 @@ struct ViolatedInstance {
 struct Survey {
   std::size_t instances = 0;  ///< examined
   std::size_t holds = 0, violated = 0, inconclusive = 0, not_applicable = 0;
+  std::size_t unconfirmed = 0;  ///< of the inconclusive, misses that were not seen again
   /// Instances that a hypothesis excludes, with what the first of them said.
   struct Exclusion {
     std::size_t instances = 0;

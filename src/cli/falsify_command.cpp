@@ -131,8 +131,9 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
   });
   if (against_controls) return falsified == std::ssize(records) ? success : violation;
   if (falsified > 0) return violation;
-  const bool open = std::any_of(records.begin(), records.end(),
-                                [](const SearchRecord& r) { return !r.result.smallest; });
+  const bool open = std::any_of(records.begin(), records.end(), [](const SearchRecord& r) {
+    return !r.result.smallest || r.result.unconfirmed > 0;
+  });
   return open ? undecided : success;
 }
 
@@ -161,8 +162,11 @@ Action add_falsify(CommandLine& app, const Invocation& call) {
                       "record of every point, .json; if it is there, the search goes on from it");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
   command->footer(
+      "A miss counts only if a second examination of the same instance confirms it: tighter "
+      "solves, "
+      "more draws from another seed, limits taken further.\n"
       "Exit status: 0 not falsified (with --control, --controls: all falsified); 1 otherwise; 3 "
-      "nothing could be decided.");
+      "nothing could be decided, or a miss was not confirmed.");
   return [o, call] { return execute(*o, call); };
 }
 

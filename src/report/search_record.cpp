@@ -10,6 +10,7 @@
 #include "io/json_number.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
+#include "report/verdict_table.hpp"
 
 namespace popgrad {
 namespace {
@@ -20,6 +21,7 @@ Json trial_json(const Trial& trial) {
   return {{"point", point},
           {"seed", trial.seed},
           {"verdict", name_of(trial.verdict)},
+          {"unconfirmed", trial.unconfirmed},
           {"margin", json_number(trial.margin)},
           {"what", trial.what}};
 }
@@ -39,6 +41,7 @@ Trial trial_from(const Json& item) {
   }
   trial.seed = item.at("seed").get<std::uint64_t>();
   trial.verdict = verdict_from(item.at("verdict").get<std::string>());
+  trial.unconfirmed = item.value("unconfirmed", false);
   trial.margin = item.at("margin").is_null() ? std::numeric_limits<double>::quiet_NaN()
                                              : item.at("margin").get<double>();
   trial.what = item.at("what").get<std::string>();
@@ -48,6 +51,7 @@ Trial trial_from(const Json& item) {
 std::string outcome_text(const SearchRecord& record) {
   const SearchResult& r = record.result;
   if (r.counterexample) return fmt::format("falsified after {}", *r.found_after);
+  if (r.unconfirmed > 0) return fmt::format("{} unconfirmed", r.unconfirmed);
   if (r.outside + r.undecided == r.trials.size()) return "nothing decided";
   return "not falsified";
 }
@@ -74,22 +78,27 @@ std::string search_table(const std::vector<SearchRecord>& records) {
                         record.control.empty() ? "the claim" : record.control, outcome_text(record),
                         r.trials.size(), r.outside, r.undecided, r.seconds, margin);
     if (r.shrunk) {
-      text += fmt::format("  counterexample at {}\n", point_text(*r.shrunk));
-      if (const Evidence* item = r.shrunk_examination.nearest_to_failing()) {
+      const Finding& found = r.shrunk_finding;
+      text += fmt::format("  counterexample at {}\n    {}\n", point_text(*r.shrunk),
+                          confirmation_text(found.confirmation));
+      if (const Evidence* item = found.examination.nearest_to_failing()) {
         const bool measured = item->measured != 0 || item->allowed != 0;
         text += fmt::format(
             "    {}{}{}\n", item->what,
             measured ? fmt::format(": {:.6g}, allowed {:.6g}", item->measured, item->allowed) : "",
             item->detail.empty() ? "" : "; " + item->detail);
       }
+    } else if (r.first_unconfirmed) {
+      text += fmt::format("  unconfirmed miss at {}\n", point_text(*r.first_unconfirmed));
+      if (!r.faults.empty()) text += fmt::format("    {}\n", r.faults.front());
     } else if (r.smallest) {
       text += fmt::format("  smallest margin at {}\n    {}\n", point_text(*r.smallest),
                           r.smallest->what);
     }
   }
   text +=
-      "\nmargin: (allowed - measured)/allowed, the smallest met; 1 for identities that hold; "
-      "negative: violated\n";
+      "\nmargin, the smallest met: of an equality (allowed - measured)/allowed, of an inequality\n"
+      "(allowed - measured)/scale; 1 for identities that hold; negative: violated\n";
   return text;
 }
 
@@ -99,9 +108,10 @@ Json search_json(const std::vector<SearchRecord>& records, const std::string& co
     const SearchResult& r = record.result;
     Json trials = Json::array();
     for (const Trial& trial : r.trials) trials.push_back(trial_json(trial));
-    Json item{{"id", record.statement->id}, {"control", record.control},
-              {"seed", record.seed},        {"falsified", r.counterexample.has_value()},
-              {"outside", r.outside},       {"undecided", r.undecided},
+    Json item{{"id", record.statement->id},   {"control", record.control},
+              {"seed", record.seed},          {"falsified", r.counterexample.has_value()},
+              {"outside", r.outside},         {"undecided", r.undecided},
+              {"unconfirmed", r.unconfirmed}, {"cut_short", r.cut_short},
               {"seconds", r.seconds}};
     item["smallest"] = r.smallest ? trial_json(*r.smallest) : Json(nullptr);
     item["counterexample"] = r.counterexample ? trial_json(*r.counterexample) : Json(nullptr);

@@ -99,6 +99,7 @@ Json survey_json(const Survey& found) {
           {"holds", found.holds},
           {"violated", found.violated},
           {"inconclusive", found.inconclusive},
+          {"unconfirmed", found.unconfirmed},
           {"not-applicable", found.not_applicable},
           {"broken", broken},
           {"undecided", found.undecided},
@@ -112,6 +113,12 @@ std::size_t count(const Verification& v, Verdict verdict) {
 }
 
 }  // namespace
+
+std::string confirmation_text(const Confirmation& confirmation) {
+  return fmt::format(
+      "{} by a second examination: {}", confirmation.confirmed ? "confirmed" : "not confirmed",
+      confirmation.refined.empty() ? "nothing in it can be refined" : confirmation.refined);
+}
 
 std::string verdict_table(const Verification& v) {
   std::size_t width = std::string_view("statement").size();
@@ -136,6 +143,13 @@ std::string verdict_table(const Verification& v) {
   for (const Finding& finding : v.findings) {
     if (!finding.failure.empty() && !finding.lacks_data) {
       text += fmt::format("{}: {}\n", finding.statement->id, finding.failure);
+    }
+    if (finding.confirmation.attempted) {
+      text +=
+          fmt::format("{}: {}\n", finding.statement->id, confirmation_text(finding.confirmation));
+    }
+    for (const std::string& fault : finding.confirmation.faults) {
+      text += fmt::format("{}: fault of the check: {}\n", finding.statement->id, fault);
     }
     for (const Evidence& item : finding.examination.evidence) {
       if (item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
@@ -324,7 +338,13 @@ std::string verdict_json(const Verification& v) {
               {"margin", margin},
               {"parameters", to_json(finding.examination.parameters)},
               {"controls", controls},
+              {"confirmed", finding.confirmation.attempted ? Json(finding.confirmation.confirmed)
+                                                           : Json(nullptr)},
               {"seconds", finding.seconds}};
+    if (finding.confirmation.attempted) {
+      item["confirmation"] = {{"refined", finding.confirmation.refined},
+                              {"faults", finding.confirmation.faults}};
+    }
     if (finding.lacks_data) item["needs"] = "--data FILE";
     if (!v.surveys.empty() && !finding.lacks_data) {
       const Survey& found = v.surveys[i];

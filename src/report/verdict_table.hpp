@@ -18,6 +18,8 @@ struct Verification {
   std::string command;
 };
 
+/// "confirmed by a second examination: solves at tolerance 1e-14".
+std::string confirmation_text(const Confirmation& confirmation);
 /// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
 /// counterexample.
 std::string verdict_table(const Verification& verification);
