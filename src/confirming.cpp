@@ -25,7 +25,8 @@ void judge_once(Finding& finding, const Setting& setting, const Examine& examine
     finding.cut_short = true;
   } catch (const std::invalid_argument& error) {
     // An ensemble that was stopped early may be too small for its moments.
-    if (setting.instance != nullptr && !stop_asked()) throw;
+    const bool of_user = setting.instance != nullptr || !setting.data_file.empty();
+    if (of_user && !stop_asked()) throw;
     found.hypotheses.push_back({"an instance at this point", Truth::no, error.what(),
                                 Basis::evaluated, std::numeric_limits<double>::quiet_NaN()});
   } catch (const std::exception& error) {

@@ -129,7 +129,7 @@ Examination derive(const Statement& statement);
 /// confirmed. `derived`: what `derive` found before, for many instances of one statement.
 ///
 /// What an exception means is decided here for every command: std::invalid_argument is the user's
-/// input and is thrown on where the user gave an instance; where knobs and a seed make it, there is no
+/// input and is thrown on where the user gave an instance or data; where knobs and a seed make it, there is no
 /// instance and the statement does not apply. Anything else decides nothing, unless a hypothesis was
 /// found broken before.
 Finding check(const Statement& statement, const Setting& setting,
