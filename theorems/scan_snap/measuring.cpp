@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -23,9 +24,9 @@ std::vector<Quantity> read_all(
     const std::function<Vector<double>(const Vector<double>&)>& numbers) {
   std::vector<Quantity> values;
   for (std::size_t save = 0; save < run.size(); ++save) {
-    for (Index i = 0; i < count; ++i) {
-      values.push_back(run.at(save, [&](const Vector<double>& x) { return numbers(x)[i]; }));
-    }
+    const std::vector<Quantity> found = run.all_at(
+        save, [&](const Vector<double>& x) -> Vector<double> { return numbers(x).head(count); });
+    values.insert(values.end(), found.begin(), found.end());
   }
   return values;
 }
@@ -52,6 +53,14 @@ std::vector<Quantity> limits_in(const std::vector<double>& parameters,
     limits.push_back(limit_in(parameters, own));
   }
   return limits;
+}
+
+std::vector<Quantity> limits_of(const std::function<std::vector<Quantity>(double)>& measure,
+                                double largest, double factor, std::size_t count) {
+  const std::vector<double> parameters = falling_parameters(largest, factor, count);
+  std::vector<std::vector<Quantity>> values;
+  for (const double parameter : parameters) values.push_back(measure(parameter));
+  return limits_in(parameters, values);
 }
 
 void require_positive(Examination& it, std::string text, const Quantity& positive) {
