@@ -75,7 +75,7 @@ void judge(const char* what, const std::vector<Quantity>& measured, const auto& 
 void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
   const ReducedFlow<double> flow(instance.training());
   const Solved run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
-  const auto found = read_all(run, instance.numbers(), [&](const Vector<double>& x) {
+  auto found = read_all(run, instance.numbers(), [&](const Vector<double>& x) {
     const double h = x[flow.layout().pairs()];
     return instance.measured(flow, x, backprop_scale(instance.vocabulary(), h));
   });
@@ -84,6 +84,7 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
       return predicted(instance, flow.features_at(x), form);
     });
   };
+  add_rounding_of_gram(run, flow, found);
   judge("z'/(eta_Z w gamma) on reduced", found, of_form, it);
 }
 

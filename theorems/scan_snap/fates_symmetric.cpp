@@ -52,9 +52,11 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
     const double gamma = backprop_scale(m, x[flow.layout().pairs()]);
     return symmetric.pulls(flow, x, symmetric.training().attention_rate) / gamma;
   };
+  std::vector<Quantity> found = read_all(run, symmetric.commons(), measured);
+  add_rounding_of_gram(run, flow, found);
   const double q0 = cross_scale(m);
   it.judge(Comparison{.what = "z_c'/(eta_Z w gamma) on reduced",
-                      .measured = read_all(run, symmetric.commons(), measured),
+                      .measured = std::move(found),
                       .predicted = predicted(k - 1, q0),
                       .mistakes = {predicts("all-classes", predicted(k, q0)),
                                    predicts("overlap-only", predicted(k - 1, 0))}});

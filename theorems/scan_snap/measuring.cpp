@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
 
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/refinement.hpp"
+#include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -29,6 +34,24 @@ std::vector<Quantity> read_all(
     values.insert(values.end(), found.begin(), found.end());
   }
   return values;
+}
+
+void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
+                          std::vector<Quantity>& numbers) {
+  const Index classes = std::ssize(rung.layout().class_query);
+  const std::size_t count = numbers.size() / run.size();
+  for (std::size_t save = 0; save < run.size(); ++save) {
+    const Vector<double> spectrum = symmetric_eigenvalues<double>(
+        gram(rung.layout(), classes, rung.features_at(run.state(save))));
+    const double condition = spectrum.maxCoeff() / spectrum.minCoeff();
+    const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(save * count);
+    const std::span<Quantity> here(begin, count);
+    double largest = 0;
+    for (const Quantity& number : here) largest = std::max(largest, std::fabs(number.value()));
+    for (Quantity& number : here) {
+      number.add(ErrorPart::rounding(static_cast<double>(classes) * condition, largest));
+    }
+  }
 }
 
 Quantity norm(const std::vector<Quantity>& numbers) {
