@@ -46,7 +46,8 @@ void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
     const double condition = spectrum.maxCoeff() / spectrum.minCoeff();
     const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(save * count);
     const std::span<Quantity> here(begin, count);
-    double largest = 0;
+    // An entry of the inverse, known to a share of its norm, times an overlap.
+    double largest = (spectrum.maxCoeff() - 1) / spectrum.minCoeff();
     for (const Quantity& number : here) largest = std::max(largest, std::fabs(number.value()));
     for (Quantity& number : here) {
       number.add(ErrorPart::rounding(static_cast<double>(classes) * condition, largest));

@@ -23,7 +23,8 @@ std::vector<Quantity> read_all(const Solved& run, Index count,
                                const std::function<Vector<double>(const Vector<double>&)>& numbers);
 
 /// Adds what inverting the Gram matrix of the features rounds to numbers that read_all has read off
-/// rung reduced: K condition numbers of the largest of them. It need not show in how they change with
+/// rung reduced: K condition numbers of the largest of them, or of an entry of the inverse
+/// times an overlap, from products of which xi_n is made. It need not show in how they change with
 /// the state, as features at logits near 0 do not change.
 void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
                           std::vector<Quantity>& numbers);
