@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "popgrad/common_error.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "popgrad/topic/population_flow.hpp"
@@ -42,7 +41,6 @@ TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, doubl
       made.gaps.back().add(ErrorPart::next_order(gap(run.state(1)) - gap(run.state(0))));
     }
   }
-  made.gaps = with_common_error(made.gaps);
   const auto loss = [&](const Vector<double>& x) { return flow.loss(x); };
   Quantity fell = run.at(0, loss) - run.at(1, loss);
   fell.add(ErrorPart::rounding(static_cast<double>(law.vocabulary()), 1));
