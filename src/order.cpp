@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "popgrad/refinement.hpp"
+
 namespace popgrad {
 
 namespace {
@@ -47,6 +49,29 @@ Quantity limit_in(std::span<const double> parameter, std::span<const Quantity> v
     limit.add(ErrorPart::next_order(limit.value() - extrapolated(last - 1).value()));
   }
   return limit;
+}
+
+namespace {
+
+std::vector<Quantity> measured_at(const std::vector<double>& parameters,
+                                  const std::function<Quantity(double)>& measure) {
+  std::vector<Quantity> values;
+  for (const double parameter : parameters) values.push_back(measure(parameter));
+  return values;
+}
+
+}  // namespace
+
+Quantity limit_of(const std::function<Quantity(double)>& measure, double largest, double factor,
+                  std::size_t count) {
+  const std::vector<double> parameters = falling_parameters(largest, factor, count);
+  return limit_in(parameters, measured_at(parameters, measure));
+}
+
+Quantity order_of(const std::function<Quantity(double)>& measure, double largest, double factor,
+                  std::size_t count) {
+  const std::vector<double> parameters = falling_parameters(largest, factor, count);
+  return order_in(parameters, measured_at(parameters, measure));
 }
 
 }  // namespace popgrad

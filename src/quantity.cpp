@@ -15,6 +15,10 @@ ErrorPart ErrorPart::rounding(double operations, double size) {
   return {"rounding", operations * size * std::numeric_limits<double>::epsilon()};
 }
 
+ErrorPart ErrorPart::rounding_moved(double change, double operations, double number) {
+  return {"rounding", std::fabs(change) + rounding(operations, std::fabs(number)).size()};
+}
+
 ErrorPart ErrorPart::next_order(double term) { return {"next order", term}; }
 
 ErrorPart ErrorPart::sampling(double standard_errors, double standard_error) {

@@ -4,17 +4,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
+#include "popgrad/refinement.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad {
 namespace {
 
-constexpr double looser = 100;     // tolerance of a second solve, in units of the first
-constexpr double less_loose = 30;  // and of a third
+// A looser solve: its tolerance in units of that of the sharpest, and which share counts of how far it
+// lies from that. Errors fall with the tolerance, so that beyond `looser` what is looser counts in
+// proportion.
+struct Looser {
+  double tolerance;
+  double share;
+};
+constexpr double looser = 100;
+// Two solves agree by chance in one number out of some hundred; all of these do not in millions.
+constexpr std::array loosers{Looser{looser, 1}, Looser{looser / 3, 1}, Looser{10 * looser, 0.1},
+                             Looser{3 * looser, 1.0 / 3}};
 constexpr double relative_to_absolute = 100;
+// The sharpest solve stops half way between save points: where a state is so small that no tolerance
+// limits the steps, the looser solves would take its own steps and find its own errors.
+constexpr int parts_of_sharpest = 2;
+
+// What the looser solves find of a number, the farthest in proportion.
+ErrorPart solver_part(double sharp, const std::vector<double>& loose) {
+  double largest = 0;
+  for (std::size_t i = 0; i < loose.size(); ++i) {
+    const double apart = loosers[i].share * std::fabs(loose[i] - sharp);
+    if (!(apart <= largest)) largest = apart;
+  }
+  return ErrorPart::solver(0, largest);
+}
 
 SolveRequest<double> request_to(double end, double tolerance) {
   SolveRequest<double> request;
@@ -29,6 +56,7 @@ SolveRequest<double> request_to(double end, double tolerance) {
 Trajectory<double> reach_end(const AnyRung<double>& rung, const Vector<double>& initial,
                              const SolveRequest<double>& request) {
   Trajectory<double> run = solve(rung, initial, request);
+  if (run.outcome.ending == Ending::interrupted) throw_if_stopped();
   if (run.outcome.ending != Ending::reached_end) {
     throw std::runtime_error(fmt::format("the solve ended at t = {:.6g} of {:.6g}: {}",
                                          run.outcome.t_reached, request.end,
@@ -37,27 +65,77 @@ Trajectory<double> reach_end(const AnyRung<double>& rung, const Vector<double>& 
   return run;
 }
 
-// From one time to the next, each an end of the solve: inside a step the dense output need not
-// become more accurate with the tolerance.
+// From one time to the next in `parts`, each an end of the solve: inside a step the dense output need
+// not become more accurate with the tolerance.
 Solved::Solution solution_at(const AnyRung<double>& rung, const std::vector<double>& times,
-                             double tolerance) {
+                             double tolerance, int parts) {
   Solved::Solution found;
   Vector<double> x = rung.initial;
   double reached = 0;
   std::size_t steps = 0;
   for (const double t : times) {
-    if (t > reached) {
-      SolveRequest<double> request = request_to(t, tolerance);
+    const double begin = reached;
+    for (int part = 1; part <= parts && t > reached; ++part) {
+      const double end = part < parts ? begin + (t - begin) * part / parts : t;
+      SolveRequest<double> request = request_to(end, tolerance);
       request.start = reached;
       const Trajectory<double> run = reach_end(rung, x, request);
       x = run.last_state;
       steps += run.outcome.steps_taken;
-      reached = t;
+      reached = end;
     }
     found.states.push_back(x);
     found.steps.push_back(static_cast<double>(steps));
   }
   return found;
+}
+
+// What `steps` roundings of a state do to numbers read off it: the largest change of each over eight
+// patterns of signs with which all components are moved, as each step moves a component by half a
+// spacing at most.
+//
+// Signs are the parities of the bits that i has in common with a mask, the Walsh functions for eight
+// neighbours: the mean square of the eight changes is that of independent signs, which the largest
+// exceeds. The masks hold the products of bits of k as well, so that any two of 64 neighbours move
+// apart in one pattern and together in another: neither their difference nor their sum stays put.
+Vector<double> moved_by_rounding(const Functionals& functionals, const Vector<double>& x,
+                                 const Vector<double>& values, double steps) {
+  constexpr unsigned patterns = 8;
+  const double share = steps * std::numeric_limits<double>::epsilon();
+  Vector<double> moved(x.size());
+  Vector<double> largest = Vector<double>::Zero(values.size());
+  for (unsigned k = 0; k < patterns; ++k) {
+    const unsigned a = k & 1U, b = k >> 1U & 1U, c = k >> 2U & 1U;
+    const unsigned mask = k | (a & b) << 3U | (b & c) << 4U | (a & c) << 5U;
+    for (Index i = 0; i < x.size(); ++i) {
+      const bool down = std::popcount(static_cast<unsigned>(i) & mask) % 2 == 1;
+      moved[i] = x[i] * (1 + (down ? -share : share));
+    }
+    const Vector<double> found = functionals(moved);
+    for (Index i = 0; i < values.size(); ++i) {
+      const double change = std::fabs(found[i] - values[i]);
+      if (!(change <= largest[i])) largest[i] = change;
+    }
+  }
+  return largest;
+}
+
+// The state is exact before the first step, but what is read off it rounds there too, once for each
+// component at least.
+std::vector<ErrorPart> rounding_of(const Functionals& functionals, const Vector<double>& x,
+                                   const Vector<double>& values, double steps) {
+  const Vector<double> moved = moved_by_rounding(functionals, x, values, std::max(1.0, steps));
+  std::vector<ErrorPart> parts;
+  for (Index i = 0; i < values.size(); ++i) {
+    parts.push_back(ErrorPart::rounding_moved(moved[i], static_cast<double>(x.size()), values[i]));
+  }
+  return parts;
+}
+
+Functionals single(const Functional& functional) {
+  return [&functional](const Vector<double>& x) -> Vector<double> {
+    return Vector<double>::Constant(1, functional(x));
+  };
 }
 
 struct Extremum {
@@ -89,28 +167,44 @@ Quantity extremum_along(const AnyRung<double>& rung, double end, double toleranc
   AnyRung<double> watched = rung;
   watched.columns = {"functional"};
   watched.events.clear();
+  Vector<double> highest = rung.initial;
+  double top = -std::numeric_limits<double>::infinity();
   watched.observe = [&](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = sign * functional(x);
+    if (row[0] > top) {
+      top = row[0];
+      highest = x;
+    }
   };
-  SolveRequest<double> request = request_to(end, tolerance);
+  SolveRequest<double> request = request_to(end, refined_tolerance(tolerance));
   request.observe_steps = true;
-  const Extremum sharp = largest(reach_end(watched, watched.initial, request));
-  request.relative_tolerance *= looser;
-  request.absolute_tolerance *= looser;
-  const Extremum loose = largest(reach_end(watched, watched.initial, request));
+  const SolveRequest<double> sharpest = request;
+  const Trajectory<double> run = reach_end(watched, watched.initial, request);
+  const Extremum sharp = largest(run);
+  const ErrorPart rounding =
+      rounding_of(single(functional), highest, Vector<double>::Constant(1, sign * top),
+                  static_cast<double>(run.outcome.steps_taken))
+          .front();
+  std::vector<double> loose;
+  for (const Looser& by : loosers) {
+    request.relative_tolerance = by.tolerance * sharpest.relative_tolerance;
+    request.absolute_tolerance = by.tolerance * sharpest.absolute_tolerance;
+    loose.push_back(largest(reach_end(watched, watched.initial, request)).value);
+  }
   // Twice the gap: the parabola is itself an estimate.
   return {sign * sharp.value,
-          {ErrorPart::solver(sharp.value, loose.value), ErrorPart::between_points(2 * sharp.gap),
-           ErrorPart::rounding(static_cast<double>(rung.dimension), sharp.value)}};
+          {solver_part(sharp.value, loose), ErrorPart::between_points(2 * sharp.gap), rounding}};
 }
 
 }  // namespace
 
 Solved::Solved(const AnyRung<double>& rung, std::vector<double> times, double tolerance)
-    : times_(std::move(times)),
-      sharp_(solution_at(rung, times_, tolerance)),
-      loose_{solution_at(rung, times_, looser * tolerance),
-             solution_at(rung, times_, less_loose * tolerance)} {}
+    : times_(std::move(times)) {
+  const double sharp = refined_tolerance(tolerance);
+  sharp_ = solution_at(rung, times_, sharp, parts_of_sharpest);
+  for (const Looser& by : loosers)
+    loose_.push_back(solution_at(rung, times_, by.tolerance * sharp, 1));
+}
 
 std::vector<std::string> Solved::places() const {
   std::vector<std::string> texts;
@@ -118,17 +212,24 @@ std::vector<std::string> Solved::places() const {
   return texts;
 }
 
-Quantity Solved::at(std::size_t save, const Functional& functional) const {
+std::vector<Quantity> Solved::all_at(std::size_t save, const Functionals& functionals) const {
   const Vector<double>& x = sharp_.states[save];
-  const double value = functional(x);
-  // Two solves may agree by chance; that three do is unlikely.
-  double farthest = value;
-  for (const Solution& loose : loose_) {
-    const double other = functional(loose.states[save]);
-    if (!(std::fabs(other - value) <= std::fabs(farthest - value))) farthest = other;
+  const Vector<double> values = functionals(x);
+  std::vector<Vector<double>> loose;
+  for (const Solution& other : loose_) loose.push_back(functionals(other.states[save]));
+  const std::vector<ErrorPart> rounding = rounding_of(functionals, x, values, sharp_.steps[save]);
+  std::vector<Quantity> found;
+  for (Index i = 0; i < values.size(); ++i) {
+    std::vector<double> others;
+    for (const Vector<double>& other : loose) others.push_back(other[i]);
+    found.push_back(
+        {values[i], {solver_part(values[i], others), rounding[static_cast<std::size_t>(i)]}});
   }
-  const double operations = sharp_.steps[save] + static_cast<double>(x.size());
-  return {value, {ErrorPart::solver(value, farthest), ErrorPart::rounding(operations, value)}};
+  return found;
+}
+
+Quantity Solved::at(std::size_t save, const Functional& functional) const {
+  return all_at(save, single(functional)).front();
 }
 
 std::vector<Quantity> Solved::along(const Functional& functional) const {
@@ -148,24 +249,34 @@ Quantity smallest_along(const AnyRung<double>& rung, double end, double toleranc
 }
 
 std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, double tolerance) {
-  SolveRequest<double> request = request_to(end, tolerance);
+  const double sharp_tolerance = refined_tolerance(tolerance);
+  SolveRequest<double> request = request_to(end, sharp_tolerance);
   request.find_events = true;
   const std::vector<Event<double>> sharp = reach_end(rung, rung.initial, request).events;
-  request.relative_tolerance *= looser;
-  request.absolute_tolerance *= looser;
-  const std::vector<Event<double>> loose = reach_end(rung, rung.initial, request).events;
-  const bool same = std::equal(sharp.begin(), sharp.end(), loose.begin(), loose.end(),
-                               [](const auto& a, const auto& b) { return a.name == b.name; });
-  if (!same) {
-    throw std::runtime_error(
-        fmt::format("{} events at tolerance {:.2g}, {} at {:.2g}: too close to tell apart",
-                    sharp.size(), tolerance, loose.size(), looser * tolerance));
+  std::vector<std::vector<double>> times(sharp.size()), values(sharp.size());
+  for (const Looser& by : loosers) {
+    SolveRequest<double> looser_request = request_to(end, by.tolerance * sharp_tolerance);
+    looser_request.find_events = true;
+    const std::vector<Event<double>> loose = reach_end(rung, rung.initial, looser_request).events;
+    const bool same = std::equal(sharp.begin(), sharp.end(), loose.begin(), loose.end(),
+                                 [](const auto& a, const auto& b) { return a.name == b.name; });
+    // Beyond `looser` events that are too close to tell apart only end the list.
+    if (!same && by.tolerance > looser) break;
+    if (!same) {
+      throw std::runtime_error(
+          fmt::format("{} events at tolerance {:.2g}, {} at {:.2g}: too close to tell apart",
+                      sharp.size(), sharp_tolerance, loose.size(), by.tolerance * sharp_tolerance));
+    }
+    for (std::size_t i = 0; i < sharp.size(); ++i) {
+      times[i].push_back(loose[i].t);
+      values[i].push_back(loose[i].value);
+    }
   }
   std::vector<FoundEvent> found;
   for (std::size_t i = 0; i < sharp.size(); ++i) {
     found.push_back({sharp[i].name,
-                     {sharp[i].t, {ErrorPart::solver(sharp[i].t, loose[i].t)}},
-                     {sharp[i].value, {ErrorPart::solver(sharp[i].value, loose[i].value)}}});
+                     {sharp[i].t, {solver_part(sharp[i].t, times[i])}},
+                     {sharp[i].value, {solver_part(sharp[i].value, values[i])}}});
   }
   return found;
 }

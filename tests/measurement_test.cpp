@@ -1,11 +1,16 @@
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/refinement.hpp"
+#include "popgrad/solve.hpp"
 #include "popgrad/solved.hpp"
+#include "popgrad/stop.hpp"
 #include "problems/any_flow.hpp"
 
 using namespace popgrad;
@@ -35,6 +40,64 @@ TEST_CASE("a solve at two tolerances bounds its own error", "[measurement]") {
       CHECK(values[i].error() < 1e5 * tolerance);
     }
     CHECK(solved.places().back() == "t = 20");
+  }
+}
+
+TEST_CASE("a state that no tolerance limits has a solver error as well", "[measurement]") {
+  // x' = y, y' = -x/4, at 1e-13: all tolerances take the same steps.
+  constexpr double size = 1e-13;
+  const AnyRung<double> rung = problems::any_flow<double>(
+      Vector<double>{{size, 0}}, [](const Vector<double>& x, Vector<double>& dx) {
+        dx[0] = x[1];
+        dx[1] = -x[0] / 4;
+      });
+  const Solved solved(rung, {2, 6}, 1e-10);
+  const auto values = solved.along([](const Vector<double>& x) { return x[0] / size; });
+  for (std::size_t i = 0; i < solved.size(); ++i) {
+    CAPTURE(values[i].value(), values[i].error());
+    CHECK(std::fabs(values[i].value() - std::cos(solved.times()[i] / 2)) <= values[i].error());
+  }
+}
+
+TEST_CASE("rounding is found where a number cancels", "[measurement]") {
+  // Both components grow alike and differ by 1e-9 of themselves.
+  const AnyRung<double> rung =
+      problems::any_flow<double>(Vector<double>{{1, 1 + 1e-9, 1}},
+                                 [](const Vector<double>& x, Vector<double>& dx) { dx = x; });
+  const Solved solved(rung, {3}, 1e-14);
+  const double exact = std::exp(3) * ((1 + 1e-9) - 1);
+  const auto apart = [](const Vector<double>& x) { return x[1] - x[0]; };
+  const Quantity value = solved.at(0, apart);
+  const double epsilon = std::numeric_limits<double>::epsilon();
+  CHECK(value.error("rounding") > 2 * std::exp(3) * epsilon);
+  CHECK(std::fabs(value.value() - exact) <= value.error("rounding") + value.error("solver"));
+  // A number of operations times the size of the number, however many, misses what cancels.
+  CHECK(value.error("rounding") > ErrorPart::rounding(1e6, value.value()).size());
+  CHECK(value.error() < 1e-3 * exact);
+  // The same on a whole trajectory, at its end.
+  const Quantity widest = largest_along(rung, 3, 1e-14, apart);
+  CHECK(widest.error("rounding") > 2 * std::exp(3) * epsilon);
+  CHECK(std::fabs(widest.value() - exact) <= widest.error());
+  // What does not cancel keeps a rounding of its own size.
+  const Quantity plain = solved.at(0, [](const Vector<double>& x) { return x[0]; });
+  CHECK(plain.error("rounding") < 1e-11 * plain.value());
+}
+
+TEST_CASE("no two of 64 neighbours hide from rounding", "[measurement]") {
+  constexpr Index size = 64;
+  const AnyRung<double> rung =
+      problems::any_flow<double>(Vector<double>::Constant(size, 1.0),
+                                 [](const Vector<double>& x, Vector<double>& dx) { dx = x; });
+  const Solved solved(rung, {1}, 1e-10);
+  const double least = std::exp(1) * std::numeric_limits<double>::epsilon();
+  for (Index i = 0; i < size; ++i) {
+    for (Index j = 0; j < i; ++j) {
+      const auto apart = [=](const Vector<double>& x) { return x[i] - x[j]; };
+      const auto above = [=](const Vector<double>& x) { return x[i] + x[j] - 2 * std::exp(1); };
+      CAPTURE(i, j);
+      REQUIRE(solved.at(0, apart).error("rounding") > least);
+      REQUIRE(solved.at(0, above).error("rounding") > least);
+    }
   }
 }
 
@@ -76,6 +139,52 @@ TEST_CASE("orders are extrapolated within their next order", "[measurement]") {
   const std::vector<Quantity> turning{2.992, 3.004, 3.004};
   const Quantity turned = limit_in(three, turning);
   CHECK(std::fabs(turned.value() - 3) <= turned.error());
+}
+
+TEST_CASE("limits and orders are taken further in a refinement", "[measurement]") {
+  std::vector<double> asked;
+  const auto measure = [&](double h) -> Quantity {
+    asked.push_back(h);
+    return 3 * h * (1 + 0.2 * h);
+  };
+  const Quantity usual = limit_of(measure, 0.5, 2, 3);
+  CHECK(asked == std::vector{0.5, 0.25, 0.125});
+  const Quantity order = order_of(measure, 0.5, 2, 3);
+  asked.clear();
+  const Refinement refinement;
+  const Quantity sharper = limit_of(measure, 0.5, 2, 3);
+  CHECK(asked == std::vector{0.5, 0.25, 0.125, 0.0625, 0.03125});
+  CHECK(sharper.error() < usual.error() / 3);
+  asked.clear();
+  const Quantity sharper_order = order_of(measure, 0.5, 2, 3);
+  CHECK(asked.size() == 5);
+  CHECK(std::fabs(sharper_order.value() - 1) <= sharper_order.error());
+  CHECK(sharper_order.error() < order.error() / 3);
+  CHECK(refinement.made() == "limits two parameters further");
+}
+
+TEST_CASE("a refinement sharpens solves", "[measurement]") {
+  const auto read = [](const Vector<double>& x) { return x[0]; };
+  const Quantity usual = Solved(circle(), {5}, 1e-8).at(0, read);
+  const auto height = [](const Vector<double>& x) { return x[1]; };
+  const Quantity usual_top = largest_along(circle(), 7, 1e-8, height);
+  const Refinement refinement;
+  const Quantity sharper = Solved(circle(), {5}, 1e-8).at(0, read);
+  const Quantity sharper_top = largest_along(circle(), 7, 1e-8, height);
+  CHECK(sharper.error("solver") < 1e-4 * usual.error("solver"));
+  CHECK(sharper_top.error() < usual_top.error() / 10);
+  CHECK(refinement.made() == "solves at tolerance 1e-14");
+}
+
+TEST_CASE("a request to stop ends a solve", "[measurement]") {
+  const Deadline deadline(std::chrono::duration<double>(0));
+  CHECK_THROWS_AS(Solved(circle(), {5}, 1e-8), Stopped);
+  SolveRequest<double> request;
+  request.end = 5;
+  request.relative_tolerance = request.absolute_tolerance = 1e-8;
+  const Trajectory<double> run = solve(circle(), request);
+  CHECK(run.outcome.ending == Ending::interrupted);
+  CHECK(run.outcome.steps_taken == 0);
 }
 
 TEST_CASE("moments of samples cover the truth as often as they say", "[measurement]") {

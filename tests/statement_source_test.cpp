@@ -53,7 +53,7 @@ std::vector<std::string> bare_numbers(const std::string& text) {
 std::vector<std::string> bare_bounds(const std::string& source) {
   std::vector<std::string> found;
   static const std::regex bound(
-      R"(ErrorPart::(solver|rounding|next_order|sampling|between_points|enclosure)(\()|\.scale = (\{))");
+      R"(ErrorPart::(solver|rounding|rounding_moved|next_order|sampling|between_points|enclosure)(\()|\.scale = (\{))");
   for (std::sregex_iterator at(source.begin(), source.end(), bound), end; at != end; ++at) {
     const auto open = static_cast<std::size_t>(at->position() + at->length() - 1);
     for (const std::string& number : bare_numbers(inside_parentheses(source, open))) {

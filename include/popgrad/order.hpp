@@ -1,6 +1,8 @@
 #pragma once
 /// The order at which something vanishes with a parameter, with what the next order may add.
 
+#include <cstddef>
+#include <functional>
 #include <span>
 
 #include "popgrad/quantity.hpp"
@@ -17,5 +19,12 @@ Quantity limit_in(std::span<const double> parameter, std::span<const Quantity> v
 /// Order p of e ~ h^p as h goes to 0, from at least three positive values: the limit of the local
 /// orders between neighbours. Throws as limit_in.
 Quantity order_in(std::span<const double> parameter, std::span<const Quantity> value);
+
+/// limit_in and order_in of `measure` at `count` parameters largest, largest/factor, ..., and at two
+/// more under a refinement (popgrad/refinement.hpp).
+Quantity limit_of(const std::function<Quantity(double)>& measure, double largest, double factor,
+                  std::size_t count);
+Quantity order_of(const std::function<Quantity(double)>& measure, double largest, double factor,
+                  std::size_t count);
 
 }  // namespace popgrad

@@ -22,6 +22,9 @@ class ErrorPart {
   static ErrorPart solver(double sharp, double loose);
   /// Of `operations` roundings of numbers as large as `size`.
   static ErrorPart rounding(double operations, double size);
+  /// Of a number that changes by `change` as what it is computed from moves by its roundings, and of
+  /// `operations` of its own.
+  static ErrorPart rounding_moved(double change, double operations, double number);
   /// Of an expansion that is cut off: a bound of the first term left out, as computed.
   static ErrorPart next_order(double term);
   /// Of a mean over draws: `standard_errors` from two_sided_normal_bound or its like.

@@ -57,7 +57,7 @@ struct SolveRequest {
   /// next to nothing, and what is found there is made sure of in digits as without it.
   FieldInDouble field_in_double;
   /// Called about every 256 steps, of Reals after every step, with the time reached; returns true to stop
-  /// (Ending::interrupted).
+  /// (Ending::interrupted). A request to stop (popgrad/stop.hpp) ends a solve in the same way.
   std::function<bool(double)> on_progress;
 };
 

@@ -2,9 +2,18 @@
 /// A rung solved at several tolerances, so that whatever is read off the solution comes with its
 /// solver error.
 ///
-/// Once at the tolerance asked for and twice looser, by 100 and by 30: the larger difference
-/// bounds the error of the sharpest solve as long as errors fall with the tolerance. Cost: three
-/// solves, of which the looser ones take fewer steps.
+/// Once at the tolerance asked for and looser by 33, 100, 300 and 1000: the largest difference bounds
+/// the error of the sharpest solve as long as errors fall with the tolerance; beyond 100 it counts in
+/// proportion. One difference alone is 0 by chance wherever an error changes its sign; and the sharpest
+/// solve also ends half way between save points, as steps that no tolerance limits would be those of
+/// all. Cost: five solves, of which the looser ones take fewer steps. Under a refinement (popgrad/refinement.hpp) the
+/// sharpest solve takes the tolerance of that, and the looser ones follow. Throws Stopped where work
+/// was asked to end.
+///
+/// Rounding is computed on the number itself: each step rounds a component by half a spacing at most,
+/// so that all are moved by a spacing a step, with eight fixed patterns of signs; the largest change of
+/// the number shows what cancels in it, and the noise of its own formula, as every pattern rounds
+/// differently.
 
 #include <cstddef>
 #include <functional>
@@ -20,6 +29,8 @@ namespace popgrad {
 
 /// A number that is read off a state.
 using Functional = std::function<double(const Vector<double>& state)>;
+/// Numbers, as many of each state.
+using Functionals = std::function<Vector<double>(const Vector<double>& state)>;
 
 class Solved {
  public:
@@ -40,6 +51,9 @@ class Solved {
   [[nodiscard]] std::vector<std::string> places() const;
   /// Parts: solver, rounding.
   [[nodiscard]] Quantity at(std::size_t save, const Functional& functional) const;
+  /// The same of many numbers, for as many evaluations as one takes.
+  [[nodiscard]] std::vector<Quantity> all_at(std::size_t save,
+                                             const Functionals& functionals) const;
   /// At every save point.
   [[nodiscard]] std::vector<Quantity> along(const Functional& functional) const;
 
@@ -50,7 +64,7 @@ class Solved {
 };
 
 /// Largest value of a functional over the whole of [0, end], from the ends of the solver's steps
-/// and three points of its dense output inside each. Parts: solver, between points.
+/// and three points of its dense output inside each. Parts: solver, between points, rounding.
 /// Throws std::runtime_error as Solved does.
 Quantity largest_along(const AnyRung<double>& rung, double end, double tolerance,
                        const Functional& functional);
@@ -64,7 +78,7 @@ struct FoundEvent {
   Quantity time;   ///< parts: solver
   Quantity value;  ///< of the event's column; parts: solver
 };
-/// Throws std::runtime_error as Solved does, and if the two solves do not find the same events.
+/// Throws std::runtime_error as Solved does, and if the solves do not find the same events.
 std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, double tolerance);
 
 }  // namespace popgrad

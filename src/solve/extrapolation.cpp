@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "popgrad/stop.hpp"
 #include "solve/algebra.hpp"
 #include "solve/double_sketch.hpp"
 #include "solve/grid_points.hpp"
@@ -116,6 +117,8 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     const int limit = std::min(most_, target_ + columns_ahead);
     Attempt attempt = Attempt::open;
     while (attempt == Attempt::open) {
+      // The caller asks as well; a step in thousands of digits can take minutes.
+      if (stops_ && stop_asked()) return false;
       add_column(step);
       attempt = judge(limit);
     }
@@ -341,6 +344,7 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     }
     const Real distance = abs(t - from);
     Extrapolation inner(std::move(field), tolerances);
+    inner.stops_ = false;
     inner.start_from(*nearest, backwards ? Real(0) : from, distance, backwards);
     const Real end = backwards ? distance : t;
     while (inner.t() < end && inner.next_step() > machine_epsilon<Real>() * abs(end)) {
@@ -357,6 +361,7 @@ class Extrapolation final : public TwoEndedStepper<Real> {
   int target_;
   unsigned digits_within_;
   bool rejected_ = false;  // the last attempt
+  bool stops_ = true;      // within a step, on request
   Columns columns_;
   std::vector<Point> known_, sketched_;  // of the last step, its ends among them
   bool keeps_grid_ = false;

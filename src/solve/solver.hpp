@@ -13,6 +13,7 @@
 
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/stop.hpp"
 #include "solve/algebra.hpp"
 #include "solve/clock.hpp"
 #include "solve/stepper.hpp"
@@ -55,6 +56,10 @@ class Solver {
   Trajectory<T> run(const Vector<T>& initial) {
     begin(initial);
     while (!finished_) {
+      if (stop_asked()) {
+        interrupt();
+        break;
+      }
       if (result_.outcome.steps_taken + result_.outcome.steps_rejected >= request_.step_budget) {
         finish(Ending::budget_exhausted);
         break;
@@ -175,6 +180,13 @@ class Solver {
     stiff_votes_ = 0;
   }
 
+  // At the end of the last step.
+  void interrupt() {
+    split(stepper_->x());
+    last_good(x_now_, t_);
+    finish(Ending::interrupted);
+  }
+
   // --- one step ---
   bool take_step() {
     const T largest = in_arc_ ? solving::infinity<T>() : T(request_.end - stepper_->t());
@@ -244,11 +256,7 @@ class Solver {
     const int between = std::is_same_v<T, double> ? 256 : 1;
     if (request_.on_progress && ++since_progress_ >= between) {
       since_progress_ = 0;
-      if (request_.on_progress(to_double(t_))) {
-        split(stepper_->x());
-        last_good(x_now_, t_);
-        finish(Ending::interrupted);
-      }
+      if (request_.on_progress(to_double(t_))) interrupt();
     }
   }
 

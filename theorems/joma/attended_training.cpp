@@ -7,6 +7,7 @@
 #include "popgrad/softmax.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/solved.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/attended_unit.hpp"
 
 namespace popgrad::theorems::joma {
@@ -34,6 +35,7 @@ Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess)
     request.keep_states = true;
     request.find_events = false;
     const Trajectory<double> run = solve(rung, request);
+    throw_if_stopped();
     if (!run.outcome.usable()) throw std::runtime_error("the unit does not get to its end");
     Schedule found;
     Vector<double> slope(rung.dimension);

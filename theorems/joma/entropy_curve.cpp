@@ -1,5 +1,6 @@
 #include "theorems/joma/entropy_curve.hpp"
 
+#include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -17,30 +18,92 @@ using popgrad::joma::ReducedFlow;
 namespace {
 
 constexpr double tolerance = 1e-12;
+/// Logits change by so little along the segments integrated here that its error is below rounding.
+using Quadrature = boost::math::quadrature::gauss<double, 10>;
 
-// dH/dv of the attention entropy.
-Vector<double> entropy_slope(const ReducedFlow<double>& flow, const Vector<double>& v) {
-  return 2 / flow.instance().tau *
-         softmax_entropy_gradient(flow.attention_logits(v)).cwiseProduct(v);
+// ln d - H(z) = int_0^1 s Var(z) ds, the variance under softmax(s z): no difference of entropies.
+double below_even(const Vector<double>& z) {
+  const Eigen::ArrayXd centred = z.array() - z.mean();
+  return Quadrature::integrate(
+      [&](double s) {
+        const Vector<double> p = softmax<double>(s * z);
+        const double mean = (p.array() * centred).sum();
+        return s * (p.array() * (centred - mean).square()).sum();
+      },
+      0.0, 1.0);
 }
 
-// d ln(H(mu) - H)/dt, linearised: near mu token j comes at the rate a_j = exp(mu_j^2/tau), or its
-// softmax, and adds w_j = dH/dv_j (mu_j - v_j) to H(mu) - H. What is neglected is less than what
-// sum w_j a_j and sum w_j change where slopes and rates are taken at v in place of mu.
-Quantity linearised_rate(const ReducedFlow<double>& flow, const Vector<double>& mu,
-                         const Vector<double>& v) {
-  const auto sums = [&](const Vector<double>& at) {
-    Vector<double> rates = (at.array().square() / flow.instance().tau).exp();
-    if (flow.instance().attention == Attention::softmax) rates /= rates.sum();
-    const Vector<double> weights = entropy_slope(flow, at).cwiseProduct(mu - v);
-    return std::pair{weights.dot(rates), weights.sum()};
-  };
-  const auto [rise, left] = sums(mu);
-  const auto [rise_at_v, left_at_v] = sums(v);
-  return {rise / left,
-          {ErrorPart::next_order(rise / left * (rise_at_v / rise - 1)),
-           ErrorPart::next_order(rise / left * (left_at_v / left - 1))}};
-}
+// The flow of u = mu - v near mu, where v keeps no digits of u; and its attention entropy.
+class GapFlow {
+ public:
+  explicit GapFlow(const ReducedFlow<double>& flow)
+      : mu_(flow.instance().target.col(0)),
+        tau_(flow.instance().tau),
+        softmax_(flow.instance().attention == Attention::softmax) {}
+
+  [[nodiscard]] const Vector<double>& mu() const { return mu_; }
+
+  // exp(v_j^2/tau), or its softmax.
+  [[nodiscard]] Vector<double> rates(const Vector<double>& v) const {
+    const Vector<double> z = v.cwiseProduct(v) / tau_;
+    return softmax_ ? softmax<double>(z) : Vector<double>(z.array().exp());
+  }
+
+  // dH/dv_j = -2 v_j/tau p_j sum_k p_k (z_j - z_k): logits are subtracted first, as their sum
+  // cancels where all tokens are alike or one has nearly all attention.
+  [[nodiscard]] Vector<double> entropy_slope(const Vector<double>& v) const {
+    const Vector<double> p = softmax<double>(v.cwiseProduct(v) / tau_);
+    Vector<double> slope(v.size());
+    for (Index j = 0; j < v.size(); ++j) {
+      const Eigen::ArrayXd lead = (v[j] - v.array()) * (v[j] + v.array()) / tau_;
+      slope[j] = -2 * v[j] / tau_ * p[j] * (p.array() * lead).sum();
+    }
+    return slope;
+  }
+
+  // H(mu) - H(mu - u), as the integral of dH/dv along the segment.
+  [[nodiscard]] double left(const Vector<double>& u) const {
+    return Quadrature::integrate([&](double s) { return entropy_slope(mu_ - s * u).dot(u); }, 0.0,
+                                 1.0);
+  }
+
+  [[nodiscard]] double entropy_rate(const Vector<double>& u) const {
+    const Vector<double> v = mu_ - u;
+    return entropy_slope(v).dot(u.cwiseProduct(rates(v)));
+  }
+
+  [[nodiscard]] AnyRung<double> rung(const AnyRung<double>& of_v) const {
+    AnyRung<double> gaps = of_v;
+    gaps.initial = mu_ - of_v.initial;
+    gaps.events.clear();
+    gaps.rhs = [this](const Vector<double>& u, Vector<double>& du, const double&) {
+      du = -u.cwiseProduct(rates(mu_ - u));
+    };
+    gaps.jacobian = [this, of_v](const Vector<double>& u, Matrix<double>& jacobian,
+                                 const double& t) { of_v.jacobian(mu_ - u, jacobian, t); };
+    return gaps;
+  }
+
+  // d ln(H(mu) - H)/dt, linearised: near mu token j comes at the rate a_j = exp(mu_j^2/tau), or its
+  // softmax, and adds w_j = dH/dv_j u_j to H(mu) - H. What is neglected is less than what
+  // sum w_j a_j and sum w_j change where slopes and rates are taken at v in place of mu.
+  [[nodiscard]] Quantity linearised_rate(const Vector<double>& u) const {
+    const auto sums = [&](const Vector<double>& at) {
+      const Vector<double> weights = entropy_slope(at).cwiseProduct(u);
+      return std::pair{weights.dot(rates(at)), weights.sum()};
+    };
+    const auto [rise, left] = sums(mu_);
+    const auto [rise_at_v, left_at_v] = sums(mu_ - u);
+    return {rise / left,
+            {ErrorPart::next_order(rise / left * (rise_at_v / rise - 1)),
+             ErrorPart::next_order(rise / left * (left_at_v / left - 1))}};
+  }
+
+ private:
+  Vector<double> mu_;
+  double tau_;
+  bool softmax_;
+};
 
 }  // namespace
 
@@ -52,46 +115,42 @@ Quantity first_fall(const ReducedFlow<double>& flow, const AnyRung<double>& rung
     const Vector<double> z = v.cwiseProduct(v) / flow.instance().tau;
     return (z.array() - z.mean()).square().mean() / 2;
   };
-  double t = 1 / slope.cwiseAbs().maxCoeff();
-  while (leading_fall(t) > 1e-8) t /= 2;
-  const Solved early(rung, {t / 2, t}, tolerance);
-  const double even = std::log(static_cast<double>(rung.dimension));
-  const auto share = [&](std::size_t save) {
-    const Quantity entropy =
-        early.at(save, [&](const Vector<double>& v) { return flow.attention_entropy(v); });
-    return (Quantity(even) - entropy) * Quantity(1 / leading_fall(early.times()[save]));
+  // A hundredth of the time in which weights approach mu.
+  double earliest = 0.01 * (flow.instance().target.col(0) - rung.initial).cwiseAbs().maxCoeff() /
+                    slope.cwiseAbs().maxCoeff();
+  while (leading_fall(earliest) > 1e-8) earliest /= 2;
+  const auto share = [&](double t) {
+    const Quantity fall = Solved(rung, {t}, tolerance).at(0, [&](const Vector<double>& v) {
+      return below_even(flow.attention_logits(v));
+    });
+    return fall * Quantity(1 / leading_fall(t));
   };
-  return limit_in(std::vector{t, t / 2}, std::vector{share(1), share(0)});
+  return limit_of(share, earliest, 2, 3);
 }
 
 LastRise last_rise(const ReducedFlow<double>& flow, const AnyRung<double>& rung) {
-  const Vector<double> mu = flow.instance().target.col(0);
-  LastRise found;
-  found.entropy_at_target = flow.attention_entropy(mu);
-  const double at_mu = found.entropy_at_target;
+  const GapFlow gaps(flow);
+  const Vector<double>& mu = gaps.mu();
+  const AnyRung<double> rung_of_gaps = gaps.rung(rung);
   const auto entropy = [&](const Vector<double>& v) { return flow.attention_entropy(v); };
-  const auto entropy_rate = [&](const Vector<double>& v) {
-    Vector<double> velocity(v.size());
-    rung.rhs(v, velocity, 0.0);
-    return entropy_slope(flow, v).dot(velocity);
-  };
+  LastRise found;
+  found.entropy_at_target = entropy(mu);
   // Until every token has 1e-4 of its way left at most and the entropy rises.
   found.time = 1;
   std::optional<Solved> run;
   const auto near = [&] {
-    const Vector<double>& v = run->state(0);
-    return (1 - v.array() / mu.array()).abs().maxCoeff() < 1e-4 && entropy_rate(v) > 0;
+    const Vector<double>& u = run->state(0);
+    return (u.array() / mu.array()).abs().maxCoeff() < 1e-4 && gaps.entropy_rate(u) > 0;
   };
   while (!run || !near()) {
-    const bool settled = run && std::fabs(entropy(run->state(0)) - at_mu) < tolerance * at_mu;
+    const bool settled =
+        run && std::fabs(gaps.left(run->state(0))) <= tolerance * found.entropy_at_target;
     if (settled) throw std::runtime_error("the entropy has settled and never rose");
-    run.emplace(rung, std::vector{found.time *= 1.5}, tolerance);
+    run.emplace(rung_of_gaps, std::vector{found.time *= 1.5}, tolerance);
   }
-  const Vector<double>& v = run->state(0);
   found.rate =
-      run->at(0, [&](const Vector<double>& x) { return entropy_rate(x) / (at_mu - entropy(x)); });
-  found.rate.add(ErrorPart::rounding(at_mu / (at_mu - entropy(v)), found.rate.value()));
-  found.linearised_rate = linearised_rate(flow, mu, v);
+      run->at(0, [&](const Vector<double>& u) { return gaps.entropy_rate(u) / gaps.left(u); });
+  found.linearised_rate = gaps.linearised_rate(run->state(0));
   found.least_entropy = smallest_along(rung, found.time, tolerance, entropy);
   return found;
 }

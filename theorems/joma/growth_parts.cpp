@@ -10,8 +10,10 @@
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/closed_form.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/solved.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
@@ -26,6 +28,7 @@ Trajectory<double> solve_to_blow_up(const ReducedInstance<double>& instance, dou
   request.absolute_tolerance = tolerance / 100;
   request.find_events = false;
   Trajectory<double> run = solve(forget_type(ReducedFlow<double>(instance)), request);
+  throw_if_stopped();
   if (run.outcome.ending != Ending::blew_up) throw std::runtime_error("no token blows up");
   return run;
 }
@@ -51,8 +54,9 @@ double limit_of(const ReducedInstance<double>& instance, Index token, double sha
 }
 
 BlowUp blow_up_of(const ReducedInstance<double>& instance, double latest) {
-  const auto sharp = solve_to_blow_up(instance, latest, growth_tolerance);
-  const auto loose = solve_to_blow_up(instance, latest, 100 * growth_tolerance);
+  const double tolerance = refined_tolerance(growth_tolerance);
+  const auto sharp = solve_to_blow_up(instance, latest, tolerance);
+  const auto loose = solve_to_blow_up(instance, latest, 100 * tolerance);
   const double time = sharp.events.back().t;
   BlowUp found{{time, {ErrorPart::solver(time, loose.events.back().t)}}, {}};
   for (Index i = 0; i < sharp.last_state.size(); ++i) {

@@ -18,6 +18,7 @@
 
 #include <cmath>
 
+#include "popgrad/refinement.hpp"
 #include "theorems/joma/softmax_growth_parts.hpp"
 #include "theorems/joma/statements.hpp"
 
@@ -33,6 +34,7 @@ constexpr Knob start_size =
         .breaking("a small start");
 
 constexpr double twentieth = 0.05;
+constexpr double law_tolerance = 1e-9;
 constexpr double judged_range = 0.5;
 constexpr double told_range = 2;
 constexpr std::uint64_t latest = 20000;
@@ -40,8 +42,9 @@ constexpr std::uint64_t latest = 20000;
 // A twentieth less the least miss over all clocks.
 Quantity short_of(const ClassInstance<double>& instance, const Matrix<double>& v, double end,
                   double halves) {
-  const NearestGrowth sharp = nearest(growth_law(instance, end, halves, 1e-9), v);
-  const NearestGrowth loose = nearest(growth_law(instance, end, halves, 1e-7), v);
+  const double tolerance = refined_tolerance(law_tolerance);
+  const NearestGrowth sharp = nearest(growth_law(instance, end, halves, tolerance), v);
+  const NearestGrowth loose = nearest(growth_law(instance, end, halves, 100 * tolerance), v);
   return {twentieth - sharp.miss, std::vector{ErrorPart::solver(sharp.miss, loose.miss),
                                               ErrorPart::between_points(sharp.gap)}};
 }
@@ -61,7 +64,8 @@ void examine(const Setting& setting, Examination& it) {
   const double share = instance.weights.topRows(instance.tokens()).norm() / v.norm();
   it.require("a small start", 0.3 - share, fmt::format("{:.3g} of what v becomes", share));
   const auto on_exp_clock = [&] {
-    return std::vector{Quantity(twentieth - miss_at(growth_law(instance, end, 0.5, 1e-9), v, end))};
+    return std::vector{
+        Quantity(twentieth - miss_at(growth_law(instance, end, 0.5, law_tolerance), v, end))};
   };
   it.judge(Comparison{
       .what = "miss of the law on the best clock, less a twentieth",
@@ -75,7 +79,7 @@ void examine(const Setting& setting, Examination& it) {
             fmt::format("at step {:.0f}", run.step.back()));
   it.report("miss of straight lines", nearest_straight(instance, v));
   const GrowthRun longer = growth_run(instance, latest, latest, told_range);
-  const GrowthLaw law = growth_law(instance, growth_step * longer.step.back(), 0.5, 1e-9);
+  const GrowthLaw law = growth_law(instance, growth_step * longer.step.back(), 0.5, law_tolerance);
   it.report("miss on the best clock at a range of 2", nearest(law, longer.v.back()).miss,
             fmt::format("of straight lines {:.3g}, at step {:.0f}",
                         nearest_straight(instance, longer.v.back()), longer.step.back()));

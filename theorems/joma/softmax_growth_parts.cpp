@@ -8,6 +8,7 @@
 #include "popgrad/joma/stationary_flow.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::joma {
 
@@ -66,6 +67,7 @@ GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double h
   request.absolute_tolerance = tolerance / 100;
   request.keep_states = true;
   Trajectory<double> path = solve(rung, rung.initial, request);
+  throw_if_stopped();
   for (const Event<double>& event : path.events) {
     if (event.name != "blow-up") continue;
     // Ever closer to it: there v grows as the root of a logarithm.
@@ -75,6 +77,7 @@ GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double h
       request.save_at.push_back(event.t * (1 - 0.1 * std::pow(10.0, -0.05 * i)));
     }
     path = solve(rung, rung.initial, request);
+    throw_if_stopped();
     break;
   }
   GrowthLaw law;

@@ -9,7 +9,7 @@
 //              |z'_reduced|/|z'_flow| -> (M-1)^2/M |v(beta)|/|v(1)|,
 //            which grows as M E'
 // Hypotheses H1 overlapping classes; H2 classes are equally likely
-// Check      both orders from three rates of attention; the quotient of z' as t -> 0 against its
+// Check      both orders from four rates of attention; the quotient of z' as t -> 0 against its
 //            formula; the distance of fast-decoder and quasi-static at the fixed time as eta_Z -> 0
 // Controls   order 1.1 claimed for flow; order 1.1 claimed for fast-decoder; reduced said to tend
 //            to flow; beta to first order in E
@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
@@ -66,11 +67,10 @@ void judge_slow_attention(TrainingInstance<double> training, double end, Examina
   const auto m = static_cast<double>(training.classes.tokens);
   const double draws = end / static_cast<double>(training.classes.classes());
   const double gamma = backprop_scale(m, decoder_scale(m, training.decoder_rate, draws));
-  std::vector<double> rates;
+  const std::vector<double> rates = falling_parameters(0.01 / (end * gamma), 2, 4);
   Numbers features_frozen, decoder_summed, plateau;
-  for (const double share : {1.0, 0.5, 0.25}) {
-    rates.push_back(0.01 * share / (end * gamma));
-    training.attention_rate = rates.back();
+  for (const double rate : rates) {
+    training.attention_rate = rate;
     const Numbers quasi_static = logits(QuasiStaticFlow<double>(training), end);
     const Numbers fast = logits(PopulationFlow<double>(training, DecoderRule::fast), end);
     features_frozen.push_back(
@@ -95,16 +95,13 @@ void judge_slow_attention(TrainingInstance<double> training, double end, Examina
 void judge_start(const TrainingInstance<double>& training, Examination& it) {
   const auto k = static_cast<double>(training.classes.classes());
   const double early = 1e-5 * k / std::max(training.decoder_rate, training.attention_rate);
-  const std::vector<double> times{early, early / 2};
-  Numbers quotients;
-  for (const double t : times) {
-    quotients.push_back(speed(ReducedFlow<double>(training), t) /
-                        speed(PopulationFlow<double>(training), t));
-  }
+  const auto measured = [&](double t) {
+    return speed(ReducedFlow<double>(training), t) / speed(PopulationFlow<double>(training), t);
+  };
   const StartQuotients quotient = start_quotients(training.classes);
   it.judge(Comparison{
       .what = "|z'_reduced|/|z'_flow| as t -> 0",
-      .measured = {limit_in(times, quotients)},
+      .measured = {limit_of(measured, early, 2, 3)},
       .predicted = {quotient.claimed},
       .mistakes = {predicts("tends-to-flow", 1.0), predicts("first-order", quotient.first_order)}});
 }

@@ -7,8 +7,10 @@
 #include <stdexcept>
 
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/features.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -27,11 +29,13 @@ Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times
   SolveRequest<double> request;
   request.end = times.back();
   request.save_at = std::move(times);
-  request.relative_tolerance = relative_tolerance;
+  request.relative_tolerance = refined_tolerance(relative_tolerance);
   request.absolute_tolerance = 1e-14;
   request.keep_states = true;
   request.find_events = false;
-  return solve(rung, request);
+  Trajectory<double> run = solve(rung, request);
+  throw_if_stopped();
+  return run;
 }
 
 double largest_overlap(const Layout& layout, const Vector<double>& f) {

@@ -75,7 +75,7 @@ void judge(const char* what, const std::vector<Quantity>& measured, const auto& 
 void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
   const ReducedFlow<double> flow(instance.training());
   const Solved run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
-  const auto found = read_all(run, instance.numbers(), [&](const Vector<double>& x) {
+  auto found = read_all(run, instance.numbers(), [&](const Vector<double>& x) {
     const double h = x[flow.layout().pairs()];
     return instance.measured(flow, x, backprop_scale(instance.vocabulary(), h));
   });
@@ -84,30 +84,29 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
       return predicted(instance, flow.features_at(x), form);
     });
   };
+  add_rounding_of_gram(run, flow, found);
   judge("z'/(eta_Z w gamma) on reduced", found, of_form, it);
 }
 
-// From two rates of attention, so small that logits stay below a hundredth.
+// From three rates of attention, so small that logits stay below a hundredth.
 void judge_fast_decoder(const FatesInstance& instance, double end, Examination& it) {
   TrainingInstance<double> slow = instance.training();
   const double draws = end / static_cast<double>(slow.classes.classes());
   const double m = instance.vocabulary();
   const double gamma = backprop_scale(m, decoder_scale(m, slow.decoder_rate, draws));
-  const std::vector<double> rates{0.01 / (end * gamma), 0.005 / (end * gamma)};
-  std::vector<std::vector<Quantity>> found;
-  for (const double rate : rates) {
+  const auto found = [&](double rate) {
     slow.attention_rate = rate;
     const FatesInstance slowed(slow);
     const PopulationFlow<double> flow(slow, DecoderRule::fast);
-    found.push_back(
-        read_all(Solved(forget_type(flow), {end}, tolerance), instance.numbers(),
-                 [&](const Vector<double>& x) { return slowed.measured(flow, x, gamma); }));
-  }
+    return read_all(Solved(forget_type(flow), {end}, tolerance), instance.numbers(),
+                    [&](const Vector<double>& x) { return slowed.measured(flow, x, gamma); });
+  };
   const auto of_form = [&](Form form) {
     const Vector<double> values = predicted(instance, instance.start(), form);
     return std::vector<Quantity>(values.begin(), values.end());
   };
-  judge("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0", limits_in(rates, found), of_form, it);
+  judge("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0",
+        limits_of(found, 0.01 / (end * gamma), 2, 3), of_form, it);
 }
 
 void examine(const Setting& setting, Examination& it) {

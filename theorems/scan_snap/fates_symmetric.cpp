@@ -52,9 +52,11 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
     const double gamma = backprop_scale(m, x[flow.layout().pairs()]);
     return symmetric.pulls(flow, x, symmetric.training().attention_rate) / gamma;
   };
+  std::vector<Quantity> found = read_all(run, symmetric.commons(), measured);
+  add_rounding_of_gram(run, flow, found);
   const double q0 = cross_scale(m);
   it.judge(Comparison{.what = "z_c'/(eta_Z w gamma) on reduced",
-                      .measured = read_all(run, symmetric.commons(), measured),
+                      .measured = std::move(found),
                       .predicted = predicted(k - 1, q0),
                       .mistakes = {predicts("all-classes", predicted(k, q0)),
                                    predicts("overlap-only", predicted(k - 1, 0))}});
@@ -79,7 +81,6 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
   // Logits of the decoder have then moved by a thousandth, those of attention by less.
   const double early = 1e-3 * k / std::max(training.decoder_rate, training.attention_rate);
   const double rate = training.attention_rate;
-  const std::vector<double> times{early, early / 2};
   const Vector<double> squares = symmetric.squares_at_start();
   const auto predicted = [&](double others, double free) {
     std::vector<Quantity> values;
@@ -89,20 +90,20 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
     return values;
   };
   const double free = 1 - squares.sum();
-  it.judge(Comparison{.what = "z_c'/(eta_Z w t) on flow as t -> 0",
-                      .measured = limits_in(times, {on_flow(symmetric, rate, times[0], times[0]),
-                                                    on_flow(symmetric, rate, times[1], times[1])}),
-                      .predicted = predicted(k - 1, free),
-                      .mistakes = {predicts("all-classes", predicted(k, free)),
-                                   predicts("undamped", predicted(k - 1, 1))}});
+  it.judge(Comparison{
+      .what = "z_c'/(eta_Z w t) on flow as t -> 0",
+      .measured = limits_of([&](double t) { return on_flow(symmetric, rate, t, t); }, early, 2, 3),
+      .predicted = predicted(k - 1, free),
+      .mistakes = {predicts("all-classes", predicted(k, free)),
+                   predicts("undamped", predicted(k - 1, 1))}});
   const double slow = training.decoder_rate / (100 * end);
-  it.judge(
-      Comparison{.what = "z_c'/(eta_Z w) on flow as eta_Z -> 0",
-                 .measured = limits_in({slow, slow / 2}, {on_flow(symmetric, slow, end, 1),
-                                                          on_flow(symmetric, slow / 2, end, 1)}),
-                 .relation = Relation::below,
-                 .predicted = {0.0},
-                 .scale = {training.decoder_rate}});
+  it.judge(Comparison{
+      .what = "z_c'/(eta_Z w) on flow as eta_Z -> 0",
+      .measured =
+          limits_of([&](double other) { return on_flow(symmetric, other, end, 1); }, slow, 2, 3),
+      .relation = Relation::below,
+      .predicted = {0.0},
+      .scale = {training.decoder_rate}});
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -82,12 +82,7 @@ std::vector<Quantity> Features::table(const Matrix<double>& x) const {
 std::vector<Quantity> read_off(
     const Solved& run, std::size_t save,
     const std::function<Vector<double>(const Vector<double>&)>& reading) {
-  std::vector<Quantity> numbers;
-  const Index count = reading(run.state(save)).size();
-  for (Index i = 0; i < count; ++i) {
-    numbers.push_back(run.at(save, [&](const Vector<double>& x) { return reading(x)[i]; }));
-  }
-  return numbers;
+  return run.all_at(save, reading);
 }
 
 std::vector<DeclaredHypothesis> rest_hypotheses() {

@@ -93,9 +93,12 @@ void judge_directions(const PopulationFlow<double>& flow, double size, std::uint
                       .places = places});
   const Vector<double> field = field_of(flow, x, Formula::lemma_1);
   const double largest = field.cwiseAbs().maxCoeff();
+  // Components are products with responses of both signs, which add up to 2 at most and round as
+  // numbers of order 1.
+  const double term = flow.rates().maxCoeff() * std::max(1.0, 2 * x.cwiseAbs().maxCoeff());
   std::vector<Quantity> sums;
   for (const double sum : row_sums(flow.layout(), field)) {
-    sums.push_back({sum, {ErrorPart::rounding(tokens.sum(), largest)}});
+    sums.push_back({sum, {ErrorPart::rounding(tokens.sum(), term)}});
   }
   it.judge(Comparison{.what = "sums of the rows of dY and dZ",
                       .measured = std::move(sums),

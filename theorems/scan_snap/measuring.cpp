@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
 
+#include "popgrad/linear_algebra.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
+#include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -23,11 +29,30 @@ std::vector<Quantity> read_all(
     const std::function<Vector<double>(const Vector<double>&)>& numbers) {
   std::vector<Quantity> values;
   for (std::size_t save = 0; save < run.size(); ++save) {
-    for (Index i = 0; i < count; ++i) {
-      values.push_back(run.at(save, [&](const Vector<double>& x) { return numbers(x)[i]; }));
-    }
+    const std::vector<Quantity> found = run.all_at(
+        save, [&](const Vector<double>& x) -> Vector<double> { return numbers(x).head(count); });
+    values.insert(values.end(), found.begin(), found.end());
   }
   return values;
+}
+
+void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
+                          std::vector<Quantity>& numbers) {
+  const Index classes = std::ssize(rung.layout().class_query);
+  const std::size_t count = numbers.size() / run.size();
+  for (std::size_t save = 0; save < run.size(); ++save) {
+    const Vector<double> spectrum = symmetric_eigenvalues<double>(
+        gram(rung.layout(), classes, rung.features_at(run.state(save))));
+    const double condition = spectrum.maxCoeff() / spectrum.minCoeff();
+    const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(save * count);
+    const std::span<Quantity> here(begin, count);
+    // An entry of the inverse, known to a share of its norm, times an overlap.
+    double largest = (spectrum.maxCoeff() - 1) / spectrum.minCoeff();
+    for (const Quantity& number : here) largest = std::max(largest, std::fabs(number.value()));
+    for (Quantity& number : here) {
+      number.add(ErrorPart::rounding(static_cast<double>(classes) * condition, largest));
+    }
+  }
 }
 
 Quantity norm(const std::vector<Quantity>& numbers) {
@@ -52,6 +77,14 @@ std::vector<Quantity> limits_in(const std::vector<double>& parameters,
     limits.push_back(limit_in(parameters, own));
   }
   return limits;
+}
+
+std::vector<Quantity> limits_of(const std::function<std::vector<Quantity>(double)>& measure,
+                                double largest, double factor, std::size_t count) {
+  const std::vector<double> parameters = falling_parameters(largest, factor, count);
+  std::vector<std::vector<Quantity>> values;
+  for (const double parameter : parameters) values.push_back(measure(parameter));
+  return limits_in(parameters, values);
 }
 
 void require_positive(Examination& it, std::string text, const Quantity& positive) {

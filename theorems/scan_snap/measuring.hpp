@@ -22,6 +22,13 @@ Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index token
 std::vector<Quantity> read_all(const Solved& run, Index count,
                                const std::function<Vector<double>(const Vector<double>&)>& numbers);
 
+/// Adds what inverting the Gram matrix of the features rounds to numbers that read_all has read off
+/// rung reduced: K condition numbers of the largest of them, or of an entry of the inverse
+/// times an overlap, from products of which xi_n is made. It need not show in how they change with
+/// the state, as features at logits near 0 do not change.
+void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
+                          std::vector<Quantity>& numbers);
+
 /// Euclidean norm, and |a - b|/|b|.
 Quantity norm(const std::vector<Quantity>& numbers);
 Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b);
@@ -29,6 +36,10 @@ Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b
 /// limit_in of each of many numbers: `values` has a list of them for each parameter.
 std::vector<Quantity> limits_in(const std::vector<double>& parameters,
                                 const std::vector<std::vector<Quantity>>& values);
+
+/// limit_of of each of many numbers.
+std::vector<Quantity> limits_of(const std::function<std::vector<Quantity>(double)>& measure,
+                                double largest, double factor, std::size_t count);
 
 /// A strict inequality as a hypothesis: `positive` > 0 beyond its errors.
 void require_positive(Examination& it, std::string text, const Quantity& positive);

@@ -10,7 +10,7 @@
 //              T alpha_V' = (1 - alpha_V)/2 + ...
 // Hypotheses H1 from scratch; H2 T large
 // Check      the field at both points, determinant and trace there, on symbols; alpha_V and its
-//            creep on the flow once it has settled, extrapolated from T, 10 T
+//            creep on the flow once it has settled, extrapolated from T, 4 T, 16 T
 // Controls   a balanced point with the power 0.275; a slow rate K_P/(T K_Q); a saddle at
 //            -1/(T K_Q); a determinant -K_P K_Q there; the creep of (1, 1) at the balanced point
 // Uses       rung reduced
@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scb/growth.hpp"
@@ -103,19 +104,23 @@ void examine(const Setting& setting, Examination& it) {
   const double crept = std::fabs(1 / balanced - 1) * sizes.time_to_settle() / (2 * sizes.positions);
   require_growth(sizes, crept + sizes.leftover(0.5), it);
   if (!(sizes.time_to(0.5) > 0)) return;
-  const Settled here = settled(sizes);
-  const Settled longer = settled(sizes.longer(10));
+  const std::vector<double> shortness = falling_parameters(1, 4, 3);
+  std::vector<Quantity> values, creeps;
+  for (const double part : shortness) {
+    const Settled found = settled(sizes.longer(1 / part));
+    values.push_back(found.value);
+    creeps.push_back(found.creep);
+  }
   it.judge(Comparison{
       .what = "alpha_V where the flow settles",
-      .measured = {limit_in(std::vector{1.0, 0.1}, std::vector{here.value, longer.value})},
+      .measured = {limit_in(shortness, values)},
       .predicted = {balanced},
       .mistakes = {predicts("other-power", std::pow(ratio, 0.275))},
-      .detail = fmt::format("{:.8g} at T = {:g}", here.value.value(), sizes.positions)});
-  it.judge(Comparison{
-      .what = "T alpha_V'/(1 - alpha_V) there",
-      .measured = {limit_in(std::vector{1.0, 0.1}, std::vector{here.creep, longer.creep})},
-      .predicted = {0.5},
-      .mistakes = {predicts("late-creep", 1 / (1 + ratio))}});
+      .detail = fmt::format("{:.8g} at T = {:g}", values.front().value(), sizes.positions)});
+  it.judge(Comparison{.what = "T alpha_V'/(1 - alpha_V) there",
+                      .measured = {limit_in(shortness, creeps)},
+                      .predicted = {0.5},
+                      .mistakes = {predicts("late-creep", 1 / (1 + ratio))}});
 }
 
 }  // namespace

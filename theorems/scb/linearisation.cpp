@@ -11,13 +11,14 @@
 //            so that it grows like ln T only
 // Hypotheses H1 from scratch; H2 T large
 // Check      what x misses over y as alpha_A alpha_V goes to 0; e^{2 rate t} at z over its formula,
-//            from T and 4 T
+//            from T, 4 T, 16 T
 // Controls   y 10 % larger; b 10 % larger; 4.4 for 4 in the time; rate^2.7 for rate^3 in it
 // Uses       rungs reduced, closed-form
 
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scb/growth.hpp"
@@ -54,24 +55,27 @@ AnyRung<double> third_order(const Sizes& sizes) {
   return rung;
 }
 
-// (alpha - x)/y of both components, where alpha_A alpha_V is about `product` and a quarter of it,
+// (alpha - x)/y of both components, from where alpha_A alpha_V is about `product` and quarters of it,
 // as it goes to 0.
 std::vector<Quantity> missed(const Sizes& sizes, double product, double of_drift) {
-  const double late = sizes.time_to(product);
-  const double early = late - std::log(4.0) / (2 * sizes.rate());
-  const Solved run(per_length(sizes), {early, late}, tolerance);
-  const Solved next(third_order(sizes), {early, late}, tolerance);
+  const std::vector<double> products = falling_parameters(product, 4, 3);
+  std::vector<double> times;
+  for (std::size_t i = products.size(); i-- > 0;) {
+    times.push_back(sizes.time_to(product) - std::log(product / products[i]) / (2 * sizes.rate()));
+  }
+  const Solved run(per_length(sizes), times, tolerance);
+  const Solved next(third_order(sizes), times, tolerance);
   std::vector<Quantity> limits;
   for (const Index i : {0, 1}) {
     std::vector<Quantity> ratio;
-    for (const std::size_t save : {1U, 0U}) {
+    for (std::size_t save = times.size(); save-- > 0;) {
       const auto component = [i](const Vector<double>& x) { return x[i]; };
       const double x = sizes.positions * linearised(sizes.transition, sizes.context,
                                                     sizes.positions, run.times()[save])[i];
       const Quantity leading(of_drift * x, {ErrorPart::rounding(10, x)});
       ratio.push_back((run.at(save, component) - leading) / next.at(save, component));
     }
-    limits.push_back(limit_in(std::vector{4.0, 1.0}, ratio));
+    limits.push_back(limit_in(products, ratio));
   }
   return limits;
 }
@@ -99,18 +103,21 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters = parameters_of(sizes, setting);
   constexpr double small = 0.02;  // alpha_A alpha_V from which its limit at 0 is extrapolated
   require_growth(sizes, sizes.leftover(std::min(z, small)), it);
-  if (!(sizes.time_to(small / 4) > 0)) return;  // too short for a linear stage
+  // Too short for a linear stage.
+  if (!(sizes.time_to(falling_parameters(small, 4, 3).back()) > 0)) return;
   it.judge(Comparison{.what = "what the linear solution misses over the third order",
                       .measured = missed(sizes, small, 1),
                       .predicted = {1.0},
                       .mistakes = {predicts_times("third-order", 1.1),
                                    measures("drift", [&] { return missed(sizes, small, 1.1); })},
                       .places = {"alpha_V", "alpha_A"}});
+  const auto at_length = [&](double share) {
+    return grown(sizes.longer(1 / share / sizes.positions), z);
+  };
   const Quantity here = grown(sizes, z);
-  const std::vector<double> shares{1 / sizes.positions, 1 / (4 * sizes.positions)};
   it.judge(Comparison{
       .what = "e^{2 rate t} at alpha_A alpha_V = z over its formula",
-      .measured = {limit_in(shares, std::vector{here, grown(sizes.longer(4), z)})},
+      .measured = {limit_of(at_length, 1 / sizes.positions, 4, 3)},
       .predicted = {1.0},
       .mistakes = {predicts_times("prefactor", 1.1),
                    predicts_times("power-of-rate", std::pow(sizes.rate(), -0.3))},

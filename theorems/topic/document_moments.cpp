@@ -61,8 +61,10 @@ LeastNorm least_norm(const TopicLaw<double>& law, double inverse_length) {
   }
   const Matrix<double> value = moments.cross.transpose() * inverse;
   const double condition = axes.values[size - 1] / axes.values[size - rank];
-  const ErrorPart rounding =
-      ErrorPart::rounding(static_cast<double>(size) * condition, value.cwiseAbs().maxCoeff());
+  // Entries of the inverse are known to a share of its norm, not of their own size.
+  const double terms = moments.cross.colwise().norm().maxCoeff() / axes.values[size - rank];
+  // In the eigenpairs, and in the products.
+  const ErrorPart rounding = ErrorPart::rounding(2 * static_cast<double>(size) * condition, terms);
   const auto entry = [&](Index i, Index j) { return Quantity(value(i, j), {rounding}); };
   const auto block = [&](Index i, Index t) {
     return Quantity(value.row(i).segment(1 + t * law.words, law.words).sum(),

@@ -2,7 +2,6 @@
 /// Laws and solves that several statements on topics share.
 
 #include "popgrad/record.hpp"
-#include "popgrad/solve.hpp"
 #include "popgrad/topic/law.hpp"
 
 namespace popgrad::theorems::topic {
@@ -15,18 +14,6 @@ popgrad::topic::TopicLaw<T> law_of(Index topics, Index active, Index words) {
 
 inline Record sizes(Index topics, Index active, Index words) {
   return {{"T", topics}, {"tau", active}, {"v", words}};
-}
-
-/// Tolerances at which flows are followed here; events are not looked for.
-inline SolveRequest<double> tight_request(double end, std::size_t saves) {
-  SolveRequest<double> request;
-  request.end = end;
-  request.save_at = equally_spaced(0.0, end, saves);
-  request.relative_tolerance = 1e-9;
-  request.absolute_tolerance = 1e-12;
-  request.find_events = false;
-  request.find_blow_up = false;
-  return request;
 }
 
 }  // namespace popgrad::theorems::topic
