@@ -52,12 +52,12 @@ Matrix<double> ends_of_runs(const OdeLimit& training, Index batch, std::uint32_t
   if (training.repetition > 0) {
     Vector<double> slope(training.rung.dimension);
     for (std::uint32_t r = 0; r < count; ++r) {
-      Stream choice(setting.seed, first_run + r, training.steps);
+      Stream choice(setting.draw_seed(), first_run + r, training.steps);
       Vector<double> x = training.rung.initial;
       std::uint64_t minibatch = 0;
       for (std::uint64_t step = 0; step < training.steps; ++step) {
         if (step == 0 || choice.uniform() >= training.repetition) minibatch = step;
-        Stream stream(setting.seed, first_run + r, minibatch);
+        Stream stream(setting.draw_seed(), first_run + r, minibatch);
         training.rung.sample_rhs(x, slope, stream, batch);
         x += training.step_size * slope;
       }
@@ -72,7 +72,7 @@ Matrix<double> ends_of_runs(const OdeLimit& training, Index batch, std::uint32_t
   request.batch = batch;
   request.runs = count;
   request.first_run = first_run;
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   request.keep_states = true;
   const auto runs = walk(training.rung, training.rung.initial, request);
@@ -129,7 +129,7 @@ Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& run
       sum += carried.cwiseProduct(images.transpose()).sum();
     } else {
       const Matrix<double> draws =
-          sampled_deviations(rung, path[step], training.variance_draws, setting.seed, step);
+          sampled_deviations(rung, path[step], training.variance_draws, setting.draw_seed(), step);
       squares += (carried * draws).colwise().squaredNorm().transpose();
     }
     if (transport == Transport::none) continue;
@@ -153,7 +153,7 @@ std::vector<Quantity> predicted_means(const OdeLimit& training, const AnyRung<do
       return known;
     }
     const Matrix<double> draws =
-        sampled_deviations(rung, x, training.variance_draws, setting.seed, step++);
+        sampled_deviations(rung, x, training.variance_draws, setting.draw_seed(), step++);
     return draws * draws.transpose() / static_cast<double>(training.variance_draws);
   };
   const Moments moments =

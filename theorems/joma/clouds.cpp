@@ -64,7 +64,7 @@ std::vector<Quantity> sampled_mean(const CloudUnit& unit, const Setting& setting
   Matrix<double> means = Matrix<double>::Zero(setting.draws(1U << 15U), d);
   Matrix<double> n(d, draws * m.centres.cols());
   for (Index row = 0; row < means.rows(); ++row) {
-    Stream stream(setting.seed, 0, static_cast<std::uint64_t>(row));
+    Stream stream(setting.draw_seed(), 0, static_cast<std::uint64_t>(row));
     stream.normals({n.data(), static_cast<std::size_t>(n.size())});
     const Matrix<double> deviation = m.sigma * unit.axes * n;
     for (Index k = 0; k < n.cols(); ++k) {

@@ -65,7 +65,7 @@ std::vector<NetworkScores> examined_networks(const Setting& setting, Examination
   it.require("one sequence a class", -static_cast<double>(data.sequences() - data.classes()),
              fmt::format("{} sequences, {} classes", data.sequences(), data.classes()));
   std::vector<NetworkScores> all =
-      network_scores(training, setting.seed, setting.draws(usual_networks), setting.jobs);
+      network_scores(training, setting.draw_seed(), setting.draws(usual_networks), setting.jobs);
   double loss = 0;
   for (const NetworkScores& network : all) loss += network.loss / static_cast<double>(all.size());
   it.report("mean loss at the end", loss,

@@ -62,8 +62,9 @@ void tell(const std::vector<LevelNetwork>& all, const Setting& setting, Examinat
 
 void examine(const Setting& setting, Examination& it) {
   it.parameters = told_level_network(setting);
-  const std::vector<LevelNetwork> all = level_networks(it.parameters, setting.seed * usual_networks,
-                                                       setting.draws(usual_networks), setting.jobs);
+  const std::vector<LevelNetwork> all =
+      level_networks(it.parameters, setting.draw_seed() * usual_networks,
+                     setting.draws(usual_networks), setting.jobs);
   it.parameters["seed"] = std::to_string(setting.seed);
   it.require("level 1 has no fewer latents than level 0",
              static_cast<double>(latents_to_spare(setting)));

@@ -50,7 +50,8 @@ std::vector<Cluster> clusters_of(const std::vector<MeasuredRun>& runs, Loss loss
 
 // The deviation of so many resamples has a relative error of 1/sqrt(2 n).
 Association association_of(const std::vector<Cluster>& clusters, const Setting& setting) {
-  return associate(clusters, setting.false_alarm, setting.draws(4000), setting.seed, setting.jobs);
+  return associate(clusters, setting.false_alarm, setting.draws(4000), setting.draw_seed(),
+                   setting.jobs);
 }
 
 // The interval in atanh narrows as 1/sqrt(runs): how many would bring its end to 0.

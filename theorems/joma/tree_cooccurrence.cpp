@@ -74,7 +74,7 @@ Quantity summed(const LatentTree<double>& tree, int levels, double copies, doubl
 
 Quantity sampled(const LatentTree<double>& tree, int levels, double copies,
                  const Setting& setting) {
-  Stream stream(setting.seed, static_cast<std::uint32_t>(levels), 0);
+  Stream stream(setting.draw_seed(), static_cast<std::uint32_t>(levels), 0);
   std::uint32_t given = 0;
   std::uint32_t both = 0;
   for (std::uint32_t k = setting.draws(400'000); k > 0; --k) {

@@ -74,8 +74,8 @@ Vector<double> beyond(const LevelReading& reading) {
 void examine(const Setting& setting, Examination& it) {
   it.parameters = tree(setting);
   const auto networks = [&](const Record& parameters) {
-    return level_networks(parameters, setting.seed * usual_networks, setting.draws(usual_networks),
-                          setting.jobs, 1);
+    return level_networks(parameters, setting.draw_seed() * usual_networks,
+                          setting.draws(usual_networks), setting.jobs, 1);
   };
   const std::vector<LevelNetwork> all = networks(it.parameters);
   const SequenceData data = level_instance(it.parameters, setting.seed).data;

@@ -98,10 +98,11 @@ void judge_orders(const DrawnClasses& at, const Setting& setting, Examination& i
   const std::uint32_t taken = setting.draws(runs / 4);
   const DrawnClasses longer{at.decoder, at.classes, finer * at.draws};
   const DrawnClasses parted{at.decoder, finer * at.classes, finer * at.draws};
-  const Matrix<std::uint32_t> more = drawn_counts(parted, taken, setting.seed, 21);
+  const Matrix<std::uint32_t> more = drawn_counts(parted, taken, setting.draw_seed(), 21);
   const Quantity unit = std::log(double{finer});
   const double alarm = setting.false_alarm / 3;
-  const Quantity few = log_rms_of_theta(at, drawn_counts(at, taken, setting.seed, 22), alarm);
+  const Quantity few =
+      log_rms_of_theta(at, drawn_counts(at, taken, setting.draw_seed(), 22), alarm);
   const Quantity middle = log_rms_of_theta(longer, more, alarm);
   const Quantity in_draws = (middle - few) / unit;
   const Quantity in_classes = (log_rms_of_theta(parted, more, alarm) - middle) / unit;
@@ -124,7 +125,8 @@ void examine(const Setting& setting, Examination& it) {
   it.require("N >= K^2", at.n() / (at.k() * at.k()) - 1);
   if (at.classes < 2) return;
   judge_counts(at, it);
-  const Matrix<std::uint32_t> counts = drawn_counts(at, setting.draws(runs), setting.seed, 20);
+  const Matrix<std::uint32_t> counts =
+      drawn_counts(at, setting.draws(runs), setting.draw_seed(), 20);
   judge_law(at, counts, setting.false_alarm / 4, it);
   judge_bounds(at, counts, setting.false_alarm / 8, it);
   judge_orders(at, setting, it);

@@ -46,7 +46,7 @@ Matrix<double> sampled_thetas(const Decoder& decoder, const Vector<double>& law,
   Matrix<double> theta(setting.draws(runs), law.size());
   std::vector<std::uint32_t> counts(classes);
   for (Index r = 0; r < theta.rows(); ++r) {
-    Stream stream(setting.seed, static_cast<std::uint32_t>(r), step_of_counts);
+    Stream stream(setting.draw_seed(), static_cast<std::uint32_t>(r), step_of_counts);
     std::fill(counts.begin(), counts.end(), 0);
     stream.count(drawn, static_cast<std::size_t>(draws), counts);
     for (std::size_t n = 0; n < classes; ++n) {

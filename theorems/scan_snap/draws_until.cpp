@@ -71,7 +71,7 @@ void judge_own(const Decoder& decoder, double eps, Examination& it) {
 void judge_all(const DrawnClasses& at, double eps, const Setting& setting, Examination& it) {
   const long own = discrete_draws_until(at.decoder, eps);
   const std::vector<double> waited =
-      drawn_for_all(at.classes, own, setting.draws(runs), setting.seed, 23);
+      drawn_for_all(at.classes, own, setting.draws(runs), setting.draw_seed(), 23);
   const Matrix<double> column = Eigen::Map<const Vector<double>>(waited.data(), std::ssize(waited));
   it.judge(Comparison{.kind = EvidenceKind::statistical,
                       .what = "mean T until |e_n - alpha_n| <= eps for all n",

@@ -71,12 +71,13 @@ std::vector<Quantity> changes(const std::vector<Rates>& path, Index sequences,
                               const Setting& setting) {
   const std::uint32_t starts = 2 * setting.draws(sequences > 0 ? 4 : 8);
   Matrix<double> entropies(starts, std::ssize(path));
+  const std::uint64_t first = setting.draw_seed() * 1000;
   const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t k = 0; k < starts; ++k) {
     for (std::size_t i = 0; i < path.size(); ++i) {
       entropies(k, static_cast<Index>(i)) =
-          distinct_entropy(path[i], setting.seed * 1000 + k, sequences, setting);
+          distinct_entropy(path[i], first + k, sequences, setting);
     }
   }
   const Index last = entropies.cols() - 1;

@@ -70,8 +70,8 @@ void judge_limits(const AttendedClass& attended, const Setting& setting, Examina
   const std::uint32_t runs = setting.draws(sequences);
   // Uneven attention leaves fewer tokens that count.
   const auto length = static_cast<Index>(std::ceil(128 * attended.unevenness()));
-  const Deviations coarse = attended.sample(length, runs, delta, setting.seed);
-  const Deviations fine = attended.sample(2 * length, runs, delta, setting.seed);
+  const Deviations coarse = attended.sample(length, runs, delta, setting.draw_seed());
+  const Deviations fine = attended.sample(2 * length, runs, delta, setting.draw_seed());
   const double share = setting.false_alarm / 3;
   const SampleMoments before = sample_moments(coarse.samples, share);
   const SampleMoments after = sample_moments(fine.samples, share);

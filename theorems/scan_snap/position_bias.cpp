@@ -86,7 +86,7 @@ void judge_distance(const SequenceClasses<double>& classes, double a, const Sett
   const double p = classes.law[0];
   const double total = (1 - std::exp(-a * static_cast<double>(length))) / (1 - std::exp(-a));
   Matrix<double> samples = Matrix<double>::Zero(runs, 1);
-  Stream stream(setting.seed, 2, 0);
+  Stream stream(setting.draw_seed(), 2, 0);
   for (double& attended : samples.col(0)) {
     for (Index j = 0; j < length; ++j) {
       if (stream.uniform() < p) attended += std::exp(-a * static_cast<double>(j)) / total;

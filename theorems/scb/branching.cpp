@@ -66,7 +66,7 @@ Quantity Branching::right_share(double batch, std::uint32_t runs, std::uint32_t 
   request.batch = std::max<Index>(1, std::llround(batch));
   request.runs = runs;
   request.first_run = first_run;
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   std::uint32_t right = 0;
   for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {

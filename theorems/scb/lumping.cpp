@@ -42,7 +42,7 @@ void derive(Examination& it) {
 Vector<double> lumped_step(const Pair& pair, const LumpedDescent& rung, const Vector<double>& from,
                            std::uint32_t run, Slip slip) {
   const Bigrams<double>& b = pair.training.bigrams;
-  Stream stream(pair.seed, run, 1);
+  Stream stream(pair.sample_seed, run, 1);
   Vector<double> y = from;
   rung.sample_step(y, pair.step, stream, pair.batch);
   Vector<double> other = from;
@@ -67,7 +67,7 @@ void judge_step(const Pair& pair, Examination& it) {
   dense.sample_step(x, pair.step, before, pair.batch);
   const Vector<double> from = lump(b, x);
   const Matrix<double> ends = sample(pair.draws, [&](std::uint32_t i) {
-    Stream stream(pair.seed, 1 + i, 0);
+    Stream stream(pair.sample_seed, 1 + i, 0);
     Vector<double> end = x;
     dense.sample_step(end, pair.step, stream, pair.batch);
     return boost_features(b, lump(b, end));

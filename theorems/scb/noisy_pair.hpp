@@ -37,8 +37,9 @@ struct Pair {
   double l1_weight = 0;
   Index batch = 1;
   std::uint32_t draws = 0;
-  std::uint64_t seed = 1;
-  double false_alarm = 0;  ///< of each of the four samples
+  std::uint64_t seed = 1;         ///< of the instance and the state that one step begins at
+  std::uint64_t sample_seed = 1;  ///< of the draws of both descents
+  double false_alarm = 0;         ///< of each of the four samples
 
   /// The noise of a step in a position of token k, at V.
   [[nodiscard]] double noise(const Vector<double>& x, Index k) const {
@@ -55,7 +56,7 @@ struct Pair {
   [[nodiscard]] Vector<double> end_of(const Rung& rung, std::uint32_t run) const {
     Vector<double> x = rung.initial();
     for (std::uint64_t done = 0; done <= boost_steps; ++done) {
-      Stream stream(seed, run, done);
+      Stream stream(sample_seed, run, done);
       rung.sample_step(x, step, stream, batch);
     }
     return x;
@@ -98,6 +99,7 @@ inline Pair drawn_pair(const Setting& setting) {
   pair.l1_weight = setting.value(l1_weight_knob);
   pair.batch = setting.count(batch_size);
   pair.seed = setting.seed;
+  pair.sample_seed = setting.draw_seed();
   pair.false_alarm = setting.false_alarm / 4;
   // Long contexts take as long, with fewer draws.
   const double most = 3e7 / static_cast<double>(b.tokens() * b.context);

@@ -34,7 +34,7 @@ Vector<double> ends_of_runs(const NoisyRuns& noisy, Index batch, std::uint32_t r
   request.batch = batch;
   request.runs = runs;
   request.first_run = first_run;
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   Vector<double> ends(runs);
   Index r = 0;

@@ -108,7 +108,7 @@ Quantity found_share(const Training<double>& training, const NoiseLevels& levels
   request.batch = batch;
   request.runs = setting.draws(2000);
   request.first_run = first_run;
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   std::uint32_t found = 0;
   for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {

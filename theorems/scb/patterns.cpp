@@ -200,7 +200,7 @@ std::vector<Pattern> SampledPairs::ends(const Training<double>& training,
   request.save_steps = {request.steps};
   request.batch = batch_;
   request.runs = std::max(6U, setting.draws(12));
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   request.keep_states = true;
   std::vector<Pattern> found;

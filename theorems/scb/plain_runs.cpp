@@ -25,7 +25,7 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedu
   request.batch = setup.batch;
   request.runs = std::max(4U, setting.draws(24));
   request.first_run = round * request.runs;
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   request.keep_states = true;
   return walk(rung, rung.initial, request);

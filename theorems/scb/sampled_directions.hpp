@@ -47,7 +47,7 @@ inline std::vector<Quantity> sampled_means(const popgrad::scb::SequenceSgd<doubl
   Matrix<double> directions(parts, x.size());
   Vector<double> part(x.size());
   for (std::uint32_t i = 0; i < parts; ++i) {
-    Stream stream(setting.seed, 1, i);
+    Stream stream(setting.draw_seed(), 1, i);
     rung.sample_rhs(x, part, stream, batch);
     directions.row(i) = part;
   }

@@ -165,7 +165,7 @@ std::vector<Trajectory<double>> SolutionRuns::walked(const Schedule& schedule, d
   request.batch = batch;
   request.runs = runs;
   request.first_run = first_run;
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   return walk(rung, rung.initial, request);
 }

@@ -68,7 +68,7 @@ Quantity SoftmaxBoost::share(double positions, double load, std::uint32_t runs,
   training.softmax = true;
   training.attention_rate = positions * positions;
   const double noise = step_ * level_ * std::sqrt(load / positions / context_size_);
-  const std::uint64_t seed = setting.seed;
+  const std::uint64_t seed = setting.draw_seed();
   const auto make = [&]() -> Run {
     return [flow = PopulationFlow<double>(training), noise, positions, seed, n, this](
                std::uint64_t most, std::uint32_t run) {
@@ -116,6 +116,7 @@ Quantity SoftmaxBoost::limit_share(double load, std::uint32_t runs, std::uint32_
                                    const Setting& setting) const {
   const Bigrams<double>& b = bigrams_;
   const double noise = step_ * level_ * along_ * std::sqrt(load / context_size_);
+  const std::uint64_t seed = setting.draw_seed();
   const auto make = [&]() -> Run {
     return [&](std::uint64_t most, std::uint32_t run) {
       Vector<double> weight(b.entries());  // mu_k q^k_t
@@ -130,7 +131,7 @@ Quantity SoftmaxBoost::limit_share(double load, std::uint32_t runs, std::uint32_
         const Vector<double> grown = w.array().exp();
         const double overlap = weight.dot(grown);
         if ((overlap - weight.sum()) / context_size_ >= left) break;
-        Stream stream(setting.seed, run, i);
+        Stream stream(seed, run, i);
         const double before = v;
         v += step_ * overlap + (most > 0 ? noise * stream.normal() : 0.0);
         w.array() += step_ * transition_size_ * before * b.law.array() * grown.array();

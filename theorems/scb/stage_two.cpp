@@ -198,6 +198,7 @@ Matrix<double> StageTwo::squares(Index batch, std::uint32_t runs, std::uint32_t 
   const Bigrams<double>& b = sampled_.training().bigrams;
   const Vector<double> quiet = end();
   Matrix<double> found = Matrix<double>::Zero(runs, 1);
+  const std::uint64_t seed = setting.draw_seed();  // threads do not see a refinement
   const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
 #pragma omp parallel num_threads(jobs)
   {
@@ -207,7 +208,7 @@ Matrix<double> StageTwo::squares(Index batch, std::uint32_t runs, std::uint32_t 
       Vector<double> x = own.initial();
       Vector<double> dx(x.size());
       for (std::uint64_t i = 0; i < steps_; ++i) {
-        Stream stream(setting.seed, first_run + run, i);
+        Stream stream(seed, first_run + run, i);
         own.sample_rhs(x, dx, stream, batch);
         x += step_ * dx;
       }

@@ -70,8 +70,9 @@ void judge_order(const Setting& setting, Examination& it) {
   constexpr double many = 300;
   const double width = setting.value(spread);
   const auto mean = [&](double n) {
-    return sample_moments(squared_offsets(std::lround(n), width, setting.draws(400), setting.seed),
-                          setting.false_alarm)
+    return sample_moments(
+               squared_offsets(std::lround(n), width, setting.draws(400), setting.draw_seed()),
+               setting.false_alarm)
         .mean.front();
   };
   Quantity exponent = (log(mean(few)) - log(mean(many))) / std::log(many / few);

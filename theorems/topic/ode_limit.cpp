@@ -53,7 +53,7 @@ WalkRequest to_the_horizon(const Setting& setting) {
   request.step_size = step_size;
   request.steps = static_cast<std::uint64_t>(std::llround(setting.value(horizon) / step_size));
   request.save_steps = {request.steps};
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   request.keep_states = true;
   return request;

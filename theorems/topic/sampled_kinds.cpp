@@ -41,7 +41,7 @@ SampledKinds sampled_kinds(const TopicLaw<double>& law, Index length, double rar
   DocumentLoss drawn(training);
   Matrix<double> masks(documents, 1);
   std::array<double, 3> counts{};
-  Stream stream(setting.seed, 0, 0);
+  Stream stream(setting.draw_seed(), 0, 0);
   std::vector<bool> present;
   for (std::uint32_t i = 0; i < documents; ++i) {
     drawn.draw(stream);

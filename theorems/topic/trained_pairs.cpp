@@ -51,7 +51,7 @@ TrainedPairs trained_pairs(const TrainedCase& one, std::uint64_t steps, const Se
   request.save_steps = {steps};
   request.batch = 8;
   request.runs = 8;
-  request.seed = setting.seed;
+  request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
   request.keep_states = true;
   const Index words = layout.vocabulary - 1;
