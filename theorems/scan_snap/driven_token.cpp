@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-constexpr double fitted = 6;  // of longest_growth
+constexpr double fitted = 6;  // of B_n, in three pieces
 
 }  // namespace
 
@@ -40,19 +41,30 @@ AnyRung<double> decaying(const LeadingToken& token, double a, double p) {
 
 }  // namespace
 
-double late_growth_of(const LeadingToken& token) {
-  std::vector<double> growths(static_cast<std::size_t>(longest_growth - fitted) + 1);
-  std::iota(growths.begin(), growths.end(), 0.0);
-  const Solved run(driven(token, [](double) { return 1.0; }), growths, driven_tolerance);
-  std::size_t i = 0;
-  while (i + 1 < growths.size() && token.rest(run.state(i)) > 0.001) ++i;
-  return growths[i];
+LateGrowth late_growth_of(const LeadingToken& token) {
+  const double least = -std::log(std::numeric_limits<double>::min());
+  const double last = std::max(
+      longest_growth, std::floor(least / (2.0 * (static_cast<double>(token.members() + 1)))));
+  const AnyRung<double> by_growth = driven(token, [](double) { return 1.0; });
+  for (double end = longest_growth;; end = std::min(last, 2 * end)) {
+    std::vector<double> growths(static_cast<std::size_t>(end) + 1);
+    std::iota(growths.begin(), growths.end(), 0.0);
+    const Solved run(by_growth, growths, driven_tolerance);
+    const auto rest = [&](double growth) {
+      return token.rest(run.state(static_cast<std::size_t>(growth)));
+    };
+    double begin = 0;
+    while (begin + 1 + fitted <= end && rest(begin) > 0.001) ++begin;
+    if (rest(begin) > 0.001 && end < last) continue;
+    const double left = rest(begin + 2 * fitted / 3);
+    return {begin, begin + fitted, left / (1 - left)};
+  }
 }
 
-Quantity order_of_rest(const LeadingToken& token, double a, double p, double late) {
+Quantity order_of_rest(const LeadingToken& token, double a, double p, const LateGrowth& late) {
   std::vector<double> growths, times;
   for (const double more : {fitted / 3, 2 * fitted / 3, fitted}) {
-    growths.push_back(late + more);
+    growths.push_back(late.begin + more);
     times.push_back(std::expm1(growths.back() / a));
   }
   const Solved run(decaying(token, a, p), times, driven_tolerance);
@@ -67,6 +79,7 @@ Quantity order_of_rest(const LeadingToken& token, double a, double p, double lat
   Quantity order = local(1);
   const double series = 1 / std::expm1(token.loss_of_commons() * fitted / 3);
   order.add(ErrorPart::next_order((order.value() - local(0).value()) * std::max(1.0, series)));
+  order.add(ErrorPart::next_order(late.neglected));
   return order;
 }
 

@@ -154,10 +154,13 @@ double LeadingToken::least_loss(const Vector<double>& x) const {
   return least;
 }
 
-double LeadingToken::loss_of_commons() const {
+Index LeadingToken::members() const {
   const std::vector<Index>& query = training_.classes.query;
-  const auto members = std::count(query.begin(), query.end(), query[static_cast<std::size_t>(n_)]);
-  return static_cast<double>(members) / static_cast<double>(common_.size());
+  return std::count(query.begin(), query.end(), query[static_cast<std::size_t>(n_)]);
+}
+
+double LeadingToken::loss_of_commons() const {
+  return static_cast<double>(members()) / static_cast<double>(common_.size());
 }
 
 double LeadingToken::rise(const Vector<double>& x) const {

@@ -45,6 +45,8 @@ class LeadingToken {
   [[nodiscard]] double drive(const Vector<double>& x) const;
   /// Least -dz/dB_n of a common token of n.
   [[nodiscard]] double least_loss(const Vector<double>& x) const;
+  /// K_m: classes of the query of n.
+  [[nodiscard]] Index members() const;
   /// -dz/dB_n of a common token of n in the end: K_m over their number, as the largest loses most.
   /// Infinite without common tokens.
   [[nodiscard]] double loss_of_commons() const;

@@ -11,8 +11,8 @@
 //            l over the other distinct tokens of n
 // Hypotheses H1 xi_n > 0; H2 l0 leads the distinct tokens of n at the start; H3 common tokens of n
 //            lose attention
-// Check      Eqn 10 in the clock of the prescribed speed: order of 1 - c_nl0 in 1/(1+t) at p = 1;
-//            limit of 1 - c_nl0 for p > 1 against the state that the clock B_n reaches at a/(p-1),
+// Check      Eqn 10 in the clock of the prescribed speed: order of 1 - c_nl0 in 1/(1+t) at p = 1,
+//            from where a thousandth is left on (later than doubles reach, it is undecided); limit of 1 - c_nl0 for p > 1 against the state that the clock B_n reaches at a/(p-1),
 //            and against its lower bound
 // Controls   an order 10 % larger; p = 1.05 in place of 1; 1.1 p in place of p
 // Uses       rung reduced
@@ -54,17 +54,25 @@ void examine(const Setting& setting, Examination& it) {
                    {"p", p},
                    {"seed", setting.seed}};
   const AnyRung<double> by_growth = driven(token, [](double) { return 1.0; });
-  const auto least = [&](double (LeadingToken::*read)(const Vector<double>&) const) {
-    return smallest_along(by_growth, longest_growth, driven_tolerance,
+  const auto least = [&](double (LeadingToken::*read)(const Vector<double>&) const, double end) {
+    return smallest_along(by_growth, end, driven_tolerance,
                           [&](const Vector<double>& x) { return (token.*read)(x); });
   };
   const double at_start = token.drive(token.flow().initial());
   if (!(at_start > 0)) return require_positive(it, "xi_n > 0", at_start);
-  require_positive(it, "xi_n > 0", least(&LeadingToken::drive));
+  Quantity drive = least(&LeadingToken::drive, longest_growth);
+  Quantity loss = least(&LeadingToken::least_loss, longest_growth);
+  LateGrowth late;
+  if (drive.value() > 0 && loss.value() > 0) late = late_growth_of(token);
+  if (late.end > longest_growth) {
+    drive = least(&LeadingToken::drive, late.end);
+    loss = least(&LeadingToken::least_loss, late.end);
+  }
+  require_positive(it, "xi_n > 0", drive);
   it.require_positive("l0 leads the distinct tokens of n at the start", token.lead() - 1);
-  require_positive(it, "common tokens of n lose attention", least(&LeadingToken::least_loss));
+  require_positive(it, "common tokens of n lose attention", loss);
+  if (late.end == 0) return;
 
-  const double late = late_growth_of(token);
   it.judge(Comparison{.what = "order of 1 - c_nl0 in 1/(1+t), p = 1",
                       .measured = {order_of_rest(token, a, 1, late)},
                       .predicted = {a},
