@@ -1,8 +1,10 @@
 #include "theorems/topic/attention_borders.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "theorems/topic/distant_optimum.hpp"
 
@@ -38,15 +40,32 @@ Box<Rational> certified_near_uniform(const TopicLaw<Rational>& law) {
   return found;
 }
 
+// Of p_c from which on it is 0 to a thousandth for g*: to first order in p_c, g*/v - 1 is the slope
+// at uniform attention over the curvature there at p_c = 0, which is of order p_c T/(p_r tau).
+int halvings_to_small_response(const LargeLaw& law) {
+  constexpr int least = 12;
+  constexpr double small = 1e-3;
+  LargeLaw never = law;
+  never.correct = 0;
+  LargeLaw rarely = law;
+  rarely.correct *= Rational(std::ldexp(1.0, -least));
+  const Rational& v = law.words;
+  const Rational slope = landscape(rarely, minimum_norm_value(rarely)).gradient(v, 0)[0];
+  const Rational curvature = landscape(never, minimum_norm_value(never)).hessian(v, 0)(0, 0);
+  if (curvature <= 0) return least;
+  const double response = to_double(Rational(-slope / (curvature * v)));
+  return least + std::max(0, static_cast<int>(std::ceil(std::log2(response / small))));
+}
+
 // Of the mean weight less its uniform one, for p_c on its way to 0.
 Quantity order_in_keeping(const TopicLaw<Rational>& law) {
-  std::vector<double> parameter;
+  const LargeLaw large = unbounded(law);
+  const std::vector<double> parameter =
+      falling_parameters(std::ldexp(1.0, -halvings_to_small_response(large)), 2, 4);
   std::vector<Quantity> rise;
-  for (int halvings = 12; halvings < 15; ++halvings) {
-    const double less = std::ldexp(1.0, -halvings);
-    LargeLaw rarely = unbounded(law);
+  for (const double less : parameter) {
+    LargeLaw rarely = large;
     rarely.correct *= Rational(less);
-    parameter.push_back(less);
     rise.push_back(best_weights(rarely, false).ratio * Quantity(to_double(rarely.active)) -
                    Quantity(1));
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "theorems/topic/distant_optimum.hpp"
 
 namespace popgrad::theorems::topic {
@@ -125,13 +126,12 @@ BestSum best_sum(const TopicLaw<Rational>& law, const Landscape<Rational>& lands
 }
 
 Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal) {
-  std::vector<double> parameter;
+  // Four, so that a correction that passes 0 is seen.
+  const std::vector<double> parameter = falling_parameters(std::ldexp(1.0, -20), 2, 4);
   std::vector<Quantity> inverse;
-  for (int halvings = 20; halvings < 23; ++halvings) {
-    const double more = std::ldexp(1.0, halvings);
-    const LargeLaw larger = enlarged(unbounded(law), Rational(more), 1);
-    parameter.push_back(1 / more);
-    inverse.push_back(Quantity(1 / more) / best_weights(larger, diagonal).ratio);
+  for (const double less : parameter) {
+    const LargeLaw larger = enlarged(unbounded(law), Rational(1 / less), 1);
+    inverse.push_back(Quantity(less) / best_weights(larger, diagonal).ratio);
   }
   return order_in(parameter, inverse);
 }
