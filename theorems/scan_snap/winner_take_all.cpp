@@ -12,8 +12,9 @@
 // Hypotheses H1 xi_n > 0; H2 l0 leads the distinct tokens of n at the start; H3 common tokens of n
 //            lose attention
 // Check      Eqn 10 in the clock of the prescribed speed: order of 1 - c_nl0 in 1/(1+t) at p = 1,
-//            from where a thousandth is left on (later than doubles reach, it is undecided); limit of 1 - c_nl0 for p > 1 against the state that the clock B_n reaches at a/(p-1),
-//            and against its lower bound
+//            from where a thousandth is left on (later than doubles reach, it is undecided); limit
+//            of 1 - c_nl0 for p > 1 against the state that the clock B_n reaches at a/(p-1), and
+//            against its lower bound
 // Controls   an order 10 % larger; p = 1.05 in place of 1; 1.1 p in place of p
 // Uses       rung reduced
 
