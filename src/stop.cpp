@@ -1,5 +1,7 @@
 #include "popgrad/stop.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -18,11 +20,12 @@ Clock::rep now() { return Clock::now().time_since_epoch().count(); }
 
 bool stop_asked() {
   const Clock::rep at = deadline.load(std::memory_order_relaxed);
-  return at != never && now() >= at;
+  return at != never && omp_get_level() <= 1 && now() >= at;
 }
 
 void throw_if_stopped() {
-  if (stop_asked()) throw Stopped{};
+  // No exception may leave a team of threads.
+  if (omp_get_level() == 0 && stop_asked()) throw Stopped{};
 }
 
 Deadline::Deadline(std::chrono::duration<double> from_now) : outer_(deadline.load()) {

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "popgrad/random.hpp"
-#include "popgrad/stop.hpp"
 
 namespace popgrad {
 namespace {
@@ -85,7 +84,6 @@ Survey survey(const Statement& statement, const SurveyRequest& request) {
   Survey counts;
   const auto begin = std::chrono::steady_clock::now();
   const Examination derived = derive(statement);
-  const Deadline deadline{std::chrono::duration<double>(request.seconds)};
   for (std::size_t i = 0; i < request.instances; ++i) {
     Setting setting = request.setting;
     setting.seed += i;

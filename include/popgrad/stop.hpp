@@ -8,14 +8,15 @@
 
 namespace popgrad {
 
-/// Has the process been asked to end what it does? Cost: a reading of the clock, some 25 ns.
+/// Has the process been asked to end what it does? False inside nested teams of threads, whose work is
+/// finished. Cost: a reading of the clock, some 25 ns.
 bool stop_asked();
 
 /// Thrown where work cannot end early with what it has. No std::exception, so that no handler takes
 /// it for a failure of the work itself.
 struct Stopped {};
 
-/// Throws Stopped if stop_asked().
+/// Throws Stopped if stop_asked(), outside teams of threads.
 void throw_if_stopped();
 
 /// Asks to stop when it passes, as long as it lives; of nested ones the earliest counts.

@@ -18,7 +18,7 @@ namespace popgrad {
 struct SurveyRequest {
   Setting setting;              ///< chosen knobs stay as chosen; the others are drawn
   std::size_t instances = 100;  ///< instance i is drawn and examined with setting.seed + i
-  double seconds = 600;         ///< at most; an instance that was not finished then is not counted
+  double seconds = 600;         ///< no instance is begun after that many
   /// Called after every instance with how many there are; returns true to stop.
   std::function<bool(std::size_t)> on_progress;
 };

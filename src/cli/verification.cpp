@@ -120,8 +120,8 @@ void add_survey_options(Command& command, VerificationOptions& options) {
       .between(1, 1'000'000);
   command
       .add_option("--seconds", options.seconds,
-                  "with --seeds: stop after that long, seconds a statement (default 600); an "
-                  "instance that was not finished is not counted")
+                  "with --seeds: begin no instance after that long, seconds a statement (default "
+                  "600)")
       .between(1e-3, 1e9);
 }
 

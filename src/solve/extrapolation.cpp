@@ -1,5 +1,7 @@
 #include "solve/extrapolation.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -118,7 +120,7 @@ class Extrapolation final : public TwoEndedStepper<Real> {
     Attempt attempt = Attempt::open;
     while (attempt == Attempt::open) {
       // The caller asks as well; a step in thousands of digits can take minutes.
-      if (stops_ && stop_asked()) return false;
+      if (stops_ && (omp_get_level() == 0 && stop_asked())) return false;
       add_column(step);
       attempt = judge(limit);
     }

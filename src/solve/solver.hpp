@@ -1,6 +1,8 @@
 #pragma once
 /// The loop around the steppers: save points, events, blow-up, changes of method, budgets.
 
+#include <omp.h>
+
 #include <algorithm>
 #include <boost/math/tools/minima.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
@@ -56,7 +58,7 @@ class Solver {
   Trajectory<T> run(const Vector<T>& initial) {
     begin(initial);
     while (!finished_) {
-      if (stop_asked()) {
+      if ((omp_get_level() == 0 && stop_asked())) {
         interrupt();
         break;
       }
