@@ -2,6 +2,7 @@
 
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/rung.hpp"
@@ -21,26 +22,37 @@ double Branching::rate() const {
   return growth_rate(transition_size(b), context_size(b), static_cast<double>(b.context));
 }
 
+double Branching::attention_noise() const {
+  const Bigrams<double>& b = training.bigrams;
+  const double share = 1 / static_cast<double>(b.context);
+  const double context = context_size(b) - share;
+  double sum = 0;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
+    sum +=
+        std::pow(b.stationary[k] * levels.attention[k] / context, 2) * (law.squaredNorm() - share);
+  }
+  return std::pow(context / rate(), 2) * sum;
+}
+
+double Branching::attention_spread(double batch) const {
+  const Bigrams<double>& b = training.bigrams;
+  const auto positions = static_cast<double>(b.context);
+  return positions * positions * step * b.stationary.dot(levels.attention.cwiseAbs2()) /
+         (batch * rate());
+}
+
 double Branching::noise(bool values_only) const {
   const Bigrams<double>& b = training.bigrams;
   const Vector<double>& mu = b.stationary;
   const double share = 1 / static_cast<double>(b.context);
-  const double transition = transition_size(b);
-  const double context = context_size(b) - share;
   const Matrix<double> covariance = Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
   const bool constant = levels.shape == NoiseShape::constant;
   // Multiplicative: d = 1/T at the start, where <V,V> = 0 takes the noise off A.
   const double value = levels.value * (constant ? 1 : std::sqrt(share / context_size(b)));
   const double of_values =
-      std::pow(value / transition, 2) * (b.transition * covariance).squaredNorm();
-  if (!constant || values_only) return of_values;
-  double of_attention = 0;
-  for (Index k = 0; k < b.tokens(); ++k) {
-    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
-    of_attention +=
-        std::pow(mu[k] * levels.attention[k] / context, 2) * (law.squaredNorm() - share);
-  }
-  return of_values + std::pow(context / rate(), 2) * of_attention;
+      std::pow(value / transition_size(b), 2) * (b.transition * covariance).squaredNorm();
+  return constant && !values_only ? of_values + attention_noise() : of_values;
 }
 
 double Branching::argument(double batch) const {
@@ -51,6 +63,35 @@ double Branching::argument(double batch) const {
 
 double Branching::batch(double argument) const {
   return argument * argument / std::pow(this->argument(1), 2);
+}
+
+double Branching::more_noise(double batch) const {
+  if (levels.shape == NoiseShape::constant) return 0;
+  const Bigrams<double>& b = training.bigrams;
+  const double g = rate();
+  const auto positions = static_cast<double>(b.context);
+  const double noise_of_values = step * std::pow(levels.value, 2) *
+                                 static_cast<double>(b.tokens() - 1) *
+                                 (1 - b.stationary.squaredNorm()) /
+                                 (positions * context_size(b) * batch * g);  // in <V,V>, by 1/g
+  const double by_noise = noise_of_values / transition_size(b);
+  const double by_drift = std::pow(positions * g, -2);
+  // Means of s, s^2/2 over exp(-2 g s), the share of the noise of time s in the branch.
+  return 1 / (positions * context_size(b)) +
+         attention_noise() / noise() * (by_drift + by_noise / 2) +
+         attention_spread(batch) * (by_drift + by_noise / 4);
+}
+
+double Branching::left_out(double batch) const {
+  const auto positions = static_cast<double>(training.bigrams.context);
+  const double more = more_noise(batch);
+  if (!(more < 1)) return std::numeric_limits<double>::infinity();
+  const double of_decay =
+      (levels.shape == NoiseShape::constant ? attention_spread(batch) : 1.0) / (positions * rate());
+  const double z = argument(batch);
+  // z falls by half the share, which feeds on itself at most as a geometric series.
+  return z * (std::exp(-z * z / 2) * of_decay +
+              boost::math::pdf(boost::math::normal(), z) * more / (1 - more) / 2);
 }
 
 Quantity Branching::right_share(double batch, std::uint32_t runs, std::uint32_t first_run,
@@ -73,16 +114,7 @@ Quantity Branching::right_share(double batch, std::uint32_t runs, std::uint32_t 
     right += !run.rows.empty() && run.rows.back()[0] > 0 ? 1U : 0U;
   }
   Quantity share = success_probability(right, runs, setting.false_alarm);
-  // Left out of the decay of V and of its noise, both of which go with d = 1/T + ...: over the time
-  // 1/g in which the branch is decided, constant noise of A adds T eta sigma_A^2/(B g) to d, and
-  // multiplicative noise is increased by K_Q alpha_A^2, alpha_A = K_P/(T g^2).
-  const Bigrams<double>& b = training.bigrams;
-  const double mean_square = levels.attention.squaredNorm() / static_cast<double>(b.tokens());
-  const double decay = levels.shape == NoiseShape::constant
-                           ? positions * step * mean_square / (batch * g * g)
-                           : 1 / (positions * context_size(b)) + 1 / (positions * g);
-  const double z = argument(batch);
-  share.add(ErrorPart::next_order(z * decay * std::exp(-z * z / 2)));
+  share.add(ErrorPart::next_order(left_out(batch)));
   return share;
 }
 

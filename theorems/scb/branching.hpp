@@ -23,11 +23,22 @@ struct Branching {
   [[nodiscard]] double rate() const;  ///< g
   /// w: from the noise of V and, unless `values_only`, of A at the start.
   [[nodiscard]] double noise(bool values_only = false) const;
+  /// The part of w from constant noise of A.
+  [[nodiscard]] double attention_noise() const;
+  /// T d, less what it is at the start, after a time 1/g of the noise of A at <V,V> = K_P.
+  [[nodiscard]] double attention_spread(double batch) const;
+  /// Share by which w grows until the branch is decided, to first order, with multiplicative noise:
+  /// noise of V in all its directions brings <V,V> beyond 0 and noise to A, and that brings d beyond
+  /// 1/T and more noise to V.
+  [[nodiscard]] double more_noise(double batch) const;
+  /// What the share of runs leaves out: the decay of V, which goes with d, and `more_noise`;
+  /// infinite where that is not below 1.
+  [[nodiscard]] double left_out(double batch) const;
   /// Mean over deviation at a batch size, and the inverse.
   [[nodiscard]] double argument(double batch) const;
   [[nodiscard]] double batch(double argument) const;
   /// Share of `runs` runs of the rung noisy-lumped that end with alpha_V > 0, with its sampling error
-  /// and the next order of `argument` at this batch.
+  /// and `left_out`.
   [[nodiscard]] Quantity right_share(double batch, std::uint32_t runs, std::uint32_t first_run,
                                      const Setting& setting) const;
 };
