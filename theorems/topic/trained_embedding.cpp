@@ -16,7 +16,7 @@ TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, doubl
   training.law = law;
   training.embedding_width = width;
   training.key_width = 1;
-  training.scale = 0.3;
+  training.scale = embedding_start;
   training.start = ValueStart::identity;
   training.train_value = training.train_attention = false;
   training.seed = seed;

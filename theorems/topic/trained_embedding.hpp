@@ -9,6 +9,9 @@
 
 namespace popgrad::theorems::topic {
 
+/// Standard deviation of the entries of W_E at the start, which are normal.
+inline constexpr double embedding_start = 0.3;
+
 struct TrainedEmbedding {
   /// Own block sum of E = W_E' W_E less that of another topic, for every row and topic. Parts:
   /// solver, rounding, and as the next order what the second half of the training changed.

@@ -68,9 +68,9 @@ TrainedParts train_parts(const Training& training) {
 
 }  // namespace
 
-void judge_trained_embedding(const TopicLaw<double>& law, double gap, std::uint64_t seed,
-                             Examination& it) {
-  const TrainedEmbedding trained = train_embedding(law, law.topics + 2, 0, seed);
+void judge_trained_embedding(const TopicLaw<double>& law, Index width, double gap,
+                             std::uint64_t seed, Examination& it) {
+  const TrainedEmbedding trained = train_embedding(law, width, 0, seed);
   const double topics = bayes_loss(law, Known::topics);
   it.judge(Comparison{
       .what = "loss of embeddings trained alone",
