@@ -16,8 +16,8 @@ popgrad::topic::Training attention_alone(const popgrad::topic::TopicLaw<double>&
 popgrad::topic::Training both_parts(const popgrad::topic::TopicLaw<double>& law,
                                     std::uint64_t seed);
 
-/// Embeddings of `width` dimensions alone by the flow: their loss against that of topics, inner products by kind. `gap`:
-/// what the token tells, L_T - L_B. Controls: token-used, tenth-more.
+/// Only embeddings, of `width` dimensions, by the flow: their loss against that of topics, inner
+/// products by kind. `gap`: L_T - L_B, the gain from the token. Controls: token-used, tenth-more.
 void judge_trained_embedding(const popgrad::topic::TopicLaw<double>& law, Index width, double gap,
                              std::uint64_t seed, Examination& it);
 /// Attention alone, and both, by 3000 steps of Adam at 0.02 on the expected loss: against the bound
