@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "deviation_record.hpp"
+
 namespace popgrad {
 namespace {
 
@@ -298,6 +300,13 @@ void Examination::require(std::string text, Truth met, std::string by_how_much) 
 
 void Examination::judge(const Comparison& comparison) {
   evidence.push_back(worst_place(comparison, comparison.measured, comparison.predicted));
+  if (DeviationRecord* record = DeviationRecord::current()) {
+    DeviationRecord::Judged judged{comparison.what, {}};
+    for (std::size_t i = 0; i < comparison.measured.size(); ++i) {
+      judged.deviations.push_back(comparison.measured[i] - at_place(comparison.predicted, i));
+    }
+    record->add(std::move(judged));
+  }
   if (!with_controls) return;
   for (const Mistake& mistake : comparison.mistakes) {
     const std::vector<Quantity> measured =

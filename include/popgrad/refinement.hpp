@@ -10,10 +10,15 @@
 
 namespace popgrad {
 
+/// What is to be sharper.
+struct Sharper {
+  bool solves = false, draws = false, limits = false;
+};
+
 /// Measurements on this thread are refined while one lives.
 class Refinement {
  public:
-  Refinement();
+  explicit Refinement(Sharper sharper = {.solves = true, .draws = true, .limits = true});
   ~Refinement();
   Refinement(const Refinement&) = delete;
   Refinement& operator=(const Refinement&) = delete;

@@ -73,6 +73,7 @@ int carry_out(const Invocation& call) {
   actions["verify"] = add_verify(app, call);
   actions["falsify"] = add_falsify(app, call);
   actions["frontier"] = add_frontier(app, call);
+  actions["error-ratios"] = add_error_ratios(app, call);
   actions["figure"] = add_figure(app, call);
   actions["ladder"] = add_ladder(app, call);
   actions["report"] = add_report(app, call);

@@ -25,6 +25,7 @@ Action add_compare(CommandLine& app, const Invocation& call);
 Action add_verify(CommandLine& app, const Invocation& call);
 Action add_falsify(CommandLine& app, const Invocation& call);
 Action add_frontier(CommandLine& app, const Invocation& call);
+Action add_error_ratios(CommandLine& app, const Invocation& call);
 Action add_figure(CommandLine& app, const Invocation& call);
 Action add_ladder(CommandLine& app, const Invocation& call);
 Action add_report(CommandLine& app, const Invocation& call);

@@ -3,13 +3,16 @@
 // Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 and Assumption 1, in networks of
 //            several layers with softmax attention
 // Statement  weights that keep the velocity of the start miss the change of the logits of every
-//            layer by more than a tenth of it before a quarter of the time in which the loss
-//            halves; and Theorem 1, with the network's own weights at the time, misses it by more
-//            than half at all times: keys, queries and embeddings that are trained are not its z on
-//            orthonormal fixed embeddings
+//            layer by more than a tenth of it by the time at which the loss has halved (a quarter
+//            of that time can be too early: 0.0896 in layer 0, --seed 3 --set children=2 --set
+//            classes=12 --set d=14 --set latents=10 --set layers=3 --set phi=0); and Theorem 1,
+//            with the network's own weights at the time, misses it by more than half at all times:
+//            keys, queries and embeddings that are trained are not its z on orthonormal fixed
+//            embeddings
 // Hypotheses H1 the loss halves before t = 20
-// Check      descent with steps of 0.01, and of 0.02 for its error; told: for what share of that
-//            time the first miss is below a tenth, the best factor for Theorem 1 and what it leaves
+// Check      descent with steps of 0.01, and of 0.02 for its error; reported: for what share of
+//            that time the first miss is below a tenth, the best factor for Theorem 1 and what it
+//            leaves
 // Controls   the first miss as soon as t = 0.002; Theorem 1 in its own model, with z trained
 // Uses       rung multilayer-gd, rung gd
 
@@ -28,8 +31,7 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr LogitsWay fine_way{};   // ends before t = 20
-constexpr double quarter = 0.25;  // of the time in which the loss halves
+constexpr LogitsWay fine_way{};  // ends before t = 20
 constexpr double early = 0.002;
 constexpr double small_miss = 0.1;
 constexpr double large_miss = 0.5;
@@ -87,18 +89,15 @@ void examine(const Setting& setting, Examination& it) {
     return logits_looks(flow, {.step = step, .unit = unit, .end = last, .to_half = false});
   };
   const std::vector<LogitsLook> coarse = looks_with(fine_way.unit, 2 * fine_way.step, end);
-  std::size_t k = 0;
-  while (fine[k].t < quarter * end) ++k;
-  it.judge(
-      Comparison{.what = "a tenth, less the miss of frozen velocities at a quarter of the time",
-                 .measured = short_of(small_miss, fine[k].frozen, coarse[k].frozen),
-                 .relation = Relation::below,
-                 .predicted = {0.0},
-                 .scale = {1.0},
-                 .mistakes = {measures("early", [&] {
-                   return short_of(small_miss, looks_with(early, early / 4, early)[0].frozen,
-                                   looks_with(early, early / 2, early)[0].frozen);
-                 })}});
+  it.judge(Comparison{.what = "a tenth, less the miss of frozen velocities as the loss has halved",
+                      .measured = short_of(small_miss, fine.back().frozen, coarse.back().frozen),
+                      .relation = Relation::below,
+                      .predicted = {0.0},
+                      .scale = {1.0},
+                      .mistakes = {measures("early", [&] {
+                        return short_of(small_miss, looks_with(early, early / 4, early)[0].frozen,
+                                        looks_with(early, early / 2, early)[0].frozen);
+                      })}});
   std::vector<Quantity> by_theorem;
   for (std::size_t look = 0; look < fine.size(); ++look) {
     for (const Quantity& layer : short_of(large_miss, fine[look].theorem, coarse[look].theorem)) {

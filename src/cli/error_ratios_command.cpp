@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/host.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/progress.hpp"
+#include "cli/statement_choice.hpp"
+#include "popgrad/error.hpp"
+#include "popgrad/error_ratios.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+struct ErrorRatioOptions {
+  std::vector<std::string> patterns;
+  ErrorRatioRequest request;
+  bool quiet = false;
+};
+
+struct Row {
+  const Statement* statement = nullptr;
+  ErrorRatios ratios;
+};
+
+std::string table(const std::vector<Row>& rows, const std::vector<std::string>& unrefined) {
+  std::size_t widest = 9;
+  for (const Row& row : rows) widest = std::max(widest, row.statement->id.size());
+  std::string text =
+      fmt::format("{:<{}}  {:<7} {:>9} {:>8} {:>8} {:>8} {:>9} {:>9}\n", "statement", widest,
+                  "sharper", "instances", "numbers", "better", "largest", "moved", "stated");
+  for (const Row& row : rows) {
+    const ErrorRatios& r = row.ratios;
+    const double better =
+        r.numbers == 0 ? 0 : static_cast<double>(r.known_better) / static_cast<double>(r.numbers);
+    text += fmt::format("{:<{}}  {:<7} {:>9} {:>8} {:>7.0f}% {:>8.3g} {:>9.2g} {:>9.2g}\n",
+                        row.statement->id, widest, r.sharper, r.instances, r.numbers, 100 * better,
+                        r.largest, r.moved, r.stated);
+    if (r.largest <= 1) continue;
+    text += fmt::format("  a part is too small: {}\n    --seed {}", r.what, r.seed);
+    for (const auto& [name, value] : r.point) text += fmt::format(" --set {}={:.17g}", name, value);
+    text += "\n";
+  }
+  if (!unrefined.empty()) {
+    text += fmt::format("\nnothing can be sharper in: {}\n", fmt::join(unrefined, ", "));
+  }
+  return text +
+         "\nlargest: what a number moves by as its measurement is made sharper, over the sum of "
+         "its\n"
+         "error parts before and after; at most 1 where the parts are bounds. better: numbers "
+         "whose\n"
+         "parts fall to half at least. moved, stated: at the largest\n";
+}
+
+int execute(const ErrorRatioOptions& o, const Invocation& call) {
+  const auto statements = matching_statements(call.theories, "popgrad error-ratios", o.patterns);
+  std::vector<Row> rows;
+  std::vector<std::string> unrefined;
+  bool stopped = false;
+  {
+    Progress bar("error ratios", o.quiet);
+    std::size_t done = 0;
+    for (const Statement* statement : statements) {
+      ErrorRatioRequest request = o.request;
+      request.on_progress = [&] {
+        bar.update(static_cast<double>(done) / static_cast<double>(statements.size()),
+                   statement->id);
+        return stopped = interrupted();
+      };
+      if (!statement->needs_data) {
+        const std::vector<ErrorRatios> found = error_ratios(*statement, request);
+        if (found.empty() && !stopped) unrefined.push_back(statement->id);
+        for (const ErrorRatios& ratios : found) rows.push_back({statement, ratios});
+      }
+      if (stopped) break;
+      ++done;
+    }
+  }
+  std::fputs(table(rows, unrefined).c_str(), standard_output());
+  if (stopped) {
+    fmt::print(standard_error(), "popgrad: interrupted\n");
+    return numerical_failure;
+  }
+  const bool bounds =
+      std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ratios.largest <= 1; });
+  return bounds ? success : violation;
+}
+
+}  // namespace
+
+Action add_error_ratios(CommandLine& app, const Invocation& call) {
+  auto o = std::make_shared<ErrorRatioOptions>();
+  Command* command = app.add_subcommand(
+      "error-ratios", "true errors of measurements over the bounds stated for them");
+  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
+  command
+      ->add_option("--instances", o->request.instances,
+                   "drawn instances, and as many of least margin of a search (default 30)")
+      .between(1, 1'000'000);
+  command
+      ->add_option("--seconds", o->request.seconds,
+                   "budget of each statement, seconds (default 15)")
+      .between(1e-3, 1e9);
+  command->add_option("--seed", o->request.seed, "fixes the instances (default 1)");
+  command
+      ->add_option("--jobs", o->request.jobs, "threads of one examination (default 0: all cores)")
+      .not_negative();
+  command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
+  command->footer(
+      "Each instance is examined again with tighter solves, and with limits taken further.\n"
+      "Exit status: 0 all parts are bounds on these instances; 1 one is not.");
+  return [o, call] { return execute(*o, call); };
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,33 @@
+#pragma once
+/// Every deviation that is judged, place by place, for the comparison of two examinations of one
+/// instance. An Examination keeps only the place nearest to failing.
+
+#include <string>
+#include <vector>
+
+#include "popgrad/quantity.hpp"
+
+namespace popgrad {
+
+/// Keeps what is judged on this thread while it lives; one at a time.
+class DeviationRecord {
+ public:
+  struct Judged {
+    std::string what;
+    std::vector<Quantity> deviations;  ///< measured minus predicted, one a place
+  };
+  DeviationRecord();
+  ~DeviationRecord();
+  DeviationRecord(const DeviationRecord&) = delete;
+  DeviationRecord& operator=(const DeviationRecord&) = delete;
+  [[nodiscard]] const std::vector<Judged>& judged() const { return judged_; }
+
+  /// The record that lives on this thread; nullptr if none does.
+  static DeviationRecord* current();
+  void add(Judged judged) { judged_.push_back(std::move(judged)); }
+
+ private:
+  std::vector<Judged> judged_;
+};
+
+}  // namespace popgrad
