@@ -14,6 +14,7 @@
 
 #include <cmath>
 
+#include "popgrad/stop.hpp"
 #include "theorems/joma/latent_networks.hpp"
 #include "theorems/joma/statements.hpp"
 
@@ -54,6 +55,7 @@ Way way_of(const MultilayerFlow<double>& flow, double eta) {
   const double half = flow.loss(start) / 2;
   Way way;
   while (way.time < latest && !way.halved) {
+    throw_if_stopped();
     flow.rhs(x, slope, 0.0);
     x += eta * slope;
     sum += slope;

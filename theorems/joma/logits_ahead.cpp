@@ -19,6 +19,7 @@
 
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/parameters.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/latent_networks.hpp"
 #include "theorems/joma/layer_logits.hpp"
 #include "theorems/joma/statements.hpp"
@@ -52,6 +53,7 @@ std::vector<Quantity> short_of_large_in_own_model(const NetworkShape& shape, dou
   Vector<double> x = flow.initial();
   Vector<double> slope(x.size());
   for (double t = 0; t < end; t += fine_way.step) {
+    throw_if_stopped();
     flow.rhs(x, slope, 0.0);
     x += fine_way.step * slope;
   }
