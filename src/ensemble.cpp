@@ -6,6 +6,7 @@
 
 #include "popgrad/rung.hpp"
 #include "popgrad/statistics.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad {
 namespace {
@@ -56,6 +57,7 @@ Matrix<double> sampled_deviations(const AnyRung<double>& rung, const Vector<doub
   Matrix<double> fields(rung.dimension, draws);
   Vector<double> field(rung.dimension);
   for (std::uint32_t k = 0; k < draws; ++k) {
+    throw_if_stopped();
     Stream stream(seed, stream_of_deviations + k, step);
     rung.sample_rhs(x, field, stream, 1);
     fields.col(k) = field;

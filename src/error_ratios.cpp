@@ -31,7 +31,8 @@ const std::vector<Kind>& kinds() {
   // of the numbers that they are taken of.
   static const std::vector<Kind> all{
       {"solves", {.solves = true}, {"solver", "rounding", "between points"}},
-      {"limits", {.limits = true}, {"next order", "solver", "rounding", "between points"}}};
+      {"limits", {.limits = true}, {"next order", "solver", "rounding", "between points"}},
+      {"steps", {.steps = true}, {"next order", "rounding"}}};
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/stop.hpp"
 #include "propagator.hpp"
 #include "step_law.hpp"
 
@@ -77,6 +78,7 @@ class Path {
 
   void walk(std::uint64_t steps, const Vector<double>& drift) {
     for (std::uint64_t k = 0; k < steps; ++k) {
+      throw_if_stopped();
       law_.field(x_, direction_);
       x_ += request_.step_size * (direction_ + drift);
     }

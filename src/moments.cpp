@@ -1,6 +1,7 @@
 #include "popgrad/moments.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/stop.hpp"
 
 #include <cmath>
 
@@ -42,6 +43,7 @@ std::vector<Moments> predict_moments(const AnyRung<double>& rung, const Vector<d
   std::uint64_t step = 0;
   for (const std::uint64_t target : steps) {
     for (; step < target; ++step) {
+      throw_if_stopped();
       rung.rhs(now.mean, field, 0.0);
       rung.jacobian(now.mean, jacobian, 0.0);
       const Vector<double> drift = curvature_drift(rung, now.mean, field, now.covariance);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -12,6 +13,8 @@
 #include "places.hpp"
 #include "popgrad/error_ratios.hpp"
 #include "popgrad/falsify.hpp"
+#include "popgrad/stop.hpp"
+#include "popgrad/survey.hpp"
 #include "popgrad/theories.hpp"
 #include "register_case.hpp"
 
@@ -260,5 +263,23 @@ void popgrad::register_statement_cases() {
     register_case(s.id + " survives a search", "[statement][slow]",
                   [each] { survives_a_search(*each); });
 #endif
+  }
+}
+
+TEST_CASE("every statement ends soon after a request to stop", "[statement]") {
+  // The slowest of them take minutes where a loop does not ask.
+  for (const double asked_after : {0.0, 0.05}) {
+    for (const Statement* each : statements(theories())) {
+      const Statement& s = *each;
+      INFO(s.id << ", asked after " << asked_after << " s");
+      Setting setting;
+      setting.effort = Effort::search;
+      setting.with_controls = false;
+      const auto begin = std::chrono::steady_clock::now();
+      const Deadline deadline{std::chrono::duration<double>(asked_after)};
+      check_point(s, setting);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      CHECK(took.count() < 4);
+    }
   }
 }

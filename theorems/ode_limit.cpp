@@ -8,6 +8,7 @@
 #include "popgrad/moments.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/solved.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/walk.hpp"
 
 namespace popgrad::theorems {
@@ -56,6 +57,7 @@ Matrix<double> ends_of_runs(const OdeLimit& training, Index batch, std::uint32_t
       Vector<double> x = training.rung.initial;
       std::uint64_t minibatch = 0;
       for (std::uint64_t step = 0; step < training.steps; ++step) {
+        throw_if_stopped();
         if (step == 0 || choice.uniform() >= training.repetition) minibatch = step;
         Stream stream(setting.draw_seed(), first_run + r, minibatch);
         training.rung.sample_rhs(x, slope, stream, batch);
@@ -102,6 +104,7 @@ std::vector<Vector<double>> path_of(const AnyRung<double>& rung, std::uint64_t s
   std::vector<Vector<double>> path{rung.initial};
   Vector<double> slope(rung.dimension);
   for (std::uint64_t step = 0; step < steps; ++step) {
+    throw_if_stopped();
     rung.rhs(path.back(), slope, 0.0);
     path.emplace_back(path.back() + step_size * slope);
   }
@@ -124,6 +127,7 @@ Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& run
   double sum = 0;
   Vector<double> squares = Vector<double>::Zero(training.variance_draws);
   for (std::uint64_t step = training.steps; step-- > 0;) {
+    throw_if_stopped();
     if (rung.draw_covariance) {
       rung.draw_covariance(path[step], carried.transpose(), images);
       sum += carried.cwiseProduct(images.transpose()).sum();

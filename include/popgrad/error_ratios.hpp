@@ -1,8 +1,8 @@
 #pragma once
 /// True errors of measurements over the bounds that are stated for them.
 ///
-/// One instance is examined twice, the second time with sharper solves or with limits taken further
-/// (popgrad/refinement.hpp). What a measurement then moves by, over the error parts of both, is at
+/// One instance is examined twice, the second time with sharper solves, shorter steps or limits taken
+/// further (popgrad/refinement.hpp). What a measurement then moves by, over the error parts of both, is at
 /// most 1 if the parts are bounds; more is a fault of a part, also where every claim holds.
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ErrorRatioRequest {
 
 /// What sharper measurements of one kind changed, over all instances.
 struct ErrorRatios {
-  std::string sharper;        ///< "solves", "limits"
+  std::string sharper;        ///< "solves", "limits", "steps"
   std::size_t instances = 0;  ///< examined twice, inside the hypotheses
   std::size_t numbers = 0;    ///< compared
   /// Of them, with parts in the second examination of at most half of those in the first.
@@ -40,7 +40,7 @@ struct ErrorRatios {
 };
 
 /// One entry a kind of measurement that can be made sharper, empty if the statement has none.
-/// Cost: three examinations an instance at most.
+/// Cost: four examinations an instance at most.
 std::vector<ErrorRatios> error_ratios(const Statement& statement, const ErrorRatioRequest& request);
 
 /// The same on one instance, added to what is there.

@@ -2,7 +2,7 @@
 /// Sharper measurements, for the second examination of an instance on which a claim was missed.
 ///
 /// What measures asks here how sharp it has to be: solves for their tolerance, means for the number
-/// and the seed of their draws, limits for the number of their parameters. A check adds nothing.
+/// and the seed of their draws, limits for the number of their parameters, walks for their step. A check adds nothing.
 
 #include <cstdint>
 #include <string>
@@ -12,13 +12,14 @@ namespace popgrad {
 
 /// What is to be sharper.
 struct Sharper {
-  bool solves = false, draws = false, limits = false;
+  bool solves = false, draws = false, limits = false, steps = false;
 };
 
 /// Measurements on this thread are refined while one lives.
 class Refinement {
  public:
-  explicit Refinement(Sharper sharper = {.solves = true, .draws = true, .limits = true});
+  explicit Refinement(Sharper sharper = {
+                          .solves = true, .draws = true, .limits = true, .steps = true});
   ~Refinement();
   Refinement(const Refinement&) = delete;
   Refinement& operator=(const Refinement&) = delete;
@@ -36,5 +37,8 @@ std::uint32_t refined_draws(std::uint32_t usual);
 std::uint64_t refined_seed(std::uint64_t instance_seed);
 /// largest, largest/factor, ...: `count` parameters of a limit or an order, or two more.
 std::vector<double> falling_parameters(double largest, double factor, std::size_t count);
+
+/// Learning rate or step whose error is seen by doubling it: `usual`, or a quarter of it.
+double refined_step(double usual);
 
 }  // namespace popgrad

@@ -7,6 +7,7 @@
 
 #include "popgrad/random.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::scb {
 
@@ -34,6 +35,7 @@ double enumerated(const Bigrams<double>& b, const Matrix<double>& overlap,
   std::vector<Index> tokens(law.size(), 0);
   double sum = 0;
   while (true) {
+    if (tokens[0] == 0) throw_if_stopped();
     double weight = 1;
     for (const Index x : tokens) weight *= b.stationary[x];
     sum += weight * value_square(b.stationary, overlap, tokens, law);

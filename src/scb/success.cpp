@@ -10,6 +10,7 @@
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/lumped_three_part.hpp"
 #include "popgrad/scb/three_part_descent.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/walk.hpp"
 
 namespace popgrad::scb {
@@ -35,7 +36,7 @@ AnyRung<double> make_rung(const Training<double>& training, const Schedule& sche
 bool boosted(const AnyRung<double>& rung, const AttemptSetting& setting, Index batch,
              std::uint32_t run, std::uint64_t steps, double wanted) {
   Vector<double> x = rung.initial;
-  for (std::uint64_t step = 0; step < steps; ++step) {
+  for (std::uint64_t step = 0; step < steps && !stop_asked(); ++step) {
     Stream stream(setting.seed, run, step);
     rung.sample_step(x, setting.step, stream, batch);
     if (part_of(x) == Part::boost) continue;
@@ -64,6 +65,7 @@ CountSuccesses count_boosts(const AnyRung<double>& rung, const AttemptSetting& s
         successes += boosted(own, setting, batch, first_run + run, steps, wanted) ? 1U : 0U;
       }
     }
+    throw_if_stopped();
     return successes;
   };
 }
@@ -101,6 +103,7 @@ std::uint64_t quiet_boost_steps(const Training<double>& training, const Schedule
   Stream unused(0, 0, 0);
   std::uint64_t steps = 0;
   while (part_of(x) == Part::boost && steps < most_steps) {
+    throw_if_stopped();
     rung.sample_step(x, step, unused, 0);
     ++steps;
   }
@@ -132,7 +135,10 @@ CountSuccesses success_counter(const Training<double>& training, const AttemptSe
   const AnyRung<double> rung = make_rung(training, schedule, setting);
   Vector<double> initial = rung.initial;
   Stream unused(0, 0, 0);
-  for (std::uint64_t i = 0; i < quiet; ++i) rung.sample_step(initial, setting.step, unused, 0);
+  for (std::uint64_t i = 0; i < quiet; ++i) {
+    throw_if_stopped();
+    rung.sample_step(initial, setting.step, unused, 0);
+  }
   request.steps = schedule.l1_steps;
   request.save_steps = {request.steps};
   return count_recoveries(rung, initial, request, 0.1);

@@ -9,6 +9,7 @@
 
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::topic {
 namespace {
@@ -274,6 +275,7 @@ Certificate certify_minimum(const TopicLaw<Rational>& law, const Landscape<Ratio
                           {}}};
   bool any = false;
   while (!open.empty()) {
+    throw_if_stopped();
     Task task = std::move(open.back());
     open.pop_back();
     if (++made.boxes > most_boxes) {

@@ -5,6 +5,7 @@
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/knobs.hpp"
 
 namespace popgrad::theorems::joma {
@@ -64,6 +65,7 @@ std::vector<Quantity> sampled_mean(const CloudUnit& unit, const Setting& setting
   Matrix<double> means = Matrix<double>::Zero(setting.draws(1U << 15U), d);
   Matrix<double> n(d, draws * m.centres.cols());
   for (Index row = 0; row < means.rows(); ++row) {
+    throw_if_stopped();
     Stream stream(setting.draw_seed(), 0, static_cast<std::uint64_t>(row));
     stream.normals({n.data(), static_cast<std::size_t>(n.size())});
     const Matrix<double> deviation = m.sigma * unit.axes * n;

@@ -10,6 +10,7 @@
 #include "popgrad/joma/invariant.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/invariant_parts.hpp"
 
 namespace popgrad::theorems::joma {
@@ -105,6 +106,7 @@ void judge_descent(const Sides& sides, const PopulationFlow<double>& flow, doubl
   Vector<double> predicted = Vector<double>::Zero(at_start.size());
   double size = 0;
   for (int step = 0; step < steps; ++step) {
+    throw_if_stopped();
     predicted += eta * eta * sides.second_order(slope);
     size += sides.logits(x).cwiseAbs().maxCoeff() + sides.weights(x).maxCoeff() +
             sides.terms() * eta * sides.cancelled(x, slope);

@@ -14,6 +14,8 @@
 
 #include <cmath>
 
+#include "popgrad/refinement.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/latent_networks.hpp"
 #include "theorems/joma/statements.hpp"
 
@@ -54,6 +56,7 @@ Way way_of(const MultilayerFlow<double>& flow, double eta) {
   const double half = flow.loss(start) / 2;
   Way way;
   while (way.time < latest && !way.halved) {
+    throw_if_stopped();
     flow.rhs(x, slope, 0.0);
     x += eta * slope;
     sum += slope;
@@ -92,11 +95,12 @@ std::vector<Quantity> short_of_half(const Way& fine, const Way& coarse, double s
 void examine(const Setting& setting, Examination& it) {
   const MultilayerFlow<double> flow(drawn_latent_network(setting));
   it.parameters = told_latent_network(setting);
-  const Way fine = way_of(flow, step_size);
+  const double step = refined_step(step_size);
+  const Way fine = way_of(flow, step);
   it.require("the loss halves before t = 20", fine.halved ? Truth::yes : Truth::no,
              fmt::format("t = {:.3g}", fine.time));
   if (!fine.halved) return;
-  const Way coarse = way_of(flow, 2 * step_size);
+  const Way coarse = way_of(flow, 2 * step);
   it.judge(
       Comparison{.what = "half, less the miss of the frozen gradient as the loss has halved",
                  .measured = short_of_half(fine, coarse, 1),

@@ -8,6 +8,7 @@
 
 #include "popgrad/joma/latent_correlation.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/knobs.hpp"
 
 namespace popgrad::theorems::joma {
@@ -155,10 +156,11 @@ Vector<double> trained_network(const MultilayerFlow<double>& flow, const Vector<
                                const LatentTraining& training) {
   Vector<double> x = start;
   Vector<double> slope(x.size());
-  for (std::uint64_t step = 0; step < training.steps; ++step) {
+  for (std::uint64_t step = 0; step < training.steps && !stop_asked(); ++step) {
     flow.rhs(x, slope, 0.0);
     x += training.step_size * slope;
   }
+  throw_if_stopped();
   if (!x.allFinite()) throw std::runtime_error("the network diverges: take a smaller step");
   return x;
 }
@@ -170,6 +172,7 @@ std::vector<NetworkScores> network_scores(const LatentTraining& training, std::u
   bool diverged = false;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < count; ++i) {
+    if (stop_asked()) continue;
     try {
       all[i] = scores_from(training, first + i);
     } catch (const std::runtime_error&) {
@@ -177,6 +180,7 @@ std::vector<NetworkScores> network_scores(const LatentTraining& training, std::u
       diverged = true;
     }
   }
+  throw_if_stopped();
   if (diverged) throw std::runtime_error("a network diverges: take a smaller step");
   return all;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "popgrad/softmax.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::joma {
 
@@ -130,6 +131,7 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
   double passed = 0;
   for (double units = 1; way.unit * units <= way.end; units = std::ceil(units * 1.05)) {
     for (auto i = std::llround(units - passed) * steps_of_unit; i > 0; --i) {
+      throw_if_stopped();
       flow.rhs(x, slope, 0.0);
       x += way.step * slope;
     }

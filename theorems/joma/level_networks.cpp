@@ -11,6 +11,7 @@
 #include "popgrad/parameters.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/softmax.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/knobs.hpp"
 #include "theorems/joma/latent_networks.hpp"
 
@@ -103,8 +104,9 @@ class Watched {
     LevelReading reading;
     reading.units_at_start = units(x);
     const auto looks = static_cast<int>(level_latest / (level_step * steps_between_looks));
-    for (int look = 1; look <= looks && now[0] > (1 - learned) * first[0]; ++look) {
-      for (int step = 0; step < steps_between_looks; ++step) {
+    for (int look = 1; look <= looks && now[0] > (1 - learned) * first[0] && !stop_asked();
+         ++look) {
+      for (int step = 0; step < steps_between_looks && !stop_asked(); ++step) {
         flow_.rhs(x, slope, 0.0);
         x += level_step * slope;
       }
@@ -174,12 +176,14 @@ std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t
   const int threads = jobs > 0 ? jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < count; ++i) {
+    if (stop_asked()) continue;
     MultilayerInstance<double>& instance = instances[i];
     const Stream stream(first + i, stream_of_drawn_instances, 43);
     all[i].trained = Watched(instance, stream).read(steps_between_looks);
     instance.shape.train_attention = false;
     all[i].uniform = Watched(instance, stream).read(steps_between_looks);
   }
+  throw_if_stopped();
   for (const LevelNetwork& network : all) {
     if (!std::isfinite(network.trained.classes) || !std::isfinite(network.uniform.classes)) {
       throw std::runtime_error("a network diverges: take a smaller step");

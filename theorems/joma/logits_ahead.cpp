@@ -22,6 +22,8 @@
 
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/parameters.hpp"
+#include "popgrad/refinement.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/latent_networks.hpp"
 #include "theorems/joma/layer_logits.hpp"
 #include "theorems/joma/statements.hpp"
@@ -31,7 +33,8 @@ namespace {
 
 using namespace popgrad::joma;
 
-constexpr LogitsWay fine_way{};  // ends before t = 20
+// Ends before t = 20.
+LogitsWay fine_way() { return {.step = refined_step(LogitsWay{}.step)}; }
 constexpr double early = 0.002;
 constexpr double small_miss = 0.1;
 constexpr double large_miss = 0.5;
@@ -53,9 +56,10 @@ std::vector<Quantity> short_of_large_in_own_model(const NetworkShape& shape, dou
   const PopulationFlow<double> flow(class_instance<double>(p, 1));
   Vector<double> x = flow.initial();
   Vector<double> slope(x.size());
-  for (double t = 0; t < end; t += fine_way.step) {
+  for (double t = 0; t < end; t += fine_way().step) {
+    throw_if_stopped();
     flow.rhs(x, slope, 0.0);
-    x += fine_way.step * slope;
+    x += fine_way().step * slope;
   }
   const Vector<double> change = flow.logits(x) - flow.logits(flow.initial());
   const Vector<double> predicted = flow.predicted(x) - flow.predicted(flow.initial());
@@ -80,7 +84,7 @@ void examine(const Setting& setting, Examination& it) {
   const MultilayerInstance<double> instance = drawn_latent_network(setting);
   it.parameters = told_latent_network(setting);
   const MultilayerFlow<double> flow(instance);
-  const std::vector<LogitsLook> fine = logits_looks(flow, fine_way);
+  const std::vector<LogitsLook> fine = logits_looks(flow, fine_way());
   const double end = fine.back().t;
   it.require("the loss halves before t = 20", fine.back().halved ? Truth::yes : Truth::no,
              fmt::format("t = {:.3g}", end));
@@ -88,7 +92,7 @@ void examine(const Setting& setting, Examination& it) {
   const auto looks_with = [&](double unit, double step, double last) {
     return logits_looks(flow, {.step = step, .unit = unit, .end = last, .to_half = false});
   };
-  const std::vector<LogitsLook> coarse = looks_with(fine_way.unit, 2 * fine_way.step, end);
+  const std::vector<LogitsLook> coarse = looks_with(fine_way().unit, 2 * fine_way().step, end);
   it.judge(Comparison{.what = "a tenth, less the miss of frozen velocities as the loss has halved",
                       .measured = short_of(small_miss, fine.back().frozen, coarse.back().frozen),
                       .relation = Relation::below,

@@ -32,6 +32,7 @@ GrowthRun growth_run(const ClassInstance<double>& instance, std::uint64_t steps,
   const double twice_square = 2 * instance.temperature * instance.temperature;
   GrowthRun run;
   for (std::uint64_t step = 1; step <= steps; ++step) {
+    throw_if_stopped();
     flow.rhs(x, slope, 0.0);
     x += growth_step * slope;
     if (!x.allFinite()) throw std::runtime_error("descent diverges: take a smaller step");

@@ -16,6 +16,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/joma/statements.hpp"
 #include "theorems/joma/trees.hpp"
 
@@ -78,6 +79,7 @@ Quantity sampled(const LatentTree<double>& tree, int levels, double copies,
   std::uint32_t given = 0;
   std::uint32_t both = 0;
   for (std::uint32_t k = setting.draws(400'000); k > 0; --k) {
+    throw_if_stopped();
     const bool copied = levels == tree.depth && copies > 0 && stream.uniform() < copies;
     const auto [l, m] = sample_leaf_pair(tree, copied ? levels - 1 : levels, stream);
     given += m ? 1 : 0;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <span>
 
+#include "popgrad/stop.hpp"
+
 namespace popgrad::theorems::scan_snap {
 
 AttendedClass::AttendedClass(const Vector<double>& law, const Vector<double>& logits,
@@ -52,6 +54,7 @@ Deviations AttendedClass::sample(Index drawn, std::uint32_t sequences, double ou
   std::vector<std::uint32_t> counts;
   Vector<double> attended(tokens());
   for (std::uint32_t k = 0; k < sequences; ++k) {
+    throw_if_stopped();
     Stream stream(seed, k, static_cast<std::uint64_t>(drawn));
     draw(stream, drawn, counts);
     for (Index l = 0; l < tokens(); ++l) {

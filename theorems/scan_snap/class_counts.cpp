@@ -12,6 +12,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/scan_snap/claim_hypotheses.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/given_training.hpp"
@@ -143,6 +144,7 @@ Matrix<std::uint32_t> drawn_counts(const DrawnClasses& at, std::uint32_t runs, s
   Matrix<std::uint32_t> counts(runs, at.classes);
   std::vector<std::uint32_t> own(law.size());
   for (std::uint32_t r = 0; r < runs; ++r) {
+    throw_if_stopped();
     std::fill(own.begin(), own.end(), 0);
     Stream(seed, r, step).count(drawn, static_cast<std::size_t>(at.draws), own);
     for (Index n = 0; n < at.classes; ++n) counts(r, n) = own[static_cast<std::size_t>(n)];
@@ -193,6 +195,7 @@ long discrete_draws_until(const Decoder& decoder, double eps) {
   double h = 0;
   long draws = 0;
   while (std::sqrt(m * (m - 1)) * decoder_rate_of(m, 1.0, h) > eps) {
+    throw_if_stopped();
     h += decoder_rate_of(m, decoder.rate, h);
     ++draws;
   }
@@ -229,6 +232,7 @@ std::vector<double> drawn_for_all(Index classes, long least, std::uint32_t runs,
     Index complete = 0;
     double draws = 0;
     while (complete < classes) {
+      throw_if_stopped();
       stream.fill(bits);
       for (std::size_t i = 0; i < at_once && complete < classes; ++i) {
         long& own = counts[(std::uint64_t{bits[i]} * counts.size()) >> 32U];

@@ -5,6 +5,7 @@
 
 #include "popgrad/random.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::scan_snap {
 
@@ -46,6 +47,7 @@ Matrix<double> sampled_thetas(const Decoder& decoder, const Vector<double>& law,
   Matrix<double> theta(setting.draws(runs), law.size());
   std::vector<std::uint32_t> counts(classes);
   for (Index r = 0; r < theta.rows(); ++r) {
+    throw_if_stopped();
     Stream stream(setting.draw_seed(), static_cast<std::uint32_t>(r), step_of_counts);
     std::fill(counts.begin(), counts.end(), 0);
     stream.count(drawn, static_cast<std::size_t>(draws), counts);

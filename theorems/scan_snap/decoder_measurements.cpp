@@ -9,6 +9,7 @@
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scan_snap/response.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/scan_snap/given_training.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -98,6 +99,7 @@ std::vector<Quantity> beyond_bounds_of_gap(double vocabulary, double decoder_rat
   std::vector<Quantity> beyond;
   Interval discrete(0);
   for (long s = 1; s <= last; ++s) {
+    throw_if_stopped();
     discrete = discrete + decoder_rate_of<Interval>(m, eta, discrete);
     beyond.push_back(-relation(m, eta, s, discrete));
     beyond.push_back(relation(m, eta, s, discrete - bound));
@@ -125,6 +127,7 @@ std::vector<AfterDraws> repeated_draws(const Decoder& decoder, double overlap, l
   Stream stream(seed, 0, 8);
   std::vector<AfterDraws> saved;
   for (long s = 1; s <= draws; ++s) {
+    throw_if_stopped();
     while (overlap > 0 && stream.uniform() < 0.5) draw(1);
     draw(0);
     if ((s & (s - 1)) != 0 && s != draws) continue;

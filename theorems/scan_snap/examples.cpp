@@ -76,6 +76,7 @@ SequenceClasses<double> at_chosen_overlap(const Setting& setting, const Knob& ex
   }
   constexpr int halvings = 50;
   for (int i = 0; i < halvings; ++i) {
+    throw_if_stopped();
     const double middle = (apart + alike) / 2;
     (largest_overlap(family(std::pow(10.0, middle))) < lambda ? apart : alike) = middle;
   }

@@ -19,6 +19,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/walk.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/statements.hpp"
@@ -75,11 +76,12 @@ std::vector<Quantity> changes(const std::vector<Rates>& path, Index sequences,
   const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t k = 0; k < starts; ++k) {
-    for (std::size_t i = 0; i < path.size(); ++i) {
+    for (std::size_t i = 0; i < path.size() && !stop_asked(); ++i) {
       entropies(k, static_cast<Index>(i)) =
           distinct_entropy(path[i], first + k, sequences, setting);
     }
   }
+  throw_if_stopped();
   const Index last = entropies.cols() - 1;
   // Half of the false alarms for descent, half for SGD.
   return sample_moments(entropies.leftCols(last) - entropies.rightCols(last),

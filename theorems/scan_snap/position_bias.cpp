@@ -23,6 +23,7 @@
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/knobs.hpp"
@@ -88,6 +89,7 @@ void judge_distance(const SequenceClasses<double>& classes, double a, const Sett
   Matrix<double> samples = Matrix<double>::Zero(runs, 1);
   Stream stream(setting.draw_seed(), 2, 0);
   for (double& attended : samples.col(0)) {
+    throw_if_stopped();
     for (Index j = 0; j < length; ++j) {
       if (stream.uniform() < p) attended += std::exp(-a * static_cast<double>(j)) / total;
     }

@@ -10,6 +10,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/scb/instance.hpp"
 #include "popgrad/statement.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -83,6 +84,7 @@ inline Matrix<double> sample(std::uint32_t draws,
                              const std::function<Vector<double>(std::uint32_t)>& draw) {
   Matrix<double> rows;
   for (std::uint32_t i = 0; i < draws; ++i) {
+    throw_if_stopped();
     const Vector<double> features = draw(i);
     if (i == 0) rows.resize(draws, features.size());
     rows.row(i) = features;

@@ -8,6 +8,7 @@
 #include "popgrad/random.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/schedule.hpp"
+#include "popgrad/stop.hpp"
 #include "theorems/scb/examples.hpp"
 #include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
@@ -56,6 +57,7 @@ struct Pair {
   [[nodiscard]] Vector<double> end_of(const Rung& rung, std::uint32_t run) const {
     Vector<double> x = rung.initial();
     for (std::uint64_t done = 0; done <= boost_steps; ++done) {
+      throw_if_stopped();
       Stream stream(sample_seed, run, done);
       rung.sample_step(x, step, stream, batch);
     }

@@ -5,6 +5,7 @@
 
 #include "popgrad/order.hpp"
 #include "popgrad/scb/geometry.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -46,7 +47,10 @@ QuietRun::QuietRun(const Training<double>& training, double weight)
       entries_(static_cast<double>(training.bigrams.entries())) {
   slowest_ = slowest_rate(training.bigrams);
   Stream unused(0, 0, 0);
-  while (part_of(x_) == Part::boost) rung_.sample_step(x_, boost_step, unused, 0);
+  while (part_of(x_) == Part::boost) {
+    throw_if_stopped();
+    rung_.sample_step(x_, boost_step, unused, 0);
+  }
   look();
 }
 
@@ -54,7 +58,10 @@ double QuietRun::advance(double relaxation_times) {
   const double time = relaxation_times / slowest_;
   const auto steps = static_cast<std::uint64_t>(std::ceil(time / schedule_.l1_step));
   Stream unused(0, 0, 0);
-  for (std::uint64_t i = 0; i < steps; ++i) rung_.sample_step(x_, boost_step, unused, 0);
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    throw_if_stopped();
+    rung_.sample_step(x_, boost_step, unused, 0);
+  }
   const double passed = static_cast<double>(steps) * schedule_.l1_step;
   look();
   relaxed_ = row_.back() > entries_ ? 0 : relaxed_ + passed * slowest_;

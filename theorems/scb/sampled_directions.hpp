@@ -10,6 +10,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
 #include "popgrad/statement.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -47,6 +48,7 @@ inline std::vector<Quantity> sampled_means(const popgrad::scb::SequenceSgd<doubl
   Matrix<double> directions(parts, x.size());
   Vector<double> part(x.size());
   for (std::uint32_t i = 0; i < parts; ++i) {
+    throw_if_stopped();
     Stream stream(setting.draw_seed(), 1, i);
     rung.sample_rhs(x, part, stream, batch);
     directions.row(i) = part;

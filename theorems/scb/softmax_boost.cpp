@@ -10,6 +10,7 @@
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/noise.hpp"
 #include "popgrad/scb/population_flow.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -25,6 +26,7 @@ using Run = std::function<std::uint64_t(std::uint64_t most, std::uint32_t run)>;
 Quantity share_of(const std::function<Run()>& make, std::uint32_t runs, std::uint32_t first_run,
                   const Setting& setting) {
   const std::uint64_t most = 2 * make()(0, 0);
+  throw_if_stopped();
   const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
   std::uint32_t leave = 0;
 #pragma omp parallel num_threads(jobs) reduction(+ : leave)
@@ -32,9 +34,11 @@ Quantity share_of(const std::function<Run()>& make, std::uint32_t runs, std::uin
     const Run own = make();
 #pragma omp for schedule(dynamic, 8)
     for (std::uint32_t run = first_run; run < first_run + runs; ++run) {
+      if (stop_asked()) continue;
       leave += own(most, run) < most ? 1U : 0U;
     }
   }
+  throw_if_stopped();
   return success_probability(leave, runs, setting.false_alarm);
 }
 
@@ -80,7 +84,7 @@ Quantity SoftmaxBoost::share(double positions, double load, std::uint32_t runs,
       std::uint64_t i = 0;
       for (; most == 0 || i < most; ++i) {
         flow.observe(x, 0.0, row);
-        if (row[1] * positions >= left) break;
+        if (row[1] * positions >= left || stop_asked()) break;
         flow.rhs(x, dx, 0.0);
         if (most > 0) {
           // d = sum_k mu_k |a^k|^2 from the loss would cancel; from the state it is at hand.

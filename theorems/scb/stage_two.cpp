@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "popgrad/stop.hpp"
+
 namespace popgrad::theorems::scb {
 
 using namespace popgrad::scb;
@@ -145,6 +147,7 @@ double StageTwo::derived() const {
     return Vector<double>((ahead - behind) / (2 * difference));
   };
   for (std::uint64_t i = 0; i < steps_; ++i) {
+    throw_if_stopped();
     Matrix<double> growth = Matrix<double>::Identity(kept, kept);
     for (Index j = 0; j < kept; ++j) {
       growth.col(j) += step_ * mean.transpose() * slope(move.col(j));
@@ -181,6 +184,7 @@ Vector<double> StageTwo::end() const {
   Vector<double> x = sampled_.initial();
   Vector<double> dx(x.size());
   for (std::uint64_t i = 0; i < steps_; ++i) {
+    throw_if_stopped();
     sampled_.rhs(x, dx, 0.0);
     x += step_ * dx;
   }
@@ -207,7 +211,7 @@ Matrix<double> StageTwo::squares(Index batch, std::uint32_t runs, std::uint32_t 
     for (std::uint32_t run = 0; run < runs; ++run) {
       Vector<double> x = own.initial();
       Vector<double> dx(x.size());
-      for (std::uint64_t i = 0; i < steps_; ++i) {
+      for (std::uint64_t i = 0; i < steps_ && !stop_asked(); ++i) {
         Stream stream(seed, first_run + run, i);
         own.sample_rhs(x, dx, stream, batch);
         x += step_ * dx;
@@ -218,6 +222,7 @@ Matrix<double> StageTwo::squares(Index batch, std::uint32_t runs, std::uint32_t 
       }
     }
   }
+  throw_if_stopped();
   return found;
 }
 

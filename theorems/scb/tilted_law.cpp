@@ -1,6 +1,7 @@
 #include "theorems/scb/tilted_law.hpp"
 
 #include "popgrad/random.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -35,6 +36,7 @@ Matrix<double> squared_offsets(Index tokens, double spread, std::uint32_t draws,
                                std::uint64_t seed) {
   Matrix<double> squares(draws, 1);
   for (std::uint32_t run = 0; run < draws; ++run) {
+    throw_if_stopped();
     const Vector<double> mu = tilted_law(tokens, spread, seed, run + 1);
     squares(run, 0) = (mu.array() - 1 / static_cast<double>(tokens)).square().sum();
   }

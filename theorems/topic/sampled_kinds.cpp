@@ -9,6 +9,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/statistics.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/topic/documents.hpp"
 #include "theorems/topic/knobs.hpp"
 
@@ -44,6 +45,7 @@ SampledKinds sampled_kinds(const TopicLaw<double>& law, Index length, double rar
   Stream stream(setting.draw_seed(), 0, 0);
   std::vector<bool> present;
   for (std::uint32_t i = 0; i < documents; ++i) {
+    throw_if_stopped();
     drawn.draw(stream);
     present.assign(static_cast<std::size_t>(law.topics), false);
     for (const Index w : drawn.words()) present[static_cast<std::size_t>(law.topic_of(w))] = true;

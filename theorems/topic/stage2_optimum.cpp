@@ -30,7 +30,7 @@ namespace {
 
 using namespace popgrad::topic;
 
-constexpr Knob topics = topics_knob(3, 5, 4);
+constexpr Knob absent = absent_knob(1, 2, 2);
 constexpr Knob active = active_knob(2, 4, 2);
 constexpr Knob words = words_knob(2, 4, 3);
 constexpr Knob some_masked = masking_knob(0.05, 0.5);
@@ -75,9 +75,9 @@ Predicted predict(const TopicLaw<Rational>& law) {
 
 void examine(const Setting& setting, Examination& it) {
   const TopicLaw<Rational> law =
-      setting.instance != nullptr
-          ? topic_law<Rational>(*setting.instance)
-          : law_at(setting, setting.count(topics), setting.count(active), setting.count(words));
+      setting.instance != nullptr ? topic_law<Rational>(*setting.instance)
+                                  : law_at(setting, setting.count(active) + setting.count(absent),
+                                           setting.count(active), setting.count(words));
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
@@ -136,7 +136,7 @@ Statement stage2_optimum() {
                        {"rate", "the last rate 10 % larger"},
                        {"gain", "a gain by [MASK] 10 % larger"},
                        {"mask-weight", "a weight of [MASK] 10 % larger"}},
-          .knobs = {topics, active, words, some_masked, some_kept, some_replaced, start_size,
+          .knobs = {absent, active, words, some_masked, some_kept, some_replaced, start_size,
                     deviation},
           .reads = "block-reduced",
           .examine = examine};

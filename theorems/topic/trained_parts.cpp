@@ -74,7 +74,8 @@ void judge_trained_embedding(const TopicLaw<double>& law, Index width, double ga
   const double topics = bayes_loss(law, Known::topics);
   it.judge(Comparison{
       .what = "loss of embeddings trained alone",
-      .measured = {Quantity(topics + trained.excess, {ErrorPart::next_order(trained.falling)})},
+      .measured = {Quantity(topics + trained.excess, {ErrorPart::next_order(trained.falling),
+                                                      ErrorPart::rounding(2, topics)})},
       .predicted = {topics},
       .scale = {gap},
       .mistakes = {predicts("token-used", topics - 0.1 * gap)}});
