@@ -21,6 +21,7 @@
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stable_rank.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/approach.hpp"
 #include "theorems/joma/statements.hpp"
@@ -55,7 +56,9 @@ void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) 
   const Vector<double> m = instance.target.rowwise().squaredNorm();
   const double end = popgrad::joma::stable_rank(instance.target);
   const double s = 0.01 / std::sqrt(1 + m.maxCoeff() / instance.tau);
-  const Solved run(forget_type(ReducedFlow<double>(instance)), {s / 2, s}, 1e-13);
+  const std::vector<double> falling = falling_parameters(s, 2, 2);
+  const Solved run(forget_type(ReducedFlow<double>(instance)), {falling.rbegin(), falling.rend()},
+                   1e-13);
   const auto fall = [&](std::size_t save) {
     const double unit = std::pow(run.times()[save], 2);
     Quantity value =
@@ -63,10 +66,12 @@ void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) 
     value.add(ErrorPart::rounding(static_cast<double>(m.size()), end / unit));
     return value;
   };
+  std::vector<Quantity> falls;
+  for (std::size_t save = run.size(); save-- > 0;) falls.push_back(fall(save));
   const double predicted =
       2 / (3 * instance.tau) * (m.array() / m.maxCoeff() * (m.maxCoeff() - m.array())).sum();
   it.judge(Comparison{.what = "first fall of the stable rank over s^2",
-                      .measured = {limit_in(std::vector{s, s / 2}, std::vector{fall(1), fall(0)})},
+                      .measured = {limit_in(falling, falls)},
                       .predicted = {predicted},
                       .mistakes = {predicts_times("fall", 1.1)}});
 }
