@@ -85,7 +85,12 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
   const double end = popgrad::joma::stable_rank(instance.target);
   constexpr double step = 2;
   const AnyRung<double> logs = approach_of(instance, slowest);
-  const Solved run(logs, {6, 6 + step, 6 + 2 * step, 6 + 3 * step}, 1e-12);
+  constexpr double late = 6;
+  // delta where the intervals begin
+  const std::size_t intervals = falling_parameters(std::exp(-late), std::exp(step), 3).size();
+  std::vector<double> clock{late};
+  while (clock.size() <= intervals) clock.push_back(clock.back() + step);
+  const Solved run(logs, clock, 1e-12);
   const auto rank = [&](const auto& y) { return rank_of(instance, weights_after(instance, y)); };
   const auto measured = [&](std::size_t save) {
     const auto lack = [&](std::size_t k) {
@@ -104,13 +109,14 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
       return std::exp(m[slowest] / instance.tau) * std::log(lack(0) / lack(step)) / step;
     });
   };
-  Quantity rate = measured(2);
-  for (const std::size_t before : {0U, 1U}) {
+  const std::size_t last = intervals - 1;
+  Quantity rate = measured(last);
+  for (const std::size_t before : {last - 2, last - 1}) {
     rate.add(ErrorPart::next_order(measured(before).value() - predicted(before).value()));
   }
   it.judge(Comparison{.what = "rate of the last rise of the stable rank",
                       .measured = {rate},
-                      .predicted = {predicted(2)},
+                      .predicted = {predicted(last)},
                       .mistakes = {predicts_times("last-rate", 1.1)}});
   // The rank tends to that of Mu as V goes to 0, where it is undefined.
   const auto rank_or_limit = [&](const Vector<double>& y) { return y[d] > 0 ? rank(y) : end; };
