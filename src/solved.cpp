@@ -248,6 +248,43 @@ Quantity smallest_along(const AnyRung<double>& rung, double end, double toleranc
   return extremum_along(rung, end, tolerance, functional, -1);
 }
 
+namespace {
+
+// What roundings do to the time of an event, whose function g they move, and to its value, which
+// changes in that time as well.
+struct RoundingOfEvent {
+  ErrorPart time, value;
+};
+RoundingOfEvent rounding_of_event(const AnyRung<double>& rung, const Event<double>& event,
+                                  const Vector<double>& x, double steps) {
+  const auto finder =
+      std::find_if(rung.events.begin(), rung.events.end(), [&](const EventFinder<double>& own) {
+        return own.name == event.name && own.column == event.column;
+      });
+  Vector<double> slope(x.size());
+  rung.rhs(x, slope, event.t);
+  // A tenth of a mean step: the solution is a line that far.
+  const double aside = event.t / steps / 10;
+  const auto rate_of = [&](const std::function<double(const Vector<double>&, const double&)>& of) {
+    const Vector<double> ahead = x + aside * slope;
+    const Vector<double> behind = x - aside * slope;
+    return std::fabs(of(ahead, event.t + aside) - of(behind, event.t - aside)) / (2 * aside);
+  };
+  const auto moved = [&](const std::function<double(const Vector<double>&, const double&)>& of) {
+    const auto at_event = [&](const Vector<double>& y) { return of(y, event.t); };
+    const double value = of(x, event.t);
+    return rounding_of(single(at_event), x, Vector<double>::Constant(1, value), steps)
+        .front()
+        .size();
+  };
+  const double later = moved(finder->value) / rate_of(finder->value);
+  return {ErrorPart::rounding_moved(later, steps, event.t),
+          ErrorPart::rounding_moved(moved(finder->report) + later * rate_of(finder->report), 1,
+                                    event.value)};
+}
+
+}  // namespace
+
 std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, double tolerance) {
   const double sharp_tolerance = refined_tolerance(tolerance);
   SolveRequest<double> request = request_to(end, sharp_tolerance);
@@ -272,11 +309,16 @@ std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, doubl
       values[i].push_back(loose[i].value);
     }
   }
+  std::vector<double> at;
+  for (const Event<double>& event : sharp) at.push_back(event.t);
+  const Solved::Solution there = solution_at(rung, at, sharp_tolerance, 1);
   std::vector<FoundEvent> found;
   for (std::size_t i = 0; i < sharp.size(); ++i) {
+    const RoundingOfEvent rounding =
+        rounding_of_event(rung, sharp[i], there.states[i], std::max(1.0, there.steps[i]));
     found.push_back({sharp[i].name,
-                     {sharp[i].t, {solver_part(sharp[i].t, times[i])}},
-                     {sharp[i].value, {solver_part(sharp[i].value, values[i])}}});
+                     {sharp[i].t, {solver_part(sharp[i].t, times[i]), rounding.time}},
+                     {sharp[i].value, {solver_part(sharp[i].value, values[i]), rounding.value}}});
   }
   return found;
 }

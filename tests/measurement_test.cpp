@@ -163,6 +163,34 @@ TEST_CASE("limits and orders are taken further in a refinement", "[measurement]"
   CHECK(refinement.made() == "limits two parameters further");
 }
 
+TEST_CASE("events are within their errors, with what rounding moves them by", "[measurement]") {
+  // cos t passes a third, as the difference of two components that cancel.
+  const auto passing = [](double large) {
+    AnyRung<double> rung = problems::any_flow<double>(
+        Vector<double>{{1 + large, 0, large}}, [](const Vector<double>& x, Vector<double>& dx) {
+          dx[0] = -x[1];
+          dx[1] = x[0] - x[2];
+          dx[2] = 0;
+        });
+    const auto value = [](const Vector<double>& x, const double&) { return x[0] - x[2] - 1.0 / 3; };
+    const auto height = [](const Vector<double>& x, const double&) { return x[1]; };
+    rung.events = {{"passing", "x1", EventKind::crossing, value, height}};
+    const Refinement refinement;
+    return events_of(rung, 2, 1e-9).at(0);
+  };
+  const double exact = std::acos(1.0 / 3);
+  for (const double large : {0.0, 1e6}) {
+    CAPTURE(large);
+    const FoundEvent found = passing(large);
+    CHECK(std::fabs(found.time.value() - exact) <= found.time.error());
+    CHECK(std::fabs(found.value.value() - std::sin(exact)) <= found.value.error());
+    const double spacing = std::numeric_limits<double>::epsilon() * (1 + large);
+    CHECK(found.time.error("rounding") > spacing);
+    CHECK(found.time.error("rounding") < 1e4 * spacing);
+    CHECK(found.value.error("rounding") > spacing / 4);
+  }
+}
+
 TEST_CASE("a refinement sharpens solves", "[measurement]") {
   const auto read = [](const Vector<double>& x) { return x[0]; };
   const Quantity usual = Solved(circle(), {5}, 1e-8).at(0, read);

@@ -168,21 +168,18 @@ std::vector<Quantity> predicted_means(const OdeLimit& training, const AnyRung<do
 }
 
 Quantity order_of_descent(const OdeLimit& training, const Solved& flow) {
-  std::vector<double> step_sizes;
-  std::vector<Quantity> errors;
-  for (std::uint64_t halvings = 0; halvings < 5; ++halvings) {
-    const double factor = std::ldexp(1.0, static_cast<int>(halvings));
+  const auto error = [&](double step_size) {
     WalkRequest request;
-    request.step_size = training.step_size / factor;
-    request.steps = training.steps << halvings;
+    request.step_size = step_size;
+    request.steps =
+        training.steps * static_cast<std::uint64_t>(std::lround(training.step_size / step_size));
     request.save_steps = {request.steps};
     request.keep_states = true;
     const Vector<double> end =
         walk(training.rung, training.rung.initial, request).front().states.front();
-    step_sizes.push_back(request.step_size);
-    errors.push_back(flow.at(0, [&](const Vector<double>& limit) { return (end - limit).norm(); }));
-  }
-  return order_in(step_sizes, errors);
+    return flow.at(0, [&](const Vector<double>& limit) { return (end - limit).norm(); });
+  };
+  return order_of(error, training.step_size, 2, 5);
 }
 
 void judge_means(const OdeLimit& training, const AnyRung<double>& rung, const Solved& flow,

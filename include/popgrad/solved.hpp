@@ -75,8 +75,8 @@ Quantity smallest_along(const AnyRung<double>& rung, double end, double toleranc
 /// What the event finders of a rung find on [0, end].
 struct FoundEvent {
   std::string name;
-  Quantity time;   ///< parts: solver
-  Quantity value;  ///< of the event's column; parts: solver
+  Quantity time;   ///< parts: solver, rounding
+  Quantity value;  ///< of the event's column; parts: solver, rounding
 };
 /// Throws std::runtime_error as Solved does, and if the solves do not find the same events.
 std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, double tolerance);

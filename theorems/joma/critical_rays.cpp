@@ -67,7 +67,7 @@ std::vector<CriticalRay> critical_rays(const PairOfClouds& clouds) {
 }
 
 Quantity measured_growth(const PairOfClouds& clouds, const CriticalRay& ray) {
-  const auto least = [&](double off) {
+  const auto least = [&](double off) -> Quantity {
     const auto size = [&](double angle) {
       return (term_of(clouds.first, clouds.sigma, angle).value +
               (ray.ratio + off) * term_of(clouds.second, clouds.sigma, angle).value)
@@ -84,11 +84,12 @@ Quantity measured_growth(const PairOfClouds& clouds, const CriticalRay& ray) {
         low += third;
       }
     }
-    return size((low + high) / 2) / off;
+    // Two vectors cancel.
+    const double terms = 2 * term_of(clouds.first, clouds.sigma, ray.angle).value.norm();
+    return {size((low + high) / 2) / off, {ErrorPart::rounding(4, terms / off)}};
   };
   const double off = 1e-3 * std::fabs(ray.ratio);
-  const std::vector<double> offs{off, off / 2};
-  return limit_in(offs, std::vector<Quantity>{least(offs[0]), least(offs[1])});
+  return limit_of(least, off, 2, 2);
 }
 
 }  // namespace popgrad::theorems::joma

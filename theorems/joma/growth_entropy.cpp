@@ -7,6 +7,7 @@
 
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/solved.hpp"
@@ -58,9 +59,14 @@ void judge_first_fall(const ReducedFlow<double>& flow, Examination& it) {
   const auto share = [&](double t) {
     return share_of(flow, t, even, -coefficient * std::pow(t, 4));
   };
-  const std::vector<double> squares{time * time, time * time / 4};
+  std::vector<double> squares;
+  std::vector<Quantity> shares;
+  for (const double t : falling_parameters(time, 2, 2)) {
+    squares.push_back(t * t);
+    shares.push_back(share(t));
+  }
   it.judge(Comparison{.what = "first fall of the entropy over t^4 Var(Delta^2)/(2 tau^2)",
-                      .measured = {limit_in(squares, std::vector{share(time), share(time / 2)})},
+                      .measured = {limit_in(squares, shares)},
                       .predicted = {1.0},
                       .mistakes = {predicts_times("first-fall", 1.1)}});
 }
@@ -68,7 +74,7 @@ void judge_first_fall(const ReducedFlow<double>& flow, Examination& it) {
 // (H - ln m) over its leading term as 1 - t/t* goes to 0, from the blow-up as measured.
 void judge_last_fall(const ReducedFlow<double>& flow, const BlowUp& blow_up, Examination& it) {
   const ReducedInstance<double>& instance = flow.instance();
-  const std::vector<double> left{1e-5, 1e-6};
+  const std::vector<double> left = falling_parameters(1e-5, 10, 2);
   const double end = blow_up.time.value();
   const double top = largest_gradient(instance);
   const auto ties = static_cast<double>((instance.target.col(0).cwiseAbs().array() == top).count());

@@ -58,10 +58,14 @@ BlowUp blow_up_of(const ReducedInstance<double>& instance, double latest) {
   const auto sharp = solve_to_blow_up(instance, latest, tolerance);
   const auto loose = solve_to_blow_up(instance, latest, 100 * tolerance);
   const double time = sharp.events.back().t;
-  BlowUp found{{time, {ErrorPart::solver(time, loose.events.back().t)}}, {}};
+  // Each step rounds the time, and v, which moves what is left by a spacing of the time at most.
+  const auto roundings = static_cast<double>(2 * sharp.outcome.steps_taken);
+  const auto read = [&](double value, double other) -> Quantity {
+    return {value, {ErrorPart::solver(value, other), ErrorPart::rounding(roundings, value)}};
+  };
+  BlowUp found{read(time, loose.events.back().t), {}};
   for (Index i = 0; i < sharp.last_state.size(); ++i) {
-    const double v = sharp.last_state[i];
-    found.state.push_back({v, {ErrorPart::solver(v, loose.last_state[i])}});
+    found.state.push_back(read(sharp.last_state[i], loose.last_state[i]));
   }
   return found;
 }

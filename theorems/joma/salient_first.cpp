@@ -19,6 +19,7 @@
 
 #include "popgrad/order.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/refinement.hpp"
 #include "theorems/joma/approach.hpp"
 #include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
@@ -57,7 +58,9 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
   const Index weakest = weakest_token(instance);
   const Vector<double> squares = instance.target.rowwise().squaredNorm();
   const double depth = late_clock(instance, weakest, late);
-  const std::vector<double> depths{depth, depth + std::log(2.0)};  // delta_k halves
+  const std::vector<double> falling = falling_parameters(1, 2, 2);  // delta_k, from the first
+  std::vector<double> depths;
+  for (const double part : falling) depths.push_back(depth - std::log(part));
   const auto logs_at = logarithms_of(instance, weakest, depths);
   const Quantity own_constant =
       first_logarithm(instance, weakest) + late_constant(instance, weakest);
@@ -75,11 +78,13 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
       logs.push_back(from + logs_at[k][static_cast<std::size_t>(l)]);
       lambda.push_back(logs[k] * Quantity(std::exp(-gap)) - Quantity(other));
     }
-    ratio.measured.push_back((logs[1] - logs[0]) / Quantity(depths[1] - depths[0]));
+    const std::size_t last = depths.size() - 1;
+    ratio.measured.push_back((logs[last] - logs[last - 1]) /
+                             Quantity(depths[last] - depths[last - 1]));
     ratio.predicted.emplace_back(std::exp(gap));
     steeper.emplace_back(std::exp(1.1 * gap));
     const Quantity constant = from + late_constant(instance, l);
-    limit.measured.push_back(limit_in(std::vector{1.0, 0.5}, lambda));
+    limit.measured.push_back(limit_in(falling, lambda));
     limit.predicted.push_back(constant * Quantity(std::exp(-gap)) - own_constant);
     undamped.push_back(constant - own_constant);
     limit.places.push_back(fmt::format("token {} of gap {:.4g}", l, gap));

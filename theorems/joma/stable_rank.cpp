@@ -21,6 +21,7 @@
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stable_rank.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/approach.hpp"
 #include "theorems/joma/statements.hpp"
@@ -55,7 +56,9 @@ void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) 
   const Vector<double> m = instance.target.rowwise().squaredNorm();
   const double end = popgrad::joma::stable_rank(instance.target);
   const double s = 0.01 / std::sqrt(1 + m.maxCoeff() / instance.tau);
-  const Solved run(forget_type(ReducedFlow<double>(instance)), {s / 2, s}, 1e-13);
+  const std::vector<double> falling = falling_parameters(s, 2, 2);
+  const Solved run(forget_type(ReducedFlow<double>(instance)), {falling.rbegin(), falling.rend()},
+                   1e-13);
   const auto fall = [&](std::size_t save) {
     const double unit = std::pow(run.times()[save], 2);
     Quantity value =
@@ -63,10 +66,12 @@ void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) 
     value.add(ErrorPart::rounding(static_cast<double>(m.size()), end / unit));
     return value;
   };
+  std::vector<Quantity> falls;
+  for (std::size_t save = run.size(); save-- > 0;) falls.push_back(fall(save));
   const double predicted =
       2 / (3 * instance.tau) * (m.array() / m.maxCoeff() * (m.maxCoeff() - m.array())).sum();
   it.judge(Comparison{.what = "first fall of the stable rank over s^2",
-                      .measured = {limit_in(std::vector{s, s / 2}, std::vector{fall(1), fall(0)})},
+                      .measured = {limit_in(falling, falls)},
                       .predicted = {predicted},
                       .mistakes = {predicts_times("fall", 1.1)}});
 }
@@ -80,7 +85,12 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
   const double end = popgrad::joma::stable_rank(instance.target);
   constexpr double step = 2;
   const AnyRung<double> logs = approach_of(instance, slowest);
-  const Solved run(logs, {6, 6 + step, 6 + 2 * step, 6 + 3 * step}, 1e-12);
+  constexpr double late = 6;
+  // delta where the intervals begin
+  const std::size_t intervals = falling_parameters(std::exp(-late), std::exp(step), 3).size();
+  std::vector<double> clock{late};
+  while (clock.size() <= intervals) clock.push_back(clock.back() + step);
+  const Solved run(logs, clock, 1e-12);
   const auto rank = [&](const auto& y) { return rank_of(instance, weights_after(instance, y)); };
   const auto measured = [&](std::size_t save) {
     const auto lack = [&](std::size_t k) {
@@ -99,13 +109,14 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
       return std::exp(m[slowest] / instance.tau) * std::log(lack(0) / lack(step)) / step;
     });
   };
-  Quantity rate = measured(2);
-  for (const std::size_t before : {0U, 1U}) {
+  const std::size_t last = intervals - 1;
+  Quantity rate = measured(last);
+  for (const std::size_t before : {last - 2, last - 1}) {
     rate.add(ErrorPart::next_order(measured(before).value() - predicted(before).value()));
   }
   it.judge(Comparison{.what = "rate of the last rise of the stable rank",
                       .measured = {rate},
-                      .predicted = {predicted(2)},
+                      .predicted = {predicted(last)},
                       .mistakes = {predicts_times("last-rate", 1.1)}});
   // The rank tends to that of Mu as V goes to 0, where it is undefined.
   const auto rank_or_limit = [&](const Vector<double>& y) { return y[d] > 0 ? rank(y) : end; };

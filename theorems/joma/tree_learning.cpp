@@ -18,6 +18,7 @@
 
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/approach.hpp"
 #include "theorems/joma/knobs.hpp"
@@ -49,7 +50,9 @@ std::vector<Quantity> exponents(const LatentTree<double>& tree, const Setting& s
 std::vector<Quantity> first_leads(const ReducedInstance<double>& instance) {
   const double steepest = instance.target.cwiseAbs2().maxCoeff() / instance.tau;
   const double s = 0.01 / std::sqrt(1 + steepest);  // the next terms are of relative order s, s^2
-  const Solved run(forget_type(ReducedFlow<double>(instance)), {s / 2, s}, 1e-13);
+  const std::vector<double> falling = falling_parameters(s, 2, 2);
+  const Solved run(forget_type(ReducedFlow<double>(instance)), {falling.rbegin(), falling.rend()},
+                   1e-13);
   std::vector<Quantity> leads;
   for (Index l = 1; l < instance.tokens(); ++l) {
     const auto lead = [&](std::size_t save) {
@@ -62,7 +65,9 @@ std::vector<Quantity> first_leads(const ReducedInstance<double>& instance) {
       value.add(ErrorPart::rounding(2, unit * run.times()[save]));
       return value;
     };
-    leads.push_back(limit_in(std::vector{s, s / 2}, std::vector{lead(1), lead(0)}));
+    std::vector<Quantity> own;
+    for (std::size_t save = run.size(); save-- > 0;) own.push_back(lead(save));
+    leads.push_back(limit_in(falling, own));
   }
   return leads;
 }
@@ -70,14 +75,20 @@ std::vector<Quantity> first_leads(const ReducedInstance<double>& instance) {
 // ln of the late rate of ln(1/delta) of the strongest token over that of the others.
 std::vector<Quantity> late_exponents(const ReducedInstance<double>& instance) {
   const double step = std::log(2.0);
-  const auto logs =
-      logarithms_of(instance, instance.tokens() - 1, {late, late + step, late + 2 * step});
+  const std::vector<double> falling = falling_parameters(1, 2, 2);  // delta where a rate begins
+  std::vector<double> clock{late};
+  for (std::size_t k = 1; k <= falling.size(); ++k) {
+    clock.push_back(late + static_cast<double>(k) * step);
+  }
+  const auto logs = logarithms_of(instance, instance.tokens() - 1, clock);
   std::vector<Quantity> found;
   for (std::size_t l = 1; l < logs.front().size(); ++l) {
     const auto ratio = [&](std::size_t k) {
       return log((logs[k + 1][0] - logs[k][0]) / (logs[k + 1][l] - logs[k][l]));
     };
-    found.push_back(limit_in(std::vector{1.0, 0.5}, std::vector{ratio(0), ratio(1)}));
+    std::vector<Quantity> ratios;
+    for (std::size_t k = 0; k < falling.size(); ++k) ratios.push_back(ratio(k));
+    found.push_back(limit_in(falling, ratios));
   }
   return found;
 }

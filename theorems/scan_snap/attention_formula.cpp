@@ -5,6 +5,7 @@
 
 #include "popgrad/identity.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/scan_snap/response.hpp"
 
@@ -136,7 +137,7 @@ Quantity slope_along(const std::function<double(const Vector<double>&)>& loss, d
   const double first = 1e-3 / std::max(1.0, x.cwiseAbs().maxCoeff());
   std::vector<double> squares;
   std::vector<Quantity> slopes;
-  for (const double width : {first, first / 2}) {
+  for (const double width : falling_parameters(first, 2, 2)) {
     const double ahead = loss(x + width * direction);
     const double behind = loss(x - width * direction);
     const double largest = std::max({1.0, ahead, x.cwiseAbs().maxCoeff()});

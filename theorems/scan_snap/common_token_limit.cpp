@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <vector>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
 #include "popgrad/solved.hpp"
@@ -13,7 +14,7 @@ namespace popgrad::theorems::scan_snap {
 namespace {
 
 constexpr double tolerance = 1e-10;
-const std::vector<Index> refinements{2, 4, 8};
+constexpr double fewest_parts = 2;  // and twice and four times as many
 
 // The same with every distinct token parted into `parts` alike, f_nc^2 smaller by that factor and
 // M - 1 larger by its square. eta_Z makes up for it: 4 w K_m Gamma/C0 at `horizon` t0 stays.
@@ -78,15 +79,6 @@ Quotients quotients(const OneCommonToken& instance, const std::vector<double>& t
   return found;
 }
 
-// Terms of first order may cancel each other: what the first two refinements extrapolate to shows
-// those of second order.
-Quantity limit_of(const std::vector<double>& sizes, const std::vector<Quantity>& values) {
-  Quantity limit = limit_in(std::span(sizes).last(2), std::span(values).last(2));
-  const Quantity coarser = limit_in(std::span(sizes).first(2), std::span(values).first(2));
-  limit.add(ErrorPart::next_order(coarser.value() - limit.value()));
-  return limit;
-}
-
 }  // namespace
 
 double transition_time_of(const OneCommonToken& instance) {
@@ -95,12 +87,11 @@ double transition_time_of(const OneCommonToken& instance) {
 }
 
 InLimit over_closed_forms(const OneCommonToken& instance, const std::vector<double>& times_in_t0) {
-  std::vector<double> sizes;
+  const std::vector<double> sizes = falling_parameters(1 / fewest_parts, 2, 3);
   std::vector<Quotients> found;
   InLimit limit;
-  for (const Index parts : refinements) {
-    limit.finest = refined(instance, parts, times_in_t0.back());
-    sizes.push_back(1 / static_cast<double>(parts));
+  for (const double size : sizes) {
+    limit.finest = refined(instance, std::lround(1 / size), times_in_t0.back());
     found.push_back(quotients(limit.finest, times_in_t0));
   }
   for (std::size_t i = 0; i < times_in_t0.size(); ++i) {
@@ -109,8 +100,8 @@ InLimit over_closed_forms(const OneCommonToken& instance, const std::vector<doub
       growths.push_back(one.growth[i]);
       logits.push_back(one.logit[i]);
     }
-    limit.growth.push_back(limit_of(sizes, growths));
-    limit.logit.push_back(limit_of(sizes, logits));
+    limit.growth.push_back(limit_in(sizes, growths));
+    limit.logit.push_back(limit_in(sizes, logits));
   }
   return limit;
 }

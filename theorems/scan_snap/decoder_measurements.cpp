@@ -57,8 +57,7 @@ std::vector<Quantity> with_change(const std::vector<double>& many_digits,
 }
 
 Quantity limit_of(double nearest, const std::function<Quantity(double)>& value) {
-  const std::vector<double> parameters{2 * nearest, nearest};
-  return limit_in(parameters, std::vector{value(2 * nearest), value(nearest)});
+  return popgrad::limit_of(value, 2 * nearest, 2, 2);
 }
 
 AnyRung<double> decoder_flow(double vocabulary) {

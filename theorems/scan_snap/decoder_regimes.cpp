@@ -50,9 +50,10 @@ void judge_lead(const Decoder& decoder, double x1, Examination& it) {
   std::vector<Quantity> measured, predicted;
   for (const double clock : {std::log(m), 2 * x1, 20 * x1}) {
     const long s = std::lround(clock / decoder.rate);
-    const std::vector<double> rates{decoder.rate, decoder.rate / 2};
-    const std::vector<Quantity> found{draws_ahead(decoder, s), draws_ahead({m, rates[1]}, 2 * s)};
-    measured.push_back(limit_in(rates, found));
+    const auto ahead = [&](double rate) {
+      return draws_ahead({m, rate}, s * std::lround(decoder.rate / rate));
+    };
+    measured.push_back(limit_of(decoder.rate / 2, ahead));
     const double h = decoder_scale(m, decoder.rate, static_cast<double>(s));
     predicted.emplace_back(std::log((m - 1 + std::exp(m * h)) / m) / 2);
   }

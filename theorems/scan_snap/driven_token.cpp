@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/measuring.hpp"
@@ -84,11 +85,9 @@ Quantity order_of_rest(const LeadingToken& token, double a, double p, const Late
 }
 
 Quantity limit_of_rest(const LeadingToken& token, double a, double p) {
-  std::vector<double> times, falling;
-  for (const int halvings : {8, 9, 10}) {
-    falling.push_back(std::ldexp(1.0, -halvings));
-    times.push_back(std::pow(falling.back(), 1 / (1 - p)) - 1);
-  }
+  const std::vector<double> falling = falling_parameters(std::ldexp(1.0, -8), 2, 3);
+  std::vector<double> times;
+  for (const double parameter : falling) times.push_back(std::pow(parameter, 1 / (1 - p)) - 1);
   const Solved run(decaying(token, a, p), times, driven_tolerance);
   return limit_in(falling, run.along([&](const Vector<double>& x) { return token.rest(x); }));
 }

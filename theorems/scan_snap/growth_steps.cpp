@@ -17,6 +17,7 @@
 // Uses       rungs reduced, flow; decoder
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/growth_of_rungs.hpp"
@@ -46,12 +47,11 @@ void judge_conditional(const OneCommonToken& instance, Examination& it) {
 void judge_quotients(const OneCommonToken& instance, Examination& it) {
   const CommonToken<double> token = instance.token();
   const double unit = token.classes / token.decoder_rate;
-  const std::vector<double> times{unit / 64, unit / 32, unit / 16};
+  const std::vector<double> falling = falling_parameters(unit / 16, 2, 3);
+  const std::vector<double> times(falling.rbegin(), falling.rend());
   const Growths found = growths(instance, times);
-  std::vector<double> falling;
   std::vector<Quantity> first, second;
   for (std::size_t i = times.size(); i-- > 0;) {
-    falling.push_back(times[i]);
     first.push_back(Quantity(growth_from_eqn_13(token, times[i])) / found.reduced[i]);
     second.push_back(found.reduced[i] / found.flow[i]);
   }

@@ -21,6 +21,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/leading_token.hpp"
@@ -32,7 +33,8 @@ namespace popgrad::theorems::scan_snap {
 namespace {
 
 constexpr double tolerance = 1e-11;
-const std::vector<double> clock_times{40, 80, 120, 160};
+constexpr double clock_step = 40;
+constexpr std::size_t clock_steps = 4;
 
 // Eqn 10 in the clock theta = ln(1 + y^2)/2 of y = M h: dx/dtheta is the rate of x per unit of
 // int gamma, times
@@ -63,6 +65,15 @@ void examine(const Setting& setting, Examination& it) {
   it.require_positive("l0 leads the distinct tokens of n", token.lead() - 1,
                       fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
   const AnyRung<double> rung = in_clock_of_decoder(token);
+  const auto members = static_cast<double>(instance.members);
+  // y^(-1/(K_m + 1)) at the clock times.
+  const double factor = std::exp(clock_step / (members + 1));
+  const std::vector<double> falling = falling_parameters(1 / factor, factor, clock_steps);
+  std::vector<double> clock_times;
+  while (clock_times.size() < falling.size()) {
+    clock_times.push_back(clock_step * static_cast<double>(clock_times.size() + 1));
+  }
+  const std::size_t last = clock_times.size() - 1;
   const Solved run(rung, clock_times, tolerance);
   const std::vector<Quantity> growth =
       run.along([&](const Vector<double>& x) { return token.growth(x); });
@@ -76,18 +87,15 @@ void examine(const Setting& setting, Examination& it) {
       return token.growth(rate);
     });
   };
-  Quantity late = slope(2), now = local(3);
-  late.add(ErrorPart::next_order(late.value() - slope(1).value()));
-  now.add(ErrorPart::next_order(now.value() - local(2).value()));
-  const auto members = static_cast<double>(instance.members);
+  Quantity late = slope(last - 1), now = local(last);
+  late.add(ErrorPart::next_order(late.value() - slope(last - 2).value()));
+  now.add(ErrorPart::next_order(now.value() - local(last - 1).value()));
   it.judge(Comparison{
       .what = "exponent of B_n in y = M h",
       .measured = {now, late},
       .predicted = {1 / (members + 1)},
       .mistakes = {predicts("theorem-4", 1 / (2 * members)), predicts("norms-kept", 1 / members)},
       .places = {"eta_Z w t xi_n y at y = e^160", "from y = e^120 to e^160"}});
-  std::vector<double> falling;
-  for (const double theta : clock_times) falling.push_back(std::exp(-theta / (members + 1)));
   it.judge(Comparison{.what = "order of 1 - c_nl0 in y^(-1/(K_m + 1))",
                       .measured = {order_in(falling, run.along([&](const Vector<double>& x) {
                         return token.rest(x);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scan_snap/measuring.hpp"
@@ -45,10 +46,9 @@ std::vector<Quantity> read(const LeadingToken& token, Rates factor,
 
 std::vector<Quantity> quotients_of_slopes(const LeadingToken& token,
                                           const std::vector<double>& times) {
-  const std::vector<double> steps{0.2, 0.1, 0.05};
   std::vector<double> squares;
   std::vector<std::vector<Quantity>> found;
-  for (const double step : steps) {
+  for (const double step : falling_parameters(0.2, 2, 3)) {
     squares.push_back(step * step);
     const auto at = [&](double decoder, double attention) {
       return read(token, {std::exp(decoder), std::exp(attention)}, times, &LeadingToken::growth);

@@ -25,6 +25,7 @@
 #include <Eigen/LU>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "theorems/scan_snap/backprop_identity.hpp"
 #include "theorems/scan_snap/features_at_rest.hpp"
@@ -69,7 +70,7 @@ void judge_small_overlap(const TrainingInstance<double>& given, double tau, Exam
   std::vector<double> squares;
   std::vector<std::vector<Quantity>> found;
   std::vector<Quantity> rests;
-  for (const double weight : {first_weight, first_weight / 2, first_weight / 4}) {
+  for (const double weight : falling_parameters(first_weight, 2, 3)) {
     TrainingInstance<double> training = given;
     training.classes = with_lighter(given.classes, weight);
     squares.push_back(weight * weight);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/stop.hpp"
 
@@ -114,7 +115,7 @@ SmallWeights small_weights(const Training<double>& training, double weight) {
   const double transition = transition_size(b);
   const double context = context_size(b);
   SmallWeights found;
-  for (const double share : {1.0, 0.5, 0.25, 0.125}) {
+  for (const double share : falling_parameters(1, 2, 4)) {
     const double own = share * weight;
     QuietRun run(training, own);
     const auto difference = [&] {

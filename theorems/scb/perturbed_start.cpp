@@ -21,6 +21,7 @@
 #include <numbers>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/scb/growth.hpp"
 #include "theorems/scb/statements.hpp"
@@ -106,8 +107,8 @@ void examine(const Setting& setting, Examination& it) {
   std::vector<double> shortness;
   std::vector<Quantity> critical;
   std::vector<Quantity> distance;
-  for (const double longer : {1.0, 2.0, 4.0}) {
-    const Sizes own = sizes.longer(longer);
+  for (const double part : falling_parameters(1, 2, 3)) {
+    const Sizes own = sizes.longer(1 / part);
     shortness.push_back(1 / own.positions);
     critical.push_back(critical_size(own, perturbation));
     distance.push_back(moved(own, perturbation));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "popgrad/identity.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "popgrad/scb/sequence_sgd.hpp"
@@ -59,7 +60,8 @@ inline double alpha_A(const AnyRung<double>& rung, const Vector<double>& x) {
   return row[1];
 }
 
-/// Both flows where T alpha_A of the linear one is about `top`, a half and a quarter of it.
+/// Both flows where T alpha_A of the linear one is about `top`, a half and a quarter of it, and as a
+/// refinement goes on.
 struct Curves {
   std::vector<double> logits;
   std::vector<Quantity> ratio;  ///< of alpha_A, softmax over linear
@@ -83,7 +85,7 @@ inline Curves follow(popgrad::scb::Training<double> training, double top, double
   constexpr double tolerance = 1e-13;  // of the solves
   Curves found;
   std::vector<double> times;
-  for (double logit_there = top; found.logits.size() < 3; logit_there /= 2) {
+  for (const double logit_there : falling_parameters(top, 2, 3)) {
     found.logits.push_back(logit_there);
     const double moved = logit_there / rate;
     times.insert(times.begin(), at_rest ? std::sqrt(2 * moved / size) : moved / pull / positions);

@@ -23,6 +23,7 @@
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/stage_two.hpp"
 #include "theorems/scb/statements.hpp"
@@ -66,7 +67,8 @@ void judge_growth(const Bigrams<double>& b, double step, Examination& it) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     std::vector<double> shortness;
     std::vector<Quantity> noise;
-    for (const Index longer : {1, 4, 16}) {
+    for (const double part : falling_parameters(1, 4, 3)) {
+      const Index longer = std::lround(1 / part);
       const StageTwo stage(lengthened(b, longer * b.context), links[i], step);
       shortness.push_back(1 / static_cast<double>(longer * b.context));
       noise.emplace_back(stage.derived());

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/population_flow.hpp"
 #include "theorems/scb/family.hpp"
@@ -93,7 +94,9 @@ std::vector<Quantity> turning(Training<double> training) {
   const double at_first = turned(1 / (root * mu.norm()));
   std::vector<double> shortness;
   std::array<std::vector<Quantity>, 3> found;
-  for (int doubling = 0; doubling < 3; ++doubling) {
+  const Index shortest = b.context;
+  for (const double part : falling_parameters(1, 2, 3)) {
+    b.context = std::lround(static_cast<double>(shortest) / part);
     const AnyRung<double> rung = forget_type(PopulationFlow<double>(training));
     const Solved run(rung, {1 / rate}, tolerance);
     shortness.push_back(1 / static_cast<double>(b.context));
@@ -104,7 +107,6 @@ std::vector<Quantity> turning(Training<double> training) {
     found[2].push_back(run.at(0, [&](const Vector<double>& x) {
       return observed(rung, x, 5) / (root * mu.norm() * cosine(x));
     }));
-    b.context *= 2;
   }
   std::vector<Quantity> limits;
   for (const auto& values : found) limits.push_back(limit_in(shortness, values));

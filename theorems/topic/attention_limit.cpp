@@ -66,7 +66,7 @@ void judge_ratio(const LargeLaw& law, bool diagonal, Examination& it) {
   const Quantity limit = 1 / to_double(Rational((1 - law.correct) * law.masked));
   it.judge(Comparison{
       .what = fmt::format("{}: limit of the best weight over tau v", name),
-      .measured = {limit_in(inverse_sizes, at_sizes(law, diagonal, &BestWeights::ratio))},
+      .measured = {limit_in(inverse_sizes(), at_sizes(law, diagonal, &BestWeights::ratio))},
       .predicted = {limit},
       .mistakes = {predicts("inverse-p_m", 1 / to_double(law.masked)),
                    predicts_times("tenth-more", 1.1)}});
@@ -77,7 +77,7 @@ void judge_ratio(const LargeLaw& law, bool diagonal, Examination& it) {
   std::vector<Quantity> left = at_sizes(far, diagonal, &BestWeights::ratio);
   for (Quantity& each : left) each = abs(each - limit);
   it.judge(Comparison{.what = fmt::format("{}: minus the order of what is left, far out", name),
-                      .measured = {-order_in(inverse_sizes, left)},
+                      .measured = {-order_in(inverse_sizes(), left)},
                       .relation = Relation::at_most,
                       .predicted = {-1.0},
                       .mistakes = {predicts_times("order", 1.1)}});
@@ -113,7 +113,7 @@ void examine(const Setting& setting, Examination& it) {
   for (const bool diagonal : {false, true}) judge_ratio(large, diagonal, it);
   if (law.words < 2) return;
   it.judge(Comparison{.what = "diagonal: limit of the best weight of other words of the topic",
-                      .measured = {limit_in(inverse_sizes, betas)},
+                      .measured = {limit_in(inverse_sizes(), betas)},
                       .predicted = {a},
                       .mistakes = {predicts_times("tenth-more", 1.1)}});
 }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "popgrad/identity.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/topic/landscape.hpp"
 #include "popgrad/topic/optimum.hpp"
@@ -65,9 +66,11 @@ BestWeights best_weights(const LargeLaw& law, bool diagonal) {
   return {{ratio, {ErrorPart::rounding(2, ratio)}}, to_double(beta)};
 }
 
+std::vector<double> inverse_sizes() { return falling_parameters(1, 2, 3); }
+
 std::vector<Quantity> at_sizes(const LargeLaw& law, bool diagonal, Quantity BestWeights::*weight) {
   std::vector<Quantity> found;
-  for (const double h : inverse_sizes) {
+  for (const double h : inverse_sizes()) {
     const LargeLaw larger = enlarged(law, Rational(1 / h), Rational(1 / h));
     found.push_back(best_weights(larger, diagonal).*weight);
   }

@@ -2,7 +2,6 @@
 /// The landscape of attention at numbers of topics far beyond those that can be enumerated, and in
 /// the limit.
 
-#include <array>
 #include <vector>
 
 #include "popgrad/quantity.hpp"
@@ -27,8 +26,8 @@ struct BestWeights {
 /// The global minimum in double, then Newton steps in 50 digits. Part: rounding.
 BestWeights best_weights(const LargeLaw& law, bool diagonal);
 
-/// One over the sizes of at_sizes, in units of the first.
-inline constexpr std::array<double, 3> inverse_sizes{1, 0.5, 0.25};
+/// One over the sizes of at_sizes, in units of the first: 1, 1/2, 1/4.
+std::vector<double> inverse_sizes();
 /// At a size and at twice and four times it in tau and T/tau.
 std::vector<Quantity> at_sizes(const LargeLaw& law, bool diagonal, Quantity BestWeights::*weight);
 

@@ -88,15 +88,11 @@ LeastNorm least_norm(const TopicLaw<double>& law, double inverse_length) {
 Quantity order_in_penalty(const TopicLaw<Rational>& law) {
   const Vector<double> spectrum = symmetric_eigenvalues<double>(second_moment(law).cast<double>());
   const Matrix<Rational> least = expand(law, minimum_norm_value(law));
-  std::vector<double> lambdas;
-  std::vector<Quantity> distances;
-  for (const double share : {4e-4, 2e-4, 1e-4}) {
-    lambdas.push_back(share * spectrum[spectrum.size() - law.topics]);
-    const Rational lambda(lambdas.back());
-    const Matrix<Rational> apart = expand(law, penalised_value(law, lambda)) - least;
-    distances.emplace_back(std::sqrt(to_double(Rational(apart.squaredNorm()))));
-  }
-  return order_in(lambdas, distances);
+  const auto distance = [&](double lambda) -> Quantity {
+    const Matrix<Rational> apart = expand(law, penalised_value(law, Rational(lambda))) - least;
+    return std::sqrt(to_double(Rational(apart.squaredNorm())));
+  };
+  return order_of(distance, 4e-4 * spectrum[spectrum.size() - law.topics], 2, 3);
 }
 
 }  // namespace popgrad::theorems::topic
