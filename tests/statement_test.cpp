@@ -14,7 +14,6 @@
 #include "popgrad/error_ratios.hpp"
 #include "popgrad/falsify.hpp"
 #include "popgrad/stop.hpp"
-#include "popgrad/survey.hpp"
 #include "popgrad/theories.hpp"
 #include "register_case.hpp"
 
