@@ -4,9 +4,12 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 
+#include "confirming.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/survey.hpp"
 #include "popgrad/theories.hpp"
 #include "register_case.hpp"
@@ -194,6 +197,28 @@ void is_sound(const Statement& s) {
 }
 
 #ifndef POPGRAD_SANITIZED
+// A confirmation hides nothing false: what refutes a control is seen in the sharper examination as
+// well. All controls are judged on the same two examinations.
+void refutations_are_confirmed(const Statement& s) {
+  std::optional<Examination> usual, refined;
+  for (const Control& control : s.controls) {
+    const auto against_control = [&](Setting own, Examination& found) {
+      std::optional<Examination>& made = refined_draws(1) == 1 ? usual : refined;
+      own.with_controls = true;
+      if (!made) made = examine(s, own);
+      found = *made;
+      found.evidence.clear();
+      for (const ControlEvidence& each : made->controls) {
+        if (each.control == control.name) found.evidence = each.evidence;
+      }
+    };
+    Finding finding;
+    judge_with_confirmation(finding, Setting{}, against_control);
+    CAPTURE(s.id, control.name, finding.failure, finding.confirmation.faults);
+    CHECK_FALSE(finding.unconfirmed());
+  }
+}
+
 // As many instances as fit into two seconds, up to twenty.
 void holds_on_drawn_instances(const Statement& s) {
   SurveyRequest request;
@@ -220,6 +245,8 @@ void popgrad::register_statement_cases() {
 #ifndef POPGRAD_SANITIZED
     register_case(s.id + " is not violated on drawn instances", "[statement][slow]",
                   [each] { holds_on_drawn_instances(*each); });
+    register_case(s.id + " refutes its controls in a confirmation as well", "[statement][slow]",
+                  [each] { refutations_are_confirmed(*each); });
 #endif
   }
 }
