@@ -288,6 +288,7 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade)
   refresh(first, begin);
   if (longest_here() == 1) {
     steps_.length = next_length_ = 1;
+    error_ = 0;
     walk_to(1);
     orders_ = {StepsOfBlock(first.first), StepsOfBlock(first.second)};
     end_ = middle_ = moved(orders_[0], orders_[1], 1);
@@ -335,7 +336,7 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade)
     refresh(last, end_);
     interpolate(first, middle, last);
     const bool smooth = !by_sums();
-    const double error = std::max(
+    error_ = std::max(
         {error_of(first.first, middle.first, last.first, before_.middle, end_.first, end_.shift,
                   {true, smooth}),
          smooth ? error_of(first.second, middle.second, last.second, before_.middle_second,
@@ -344,7 +345,7 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade)
          // By as much is off what the covariance contributes to a step, its own being assumed.
          contribution(middle, middle_) * relative_change(likely_middle.second, middle_.second),
          contribution(last, end_) * relative_change(likely_last.second, end_.second)});
-    if (remade || length == 2 || error <= block_error) {
+    if (remade || length == 2 || error_ <= block_error) {
       // Drifts move the means alone.
       end_.shift = begin_.shift;
       end_.gap = begin_.gap;
@@ -352,8 +353,8 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade)
       orders_[1].apply_to_mean(length, end_.gap);
       // The error goes with the fourth power of the length.
       next_length_ = length;
-      if (error <= block_error / 24) next_length_ *= 2;
-      if (error <= block_error / 400) next_length_ *= 2;
+      if (error_ <= block_error / 24) next_length_ *= 2;
+      if (error_ <= block_error / 400) next_length_ *= 2;
       break;
     }
     last = std::move(middle);

@@ -77,6 +77,8 @@ class MomentBlocks {
   [[nodiscard]] std::uint64_t length() const { return steps_.length; }
   /// A length to try next.
   [[nodiscard]] std::uint64_t next_length() const { return next_length_; }
+  /// Of a standard deviation: the estimate of what interpolation leaves out.
+  [[nodiscard]] double error() const { return error_; }
   /// After `count` steps of it. Cost O(n^3 log(count)) within the block.
   [[nodiscard]] MomentLaw after(std::uint64_t count) const;
 
@@ -134,6 +136,7 @@ class MomentBlocks {
   Prepare prepare_;
   Steps steps_;
   std::uint64_t next_length_ = 0;
+  double error_ = 0;
   MomentLaw begin_, middle_, end_;
   Matrix<double> path_;       // (n x steps + 1)
   std::uint64_t walked_ = 0;  // columns of it, but for the first

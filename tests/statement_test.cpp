@@ -6,13 +6,16 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
 
+#include "confirming.hpp"
 #include "places.hpp"
 #include "popgrad/error_ratios.hpp"
 #include "popgrad/falsify.hpp"
+#include "popgrad/refinement.hpp"
 #include "popgrad/stop.hpp"
 #include "popgrad/theories.hpp"
 #include "register_case.hpp"
@@ -200,6 +203,28 @@ void is_sound(const Statement& s) {
 }
 
 #ifndef POPGRAD_SANITIZED
+// A confirmation hides nothing false: what refutes a control is seen in the sharper examination as
+// well. All controls are judged on the same two examinations.
+void refutations_are_confirmed(const Statement& s) {
+  std::optional<Examination> usual, refined;
+  for (const Control& control : s.controls) {
+    const auto against_control = [&](Setting own, Examination& found) {
+      std::optional<Examination>& made = refined_draws(1) == 1 ? usual : refined;
+      own.with_controls = true;
+      if (!made) made = examine(s, own);
+      found = *made;
+      found.evidence.clear();
+      for (const ControlEvidence& each : made->controls) {
+        if (each.control == control.name) found.evidence = each.evidence;
+      }
+    };
+    Finding finding;
+    judge_with_confirmation(finding, Setting{}, against_control);
+    CAPTURE(s.id, control.name, finding.failure, finding.confirmation.faults);
+    CHECK_FALSE(finding.unconfirmed());
+  }
+}
+
 // Points of the search of a claim, from tests/searches.txt; 0 where it has none.
 std::size_t points_of_search(const std::string& id) {
   std::ifstream file(places::sources() + "/tests/searches.txt");
@@ -261,6 +286,8 @@ void popgrad::register_statement_cases() {
 #ifndef POPGRAD_SANITIZED
     register_case(s.id + " survives a search", "[statement][slow]",
                   [each] { survives_a_search(*each); });
+    register_case(s.id + " refutes its controls in a confirmation as well", "[statement][slow]",
+                  [each] { refutations_are_confirmed(*each); });
 #endif
   }
 }

@@ -4,8 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <span>
 
 #include "places.hpp"
 #include "popgrad/error.hpp"
@@ -80,7 +83,7 @@ TEST_CASE("Measured runs: what is not recorded is missing, what contradicts is r
   CHECK(std::isnan(runs[0].entropy[1][1]));
   CHECK_FALSE(read_bounce(runs[0].entropy[1]).complete);
   CHECK_THROWS_WITH(grouped({{1, 0.1, 0, 0, 2, 5}, {1, 0.1, 0, 0, 2, 5}}),
-                    Catch::Contains("occurs twice"));
+                    Catch::Contains("occurs twice (row 3)"));
   CHECK_THROWS_WITH(grouped({{2, 0.1, 0, 0, 2, 5}, {2, 0.1, 0, 1, 2, 6}}),
                     Catch::Contains("val_loss"));
   CHECK_THROWS_WITH(grouped({{2, 0.1, 0, 2, 2, 5}}), Catch::Contains("below nlayers"));
@@ -100,11 +103,23 @@ TEST_CASE("Measured runs: files are read whole and faults named by line", "[meas
   // The same file twice holds every recording twice.
   CHECK_THROWS_WITH(read_measured_runs(path.string() + "," + path.string()),
                     Catch::Contains("occurs twice"));
-  written(header + "1,1e-3,1,0,0,oops,10\n");
+  // Of two files the rows of both, all columns of them.
+  const fs::path later = path.string() + ".later";
+  std::ofstream(later) << header << "1,1e-3,1,2000,0,2.125,9\n";
+  const auto longer = read_measured_runs(path.string() + "," + later.string());
+  fs::remove(later);
+  REQUIRE(longer.size() == 1);
+  CHECK(longer[0].step == std::vector<double>{0, 1000, 2000});
+  CHECK(longer[0].final_loss() == 9);
+  CHECK(longer[0].entropy[0].back() == 2.125);
+  written(header + "1,1e-3,1,0,0,2.5,oops\n");
   CHECK_THROWS_WITH(read_measured_runs(path.string()),
-                    Catch::Contains("line 2") && Catch::Contains("oops"));
+                    Catch::Contains("line 2: 'oops' in column val_loss"));
   written(header + "1,1e-3,1,0\n");
-  CHECK_THROWS_WITH(read_measured_runs(path.string()), Catch::Contains("4 fields"));
+  CHECK_THROWS_WITH(read_measured_runs(path.string()),
+                    Catch::Contains("4 fields where the header has 7"));
+  written(header + "1,1e-3,1,0,0,2.5,10,11\n");
+  CHECK_THROWS_WITH(read_measured_runs(path.string()), Catch::Contains("more fields than the 7"));
   written("nlayers,lr,minibatch,layer,entropi,val_loss\n1,1,1,0,1,1\n");
   CHECK_THROWS_WITH(read_measured_runs(path.string()), Catch::Contains("did you mean 'entropi'"));
   fs::remove(path);
@@ -136,6 +151,17 @@ TEST_CASE("Bounce: a fall and a rise count, noise and one-way curves do not", "[
   CHECK_FALSE(read_bounce(rising).bounces(0, 0));
 }
 
+TEST_CASE("Bounce: noise is the median second difference of the later half", "[measured]") {
+  // Second differences 3, 1, 2, 5 from the sixth value on, 0 before: 3 is the upper median.
+  const LayerBounce bounce = read_bounce(std::vector<double>{3, 2, 1, 0, 1, 2, 6, 11, 18, 30});
+  CHECK(bounce.noise == Approx(1.4826 * 3 / std::sqrt(6.0)).epsilon(1e-14));
+  CHECK(bounce.at == 3);
+  CHECK(bounce.relative_rebound() == 10);
+  // The last but one is inside; four values are not enough.
+  CHECK(read_bounce(std::vector<double>{4, 3, 2, 1, 2}).bounces(0, 0.5));
+  CHECK_FALSE(read_bounce(std::vector<double>{4, 3, 1, 2}).complete);
+}
+
 TEST_CASE("Rank correlation: order, ties, constants", "[measured]") {
   const std::vector<double> x{1, 2, 3, 4, 5};
   CHECK(rank_correlation(x, std::vector<double>{1, 4, 9, 16, 25}) == Approx(1));
@@ -144,13 +170,19 @@ TEST_CASE("Rank correlation: order, ties, constants", "[measured]") {
   CHECK(rank_correlation(x, std::vector<double>{1, 2, 3, 5, 4}) == Approx(0.9));
   // Ties at mean ranks 0.5, 0.5, 2, 3, 4: covariance 9.5, variances 10 and 9.5.
   CHECK(rank_correlation(x, std::vector<double>{1, 1, 3, 4, 5}) == Approx(std::sqrt(0.95)));
+  CHECK(rank_correlation(x, std::vector<double>{1, 2, 3, 5, 5}) == Approx(std::sqrt(0.95)));
   CHECK(std::isnan(rank_correlation(x, std::vector<double>{1, 1, 1, 1, 1})));
+  // Three values are enough, two are not.
+  const std::span<const double> three = std::span(x).first(3);
+  CHECK(rank_correlation(three, three) == Approx(1));
+  CHECK(std::isnan(rank_correlation(three.first(2), three.first(2))));
 }
 
 TEST_CASE("Association: the interval sees what is there and nothing else", "[measured]") {
   const Association down = associate(made_clusters(-1, 40), 1e-3, 1000, 1, 1);
   CHECK(down.high < 0);
   CHECK(down.low > -1);
+  CHECK(down.runs == 40);
   CHECK(down.pairs == 160);
   CHECK(associate(made_clusters(1, 40), 1e-3, 1000, 1, 1).low > 0);
   const Association none = associate(made_clusters(0, 40), 1e-3, 1000, 1, 1);
@@ -185,6 +217,39 @@ TEST_CASE("Association: strata take away what drives both sides", "[measured]") 
   for (std::size_t i = 0; i < clusters.size(); ++i)
     clusters[i].stratum = static_cast<double>(i % 3);
   CHECK(associate(clusters, 1e-3, 1000, 1, 1).high > 0);
+}
+
+TEST_CASE("Association: strata weigh as many pairs as they have", "[measured]") {
+  std::vector<Cluster> clusters;
+  for (const double i : {0, 1, 2}) clusters.push_back({{i}, i, 0});
+  for (const double i : {0, 1, 2, 3, 4}) clusters.push_back({{i}, -i, 1});
+  CHECK(clustered_correlation(clusters) == Approx((3.0 - 5.0) / 8));
+}
+
+TEST_CASE("Association: the interval is of deviations, and held at one swap from 1", "[measured]") {
+  // 31.73 % lie beyond one deviation.
+  const Association one = associate(made_clusters(-1, 40), 0.31731050786291415, 200, 1, 1);
+  CHECK(std::atanh(one.high) - std::atanh(one.correlation) == Approx(one.deviation).epsilon(1e-9));
+  std::vector<Cluster> ordered;
+  for (int i = 0; i < 10; ++i) ordered.push_back({{1.0 * i}, 1.0 * i, 0});
+  const Association perfect = associate(ordered, 1e-3, 200, 1, 1);
+  CHECK(perfect.low == Approx(1 - 6 / 1e3).margin(1e-6));
+  CHECK(perfect.high == Approx(1 - 6 / 1e3).margin(1e-6));
+}
+
+TEST_CASE("Association: all orders of the losses are equally likely", "[measured]") {
+  std::vector<Cluster> clusters;
+  for (const double i : {0, 1, 2}) clusters.push_back({{i}, i, 0});
+  std::map<std::vector<double>, int> orders;
+  for (std::uint32_t shuffle = 0; shuffle < 600; ++shuffle) {
+    std::vector<double> losses;
+    for (const Cluster& c : with_shuffled_losses(clusters, 1, shuffle)) losses.push_back(c.loss);
+    ++orders[losses];
+  }
+  CHECK(orders.size() == 6);
+  // 100 +- 9; four deviations.
+  for (const auto& [losses, count] : orders) CHECK(std::abs(count - 100) < 36);
+  CHECK(permute_losses(made_clusters(-1, 40), 200, 1, 1).above == 1);
 }
 
 TEST_CASE("Association: bit for bit the same for any number of threads", "[measured]") {

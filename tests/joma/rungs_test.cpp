@@ -211,6 +211,21 @@ TEST_CASE("closed forms agree with integration", "[joma]") {
     }
   }
   CHECK(blow_up_time(2.0, 0.0, 2.0) == Approx(std::sqrt(M_PI / 2) / 2).epsilon(1e-15));
+  // sqrt(pi tau)/2 (1 -+ erf(1/2))/2 towards either side of a start.
+  CHECK(blow_up_time(2.0, 1.0, 4.0) ==
+        Approx(std::sqrt(M_PI) * (1 - std::erf(0.5)) / 2).epsilon(1e-14));
+  CHECK(blow_up_time(-2.0, 1.0, 4.0) ==
+        Approx(std::sqrt(M_PI) * (1 + std::erf(0.5)) / 2).epsilon(1e-14));
+  // There and back; late the approach is ln(1/|delta|) = e^{mu^2/tau} t + C.
+  for (const double start : {-0.5, 0.3, 3.0}) {
+    constexpr double mu = 2, tau = 3, y = 30;
+    CAPTURE(start);
+    CHECK(time_to_approach(mu, start, tau, approach_at(mu, start, tau, 0.7)) ==
+          Approx(0.7).epsilon(1e-13));
+    const double late = y - std::log(std::fabs(1 - start / mu)) -
+                        std::exp(mu * mu / tau) * time_to_approach(mu, start, tau, y);
+    CHECK(approach_constant(mu, start, tau) == Approx(late).margin(1e-12));
+  }
   const DigitsScope scope(50);
   CHECK(to_double(approach_at<Real>(Real(2), Real(0), Real(2), Real(1))) ==
         Approx(approach_at(2.0, 0.0, 2.0, 1.0)).epsilon(1e-13));
