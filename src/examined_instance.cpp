@@ -1,10 +1,6 @@
 #include "popgrad/examined_instance.hpp"
 
-#include <fmt/format.h>
-
 #include <stdexcept>
-
-#include "popgrad/error.hpp"
 
 namespace popgrad {
 namespace {
@@ -14,7 +10,6 @@ thread_local bool asked = false;
 /// Thrown to end a check where it hands its instance over.
 struct HandedOver {
   ExaminedInstance instance;
-  std::string none;
 };
 
 /// Asked on this thread while it lives.
@@ -35,18 +30,17 @@ ExaminedInstance examined_instance(const Statement& statement, const Setting& se
     ignored.with_controls = false;
     statement.examine(setting, ignored);
   } catch (const HandedOver& found) {
-    if (found.none.empty()) return found.instance;
-    throw InputError(fmt::format("popgrad instance: {}: {}", statement.id, found.none));
+    return found.instance;
   }
   throw std::logic_error(statement.id + " hands no instance over");
 }
 
 void hand_over(const std::function<ExaminedInstance()>& instance) {
-  if (asked) throw HandedOver{instance(), {}};
+  if (asked) throw HandedOver{instance()};
 }
 
 void hand_over_none(const std::string& why) {
-  if (asked) throw HandedOver{{}, why};
+  if (asked) throw HandedOver{{.parameters = {}, .none = why}};
 }
 
 }  // namespace popgrad

@@ -16,11 +16,12 @@ namespace popgrad {
 
 struct ExaminedInstance {
   Record parameters;  ///< under the names of the rung that the statement reads
-  Record chosen;      ///< what else the check made of it: width of embeddings, size of a start
+  Record chosen = {};  ///< what else the check made of it: width of embeddings, size of a start
+  std::string none = {};  ///< why no file can hold the instance; empty: `parameters` hold it
 };
 
-/// Throws InputError if the check has no instance at these knobs, or one that no file can hold, and
-/// std::logic_error if it hands none over.
+/// Throws what the check throws where it has no instance at these knobs, and std::logic_error if it
+/// hands none over.
 ExaminedInstance examined_instance(const Statement& statement, const Setting& setting);
 
 /// For checks: `instance` is made only where it is asked for.

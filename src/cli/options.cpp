@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "cli/instance_file.hpp"
 #include "cli/panels.hpp"
 #include "io/atomic_file.hpp"
 #include "io/config_file.hpp"
@@ -104,7 +105,7 @@ Parameters typed_parameters(const TypedParameters& typed, const std::string& mod
                             const std::vector<ParameterInfo>& known) {
   Parameters parameters = typed.instance.empty()
                               ? Parameters(model)
-                              : Parameters::parse(model, read_file(typed.instance), typed.instance);
+                              : read_instance(model, typed.instance).parameters;
   for (const auto& [name, text] : typed.flags) {
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;
