@@ -93,7 +93,7 @@ Value list_of(const Vector<double>& vector) {
 
 template SparseLaws<double> sparse_laws(const Parameters&, const ListParameter&,
                                         const ListParameter&, Index);
-template SparseLaws<Real> sparse_laws(const Parameters&, const ListParameter&,
-                                      const ListParameter&, Index);
+template SparseLaws<Real> sparse_laws(const Parameters&, const ListParameter&, const ListParameter&,
+                                      Index);
 
 }  // namespace popgrad

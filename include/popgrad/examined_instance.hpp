@@ -15,8 +15,8 @@
 namespace popgrad {
 
 struct ExaminedInstance {
-  Record parameters;  ///< under the names of the rung that the statement reads
-  Record chosen = {};  ///< what else the check made of it: width of embeddings, size of a start
+  Record parameters;      ///< under the names of the rung that the statement reads
+  Record chosen = {};     ///< what else the check made of it: width of embeddings, size of a start
   std::string none = {};  ///< why no file can hold the instance; empty: `parameters` hold it
 };
 

@@ -49,8 +49,7 @@ void make_sum_one(Part&& part, std::string_view where, std::string_view name,
   }
   const double defect = to_double(sum) - 1.0;
   if (!(defect <= sum_tolerance && defect >= -sum_tolerance)) {
-    reject(where, name, place,
-           fmt::format("sums to {}; it must be 1 (to 1e-9)", to_double(sum)));
+    reject(where, name, place, fmt::format("sums to {}; it must be 1 (to 1e-9)", to_double(sum)));
   }
   if (is_rounded_one(sum, part.size())) return;
   for (Index i = 0; i < part.size(); ++i) part[i] = part[i] / sum;

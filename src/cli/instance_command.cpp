@@ -36,16 +36,16 @@ int execute(const InstanceOptions& o, const Invocation& call) {
   setting.chosen = chosen_knobs(where, o.knobs, chosen);
   if (o.output != "-") check_writable(o.output);
   const auto refuse = [&](const std::string& why) {
-    throw InputError(fmt::format(
-        "{}: {}: {}; its instance is: {}", where, statement.id, why,
-        verification_line(call.program, statement, setting.seed, setting.chosen)));
+    throw InputError(
+        fmt::format("{}: {}: {}; its instance is: {}", where, statement.id, why,
+                    verification_line(call.program, statement, setting.seed, setting.chosen)));
   };
   if (statement.reads.empty()) refuse("reads no instance file");
   const ExaminedInstance found = examined_instance(statement, setting);
   if (!found.none.empty()) refuse(found.none);
   const std::string model = statement.id.substr(0, statement.id.find('.'));
-  const std::string text = instance_text(statement, setting, found,
-                                         find_model(call.theories, model).parameters());
+  const std::string text =
+      instance_text(statement, setting, found, find_model(call.theories, model).parameters());
   if (host().results != nullptr) host().results->document = text;
   if (o.output == "-") {
     std::fputs(text.c_str(), standard_output());

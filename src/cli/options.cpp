@@ -103,9 +103,8 @@ void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& par
 
 Parameters typed_parameters(const TypedParameters& typed, const std::string& model,
                             const std::vector<ParameterInfo>& known) {
-  Parameters parameters = typed.instance.empty()
-                              ? Parameters(model)
-                              : read_instance(model, typed.instance).parameters;
+  Parameters parameters =
+      typed.instance.empty() ? Parameters(model) : read_instance(model, typed.instance).parameters;
   for (const auto& [name, text] : typed.flags) {
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;

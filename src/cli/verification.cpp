@@ -27,7 +27,7 @@ bool is_statistical(const Statement& s) {
 
 // The user's instance, which every statement chosen has to be able to read.
 std::optional<InstanceFile> given_instance(Theories theories, const std::string& file,
-                                         const std::vector<const Statement*>& statements) {
+                                           const std::vector<const Statement*>& statements) {
   if (file.empty()) return std::nullopt;
   const std::string first = statements.front()->id;
   const std::string model = first.substr(0, first.find('.'));

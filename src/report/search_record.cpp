@@ -89,8 +89,8 @@ std::string search_table(const std::vector<SearchRecord>& records, const std::st
             measured ? fmt::format(": {:.6g}, allowed {:.6g}", item->measured, item->allowed) : "",
             item->detail.empty() ? "" : "; " + item->detail);
       }
-      text += fmt::format("    {}\n", reproduction_line(program, *record.statement,
-                                                        r.shrunk->seed, r.shrunk->point));
+      text += fmt::format("    {}\n", reproduction_line(program, *record.statement, r.shrunk->seed,
+                                                        r.shrunk->point));
     } else if (r.first_unconfirmed) {
       text += fmt::format("  unconfirmed miss at {}\n", point_text(*r.first_unconfirmed));
       if (!r.faults.empty()) text += fmt::format("    {}\n", r.faults.front());

@@ -93,11 +93,11 @@ Json survey_json(const Verification& v, const Statement& statement, const Survey
   for (const ViolatedInstance& instance : found.violations) {
     Json knobs = Json::object();
     for (const auto& [name, value] : instance.point) knobs[name] = json_number(value);
-    violations.push_back({{"seed", instance.seed},
-                          {"knobs", knobs},
-                          {"reproduce", reproduction_line(v.program, statement, instance.seed,
-                                                          instance.point)},
-                          {"evidence", evidence_json(instance.evidence)}});
+    violations.push_back(
+        {{"seed", instance.seed},
+         {"knobs", knobs},
+         {"reproduce", reproduction_line(v.program, statement, instance.seed, instance.point)},
+         {"evidence", evidence_json(instance.evidence)}});
   }
   Json broken = Json::object();
   for (const auto& [hypothesis, exclusion] : found.broken) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cli/instance_file.hpp"
 #include "cli/shell.hpp"
 #include "cli/verification.hpp"
+#include "popgrad/json.hpp"
 #include "popgrad/model.hpp"
 #include "popgrad/survey.hpp"
 #include "popgrad/theories.hpp"
@@ -23,7 +23,6 @@
 using namespace popgrad;
 using command_line::Answer;
 using command_line::Folder;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -65,7 +64,7 @@ void agrees_with_its_file(const Statement& s) {
   const Folder folder;
   const std::string model = s.id.substr(0, s.id.find('.'));
   int compared = 0;
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     Setting setting = quick_setting(seed);
     if (seed > 1) setting.chosen = drawn_knobs(s, seed);
     Examination drawn;
@@ -93,8 +92,8 @@ void agrees_with_its_file(const Statement& s) {
 void popgrad::register_instance_cases() {
   for (const Statement* each : statements(theories())) {
     if (each->reads.empty()) continue;
-    register_case(each->id + " examines the file of its instance as the instance", "[instance][slow]",
-                  [each] { agrees_with_its_file(*each); });
+    register_case(each->id + " examines the file of its instance as the instance",
+                  "[instance][slow]", [each] { agrees_with_its_file(*each); });
   }
 }
 
@@ -133,10 +132,12 @@ TEST_CASE("cli: an instance is written, read by verify and run, and its seed and
   CHECK(run.status == 0);
 }
 
-TEST_CASE("cli: knobs of a file are those of its check, unless --set has others", "[cli][instance]") {
+TEST_CASE("cli: knobs of a file are those of its check, unless --set has others",
+          "[cli][instance]") {
   const Folder folder;
   const std::string file = folder.file("i.json");
-  REQUIRE(command_line::popgrad("instance scan-snap.growth --set horizon=2 -o " + file).status == 0);
+  REQUIRE(command_line::popgrad("instance scan-snap.growth --set horizon=2 -o " + file).status ==
+          0);
   const auto measured = [&](const std::string& words) {
     const std::string json = folder.file("v.json");
     static_cast<void>(command_line::popgrad("verify scan-snap.growth -q --json " + json + words));
@@ -192,9 +193,8 @@ TEST_CASE("a counterexample is handed on as a file, or by seed and knobs", "[ins
   CHECK(reproduction_line("mine", s, 3, {{"b", 1.0 / 3}}) ==
         "mine instance m.claim --seed 3 --set b=0.3333333333333333 -o m.claim.json");
   s.examine = [&](const Setting& setting, Examination& it) {
-    it.judge(Comparison{.what = "a number",
-                        .measured = {setting.value(s.knobs[0]) / 3},
-                        .predicted = {2.0 / 3}});
+    it.judge(Comparison{
+        .what = "a number", .measured = {setting.value(s.knobs[0]) / 3}, .predicted = {2.0 / 3}});
   };
   Setting setting;
   setting.seed = 5;

@@ -28,7 +28,7 @@ Quantity relation(const Interval& m, const Interval& eta, long s, const Interval
 }  // namespace
 
 TrainingInstance<double> decoder_training(const Setting& setting, Index count,
-                                         const Knob& vocabulary, const Knob& rate) {
+                                          const Knob& vocabulary, const Knob& rate) {
   return examined_training(setting, [&] {
     TrainingInstance<double> training;
     training.classes = classes_from_matrix<double>(

@@ -20,8 +20,8 @@ struct Decoder {
 /// The user's instance, or so many classes of one token each, whose laws do not matter, with M and
 /// eta_Y of the two knobs.
 popgrad::scan_snap::TrainingInstance<double> decoder_training(const Setting& setting, Index count,
-                                                             const Knob& vocabulary,
-                                                             const Knob& rate);
+                                                              const Knob& vocabulary,
+                                                              const Knob& rate);
 Decoder decoder_of(const popgrad::scan_snap::TrainingInstance<double>& training);
 Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate);
 

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "popgrad/examined_instance.hpp"
-#include "popgrad/scan_snap/instance_record.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/scan_snap/features.hpp"
+#include "popgrad/scan_snap/instance_record.hpp"
 #include "popgrad/scan_snap/response.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
 
@@ -16,9 +16,9 @@ namespace popgrad::theorems::scan_snap {
 
 TrainingInstance<double> chosen_training(const Setting& setting,
                                          const std::function<SequenceClasses<double>()>& drawn) {
-  TrainingInstance<double> training =
-      examined(setting, training_instance<double>,
-               [&] { return TrainingInstance<double>{.classes = drawn()}; });
+  TrainingInstance<double> training = examined(setting, training_instance<double>, [&] {
+    return TrainingInstance<double>{.classes = drawn()};
+  });
   training.track_growth = false;
   training.attention_rate = setting.value(attention_rate_knob);
   return training;

@@ -46,7 +46,8 @@ TrainingInstance<double> drawn_training(const Setting& setting) {
                                 setting.count(vocabulary)),
                  setting.value(rate_ratio));
   if (setting.value(rival) > 0) {
-    hand_over_none("an l0 that does not lead is not in an instance file, of which l0 is the leader");
+    hand_over_none(
+        "an l0 that does not lead is not in an instance file, of which l0 is the leader");
   }
   if (setting.value(trace) > 0) {
     const LeadingToken token(training);

@@ -63,7 +63,8 @@ Training<double> drawn_training(const Setting& setting) {
 // From a user's file, P and q; the noise is that of a sample at the solution, of constant shape.
 Branching drawn_branching(const Setting& setting, Examination& it) {
   Branching made;
-  made.training = scratch_instance(setting, [&] { return drawn_training(setting); }, it);
+  made.training = scratch_instance(
+      setting, [&] { return drawn_training(setting); }, it);
   made.levels = levels_of_shape(made.training.bigrams, NoiseShape::constant);
   const double fast = setting.value(fast_step);
   made.step = (fast > 0 ? fast : setting.value(step_knob)) / made.rate();

@@ -18,8 +18,8 @@
 #include <fmt/format.h>
 
 #include "popgrad/examined_instance.hpp"
-#include "popgrad/scb/instance_record.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scb/instance_record.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "theorems/scb/family.hpp"
 #include "theorems/scb/statements.hpp"

@@ -70,8 +70,7 @@ Training<double> drawn_training(const Setting& setting) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  Training<double> training =
-      examined_training(setting, [&] { return drawn_training(setting); });
+  Training<double> training = examined_training(setting, [&] { return drawn_training(setting); });
   Bigrams<double>& b = training.bigrams;
   const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
   const Vector<double>& mu = b.stationary;

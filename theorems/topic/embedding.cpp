@@ -64,9 +64,10 @@ void examine(const Setting& setting, Examination& it) {
   const auto width_of = [&](const TopicLaw<Rational>& own) {
     return below == 0 ? own.topics + 2 : std::max<Index>(1, own.topics - below);
   };
-  const auto law = examined_law(
-      setting, tau + setting.count(absent), tau, setting.count(words),
-      [&](const TopicLaw<Rational>& own) { return Record{{"d_e", width_of(own)}}; });
+  const auto law = examined_law(setting, tau + setting.count(absent), tau, setting.count(words),
+                                [&](const TopicLaw<Rational>& own) {
+                                  return Record{{"d_e", width_of(own)}};
+                                });
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;

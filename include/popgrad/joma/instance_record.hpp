@@ -1,8 +1,8 @@
 #pragma once
 /// Instances as `class_instance` and `reduced_instance` read them from a file.
 
-#include "popgrad/record.hpp"
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/record.hpp"
 
 namespace popgrad::joma {
 
