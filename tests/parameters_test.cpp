@@ -99,7 +99,7 @@ Examples scb_examples() {
       {"P", {{bigrams, {{0.4, 0.3}, {0.6, 0.7}}}}},
       {"mu", {{bigrams, {0.375000000001, 0.624999999999}}}},
       {"q", {{bigrams, {{1, 0, 0}, {0, 0.4, 0.6}}}}},
-      {"q_positions", {{sparse_bigrams, {{1}, {1, 2}}}, {sparse_bigrams, {{1}, {0, 1}}}}},
+      {"q_positions", {{sparse_bigrams, {{1}, {1, 2}}}, {sparse_bigrams, {{0}, {1}}}}},
       {"q_weights", {{sparse_bigrams, {{1}, {0.4, 0.6}}}}},
       {"V", {{bigrams, {{0.5, 0.4}, {0.5, 0.6}}}}},
       {"A", {{bigrams, third}}},

@@ -311,11 +311,13 @@ Record record_of(const ClassInstance<double>& instance) {
 }
 
 Record record_of(const ReducedInstance<double>& instance) {
-  return {{instance.nonlinear ? "mu" : "delta", rows_of(instance.target.transpose())},
-          {"v0", rows_of(instance.start.transpose())},
-          {"z0", list_of(instance.logits)},
-          {"tau", instance.tau},
-          {"attention", name_of(instance.attention)}};
+  Record record{{instance.nonlinear ? "mu" : "delta", rows_of(instance.target.transpose())},
+                {"v0", rows_of(instance.start.transpose())},
+                {"tau", instance.tau},
+                {"attention", name_of(instance.attention)}};
+  // Other attention refuses z0 on the rung reduced, where z follows from v.
+  if (!instance.logits.isZero(0)) record["z0"] = list_of(instance.logits);
+  return record;
 }
 
 std::vector<ParameterInfo> parameter_infos() {

@@ -136,16 +136,16 @@ TEST_CASE("cli: knobs of a file are those of its check, unless --set has others"
           "[cli][instance]") {
   const Folder folder;
   const std::string file = folder.file("i.json");
-  REQUIRE(command_line::popgrad("instance scan-snap.growth --set horizon=2 -o " + file).status ==
+  REQUIRE(command_line::popgrad("instance scan-snap.growth --set time=200 -o " + file).status ==
           0);
   const auto measured = [&](const std::string& words) {
     const std::string json = folder.file("v.json");
     static_cast<void>(command_line::popgrad("verify scan-snap.growth -q --json " + json + words));
     return Json::parse(command_line::content(json))["statements"][0]["evidence"];
   };
-  CHECK(measured(" --instance " + file) == measured(" --set horizon=2"));
-  CHECK(measured(" --instance " + file) != measured(" --set horizon=3"));
-  CHECK(measured(" --set horizon=3 --instance " + file) == measured(" --set horizon=3"));
+  CHECK(measured(" --instance " + file) == measured(" --set time=200"));
+  CHECK(measured(" --instance " + file) != measured(" --set time=300"));
+  CHECK(measured(" --set time=300 --instance " + file) == measured(" --set time=300"));
 }
 
 TEST_CASE("cli: an instance says what width and start the check chose", "[cli][instance]") {
