@@ -136,7 +136,7 @@ Examples scan_snap_examples(const std::string& folder) {
       {"min-count", {{corpus, 2}, {corpus, 3}}},
       {"classes", {{corpus, 2}, {corpus, 1}}},
       {"P", {{small, {{0.4, 0.6, 0, 0}, {0.4, 0, 0.6, 0}}}}},
-      {"P_tokens", {{sparse_small, {{0, 1}, {1, 2}}}}},
+      {"P_tokens", {{sparse_small, {{0, 1}, {1, 2}}}, {sparse_small, {{0, 1}, {2, 3}}}}},
       {"P_weights", {{sparse_small, {{0.4, 0.6}, {0.4, 0.6}}}}},
       {"psi", {{with(small, {{"psi", {3, 3}}}), {3, 4}}}},
       {"next", {{small, {1, 0}}}},

