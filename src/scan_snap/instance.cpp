@@ -78,11 +78,12 @@ std::vector<Index> token_list(const Parameters& p, std::string_view name, Index 
 
 // K equally likely classes, next token n for class n.
 template <class T>
-SequenceClasses<T> classes_of_laws(SparseLaws<T> laws, std::vector<Index> query, Index tokens) {
+SequenceClasses<T> classes_of_laws(SparseLaws<T> laws, const std::vector<Index>& query,
+                                   Index tokens) {
   const Index count = laws.laws();
   SequenceClasses<T> classes;
   classes.tokens = tokens;
-  classes.query = std::move(query);
+  classes.query = query;
   classes.first = std::move(laws.first);
   classes.token = std::move(laws.category);
   classes.law = std::move(laws.weight);
