@@ -159,6 +159,15 @@ TEST_CASE("cli: an instance says what width and start the check chose", "[cli][i
   CHECK(instance["check"]["chosen"]["start"].get<std::string>().find("W_E normal") == 0);
 }
 
+TEST_CASE("cli: a loss that is flat at uniform attention ends no command", "[cli][instance]") {
+  const Folder folder;
+  const std::string file = folder.file("flat.json", R"({"T": 2, "tau": 1, "v": 2, "p_r": 0})");
+  const Answer answer = command_line::popgrad("verify topic.attention-diagonal --instance " + file);
+  CAPTURE(answer.out);
+  CHECK(answer.status == 0);
+  CHECK_THAT(answer.out, Catch::Contains("not applicable"));
+}
+
 TEST_CASE("cli: what is no instance is refused in one line", "[cli][instance]") {
   const Folder folder;
   const auto refuses = [&](const std::string& words, const std::string& part) {
