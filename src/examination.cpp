@@ -89,8 +89,14 @@ bool worse(const Judged& a, const Judged& b) {
   return miss(a) > miss(b);
 }
 
+// Digits of the two numbers in a detail: all of them where the claim is missed, so that the miss can
+// be recomputed.
+int digits_of(Verdict verdict, bool of_claim) {
+  return of_claim && verdict == Verdict::violated ? 17 : 8;
+}
+
 Evidence worst_place(const Comparison& c, const std::vector<Quantity>& measured,
-                     const std::vector<Quantity>& predicted) {
+                     const std::vector<Quantity>& predicted, bool of_claim) {
   const std::size_t count = measured.size();
   if (count == 0 || (predicted.size() != count && predicted.size() != 1) ||
       (c.scale.size() > 1 && c.scale.size() != count) ||
@@ -121,11 +127,12 @@ Evidence worst_place(const Comparison& c, const std::vector<Quantity>& measured,
   item.scale = worst.scale;
   item.inequality = c.relation != Relation::equal;
   tell_parts(deviation, item);
-  item.detail = fmt::format("{:.8g} {} {:.8g}", measured[at].value(),
+  const int digits = digits_of(worst.verdict, of_claim);
+  item.detail = fmt::format("{:.{}g} {} {:.{}g}", measured[at].value(), digits,
                             c.relation == Relation::equal     ? "against"
                             : c.relation == Relation::at_most ? "at most"
                                                               : "below",
-                            prediction.value());
+                            prediction.value(), digits);
   if (!c.places.empty()) item.detail += " at " + c.places[at];
   const double neglected = deviation.error("next order");
   if (c.relation == Relation::equal && worst.verdict == Verdict::holds && neglected > 0 &&
@@ -222,8 +229,9 @@ Evidence bounded(EvidenceKind kind, std::string what, double measured, double al
 
 Evidence at_least(EvidenceKind kind, std::string what, double found, double needed,
                   std::string reason, std::string detail) {
-  detail.insert(0,
-                fmt::format("{:.8g} at least {:.8g}{}", found, needed, detail.empty() ? "" : "; "));
+  const int digits = digits_of(found < needed ? Verdict::violated : Verdict::holds, true);
+  detail.insert(0, fmt::format("{:.{}g} at least {:.{}g}{}", found, digits, needed, digits,
+                               detail.empty() ? "" : "; "));
   Evidence item =
       bounded(kind, std::move(what), needed - found, 0, std::move(reason), std::move(detail));
   item.inequality = true;
@@ -299,7 +307,7 @@ void Examination::require(std::string text, Truth met, std::string by_how_much) 
 }
 
 void Examination::judge(const Comparison& comparison) {
-  evidence.push_back(worst_place(comparison, comparison.measured, comparison.predicted));
+  evidence.push_back(worst_place(comparison, comparison.measured, comparison.predicted, true));
   if (DeviationRecord* record = DeviationRecord::current()) {
     DeviationRecord::Judged judged{comparison.what, {}};
     for (std::size_t i = 0; i < comparison.measured.size(); ++i) {
@@ -314,7 +322,7 @@ void Examination::judge(const Comparison& comparison) {
     const std::vector<Quantity> predicted =
         mistake.predicts ? mistake.predicts(comparison.predicted) : comparison.predicted;
     of_control(controls, mistake.control)
-        .evidence.push_back(worst_place(comparison, measured, predicted));
+        .evidence.push_back(worst_place(comparison, measured, predicted, false));
   }
 }
 

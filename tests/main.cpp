@@ -6,5 +6,6 @@
 int main(int argc, char** argv) {
   popgrad::register_statement_cases();
   popgrad::register_figure_cases();
+  popgrad::register_instance_cases();
   return Catch::Session().run(argc, argv);
 }

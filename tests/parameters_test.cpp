@@ -32,11 +32,17 @@ struct Example {
 using Examples = std::map<std::string, std::vector<Example>>;
 
 const Json bigrams{{"P", {{0.5, 0.3}, {0.5, 0.7}}}, {"q", {{1, 0, 0}, {0, 0.5, 0.5}}}};
+const Json sparse_bigrams{{"P", {{0.5, 0.3}, {0.5, 0.7}}},
+                          {"T", 3},
+                          {"q_positions", {{0}, {1, 2}}},
+                          {"q_weights", {{1}, {0.5, 0.5}}}};
 const Json short_context{{"T", 8}};
 const Json topics{{"T", 4}, {"tau", 2}, {"v", 3}, {"d_a", 5}};
 const Json classes{{"P", {{0.5, 0.2, 0.3, 0}, {0.5, 0.2, 0, 0.3}}}};
 // One token of all classes, as the closed form needs.
 const Json one_common{{"P", {{0.5, 0.5, 0, 0}, {0.5, 0, 0.5, 0}}}, {"M", 5}};
+const Json sparse_small{
+    {"P_tokens", {{0, 1}, {0, 2}}}, {"P_weights", {{0.5, 0.5}, {0.5, 0.5}}}, {"M", 5}};
 const Json law{{"X", {{0.5, 0.05}, {0.1, 0.55}, {0.1, 0.1}, {0.3, 0.3}}}};
 const Json target{{"mu", {1, 2, 3}}, {"v0", 0.1}};
 const Json growing{{"delta", {0.5, 1, 1.5}}, {"v0", 0.1}};
@@ -93,6 +99,8 @@ Examples scb_examples() {
       {"P", {{bigrams, {{0.4, 0.3}, {0.6, 0.7}}}}},
       {"mu", {{bigrams, {0.375000000001, 0.624999999999}}}},
       {"q", {{bigrams, {{1, 0, 0}, {0, 0.4, 0.6}}}}},
+      {"q_positions", {{sparse_bigrams, {{1}, {1, 2}}}, {sparse_bigrams, {{0}, {1}}}}},
+      {"q_weights", {{sparse_bigrams, {{1}, {0.4, 0.6}}}}},
       {"V", {{bigrams, {{0.5, 0.4}, {0.5, 0.6}}}}},
       {"A", {{bigrams, third}}},
       {"state", {{short_context, {{"alpha_V", 0.1}}}}},
@@ -128,6 +136,8 @@ Examples scan_snap_examples(const std::string& folder) {
       {"min-count", {{corpus, 2}, {corpus, 3}}},
       {"classes", {{corpus, 2}, {corpus, 1}}},
       {"P", {{small, {{0.4, 0.6, 0, 0}, {0.4, 0, 0.6, 0}}}}},
+      {"P_tokens", {{sparse_small, {{0, 1}, {1, 2}}}, {sparse_small, {{0, 1}, {2, 3}}}}},
+      {"P_weights", {{sparse_small, {{0.4, 0.6}, {0.4, 0.6}}}}},
       {"psi", {{with(small, {{"psi", {3, 3}}}), {3, 4}}}},
       {"next", {{small, {1, 0}}}},
       {"class_law", {{small, {0.3, 0.7}}}},

@@ -24,8 +24,9 @@ inline void register_case(const std::string& name, const std::string& tags,
                              Catch::NameAndTags(name, tags));
 }
 
-/// What main registers: a case a statement, and a case a figure.
+/// What main registers: a case a statement, a case a figure, and a case a statement that reads a file.
 void register_statement_cases();
 void register_figure_cases();
+void register_instance_cases();
 
 }  // namespace popgrad

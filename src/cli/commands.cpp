@@ -72,6 +72,7 @@ int carry_out(const Invocation& call) {
   actions["compare"] = add_compare(app, call);
   actions["verify"] = add_verify(app, call);
   actions["falsify"] = add_falsify(app, call);
+  actions["instance"] = add_instance(app, call);
   actions["frontier"] = add_frontier(app, call);
   actions["error-ratios"] = add_error_ratios(app, call);
   actions["figure"] = add_figure(app, call);

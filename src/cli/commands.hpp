@@ -19,6 +19,7 @@ struct Invocation {
 };
 using Action = std::function<int()>;
 
+Action add_instance(CommandLine& app, const Invocation& call);
 Action add_list(CommandLine& app, const Invocation& call);
 Action add_run(CommandLine& app, const Invocation& call);
 Action add_compare(CommandLine& app, const Invocation& call);

@@ -52,8 +52,8 @@ std::vector<SearchRecord> plan(Theories theories, const FalsifyOptions& o) {
 
 // The searches that are done, and of an earlier record those that are not among them.
 Json document_of(const std::vector<SearchRecord>& done, const Json& earlier,
-                 const std::string& command) {
-  Json document = search_json(done, command);
+                 const Invocation& call) {
+  Json document = search_json(done, command_line(call), call.program);
   if (earlier.is_null()) return document;
   for (const Json& search : earlier.at("searches")) {
     const bool made = std::any_of(done.begin(), done.end(), [&](const SearchRecord& record) {
@@ -83,7 +83,6 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
       }
     }
   }
-  const std::string command = command_line(call);
   bool stopped = false;
   std::size_t done = 0;
   {
@@ -109,16 +108,16 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
       if (to_file) {
         const std::vector<SearchRecord> made(records.begin(),
                                              records.begin() + static_cast<std::ptrdiff_t>(done));
-        write_atomically(o.output, document_of(made, earlier, command).dump() + "\n");
+        write_atomically(o.output, document_of(made, earlier, call).dump() + "\n");
       }
       if ((stopped = record.result.stopped)) break;
     }
   }
   records.resize(done);
   if (host().results != nullptr) {
-    host().results->document = document_of(records, earlier, command).dump();
+    host().results->document = document_of(records, earlier, call).dump();
   }
-  std::fputs(search_table(records).c_str(), standard_output());
+  std::fputs(search_table(records, call.program).c_str(), standard_output());
   if (stopped) {
     fmt::print(standard_error(), "popgrad: interrupted{}\n",
                to_file ? fmt::format("; the same command goes on from {}", o.output)

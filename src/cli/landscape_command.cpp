@@ -8,6 +8,7 @@
 
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
+#include "cli/instance_file.hpp"
 #include "cli/landscape_slice.hpp"
 #include "cli/options.hpp"
 #include "cli/surface.hpp"
@@ -420,7 +421,7 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
     // Of the model only what makes the law, and the value.
     Parameters p("topic");
     if (!o->common->instance.empty()) {
-      p = Parameters::parse("topic", read_file(o->common->instance), o->common->instance);
+      p = read_instance("topic", o->common->instance).parameters;
     }
     for (const auto& [key, text] : o->common->flags) p.set(key, text);
     std::vector<ParameterInfo> known;

@@ -120,7 +120,7 @@ std::string bash_completions(const CommandLine& app, Theories theories) {
   }
   fmt::format_to(out,
                  "          esac\n        fi ;;\n"
-                 "      verify|falsify|frontier|report) words=\"{}\" ;;\n"
+                 "      verify|falsify|instance|frontier|report) words=\"{}\" ;;\n"
                  "      figure) words=\"{}\" ;;\n"
                  "    esac\n  fi\n"
                  "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n}}\n"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "cli/instance_file.hpp"
 #include "cli/panels.hpp"
 #include "io/atomic_file.hpp"
 #include "io/config_file.hpp"
@@ -102,9 +103,8 @@ void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& par
 
 Parameters typed_parameters(const TypedParameters& typed, const std::string& model,
                             const std::vector<ParameterInfo>& known) {
-  Parameters parameters = typed.instance.empty()
-                              ? Parameters(model)
-                              : Parameters::parse(model, read_file(typed.instance), typed.instance);
+  Parameters parameters =
+      typed.instance.empty() ? Parameters(model) : read_instance(model, typed.instance).parameters;
   for (const auto& [name, text] : typed.flags) {
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;

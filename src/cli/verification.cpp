@@ -25,54 +25,14 @@ bool is_statistical(const Statement& s) {
          s.reaches.end();
 }
 
-// Values of knobs from NAME=VALUE; each has to be a knob of every statement chosen.
-std::map<std::string, double, std::less<>> chosen_knobs(
-    const std::vector<std::string>& texts, const std::vector<const Statement*>& statements) {
-  std::map<std::string, double, std::less<>> chosen;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos) {
-      reject("popgrad verify", "--set", text, "must be KNOB=VALUE, as in --set tau=3");
-    }
-    const std::string name = text.substr(0, equals);
-    double value = 0;
-    try {
-      value = from_text<double>(text.substr(equals + 1));
-    } catch (const std::invalid_argument&) {
-      reject("popgrad verify", "--set", text, "must end in a finite number");
-    }
-    for (const Statement* s : statements) {
-      std::vector<std::string> names;
-      for (const Knob& knob : s->knobs) names.emplace_back(knob.name);
-      const auto at = std::find(names.begin(), names.end(), name);
-      if (at == names.end()) {
-        reject("popgrad verify", "--set", text,
-               fmt::format("is no knob of {}{}; it has {}", s->id, suggestion(name, names),
-                           fmt::join(names, ", ")));
-      }
-      const Knob& knob = s->knobs[static_cast<std::size_t>(at - names.begin())];
-      const bool whole = knob.spacing == Spacing::whole;
-      const bool usual = value == knob.usual;
-      if ((value < knob.low || value > knob.high || (whole && value != std::floor(value))) &&
-          !usual) {
-        reject("popgrad verify", "--set", text,
-               fmt::format("must be {} in [{:g}, {:g}] for {}: {}",
-                           whole ? "a whole number" : "a number", knob.low, knob.high, s->id,
-                           knob.meaning));
-      }
-    }
-    chosen.insert_or_assign(name, value);
-  }
-  return chosen;
-}
-
 // The user's instance, which every statement chosen has to be able to read.
-std::optional<Parameters> given_instance(Theories theories, const std::string& file,
-                                         const std::vector<const Statement*>& statements) {
+std::optional<InstanceFile> given_instance(Theories theories, const std::string& file,
+                                           const std::vector<const Statement*>& statements) {
   if (file.empty()) return std::nullopt;
   const std::string first = statements.front()->id;
   const std::string model = first.substr(0, first.find('.'));
-  const Parameters parameters = Parameters::parse(model, read_file(file), file);
+  InstanceFile given = read_instance(model, file);
+  const Parameters& parameters = given.parameters;
   for (const Statement* s : statements) {
     if (s->id.substr(0, s->id.find('.')) != model) {
       reject("popgrad verify", "--instance", file,
@@ -90,10 +50,51 @@ std::optional<Parameters> given_instance(Theories theories, const std::string& f
              "is not looked at by statements, which make their rungs themselves; leave it out");
     }
   }
-  return parameters;
+  return given;
 }
 
 }  // namespace
+
+std::map<std::string, double, std::less<>> chosen_knobs(
+    const std::string& command, const std::vector<std::string>& texts,
+    const std::vector<const Statement*>& statements) {
+  std::map<std::string, double, std::less<>> chosen;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      reject(command, "--set", text, "must be KNOB=VALUE, as in --set tau=3");
+    }
+    const std::string name = text.substr(0, equals);
+    double value = 0;
+    try {
+      value = from_text<double>(text.substr(equals + 1));
+    } catch (const std::invalid_argument&) {
+      reject(command, "--set", text, "must end in a finite number");
+    }
+    for (const Statement* s : statements) {
+      std::vector<std::string> names;
+      for (const Knob& knob : s->knobs) names.emplace_back(knob.name);
+      const auto at = std::find(names.begin(), names.end(), name);
+      if (at == names.end()) {
+        reject(command, "--set", text,
+               fmt::format("is no knob of {}{}; it has {}", s->id, suggestion(name, names),
+                           fmt::join(names, ", ")));
+      }
+      const Knob& knob = s->knobs[static_cast<std::size_t>(at - names.begin())];
+      const bool whole = knob.spacing == Spacing::whole;
+      const bool usual = value == knob.usual;
+      if ((value < knob.low || value > knob.high || (whole && value != std::floor(value))) &&
+          !usual) {
+        reject(command, "--set", text,
+               fmt::format("must be {} in [{:g}, {:g}] for {}: {}",
+                           whole ? "a whole number" : "a number", knob.low, knob.high, s->id,
+                           knob.meaning));
+      }
+    }
+    chosen.insert_or_assign(name, value);
+  }
+  return chosen;
+}
 
 std::vector<std::string> data_files_of(const VerificationOptions& options) {
   std::vector<std::string> files;
@@ -129,7 +130,10 @@ void add_verification_options(Command& command, VerificationOptions& options) {
   command.add_option("statements", options.patterns,
                      "ids or globs such as 'joma.*' (default: all)");
   command.add_option("--data", options.data, "recorded runs (CSV) for statements on measurements");
-  command.add_option("--seed", options.seed, "fixes every random draw (default 1)");
+  const Option seed = command.add_option(
+      "--seed", options.seed,
+      "fixes every random draw (default 1, or that of a file written by 'popgrad instance')");
+  options.has_seed = [seed] { return seed.count() > 0; };
   command
       .add_option("--jobs", options.jobs,
                   "threads; results do not depend on it (default 0: all cores)")
@@ -153,8 +157,15 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
   // One budget for the whole verification, shared evenly by those that draw.
   setting_.false_alarm =
       false_alarm_of_all / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));
-  setting_.chosen = chosen_knobs(options.knobs, chosen);
-  if (instance_) setting_.instance = &*instance_;
+  setting_.chosen = chosen_knobs("popgrad verify", options.knobs, chosen);
+  if (instance_) {
+    setting_.instance = &instance_->parameters;
+    if (instance_->seed && !options.has_seed()) setting_.seed = *instance_->seed;
+    for (const Statement* statement : chosen) {
+      if (statement->id != instance_->statement) continue;
+      of_file_ = chosen_knobs(options.instance, instance_->knobs, {statement});
+    }
+  }
   if (options.seeds > 0 && instance_) {
     reject("popgrad verify", "--seeds", std::to_string(options.seeds),
            "draws instances; it and --instance exclude each other");
@@ -164,7 +175,12 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
 
 double Examiner::false_alarm() const { return false_alarm_of_all; }
 
-Finding Examiner::finding(const Statement& statement) const { return check(statement, setting_); }
+Finding Examiner::finding(const Statement& statement) const {
+  if (!instance_ || instance_->statement != statement.id) return check(statement, setting_);
+  Setting own = setting_;
+  own.chosen.insert(of_file_.begin(), of_file_.end());  // those of --set stay
+  return check(statement, own);
+}
 
 Survey Examiner::survey_of(const Statement& statement, const Report& report) const {
   SurveyRequest request;
@@ -181,9 +197,11 @@ Verification verification_of(const VerificationOptions& options,
                              const std::vector<const Statement*>& chosen, const Invocation& call) {
   const Examiner examiner(options, chosen, call.theories);
   Verification v;
-  v.seed = options.seed;
+  v.seed = examiner.setting().seed;
   v.false_alarm = examiner.false_alarm();
   v.command = command_line(call);
+  v.program = call.program;
+  v.of_file = !options.instance.empty();
   Progress bar("verify", options.quiet);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const Statement& statement = *chosen[i];

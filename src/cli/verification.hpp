@@ -2,13 +2,15 @@
 /// Examining statements: what `verify` and `report` share.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/instance_file.hpp"
 #include "cli/produce.hpp"
-#include "popgrad/parameters.hpp"
 #include "report/report_part.hpp"
 #include "report/verdict_table.hpp"
 
@@ -21,6 +23,7 @@ struct VerificationOptions {
   std::size_t seeds = 0;           ///< instances of a survey; 0: the default instance alone
   double seconds = 600;            ///< of a survey, a statement
   std::uint64_t seed = 1;
+  std::function<bool()> has_seed = [] { return false; };  ///< whether --seed was given
   int jobs = 0;
   bool full = false, quiet = false;
 };
@@ -31,6 +34,12 @@ void add_verification_options(Command& command, VerificationOptions& options);
 void add_instance_options(Command& command, VerificationOptions& options);
 /// --seeds, --seconds.
 void add_survey_options(Command& command, VerificationOptions& options);
+
+/// Values of knobs from NAME=VALUE. Throws InputError, in the name of `command`, for a text of another
+/// form, a name that is not a knob of every statement chosen, and a value out of its range.
+std::map<std::string, double, std::less<>> chosen_knobs(
+    const std::string& command, const std::vector<std::string>& texts,
+    const std::vector<const Statement*>& statements);
 
 /// The files of --data.
 std::vector<std::string> data_files_of(const VerificationOptions& options);
@@ -55,7 +64,8 @@ class Examiner {
 
  private:
   Setting setting_;
-  std::optional<Parameters> instance_;
+  std::optional<InstanceFile> instance_;
+  std::map<std::string, double, std::less<>> of_file_;  ///< knobs of the statement of instance_
   std::size_t instances_;
   double seconds_;
 };

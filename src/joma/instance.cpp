@@ -8,9 +8,11 @@
 #include "joma/parameters.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
+#include "popgrad/joma/instance_record.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "popgrad/sparse_laws.hpp"
 
 namespace popgrad::joma {
 namespace {
@@ -28,8 +30,6 @@ enum InstanceStream : std::uint64_t {
 
 constexpr Index default_tokens = 20;
 constexpr double start_deviation = 0.01;
-/// Sums of probabilities may miss 1 by this much; they are then made exact.
-constexpr double sum_tolerance = 1e-9;
 
 Matrix<double> normal_matrix(Index rows, Index cols, double deviation, std::uint64_t seed,
                              std::uint64_t which) {
@@ -78,7 +78,7 @@ void check_law(Matrix<T>& law, const char* name) {
              "sums to " + std::to_string(to_double(sum)) +
                  "; every column must be a distribution (sum 1 to 1e-9)");
     }
-    law.col(c) /= sum;
+    if (!is_rounded_one(sum, law.rows())) law.col(c) /= sum;
   }
 }
 
@@ -292,6 +292,32 @@ ReducedInstance<T> reduced_instance(const Parameters& p, std::uint64_t seed) {
     }
   }
   return instance;
+}
+
+Record record_of(const ClassInstance<double>& instance) {
+  Record record{{"X", rows_of(instance.token_law)},
+                {"class_law", list_of(instance.class_law)},
+                {"W0", rows_of(instance.weights)},
+                {"z0", list_of(instance.logits)},
+                {"temperature", instance.temperature},
+                {"attention", name_of(instance.attention)},
+                {"phi", name_of(instance.phi)},
+                {"residual", instance.features.residual},
+                {"normalise", instance.features.normalise},
+                {"label_noise", instance.label_noise},
+                {"length", instance.length}};
+  if (instance.decoder.size() > 0) record["decoder"] = rows_of(instance.decoder);
+  return record;
+}
+
+Record record_of(const ReducedInstance<double>& instance) {
+  Record record{{instance.nonlinear ? "mu" : "delta", rows_of(instance.target.transpose())},
+                {"v0", rows_of(instance.start.transpose())},
+                {"tau", instance.tau},
+                {"attention", name_of(instance.attention)}};
+  // Other attention refuses z0 on the rung reduced, where z follows from v.
+  if (!instance.logits.isZero(0)) record["z0"] = list_of(instance.logits);
+  return record;
 }
 
 std::vector<ParameterInfo> parameter_infos() {

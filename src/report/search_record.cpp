@@ -10,6 +10,7 @@
 #include "io/json_number.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
+#include "report/reproduction.hpp"
 #include "report/verdict_table.hpp"
 
 namespace popgrad {
@@ -64,7 +65,7 @@ std::string point_text(const Trial& trial) {
   return text + fmt::format("seed {}", trial.seed);
 }
 
-std::string search_table(const std::vector<SearchRecord>& records) {
+std::string search_table(const std::vector<SearchRecord>& records, const std::string& program) {
   std::size_t widest = 9;
   for (const SearchRecord& r : records) widest = std::max(widest, r.statement->id.size());
   std::string text =
@@ -88,6 +89,8 @@ std::string search_table(const std::vector<SearchRecord>& records) {
             measured ? fmt::format(": {:.6g}, allowed {:.6g}", item->measured, item->allowed) : "",
             item->detail.empty() ? "" : "; " + item->detail);
       }
+      text += fmt::format("    {}\n", reproduction_line(program, *record.statement, r.shrunk->seed,
+                                                        r.shrunk->point));
     } else if (r.first_unconfirmed) {
       text += fmt::format("  unconfirmed miss at {}\n", point_text(*r.first_unconfirmed));
       if (!r.faults.empty()) text += fmt::format("    {}\n", r.faults.front());
@@ -102,7 +105,8 @@ std::string search_table(const std::vector<SearchRecord>& records) {
   return text;
 }
 
-Json search_json(const std::vector<SearchRecord>& records, const std::string& command) {
+Json search_json(const std::vector<SearchRecord>& records, const std::string& command,
+                 const std::string& program) {
   Json searches = Json::array();
   for (const SearchRecord& record : records) {
     const SearchResult& r = record.result;
@@ -116,6 +120,10 @@ Json search_json(const std::vector<SearchRecord>& records, const std::string& co
     item["smallest"] = r.smallest ? trial_json(*r.smallest) : Json(nullptr);
     item["counterexample"] = r.counterexample ? trial_json(*r.counterexample) : Json(nullptr);
     item["shrunk"] = r.shrunk ? trial_json(*r.shrunk) : Json(nullptr);
+    if (r.shrunk) {
+      item["reproduce"] =
+          reproduction_line(program, *record.statement, r.shrunk->seed, r.shrunk->point);
+    }
     item["trials"] = std::move(trials);
     searches.push_back(std::move(item));
   }

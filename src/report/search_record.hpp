@@ -20,9 +20,12 @@ struct SearchRecord {
 /// `temperature 0.5, seed 3`, as it is given on a command line or in a table.
 std::string point_text(const Trial& trial);
 /// A line a search, aligned, each with the smallest margin or the counterexample and where.
-std::string search_table(const std::vector<SearchRecord>& records);
+/// `program` is the name in the lines that hand a counterexample on.
+std::string search_table(const std::vector<SearchRecord>& records,
+                         const std::string& program = "popgrad");
 /// With every trial.
-Json search_json(const std::vector<SearchRecord>& records, const std::string& command);
+Json search_json(const std::vector<SearchRecord>& records, const std::string& command,
+                 const std::string& program = "popgrad");
 /// The trials of one search in such a document; none if it is not there. InputError, naming `file`,
 /// if the document is of another form.
 std::vector<Trial> trials_of(const Json& document, const std::string& file,

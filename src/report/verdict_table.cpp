@@ -9,6 +9,7 @@
 #include "io/json_document.hpp"
 #include "io/json_number.hpp"
 #include "popgrad/json.hpp"
+#include "report/reproduction.hpp"
 #include "report/versions.hpp"
 
 namespace popgrad {
@@ -82,14 +83,21 @@ Json evidence_json(const Evidence& item) {
           {"detail", item.detail}};
 }
 
-Json survey_json(const Survey& found) {
+// Violated on an instance that the statement made.
+bool is_counterexample(const Verification& v, const Finding& finding) {
+  return finding.verdict == Verdict::violated && v.surveys.empty() && !v.of_file;
+}
+
+Json survey_json(const Verification& v, const Statement& statement, const Survey& found) {
   Json violations = Json::array();
   for (const ViolatedInstance& instance : found.violations) {
     Json knobs = Json::object();
     for (const auto& [name, value] : instance.point) knobs[name] = json_number(value);
-    violations.push_back({{"seed", instance.seed},
-                          {"knobs", knobs},
-                          {"evidence", evidence_json(instance.evidence)}});
+    violations.push_back(
+        {{"seed", instance.seed},
+         {"knobs", knobs},
+         {"reproduce", reproduction_line(v.program, statement, instance.seed, instance.point)},
+         {"evidence", evidence_json(instance.evidence)}});
   }
   Json broken = Json::object();
   for (const auto& [hypothesis, exclusion] : found.broken) {
@@ -158,6 +166,10 @@ std::string verdict_table(const Verification& v) {
                           name_of(item.verdict), item.what, item.measured, item.allowed,
                           item.reason, item.detail);
     }
+    if (is_counterexample(v, finding)) {
+      text += fmt::format("{}: counterexample: {}\n", finding.statement->id,
+                          reproduction_line(v.program, finding, v.seed));
+    }
     if (const Hypothesis* broken = finding.examination.broken()) {
       text +=
           fmt::format("{}: not applicable: '{}' is not met{}{}\n", finding.statement->id,
@@ -222,9 +234,10 @@ std::string survey_table(const Verification& v) {
     }
     if (v.surveys[i].violations.empty()) continue;
     const ViolatedInstance& first = v.surveys[i].violations.front();
-    text += fmt::format("{}: violated at --seed {}", id, first.seed);
-    for (const auto& [name, value] : first.point) text += fmt::format(" --set {}={}", name, value);
-    text += fmt::format("\n  {}: off by {:.6g}, allowed {:.6g} ({}) {}\n", first.evidence.what,
+    text += fmt::format(
+        "{}: violated at: {}\n", id,
+        reproduction_line(v.program, *v.findings[i].statement, first.seed, first.point));
+    text += fmt::format("  {}: off by {:.6g}, allowed {:.6g} ({}) {}\n", first.evidence.what,
                         first.evidence.measured, first.evidence.allowed, first.evidence.reason,
                         first.evidence.detail);
   }
@@ -297,6 +310,9 @@ std::string verdict_details(const Verification& v) {
       }
       text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
     }
+    if (is_counterexample(v, finding)) {
+      text += fmt::format("  counterexample: {}\n", reproduction_line(v.program, finding, v.seed));
+    }
     for (const auto& [control, examination] : finding.controls) {
       text += fmt::format("  control      {:<13} {}: {}\n", name_of(examination.verdict()),
                           control.name, control.what_is_wrong);
@@ -348,7 +364,7 @@ std::string verdict_json(const Verification& v) {
     if (finding.lacks_data) item["needs"] = "--data FILE";
     if (!v.surveys.empty() && !finding.lacks_data) {
       const Survey& found = v.surveys[i];
-      item["instances"] = survey_json(found);
+      item["instances"] = survey_json(v, s, found);
       item["controls"] = Json::array();
       for (const Control& control : s.controls) {
         item["controls"].push_back({{"name", control.name},
@@ -357,6 +373,9 @@ std::string verdict_json(const Verification& v) {
       }
     }
     if (!finding.failure.empty()) item["failure"] = finding.failure;
+    if (is_counterexample(v, finding)) {
+      item["reproduce"] = reproduction_line(v.program, finding, v.seed);
+    }
     statements.push_back(std::move(item));
   }
   Json document = json_document("verdicts/1");

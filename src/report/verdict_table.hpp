@@ -16,6 +16,8 @@ struct Verification {
   std::uint64_t seed = 1;
   double false_alarm = 1e-3;  ///< of the whole verification
   std::string command;
+  std::string program = "popgrad";  ///< of lines that repeat an instance
+  bool of_file = false;             ///< on the user's instance, which needs no such line
 };
 
 /// "confirmed by a second examination: solves at tolerance 1e-14".

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
@@ -13,13 +14,14 @@
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/corpus.hpp"
+#include "popgrad/scan_snap/instance_record.hpp"
+#include "popgrad/sparse_laws.hpp"
 #include "scan_snap/parameters.hpp"
 
 namespace popgrad::scan_snap {
 namespace {
 
-/// Sums of probabilities may miss 1 by this much; they are then made exact.
-constexpr double sum_tolerance = 1e-9;
+constexpr const char* where = "scan-snap";
 /// Classes up to which B_n is carried along unless asked otherwise: xi costs K^3 an evaluation.
 constexpr Index classes_tracked = 32;
 
@@ -55,37 +57,18 @@ SequenceClasses<T> evenly_weighted(Index classes, Index common, Index distinct,
   return made;
 }
 
-// Divides by the sum, which must be 1 to the tolerance; names the place otherwise.
-template <class T, class Part>
-void make_sum_one(Part&& part, const std::string& name, const std::string& where) {
-  T sum(0);
-  for (Index i = 0; i < part.size(); ++i) {
-    if (part[i] < T(0)) {
-      reject("scan-snap", name, to_text(T(part[i])),
-             where + " is negative; probabilities are >= 0");
-    }
-    sum = sum + part[i];
-  }
-  const double defect = to_double(sum) - 1.0;
-  if (!(defect <= sum_tolerance && defect >= -sum_tolerance)) {
-    reject("scan-snap", name, where,
-           fmt::format("sums to {}; it must be 1 (to 1e-9)", to_double(sum)));
-  }
-  for (Index i = 0; i < part.size(); ++i) part[i] = part[i] / sum;
-}
-
 std::vector<Index> token_list(const Parameters& p, std::string_view name, Index count,
                               Index tokens) {
   const Vector<double> given = p.vector<double>(name);
   if (given.size() != count) {
-    reject("scan-snap", name, fmt::format("{} numbers", given.size()),
+    reject(where, name, fmt::format("{} numbers", given.size()),
            fmt::format("must have one for each of the {} classes", count));
   }
   std::vector<Index> list;
   for (const double value : given) {
     const auto token = static_cast<Index>(value);
     if (static_cast<double>(token) != value || token < 0 || token >= tokens) {
-      reject("scan-snap", name, fmt::format("{}", value),
+      reject(where, name, fmt::format("{}", value),
              fmt::format("must be a whole number from 0 to {}", tokens - 1));
     }
     list.push_back(token);
@@ -93,34 +76,71 @@ std::vector<Index> token_list(const Parameters& p, std::string_view name, Index 
   return list;
 }
 
+// K equally likely classes, next token n for class n.
+template <class T>
+SequenceClasses<T> classes_of_laws(SparseLaws<T> laws, const std::vector<Index>& query,
+                                   Index tokens) {
+  const Index count = laws.laws();
+  SequenceClasses<T> classes;
+  classes.tokens = tokens;
+  classes.query = query;
+  classes.first = std::move(laws.first);
+  classes.token = std::move(laws.category);
+  classes.law = std::move(laws.weight);
+  classes.weight = Vector<T>::Constant(count, T(1) / T(static_cast<int>(count)));
+  for (Index n = 0; n < count; ++n) classes.next.push_back(n);
+  return classes;
+}
+
+// From dense rows or from lists; `least` is the smallest vocabulary that they fit in.
+template <class T>
+SparseLaws<T> token_laws(const Parameters& p, Index& least) {
+  if (!given(p, parameter::P_tokens) && !given(p, parameter::P_weights)) {
+    Matrix<T> rows = p.matrix<T>("P");
+    for (Index n = 0; n < rows.rows(); ++n) {
+      make_sum_one<T>(rows.row(n), where, "P", fmt::format("row {}", n));
+    }
+    least = rows.cols();
+    return sparse_rows(rows);
+  }
+  if (given(p, parameter::P)) {
+    reject(where, "P", "and P_tokens", "exclude each other: both are the laws of the classes");
+  }
+  SparseLaws<T> laws =
+      sparse_laws<T>(p, parameter::P_tokens, parameter::P_weights, parameter::M.high);
+  const auto last = std::max_element(laws.category.begin(), laws.category.end());
+  least = *last + 1;
+  return laws;
+}
+
 template <class T>
 SequenceClasses<T> given_classes(const Parameters& p) {
-  Matrix<T> law = p.matrix<T>("P");
-  const Index tokens = read_or(p, parameter::M, law.cols());
-  if (tokens < std::max<Index>(law.cols(), 2)) {
-    reject("scan-snap", "--M", std::to_string(tokens),
-           fmt::format("must be a whole number from {} to {}", std::max<Index>(law.cols(), 2),
+  Index least = 2;
+  SparseLaws<T> laws = token_laws<T>(p, least);
+  const Index tokens = read_or(p, parameter::M, least);
+  if (tokens < std::max<Index>(least, 2)) {
+    reject(where, "--M", std::to_string(tokens),
+           fmt::format("must be a whole number from {} to {}", std::max<Index>(least, 2),
                        parameter::M.high));
   }
-  if (law.rows() > tokens) {
-    reject("scan-snap", "P", fmt::format("{} rows", law.rows()),
+  const Index count = laws.laws();
+  if (count > tokens) {
+    reject(where, "P", fmt::format("{} rows", count),
            fmt::format("has more classes than the {} tokens that could be next", tokens));
   }
-  for (Index n = 0; n < law.rows(); ++n) {
-    make_sum_one<T>(law.row(n), "P", fmt::format("row {}", n));
-  }
-  const std::vector<Index> query =
-      given(p, parameter::psi) ? token_list(p, "psi", law.rows(), tokens)
-                               : std::vector<Index>(static_cast<std::size_t>(law.rows()), 0);
-  SequenceClasses<T> classes = classes_from_matrix<T>(law, query, tokens);
-  if (given(p, parameter::next)) classes.next = token_list(p, "next", law.rows(), tokens);
+  SequenceClasses<T> classes = classes_of_laws(
+      std::move(laws),
+      given(p, parameter::psi) ? token_list(p, "psi", count, tokens)
+                               : std::vector<Index>(static_cast<std::size_t>(count), 0),
+      tokens);
+  if (given(p, parameter::next)) classes.next = token_list(p, "next", count, tokens);
   if (given(p, parameter::class_law)) {
     classes.weight = p.vector<T>("class_law");
-    if (classes.weight.size() != law.rows()) {
-      reject("scan-snap", "class_law", fmt::format("{} numbers", classes.weight.size()),
-             fmt::format("must have one for each of the {} rows of P", law.rows()));
+    if (classes.weight.size() != count) {
+      reject(where, "class_law", fmt::format("{} numbers", classes.weight.size()),
+             fmt::format("must have one for each of the {} rows of P", count));
     }
-    make_sum_one<T>(classes.weight, "class_law", "the list");
+    make_sum_one<T>(classes.weight, where, "class_law", "the list");
   }
   return classes;
 }
@@ -145,7 +165,7 @@ std::vector<std::pair<Index, Index>> watched_pairs(const std::string& all, Index
   for (std::string part; std::getline(in, part, ',');) {
     const std::size_t colon = part.find(':');
     if (colon == std::string::npos) {
-      reject("scan-snap", "--watch", all, "must be class:token pairs such as 0:12,1:3");
+      reject(where, "--watch", all, "must be class:token pairs such as 0:12,1:3");
     }
     pairs.emplace_back(whole(std::string_view(part).substr(0, colon), classes - 1, all),
                        whole(std::string_view(part).substr(colon + 1), tokens - 1, all));
@@ -158,23 +178,7 @@ std::vector<std::pair<Index, Index>> watched_pairs(const std::string& all, Index
 template <class T>
 SequenceClasses<T> classes_from_matrix(const Matrix<T>& law, const std::vector<Index>& query,
                                        Index tokens) {
-  SequenceClasses<T> classes;
-  classes.tokens = tokens;
-  classes.query = query;
-  classes.first = {0};
-  classes.weight = Vector<T>::Constant(law.rows(), T(1) / T(static_cast<int>(law.rows())));
-  std::vector<T> values;
-  for (Index n = 0; n < law.rows(); ++n) {
-    classes.next.push_back(n);
-    for (Index l = 0; l < law.cols(); ++l) {
-      if (law(n, l) == T(0)) continue;
-      classes.token.push_back(l);
-      values.push_back(law(n, l));
-    }
-    classes.first.push_back(classes.entries());
-  }
-  classes.law = Eigen::Map<const Vector<T>>(values.data(), static_cast<Index>(values.size()));
-  return classes;
+  return classes_of_laws(sparse_rows(law), query, tokens);
 }
 
 template <class T>
@@ -207,30 +211,31 @@ template <class T>
 TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
   TrainingInstance<T> instance;
   instance.seed = seed;
-  const bool from_law = given(p, parameter::P);
+  const bool from_law = given(p, parameter::P) || given(p, parameter::P_tokens);
   const bool from_text = given(p, parameter::corpus);
   const bool named = given(p, parameter::preset);
   if (int{from_law} + int{from_text} + int{named} > 1) {
-    reject("scan-snap", named ? "--preset" : "P",
+    reject(where, named ? "--preset" : "P",
            named ? read(p, parameter::preset) : "of the instance file",
            "contradicts another data law; give one of P, --corpus, --preset");
   }
   if (!from_law) {
-    for (const std::string_view name : {parameter::psi.name, parameter::next.name,
-                                        parameter::class_law.name, parameter::M.name}) {
+    for (const std::string_view name :
+         {parameter::psi.name, parameter::next.name, parameter::class_law.name, parameter::M.name,
+          parameter::P_weights.name}) {
       if (!p.has(name)) continue;
-      reject("scan-snap", name, "without P", "describes P of an instance file; give P as well");
+      reject(where, name, "without P", "describes P of an instance file; give P as well");
     }
   }
   if (!from_text) {
     constexpr const char* rule = "is about a text; give --corpus as well";
-    refuse_given(p, "scan-snap", parameter::window, rule);
-    refuse_given(p, "scan-snap", parameter::min_count, rule);
-    refuse_given(p, "scan-snap", parameter::classes, rule);
+    refuse_given(p, where, parameter::window, rule);
+    refuse_given(p, where, parameter::min_count, rule);
+    refuse_given(p, where, parameter::classes, rule);
   }
   const std::string preset = read(p, parameter::preset);
   if (preset != "syn-medium") {
-    refuse_given(p, "scan-snap", parameter::n_last, "belongs to --preset syn-medium");
+    refuse_given(p, where, parameter::n_last, "belongs to --preset syn-medium");
   }
   std::string_view of_decoder, of_attention, of_start;
   if (from_law) {
@@ -260,7 +265,7 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
   instance.decoder_start = given_block<T>(p, parameter::Y, m, m);
   instance.logit_start = given_block<T>(p, parameter::Z, m, m);
   if (given(p, parameter::Y) && given(p, parameter::Z)) {
-    refuse_given(p, "scan-snap", parameter::start,
+    refuse_given(p, where, parameter::start,
                  "contradicts Y and Z of the instance file; leave it out");
   }
   instance.clock = read(p, parameter::reading) == "paper" ? Clock::paper : Clock::consistent;
@@ -274,11 +279,36 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
   return instance;
 }
 
+Record record_of(const TrainingInstance<double>& instance) {
+  const SequenceClasses<double>& classes = instance.classes;
+  Record record{{"P_tokens", support_lists(classes.first, classes.token)},
+                {"P_weights", weight_lists(classes.first, classes.law)},
+                {"psi", Value::List(classes.query.begin(), classes.query.end())},
+                {"next", Value::List(classes.next.begin(), classes.next.end())},
+                {"class_law", list_of(classes.weight)},
+                {"M", classes.tokens},
+                {"eta_Y", instance.decoder_rate},
+                {"eta_Z", instance.attention_rate},
+                {"T", instance.length},
+                {"reading", instance.clock == Clock::paper ? "paper" : "consistent"},
+                {"track-growth", instance.track_growth},
+                {"label_noise", instance.label_noise},
+                {"temperature", instance.temperature}};
+  const bool has_decoder = instance.decoder_start.size() > 0;
+  const bool has_logits = instance.logit_start.size() > 0;
+  if (has_decoder) record["Y"] = rows_of(instance.decoder_start);
+  if (has_logits) record["Z"] = rows_of(instance.logit_start);
+  if (!has_decoder || !has_logits) {
+    record["start"] = instance.start == Start::zero ? "zero" : "uniform";
+  }
+  return record;
+}
+
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
   return parameter_table(preset, n_last, eta_Y, eta_Z, T, label_noise, temperature, start, reading,
-                         watch, track_growth, corpus, window, min_count, classes, P, psi, next,
-                         class_law, M, Y, Z, state);
+                         watch, track_growth, corpus, window, min_count, classes, P, P_tokens,
+                         P_weights, psi, next, class_law, M, Y, Z, state);
 }
 
 template SequenceClasses<double> classes_from_matrix(const Matrix<double>&,

@@ -219,8 +219,8 @@ class ScanSnap final : public Model {
   template <class T>
   static TrainingInstance<T> instance_of(std::string_view name, Parameters p, std::uint64_t seed) {
     // The closed form is for one common token, which only this preset has.
-    const bool standard =
-        !given(p, parameter::P) && !given(p, parameter::corpus) && !given(p, parameter::preset);
+    const bool standard = !given(p, parameter::P) && !given(p, parameter::P_tokens) &&
+                          !given(p, parameter::corpus) && !given(p, parameter::preset);
     if (name == "closed-form" && standard) {
       p.set(parameter::preset.name, read(p, parameter::preset, "for closed-form"));
     }

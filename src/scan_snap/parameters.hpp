@@ -92,6 +92,13 @@ inline constexpr CountParameter classes{.name = "classes",
                                         .rungs = integrated};
 inline constexpr ListParameter P{
     .name = "P", .meaning = "laws of the contextual tokens, K rows, a column a token"};
+inline constexpr ListParameter P_tokens{
+    .name = "P_tokens",
+    .meaning = "in place of P, with P_weights: for every class the tokens that it has",
+    .otherwise = "those of P"};
+inline constexpr ListParameter P_weights{.name = "P_weights",
+                                         .meaning = "probabilities of P_tokens, a list a class",
+                                         .otherwise = "those of P"};
 inline constexpr ListParameter psi{
     .name = "psi", .meaning = "query token of each class", .kind = "vector", .otherwise = "0"};
 inline constexpr ListParameter next{.name = "next",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
@@ -11,14 +12,15 @@
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/instance_record.hpp"
+#include "popgrad/sparse_laws.hpp"
 #include "scb/parameters.hpp"
 
 namespace popgrad::scb {
 namespace {
 
 constexpr const char* where = "scb";
-/// Sums of probabilities may miss 1 by this much; they are then made exact.
-constexpr double sum_tolerance = 1e-9;
+constexpr const char* contradicts = "contradicts P and q of the instance file; leave it out";
 
 /// Instances draw from streams of their own, so that no training draw repeats one.
 constexpr std::uint32_t instance_run = 0xFFFFFFFFU;
@@ -48,20 +50,40 @@ Vector<T> stationary_law(const Matrix<T>& p) {
   return solve_square<T>(system, right);
 }
 
-template <class T, class Part>
-void make_sum_one(Part&& part, const std::string& name, const std::string& place) {
-  T sum(0);
-  for (Index i = 0; i < part.size(); ++i) {
-    if (part[i] < T(0)) {
-      reject(where, name, to_text(T(part[i])), place + " is negative; probabilities are >= 0");
+// Support and weights of every q^k, from dense rows or from lists.
+template <class T>
+SparseLaws<T> context_laws(const Parameters& p, Index tokens, Index& context) {
+  if (given(p, parameter::q_positions) || given(p, parameter::q_weights)) {
+    if (given(p, parameter::q)) {
+      reject(where, "q", "and q_positions", "exclude each other: both are the context laws");
     }
-    sum = sum + part[i];
+    if (!given(p, parameter::T)) {
+      reject(where, "q_positions", "without T", "does not say how long the context is; give T");
+    }
+    context = read(p, parameter::T);
+    SparseLaws<T> laws = sparse_laws<T>(p, parameter::q_positions, parameter::q_weights, context);
+    if (laws.laws() != tokens) {
+      reject(where, "q_positions", fmt::format("{} lists", laws.laws()),
+             fmt::format("must have one for each of the {} tokens", tokens));
+    }
+    return laws;
   }
-  const double defect = to_double(sum) - 1.0;
-  if (!(defect <= sum_tolerance && defect >= -sum_tolerance)) {
-    reject(where, name, place, fmt::format("sums to {}; it must be 1 (to 1e-9)", to_double(sum)));
+  refuse_given(p, where, parameter::T, contradicts);
+  if (!given(p, parameter::q)) {
+    reject(where, "q", "",
+           "is missing; give N rows of T probabilities beside P, or q_positions, q_weights and T");
   }
-  for (Index i = 0; i < part.size(); ++i) part[i] = part[i] / sum;
+  Matrix<T> q = p.matrix<T>("q");
+  if (q.rows() != tokens) {
+    reject(where, "q", fmt::format("{} rows", q.rows()),
+           fmt::format("must have one for each of the {} tokens", tokens));
+  }
+  if (q.cols() < 2) reject(where, "q", fmt::format("{} columns", q.cols()), "needs T >= 2");
+  context = q.cols();
+  for (Index k = 0; k < tokens; ++k) {
+    make_sum_one<T>(q.row(k), where, "q", fmt::format("row {}", k));
+  }
+  return sparse_rows(q);
 }
 
 template <class T>
@@ -74,7 +96,7 @@ Bigrams<T> given_bigrams(const Parameters& p) {
            "must be square, 2 x 2 or larger; column k is the law of the token after k");
   }
   for (Index k = 0; k < n; ++k) {
-    make_sum_one<T>(b.transition.col(k), "P", fmt::format("column {}", k));
+    make_sum_one<T>(b.transition.col(k), where, "P", fmt::format("column {}", k));
   }
   b.stationary = stationary_law(b.transition);
   if (given(p, parameter::mu)) {
@@ -83,7 +105,7 @@ Bigrams<T> given_bigrams(const Parameters& p) {
       reject(where, "mu", fmt::format("{} numbers", given.size()),
              fmt::format("must have one for each of the {} tokens", n));
     }
-    make_sum_one<T>(given, "mu", "the list");
+    make_sum_one<T>(given, where, "mu", "the list");
     const double apart = to_double(Vector<T>(b.transition * given - given).cwiseAbs().maxCoeff());
     if (!(apart <= sum_tolerance)) {
       reject(where, "mu", "as given",
@@ -97,27 +119,10 @@ Bigrams<T> given_bigrams(const Parameters& p) {
              "must lead to a stationary law with all entries > 0; join the classes of the chain");
     }
   }
-  if (!given(p, parameter::q))
-    reject(where, "q", "", "is missing; give N rows of T probabilities beside P");
-  Matrix<T> q = p.matrix<T>("q");
-  if (q.rows() != n) {
-    reject(where, "q", fmt::format("{} rows", q.rows()),
-           fmt::format("must have one for each of the {} tokens", n));
-  }
-  if (q.cols() < 2) reject(where, "q", fmt::format("{} columns", q.cols()), "needs T >= 2");
-  b.context = q.cols();
-  b.first = {0};
-  std::vector<T> law;
-  for (Index k = 0; k < n; ++k) {
-    make_sum_one<T>(q.row(k), "q", fmt::format("row {}", k));
-    for (Index t = 0; t < q.cols(); ++t) {
-      if (q(k, t) == T(0)) continue;
-      b.position.push_back(t);
-      law.push_back(q(k, t));
-    }
-    b.first.push_back(static_cast<Index>(law.size()));
-  }
-  b.law = Eigen::Map<const Vector<T>>(law.data(), static_cast<Index>(law.size()));
+  SparseLaws<T> laws = context_laws<T>(p, n, b.context);
+  b.first = std::move(laws.first);
+  b.position = std::move(laws.category);
+  b.law = std::move(laws.weight);
   return b;
 }
 
@@ -203,13 +208,12 @@ template <class T>
 Training<T> training(const Parameters& p, std::uint64_t seed) {
   Training<T> made;
   if (given(p, parameter::P)) {
-    constexpr const char* rule = "contradicts P and q of the instance file; leave it out";
-    refuse_given(p, where, parameter::N, rule);
-    refuse_given(p, where, parameter::T, rule);
-    refuse_given(p, where, parameter::Q, rule);
+    refuse_given(p, where, parameter::N, contradicts);
+    refuse_given(p, where, parameter::Q, contradicts);
     made.bigrams = given_bigrams<T>(p);
   } else {
-    for (const ListParameter& list : {parameter::mu, parameter::q}) {
+    for (const ListParameter& list :
+         {parameter::mu, parameter::q, parameter::q_positions, parameter::q_weights}) {
       if (given(p, list)) {
         reject(where, list.name, "without P", "describes an instance; give P as well");
       }
@@ -255,12 +259,30 @@ Training<T> training(const Parameters& p, std::uint64_t seed) {
   return made;
 }
 
+Record record_of(const Training<double>& training) {
+  const Bigrams<double>& b = training.bigrams;
+  Record record{{"P", rows_of(b.transition)},
+                {"mu", list_of(b.stationary)},
+                {"T", b.context},
+                {"q_positions", support_lists(b.first, b.position)},
+                {"q_weights", weight_lists(b.first, b.law)},
+                {"V", rows_of(training.start)}};
+  if (training.attention_start.size() > 0) record["A"] = rows_of(training.attention_start);
+  record["attention"] = training.softmax ? "softmax" : "linear";
+  record["eta_A"] = training.attention_rate;
+  record["project"] = training.project;
+  record["label_noise"] = training.label_noise;
+  record["temperature"] = training.temperature;
+  record["query_position"] = training.query_last ? "last" : "free";
+  return record;
+}
+
 std::vector<ParameterInfo> parameter_infos() {
   using namespace parameter;
   return parameter_table(N, T, Q, attention, eta_A, project, label_noise, temperature,
                          query_position, noise, pilot, pilot_at, sigma_V, sigma_A, algorithm,
                          boost_until, boost_steps, threshold, l1_step, l1_weight, l1_steps, start,
-                         theta, correlation, P, mu, q, V, A, state);
+                         theta, correlation, P, mu, q, q_positions, q_weights, V, A, state);
 }
 
 template Training<double> training(const Parameters&, std::uint64_t);

@@ -128,6 +128,13 @@ inline constexpr ListParameter P{
 inline constexpr ListParameter mu{
     .name = "mu", .meaning = "stationary law of P", .kind = "vector", .otherwise = "computed"};
 inline constexpr ListParameter q{.name = "q", .meaning = "context laws, N rows of T probabilities"};
+inline constexpr ListParameter q_positions{
+    .name = "q_positions",
+    .meaning = "in place of q, with q_weights and T: for every token the positions it looks at",
+    .otherwise = "those of q"};
+inline constexpr ListParameter q_weights{.name = "q_weights",
+                                         .meaning = "probabilities of q_positions, a list a token",
+                                         .otherwise = "those of q"};
 inline constexpr ListParameter V{
     .name = "V", .meaning = "V at first, N x N, column k of token k", .otherwise = "as --start"};
 inline constexpr ListParameter A{

@@ -10,7 +10,7 @@
 namespace popgrad::topic {
 
 template <class T>
-TopicLaw<T> topic_law(const Parameters& p) {
+TopicLaw<T> topic_law(const Parameters& p, Index most_words) {
   constexpr const char* where = "topic";
   TopicLaw<T> law;
   law.topics = read(p, parameter::T);
@@ -21,10 +21,10 @@ TopicLaw<T> topic_law(const Parameters& p) {
            fmt::format("must be < --T {}: with all topics in it every document is the same",
                        law.topics));
   }
-  // Counts are kept as int by scalars.
-  if (law.words > 2'000'000'000 / law.topics) {
+  if (law.words > most_words / law.topics) {
     reject(where, "--v", std::to_string(law.words),
-           fmt::format("times --T {} must be at most 2e9 words", law.topics));
+           fmt::format("times --T {} must be at most {:g} words", law.topics,
+                       static_cast<double>(most_words)));
   }
   law.masked = read<T>(p, parameter::p_m);
   law.correct = read<T>(p, parameter::p_c);
@@ -62,8 +62,8 @@ double subset_count(Index topics, Index active) {
   return count;
 }
 
-template TopicLaw<double> topic_law(const Parameters&);
-template TopicLaw<Real> topic_law(const Parameters&);
-template TopicLaw<Rational> topic_law(const Parameters&);
+template TopicLaw<double> topic_law(const Parameters&, Index);
+template TopicLaw<Real> topic_law(const Parameters&, Index);
+template TopicLaw<Rational> topic_law(const Parameters&, Index);
 
 }  // namespace popgrad::topic

@@ -7,7 +7,9 @@ namespace popgrad::topic::parameter {
 
 inline constexpr std::string_view whole = "sgd gd flow two-stage";
 
-inline constexpr CountParameter T{.name = "T", .meaning = "topics", .standard = 10, .low = 2};
+/// Laws in the limit of many topics go beyond what matrices do.
+inline constexpr CountParameter T{
+    .name = "T", .meaning = "topics", .standard = 10, .low = 2, .high = 1'000'000'000'000};
 inline constexpr CountParameter tau{
     .name = "tau", .meaning = "topics of a document, < T", .standard = 4, .low = 1};
 inline constexpr CountParameter v{

@@ -7,6 +7,8 @@
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/sparse_laws.hpp"
+#include "popgrad/topic/instance_record.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "topic/parameters.hpp"
 
@@ -200,6 +202,52 @@ Training training(const Parameters& p, std::uint64_t seed) {
   }
   t.seed = seed;
   return t;
+}
+
+Record record_of(const TopicLaw<Rational>& law) {
+  return {{"T", law.topics},
+          {"tau", law.active},
+          {"v", law.words},
+          {"p_m", to_text(law.masked)},
+          {"p_c", to_text(law.correct)},
+          {"p_r", to_text(law.random)}};
+}
+
+Record record_of(const Training& t) {
+  const bool squared = t.loss == LossKind::squared;
+  Record record{{"T", t.law.topics},
+                {"tau", t.law.active},
+                {"v", t.law.words},
+                {"p_m", t.law.masked},
+                {"p_c", t.law.correct},
+                {"p_r", t.law.random},
+                {"loss", squared ? "squared" : "cross-entropy"},
+                {"d_a", t.key_width},
+                {"temperature", t.temperature},
+                {"d_e", t.embedding_width},
+                {"sigma", t.scale},
+                {"lambda", t.penalty},
+                {"N", t.document},
+                {"label_noise", t.label_noise}};
+  record["train"] = std::string(t.train_value ? "V" : "") + (t.train_attention ? "KQ" : "") +
+                    (t.train_embedding && t.embedding_width > 0 ? "E" : "");
+  if (t.keys.size() > 0) record["W_K"] = rows_of(t.keys);
+  if (t.queries.size() > 0) record["W_Q"] = rows_of(t.queries);
+  if (t.embedding.size() > 0) record["W_E"] = rows_of(t.embedding);
+  if (t.values.size() > 0) {
+    record["W_V"] = rows_of(t.values);
+  } else if (t.start == ValueStart::block) {
+    record["W_V"] = rows_of(expand(t.law, t.value));
+  } else {
+    record["value"] = t.start == ValueStart::zero       ? "zero"
+                      : t.start == ValueStart::identity ? "identity"
+                                                        : "normal";
+  }
+  if (!t.corpus.empty()) return record;
+  record["longer"] = t.longer;
+  record["documents"] = t.documents == DocumentKind::lda ? "lda" : "uniform";
+  if (t.documents == DocumentKind::lda) record["concentration"] = t.concentration;
+  return record;
 }
 
 std::vector<ParameterInfo> parameter_infos() {

@@ -17,6 +17,8 @@
 
 #include <cmath>
 
+#include "popgrad/examined_instance.hpp"
+#include "popgrad/joma/instance_record.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/solved.hpp"
@@ -73,8 +75,7 @@ void prove(Examination& it) {
 // Both clocks are run, whichever attention an instance file names.
 void examine(const Setting& setting, Examination& it) {
   const ReducedInstance<double> instance =
-      setting.instance != nullptr ? reduced_instance<double>(*setting.instance, setting.seed)
-                                  : drawn_instance(setting);
+      examined(setting, reduced_instance<double>, [&] { return drawn_instance(setting); });
   it.parameters = {{"mu or delta", std::vector<double>(instance.target.reshaped().begin(),
                                                        instance.target.reshaped().end())},
                    {"phi", instance.nonlinear ? "nonlinear" : "linear"},

@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "popgrad/examined_instance.hpp"
+#include "popgrad/joma/instance_record.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/random.hpp"
 #include "theorems/joma/entropy_curve.hpp"
@@ -82,8 +84,7 @@ void require_hypotheses(const ReducedInstance<double>& instance, Examination& it
 
 void examine(const Setting& setting, Examination& it) {
   const ReducedInstance<double> instance =
-      setting.instance != nullptr ? reduced_instance<double>(*setting.instance, setting.seed)
-                                  : drawn_instance(setting);
+      examined(setting, reduced_instance<double>, [&] { return drawn_instance(setting); });
   it.parameters = {{"mu", std::vector<double>(instance.target.data(),
                                               instance.target.data() + instance.target.size())},
                    {"v0", instance.start(0, 0)},

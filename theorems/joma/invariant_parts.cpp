@@ -6,7 +6,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/examined_instance.hpp"
 #include "popgrad/identity.hpp"
+#include "popgrad/joma/instance_record.hpp"
 #include "popgrad/joma/joint_direction.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/dual.hpp"
@@ -68,9 +70,9 @@ Matrix<double> overlapping_gram(Index count, double cosine, std::uint64_t seed) 
 
 }  // namespace
 
-ClassInstance<double> training_instance(const Setting& setting, Attention attention,
-                                        double enlarged) {
-  if (setting.instance != nullptr) return class_instance<double>(*setting.instance, setting.seed);
+namespace {
+
+ClassInstance<double> drawn_instance(const Setting& setting, Attention attention, double enlarged) {
   Parameters p("joma");
   p.set("law", setting.count(law) == 0 ? "gaussian" : "uniform");
   p.set("phi", setting.count(activation) == 0 ? "linear" : "gelu");
@@ -81,13 +83,23 @@ ClassInstance<double> training_instance(const Setting& setting, Attention attent
   instance.weights *= enlarged;
   instance.logits *= enlarged;
   if (const double cosine = setting.value(overlap); cosine > 0) {
+    hand_over_none("embeddings that are not orthogonal are not in an instance file");
     instance.features.gram = overlapping_gram(instance.weights.rows(), cosine, setting.seed);
   }
   if (const double share = setting.value(normalisation); share > 0) {
+    hand_over_none("f that is normalised in part is not in an instance file");
     instance.features.normalise = true;
     instance.features.share = share;
   }
   return instance;
+}
+
+}  // namespace
+
+ClassInstance<double> training_instance(const Setting& setting, Attention attention,
+                                        double enlarged) {
+  return examined(setting, class_instance<double>,
+                  [&] { return drawn_instance(setting, attention, enlarged); });
 }
 
 void require_hypotheses(const ClassInstance<double>& instance, Attention attention,

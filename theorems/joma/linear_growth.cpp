@@ -23,6 +23,8 @@
 
 #include <cmath>
 
+#include "popgrad/examined_instance.hpp"
+#include "popgrad/joma/instance_record.hpp"
 #include "popgrad/random.hpp"
 #include "theorems/joma/growth_parts.hpp"
 #include "theorems/joma/knobs.hpp"
@@ -83,8 +85,7 @@ void require_hypotheses(const ReducedInstance<double>& instance, Examination& it
 
 void examine(const Setting& setting, Examination& it) {
   const ReducedInstance<double> instance =
-      setting.instance != nullptr ? reduced_instance<double>(*setting.instance, setting.seed)
-                                  : drawn_instance(setting);
+      examined(setting, reduced_instance<double>, [&] { return drawn_instance(setting); });
   it.parameters = {
       {"delta", std::vector<double>(instance.target.col(0).begin(), instance.target.col(0).end())},
       {"tau", instance.tau},

@@ -17,6 +17,8 @@
 
 #include <cmath>
 
+#include "popgrad/examined_instance.hpp"
+#include "popgrad/joma/instance_record.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/refinement.hpp"
@@ -97,9 +99,8 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  ReducedInstance<double> instance = setting.instance != nullptr
-                                         ? reduced_instance<double>(*setting.instance, setting.seed)
-                                         : pair_instance(setting);
+  ReducedInstance<double> instance =
+      examined(setting, reduced_instance<double>, [&] { return pair_instance(setting); });
   it.parameters = told(instance, setting);
   it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
   const double nearest = (1 - instance.start.array() / instance.target.array()).abs().minCoeff();

@@ -18,6 +18,8 @@
 
 #include <cmath>
 
+#include "popgrad/examined_instance.hpp"
+#include "popgrad/joma/instance_record.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/joma/stable_rank.hpp"
 #include "popgrad/order.hpp"
@@ -129,9 +131,8 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  ReducedInstance<double> instance = setting.instance != nullptr
-                                         ? reduced_instance<double>(*setting.instance, setting.seed)
-                                         : token_a_unit(setting);
+  ReducedInstance<double> instance =
+      examined(setting, reduced_instance<double>, [&] { return token_a_unit(setting); });
   it.parameters = told(instance, setting);
   require_hypotheses(instance, it);
   if (!instance.nonlinear) return;

@@ -40,8 +40,9 @@ std::vector<Knob> assumption2_knobs() {
           vocabulary_part, rate_ratio,   assumption2_horizon};
 }
 
-TrainingInstance<double> assumption2_training(const Setting& setting) {
-  if (setting.instance != nullptr) return given_training(setting);
+namespace {
+
+TrainingInstance<double> drawn_training(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_classes, 5);
   TrainingInstance<double> training;
   training.classes = inside_assumption_2(stream,
@@ -51,6 +52,12 @@ TrainingInstance<double> assumption2_training(const Setting& setting) {
   training.decoder_rate = 0.5;
   training.attention_rate = training.decoder_rate / setting.value(rate_ratio);
   return training;
+}
+
+}  // namespace
+
+TrainingInstance<double> assumption2_training(const Setting& setting) {
+  return examined_training(setting, [&] { return drawn_training(setting); });
 }
 
 Vector<double> predicted_gains(const FatesInstance& at, const Vector<double>& f, GainForm form) {

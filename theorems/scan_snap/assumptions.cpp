@@ -37,14 +37,13 @@ constexpr double tolerance = 1e-12;
 using Numbers = std::vector<Quantity>;
 
 TrainingInstance<double> chosen_training(const Setting& setting) {
-  if (setting.instance != nullptr) {
-    return given_training(setting);
-  }
-  Stream stream(setting.seed, stream_of_drawn_classes, 4);
-  return with_ratio(random_classes(stream, setting.count(class_count), setting.count(common_count),
-                                   setting.count(distinct_count), setting.value(common_weight),
-                                   setting.count(vocabulary)),
-                    setting.value(rate_ratio));
+  return examined_training(setting, [&] {
+    Stream stream(setting.seed, stream_of_drawn_classes, 4);
+    return with_ratio(random_classes(stream, setting.count(class_count),
+                                     setting.count(common_count), setting.count(distinct_count),
+                                     setting.value(common_weight), setting.count(vocabulary)),
+                      setting.value(rate_ratio));
+  });
 }
 
 Numbers logits(const auto& rung, double t) {

@@ -46,15 +46,11 @@ double DrawnClasses::deviation(double delta) const { return std::sqrt(n() * std:
 
 DrawnClasses drawn_classes(const Setting& setting, Examination& it) {
   DrawnClasses at;
-  at.decoder = chosen_decoder(setting, wide_vocabulary, rate_below_one);
-  at.classes = setting.count(few_classes);
-  SequenceClasses<double> classes;
-  if (setting.instance != nullptr) {
-    classes = given_training(setting).classes;
-    at.classes = classes.classes();
-  } else {
-    classes.weight = Vector<double>::Constant(at.classes, 1 / at.k());
-  }
+  const TrainingInstance<double> training =
+      decoder_training(setting, setting.count(few_classes), wide_vocabulary, rate_below_one);
+  const SequenceClasses<double>& classes = training.classes;
+  at.decoder = decoder_of(training);
+  at.classes = classes.classes();
   it.parameters = {{"K", at.classes},
                    {"M", at.decoder.vocabulary},
                    {"eta_Y", at.decoder.rate},

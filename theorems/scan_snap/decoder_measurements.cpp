@@ -28,12 +28,24 @@ Quantity relation(const Interval& m, const Interval& eta, long s, const Interval
 
 }  // namespace
 
-Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate) {
-  if (setting.instance == nullptr) {
-    return {static_cast<double>(setting.count(vocabulary)), setting.value(rate)};
-  }
-  const auto training = given_training(setting);
+TrainingInstance<double> decoder_training(const Setting& setting, Index count,
+                                          const Knob& vocabulary, const Knob& rate) {
+  return examined_training(setting, [&] {
+    TrainingInstance<double> training;
+    training.classes = classes_from_matrix<double>(
+        Matrix<double>::Identity(count, count),
+        std::vector<Index>(static_cast<std::size_t>(count), 0), setting.count(vocabulary));
+    training.decoder_rate = setting.value(rate);
+    return training;
+  });
+}
+
+Decoder decoder_of(const TrainingInstance<double>& training) {
   return {static_cast<double>(training.classes.tokens), training.decoder_rate};
+}
+
+Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate) {
+  return decoder_of(decoder_training(setting, 1, vocabulary, rate));
 }
 
 Quantity enclosed(const Interval& x) {

@@ -8,6 +8,7 @@
 #include "popgrad/rung.hpp"
 #include "popgrad/scalar/interval.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -16,6 +17,12 @@ namespace popgrad::theorems::scan_snap {
 struct Decoder {
   double vocabulary, rate;
 };
+/// The user's instance, or so many classes of one token each, whose laws do not matter, with M and
+/// eta_Y of the two knobs.
+popgrad::scan_snap::TrainingInstance<double> decoder_training(const Setting& setting, Index count,
+                                                              const Knob& vocabulary,
+                                                              const Knob& rate);
+Decoder decoder_of(const popgrad::scan_snap::TrainingInstance<double>& training);
 Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate);
 
 /// The number nearest to the middle of an interval, which lies within the part "enclosure".

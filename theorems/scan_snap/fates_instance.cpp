@@ -38,8 +38,7 @@ std::vector<Knob> fates_knobs() {
 }
 
 FatesInstance::FatesInstance(const Setting& setting)
-    : FatesInstance(setting.instance != nullptr ? given_training(setting)
-                                                : drawn_training(setting)) {}
+    : FatesInstance(examined_training(setting, [&] { return drawn_training(setting); })) {}
 
 FatesInstance::FatesInstance(TrainingInstance<double> training)
     : training_(std::move(training)), layout_(lay_out(training_.classes, true)) {

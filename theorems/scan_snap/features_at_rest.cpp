@@ -5,8 +5,10 @@
 #include <Eigen/LU>
 #include <set>
 
+#include "popgrad/examined_instance.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/scan_snap/features.hpp"
+#include "popgrad/scan_snap/instance_record.hpp"
 #include "popgrad/scan_snap/response.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
 
@@ -14,13 +16,10 @@ namespace popgrad::theorems::scan_snap {
 
 TrainingInstance<double> chosen_training(const Setting& setting,
                                          const std::function<SequenceClasses<double>()>& drawn) {
-  TrainingInstance<double> training;
-  if (setting.instance != nullptr) {
-    training = training_instance<double>(*setting.instance, setting.seed);
-    training.track_growth = false;
-  } else {
-    training.classes = drawn();
-  }
+  TrainingInstance<double> training = examined(setting, training_instance<double>, [&] {
+    return TrainingInstance<double>{.classes = drawn()};
+  });
+  training.track_growth = false;
   training.attention_rate = setting.value(attention_rate_knob);
   return training;
 }

@@ -2,7 +2,8 @@
 /// The user's instance, for statements that begin at Y = Z = 0 or look at states of their own.
 
 #include "popgrad/error.hpp"
-#include "popgrad/scan_snap/instance.hpp"
+#include "popgrad/examined_instance.hpp"
+#include "popgrad/scan_snap/instance_record.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -16,6 +17,14 @@ inline popgrad::scan_snap::TrainingInstance<double> given_training(const Setting
            "its own; leave it out");
   }
   return popgrad::scan_snap::training_instance<double>(*setting.instance, setting.seed);
+}
+
+/// That instance, else what `drawn` makes, handed over.
+template <class Drawn>
+popgrad::scan_snap::TrainingInstance<double> examined_training(const Setting& setting,
+                                                               Drawn drawn) {
+  return examined(
+      setting, [&](const Parameters&, std::uint64_t) { return given_training(setting); }, drawn);
 }
 
 }  // namespace popgrad::theorems::scan_snap

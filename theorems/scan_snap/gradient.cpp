@@ -107,11 +107,10 @@ void judge_directions(const PopulationFlow<double>& flow, double size, std::uint
 }
 
 void examine(const Setting& setting, Examination& it) {
-  TrainingInstance<double> training =
-      setting.instance != nullptr
-          ? given_training(setting)
-          : random_training(setting.seed, setting.count(class_count), setting.count(common_count),
-                            setting.value(common_weight));
+  TrainingInstance<double> training = examined_training(setting, [&] {
+    return random_training(setting.seed, setting.count(class_count), setting.count(common_count),
+                           setting.value(common_weight));
+  });
   training.track_growth = false;
   const SequenceClasses<double>& classes = training.classes;
   const double size = setting.value(state_size_knob);

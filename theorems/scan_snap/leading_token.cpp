@@ -38,6 +38,25 @@ void add_trace(SequenceClasses<double>& classes, double in_class_0, double share
   classes = classes_from_matrix<double>(law, classes.query, classes.tokens);
 }
 
+TrainingInstance<double> drawn_training(const Setting& setting) {
+  Stream stream(setting.seed, stream_of_drawn_classes, 0);
+  TrainingInstance<double> training =
+      with_ratio(random_classes(stream, setting.count(class_count), setting.count(common_count),
+                                setting.count(distinct_count), setting.value(common_weight),
+                                setting.count(vocabulary)),
+                 setting.value(rate_ratio));
+  if (setting.value(rival) > 0) {
+    hand_over_none(
+        "an l0 that does not lead is not in an instance file, of which l0 is the leader");
+  }
+  if (setting.value(trace) > 0) {
+    const LeadingToken token(training);
+    SequenceClasses<double>& classes = training.classes;
+    add_trace(classes, 2 * classes.law[token.leader()], setting.value(trace));
+  }
+  return training;
+}
+
 }  // namespace
 
 std::vector<Knob> leading_token_knobs() {
@@ -45,27 +64,14 @@ std::vector<Knob> leading_token_knobs() {
           rate_ratio,  rival,        trace,          horizon};
 }
 
-LeadingToken::LeadingToken(const Setting& setting) {
-  if (setting.instance != nullptr) {
-    training_ = given_training(setting);
-  } else {
-    Stream stream(setting.seed, stream_of_drawn_classes, 0);
-    training_ =
-        with_ratio(random_classes(stream, setting.count(class_count), setting.count(common_count),
-                                  setting.count(distinct_count), setting.value(common_weight),
-                                  setting.count(vocabulary)),
-                   setting.value(rate_ratio));
-  }
+LeadingToken::LeadingToken(const Setting& setting)
+    : training_(examined_training(setting, [&] { return drawn_training(setting); })) {
   training_.track_growth = true;
   choose_richest();
-  SequenceClasses<double>& classes = training_.classes;
   if (setting.instance == nullptr && setting.value(rival) > 0) {
+    SequenceClasses<double>& classes = training_.classes;
     const Index other = others_.front();
     reweigh(classes, other, setting.value(rival) * classes.law[leader_] / classes.law[other]);
-  }
-  if (setting.instance == nullptr && setting.value(trace) > 0) {
-    add_trace(classes, 2 * classes.law[leader_], setting.value(trace));
-    choose(0);
   }
   flow_ = std::make_shared<ReducedFlow<double>>(training_);
 }

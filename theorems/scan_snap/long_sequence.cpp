@@ -42,15 +42,15 @@ constexpr Knob repetition =
 // either sign is as large as the knob says.
 AttendedClass chosen_class(const Setting& setting) {
   Stream stream(setting.seed, 0, 0);
-  Vector<double> law;
-  if (setting.instance != nullptr) {
-    const auto training = given_training(setting);
-    law = training.classes.law.head(training.classes.first[1]);
-  } else {
-    law.resize(setting.count(token_count));
-    for (double& p : law) p = 0.1 + 0.9 * stream.uniform();
-    law /= law.sum();
-  }
+  const auto training = examined_training(setting, [&, own = stream]() mutable {
+    Matrix<double> row(1, setting.count(token_count));
+    for (double& p : row.reshaped()) p = 0.1 + 0.9 * own.uniform();
+    row /= row.sum();
+    return TrainingInstance<double>{.classes = classes_from_matrix<double>(row, {0}, row.cols())};
+  });
+  const Vector<double> law = training.classes.law.head(training.classes.first[1]);
+  // Logits come behind the numbers that a law is drawn from, also for a law that is given.
+  for (Index l = 0; l < law.size(); ++l) stream.uniform();
   const double range = setting.value(logit_range);
   Vector<double> logits(law.size());
   for (double& z : logits) z = range * (2 * stream.uniform() - 1);

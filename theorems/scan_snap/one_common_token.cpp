@@ -105,7 +105,7 @@ OneCommonToken described(TrainingInstance<double> training) {
 }
 
 OneCommonToken one_common_token(const Setting& setting) {
-  return described(setting.instance != nullptr ? given_training(setting) : drawn_training(setting));
+  return described(examined_training(setting, [&] { return drawn_training(setting); }));
 }
 
 Record common_token_parameters(const OneCommonToken& instance) {

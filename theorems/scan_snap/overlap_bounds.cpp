@@ -33,19 +33,19 @@ constexpr Knob class_count = class_count_knob(2, 8, 4);
 constexpr Knob common_count = common_count_knob(1, 4, 2);
 constexpr Knob overlap = linear_knob("overlap", "lambda_1(E)", 0.05, 0.95, 0.3);
 
-SequenceClasses<double> chosen(const Setting& setting) {
-  if (setting.instance != nullptr) return given_training(setting).classes;
+TrainingInstance<double> drawn_training(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_classes, 6);
   const Index k = setting.count(class_count);
   const OverlapDraw draw{k, setting.count(common_count), 3,
                          setting.value(overlap) * static_cast<double>(k)};
   for (;;) {
-    if (const auto found = drawn_overlap(stream, draw)) return found->classes;
+    if (const auto found = drawn_overlap(stream, draw)) return {.classes = found->classes};
   }
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const SequenceClasses<double> classes = chosen(setting);
+  const SequenceClasses<double> classes =
+      examined_training(setting, [&] { return drawn_training(setting); }).classes;
   const Layout layout = lay_out(classes, true);
   Vector<double> f;
   features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);

@@ -105,16 +105,14 @@ void judge_distance(const SequenceClasses<double>& classes, double a, const Sett
 }
 
 void examine(const Setting& setting, Examination& it) {
-  TrainingInstance<double> training;
-  if (setting.instance != nullptr) {
-    training = given_training(setting);
-  } else {
+  TrainingInstance<double> training = examined_training(setting, [&] {
     Stream stream(setting.seed, stream_of_drawn_classes, 9);
-    training = with_ratio(
+    auto drawn = with_ratio(
         random_classes(stream, setting.count(class_count), setting.count(common_count), 3, 1, 60),
         setting.value(ratio));
-    for (Index& query : training.classes.query) query = static_cast<Index>(stream.index(2));
-  }
+    for (Index& query : drawn.classes.query) query = static_cast<Index>(stream.index(2));
+    return drawn;
+  });
   training.track_growth = false;
   it.parameters = {{"K", training.classes.classes()},        {"M", training.classes.tokens},
                    {"size of z0", setting.value(bias_size)}, {"a", setting.value(slope)},

@@ -110,10 +110,9 @@ void judge_gradient(const TrainingInstance<double>& training, double tau, Examin
 
 void examine(const Setting& setting, Examination& it) {
   const QueryDraw draw = chosen_queries(setting, setting.value(inside_weight));
-  const TrainingInstance<double> training =
-      setting.instance != nullptr
-          ? given_training(setting)
-          : residual_training(drawn_queries(setting, draw), static_cast<double>(draw.tokens));
+  const TrainingInstance<double> training = examined_training(setting, [&] {
+    return residual_training(drawn_queries(setting, draw), static_cast<double>(draw.tokens));
+  });
   const double tau = setting.value(decoder_time);
   it.parameters = {{"K", training.classes.classes()},
                    {"M", training.classes.tokens},

@@ -105,7 +105,7 @@ void judge_gradient(const TrainingInstance<double>& training, double tau, Examin
 
 void examine(const Setting& setting, Examination& it) {
   const TrainingInstance<double> training =
-      setting.instance != nullptr ? given_training(setting) : drawn_training(setting);
+      examined_training(setting, [&] { return drawn_training(setting); });
   const ResidualView at(training.classes);
   const double tau = setting.value(decoder_time);
   it.parameters = {{"K", training.classes.classes()},

@@ -106,12 +106,12 @@ void judge_apart(TrainingInstance<double> training, double size, std::uint64_t s
 }
 
 void examine(const Setting& setting, Examination& it) {
-  TrainingInstance<double> training =
-      setting.instance != nullptr
-          ? given_training(setting)
-          : random_training(setting.seed, setting.count(class_count), setting.count(common_count),
-                            setting.value(common_weight));
-  if (setting.instance == nullptr) training.classes.query[0] = 0;  // in its context
+  TrainingInstance<double> training = examined_training(setting, [&] {
+    auto drawn = random_training(setting.seed, setting.count(class_count),
+                                 setting.count(common_count), setting.value(common_weight));
+    drawn.classes.query[0] = 0;  // in its context
+    return drawn;
+  });
   training.track_growth = false;
   training.start = Start::uniform;
   const auto& classes = training.classes;

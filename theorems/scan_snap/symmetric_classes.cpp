@@ -70,7 +70,7 @@ std::vector<Knob> symmetric_classes_knobs() {
 }
 
 SymmetricClasses::SymmetricClasses(const Setting& setting)
-    : training_(setting.instance != nullptr ? given_training(setting) : drawn_training(setting)),
+    : training_(examined_training(setting, [&] { return drawn_training(setting); })),
       layout_(lay_out(training_.classes, true)) {
   for (std::size_t r = 0; r + 1 < layout_.row_first.size(); ++r) {
     std::vector<Index> own;

@@ -46,17 +46,25 @@ constexpr Knob fast_step =
     logarithmic_knob("fast-step", "eta times the growth rate; 0: step", 1.01, 5, 0)
         .breaking(slow_text);
 
+Training<double> drawn_training(const Setting& setting) {
+  const auto of_length = [&](Index positions) {
+    return from_scratch(setting.count(tokens), positions, setting.count(support_knob),
+                        setting.seed);
+  };
+  Training<double> drawn = of_length(setting.count(length));
+  const double time = setting.value(growth_time);
+  if (!(time > 0)) return drawn;
+  const Bigrams<double>& b = drawn.bigrams;  // K_P and K_Q do not depend on the length
+  const double positions = 1 / (time * std::sqrt(transition_size(b) * context_size(b)));
+  const Index least = setting.count(support_knob) + 2;
+  return of_length(std::max<Index>(least, std::lround(positions)));
+}
+
 // From a user's file, P and q; the noise is that of a sample at the solution, of constant shape.
 Branching drawn_branching(const Setting& setting, Examination& it) {
   Branching made;
-  made.training = scratch_instance(setting, length, support_knob, it);
-  if (const double time = setting.value(growth_time); time > 0 && setting.instance == nullptr) {
-    const Bigrams<double>& b = made.training.bigrams;  // K_P and K_Q do not depend on the length
-    const double positions = 1 / (time * std::sqrt(transition_size(b) * context_size(b)));
-    const Index least = setting.count(support_knob) + 2;
-    made.training = from_scratch(b.tokens(), std::max<Index>(least, std::lround(positions)),
-                                 setting.count(support_knob), setting.seed);
-  }
+  made.training = scratch_instance(
+      setting, [&] { return drawn_training(setting); }, it);
   made.levels = levels_of_shape(made.training.bigrams, NoiseShape::constant);
   const double fast = setting.value(fast_step);
   made.step = (fast > 0 ? fast : setting.value(step_knob)) / made.rate();

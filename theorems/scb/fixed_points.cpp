@@ -91,12 +91,9 @@ Settled settled(const Sizes& sizes) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const Sizes sizes = setting.instance != nullptr
-                          ? sizes_of(training<double>(*setting.instance, setting.seed))
-                          : drawn_sizes(setting, setting.value(length), setting.value(head_start),
-                                        [](const Sizes& s) {
-                                          return std::sqrt(2 * std::sqrt(s.transition * s.context));
-                                        });
+  const Sizes sizes = examined_sizes(
+      setting, setting.value(length), setting.value(head_start),
+      [](const Sizes& s) { return std::sqrt(2 * std::sqrt(s.transition * s.context)); });
   it.parameters = parameters_of(sizes, setting);
   const double ratio = sizes.context / sizes.transition;
   const double balanced = std::pow(ratio, 0.25);

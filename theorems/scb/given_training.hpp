@@ -2,7 +2,8 @@
 /// The user's instance, for statements whose attention begins at 1/T or at states of their own.
 
 #include "popgrad/error.hpp"
-#include "popgrad/scb/instance.hpp"
+#include "popgrad/examined_instance.hpp"
+#include "popgrad/scb/instance_record.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad::theorems::scb {
@@ -15,6 +16,13 @@ inline popgrad::scb::Training<double> given_training(const Setting& setting) {
            "has one of its own; leave it out");
   }
   return popgrad::scb::training<double>(*setting.instance, setting.seed);
+}
+
+/// That instance, else what `drawn` makes, handed over.
+template <class Drawn>
+popgrad::scb::Training<double> examined_training(const Setting& setting, Drawn drawn) {
+  return examined(
+      setting, [&](const Parameters&, std::uint64_t) { return given_training(setting); }, drawn);
 }
 
 }  // namespace popgrad::theorems::scb

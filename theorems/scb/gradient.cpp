@@ -107,14 +107,12 @@ void judge_samples(const Training<double>& training, const Setting& setting, Exa
 }
 
 void examine(const Setting& setting, Examination& it) {
-  Training<double> training;
-  if (setting.instance != nullptr) {
-    training = given_training(setting);
-  } else {
-    training = from_scratch(setting.count(tokens), setting.count(positions),
-                            setting.count(support_knob), setting.seed);
-    training.project = setting.count(projected) == 1;
-  }
+  const Training<double> training = examined_training(setting, [&] {
+    auto drawn = from_scratch(setting.count(tokens), setting.count(positions),
+                              setting.count(support_knob), setting.seed);
+    drawn.project = setting.count(projected) == 1;
+    return drawn;
+  });
   it.parameters = {{"T", training.bigrams.context}, {"seed", setting.seed}};
   require_laws(training.bigrams, it);
   judge_samples(training, setting, it);

@@ -9,8 +9,10 @@
 #include <limits>
 #include <numbers>
 
+#include "popgrad/examined_instance.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scb/instance_record.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "theorems/scb/knobs.hpp"
 
@@ -45,11 +47,49 @@ struct Sizes {
   }
 };
 
-/// From a user's instance.
+/// Of an instance; V(0) = mu 1' and A(0) = 1/T make the start 0, without the rounding of products.
 inline Sizes sizes_of(const popgrad::scb::Training<double>& training) {
   const popgrad::scb::Bigrams<double>& b = training.bigrams;
-  return {popgrad::scb::transition_size(b), popgrad::scb::context_size(b),
-          static_cast<double>(b.context), popgrad::scb::ReducedFlow<double>(training).initial()};
+  Sizes sizes{popgrad::scb::transition_size(b), popgrad::scb::context_size(b),
+              static_cast<double>(b.context),
+              popgrad::scb::ReducedFlow<double>(training).initial()};
+  const Vector<double> ones = Vector<double>::Ones(b.tokens());
+  if (training.attention_start.size() == 0 &&
+      training.start == Matrix<double>(b.stationary * ones.transpose())) {
+    sizes.start.setZero();
+  }
+  return sizes;
+}
+
+/// An instance of these sizes that begins at mu 1':
+///   P   = c I + (1 - c) 11'/N,                   K_P = c^2 (1 - 1/N)
+///   q^k = (w, r, ..., r) on Q positions,         K_Q = w^2 + (Q - 1) r^2
+/// for the smallest Q, and an N that leaves c < 1.
+inline popgrad::scb::Training<double> training_of(const Sizes& sizes) {
+  const auto n = static_cast<Index>(std::ceil(1 / (1 - sizes.transition))) + 1;
+  const auto support = static_cast<Index>(std::ceil(1 / sizes.context));
+  const auto all = static_cast<double>(n);
+  const auto looked_at = static_cast<double>(support);
+  const double kept = std::sqrt(sizes.transition / (1 - 1 / all));
+  const double beyond = std::max(0.0, looked_at * sizes.context - 1);
+  const double most = (1 + std::sqrt((looked_at - 1) * beyond)) / looked_at;
+  popgrad::scb::Training<double> made;
+  popgrad::scb::Bigrams<double>& b = made.bigrams;
+  b.transition = Matrix<double>::Constant(n, n, (1 - kept) / all);
+  b.transition.diagonal().array() += kept;
+  b.stationary = Vector<double>::Constant(n, 1 / all);
+  b.context = std::llround(sizes.positions);
+  b.first = {0};
+  b.law.resize(n * support);
+  for (Index k = 0; k < n; ++k) {
+    for (Index i = 0; i < support; ++i) {
+      b.position.push_back(i);
+      b.law[k * support + i] = i == 0 ? most : (1 - most) / (looked_at - 1);
+    }
+    b.first.push_back(b.entries());
+  }
+  made.start = b.stationary * Vector<double>::Ones(n).transpose();
+  return made;
 }
 
 /// From knobs. A head start lies in a drawn direction of the half plane that grows; `unit` is its
@@ -67,6 +107,20 @@ inline Sizes drawn_sizes(const Setting& setting, double length, double head_star
     sizes.start[1] = size * std::sin(angle) / std::sqrt(sizes.context);
   }
   return sizes;
+}
+
+/// Of the user's instance, else of a drawn one. Knobs that leave the hypotheses ask for what no
+/// instance has: a start off the family, a context shorter than the support of its law.
+inline Sizes examined_sizes(const Setting& setting, double length, double head_start,
+                            const std::function<double(const Sizes&)>& unit) {
+  const auto read = popgrad::scb::training<double>;
+  const Sizes drawn = drawn_sizes(setting, length, head_start, unit);
+  const bool has_instance = drawn.start.isZero(0) && drawn.positions * drawn.context > 2;
+  if (setting.instance == nullptr && !has_instance) {
+    hand_over_none("sizes and a start that are outside the hypotheses are not in an instance file");
+    return drawn;
+  }
+  return sizes_of(examined(setting, read, [&] { return training_of(drawn); }));
 }
 
 inline Record parameters_of(const Sizes& sizes, const Setting& setting) {

@@ -95,10 +95,8 @@ Quantity grown(const Sizes& sizes, double z) {
 
 void examine(const Setting& setting, Examination& it) {
   const Sizes sizes =
-      setting.instance != nullptr
-          ? sizes_of(training<double>(*setting.instance, setting.seed))
-          : drawn_sizes(setting, setting.value(length), setting.value(head_start),
-                        [](const Sizes& s) { return 1 / (s.positions * std::sqrt(s.context)); });
+      examined_sizes(setting, setting.value(length), setting.value(head_start),
+                     [](const Sizes& s) { return 1 / (s.positions * std::sqrt(s.context)); });
   const double z = setting.value(product_knob);
   it.parameters = parameters_of(sizes, setting);
   constexpr double small = 0.02;  // alpha_A alpha_V from which its limit at 0 is extrapolated

@@ -81,14 +81,13 @@ struct Pair {
 
 inline Pair drawn_pair(const Setting& setting) {
   Pair pair;
-  if (setting.instance != nullptr) {
-    pair.training = given_training(setting);
-  } else {
-    pair.training.bigrams = popgrad::scb::random_bigrams(3, setting.count(length),
-                                                         setting.count(support_knob), setting.seed);
-    pair.training.start =
-        popgrad::scb::transfer_start(pair.training.bigrams, 1.0, 0.8, setting.seed);
-  }
+  pair.training = examined_training(setting, [&] {
+    popgrad::scb::Training<double> drawn;
+    drawn.bigrams = popgrad::scb::random_bigrams(3, setting.count(length),
+                                                 setting.count(support_knob), setting.seed);
+    drawn.start = popgrad::scb::transfer_start(drawn.bigrams, 1.0, 0.8, setting.seed);
+    return drawn;
+  });
   const popgrad::scb::Bigrams<double>& b = pair.training.bigrams;
   pair.leaking = pair.training;
   if (const double weight = setting.value(leak); weight > 0) {

@@ -91,9 +91,7 @@ Quantity moved(const Sizes& sizes, const Perturbation& perturbation) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  Sizes sizes = setting.instance != nullptr
-                    ? sizes_of(popgrad::scb::training<double>(*setting.instance, setting.seed))
-                    : drawn_sizes(setting, setting.value(length), 0, nullptr);
+  Sizes sizes = examined_sizes(setting, setting.value(length), 0, nullptr);
   sizes.start.setZero();
   it.parameters = parameters_of(sizes, setting);
   const double left_out = sizes.leftover(1 - noticed_share);

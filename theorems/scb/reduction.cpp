@@ -17,7 +17,9 @@
 
 #include <fmt/format.h>
 
+#include "popgrad/examined_instance.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scb/instance_record.hpp"
 #include "popgrad/scb/reduced_flow.hpp"
 #include "theorems/scb/family.hpp"
 #include "theorems/scb/statements.hpp"
@@ -113,9 +115,8 @@ void judge_states(const Training<double>& training, Examination& it) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const Training<double> training = setting.instance != nullptr
-                                        ? scb::training<double>(*setting.instance, setting.seed)
-                                        : drawn_transfer(setting);
+  const Training<double> training =
+      examined(setting, scb::training<double>, [&] { return drawn_transfer(setting); });
   it.parameters = {
       {"N", training.bigrams.tokens()}, {"T", training.bigrams.context}, {"seed", setting.seed}};
   require_stationary(training, it);

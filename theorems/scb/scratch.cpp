@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "popgrad/examined_instance.hpp"
 #include "popgrad/scb/geometry.hpp"
+#include "popgrad/scb/instance_record.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/part_two.hpp"
 
@@ -14,10 +16,18 @@ using namespace popgrad::scb;
 
 Training<double> scratch_instance(const Setting& setting, const Knob& length, const Knob& support,
                                   Examination& it) {
-  const Training<double> training =
-      setting.instance != nullptr ? popgrad::scb::training<double>(*setting.instance, setting.seed)
-                                  : from_scratch(setting.count(tokens), setting.count(length),
-                                                 setting.count(support), setting.seed);
+  return scratch_instance(
+      setting,
+      [&] {
+        return from_scratch(setting.count(tokens), setting.count(length), setting.count(support),
+                            setting.seed);
+      },
+      it);
+}
+
+Training<double> scratch_instance(const Setting& setting,
+                                  const std::function<Training<double>()>& drawn, Examination& it) {
+  const Training<double> training = examined(setting, popgrad::scb::training<double>, drawn);
   const Bigrams<double>& b = training.bigrams;
   const Matrix<double> ground = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
   double apart = (training.start - ground).cwiseAbs().maxCoeff();

@@ -1,6 +1,8 @@
 #pragma once
 /// Instances that begin at V = mu 1', and the l1 weight in units of what it acts against.
 
+#include <functional>
+
 #include "popgrad/scb/instance.hpp"
 #include "popgrad/statement.hpp"
 
@@ -12,6 +14,10 @@ inline constexpr const char* light_weight_text = "lambda below q_min <V,P>";
 /// The user's instance, or one that the knobs and the seed make; requires V(0) = mu 1'.
 popgrad::scb::Training<double> scratch_instance(const Setting& setting, const Knob& length,
                                                 const Knob& support, Examination& it);
+/// The same, or one that `drawn` makes.
+popgrad::scb::Training<double> scratch_instance(
+    const Setting& setting, const std::function<popgrad::scb::Training<double>()>& drawn,
+    Examination& it);
 
 /// q_min <V,P> where part 2 settles without an l1 norm.
 double least_pull(const popgrad::scb::Bigrams<double>& bigrams);

@@ -98,11 +98,10 @@ void judge_runs(const SolutionRuns& made, double weight, const Setting& setting,
 
 void examine(const Setting& setting, Examination& it) {
   const Knob& own_length = setting.value(short_length) > 0 ? short_length : length;
-  const Training<double> training =
-      setting.instance != nullptr
-          ? given_training(setting)
-          : clearest_training(setting.count(vocabulary), setting.count(own_length),
-                              setting.count(few_positions), setting.seed);
+  const Training<double> training = examined_training(setting, [&] {
+    return clearest_training(setting.count(vocabulary), setting.count(own_length),
+                             setting.count(few_positions), setting.seed);
+  });
   const SolutionRuns made(training, setting.value(step_knob));
   it.parameters = {{"N", training.bigrams.tokens()},
                    {"T", training.bigrams.context},

@@ -81,10 +81,10 @@ double lead(const Bigrams<double>& b) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const Training<double> training = setting.instance != nullptr
-                                        ? given_training(setting)
-                                        : from_scratch(setting.count(tokens), setting.count(length),
-                                                       setting.count(support_knob), setting.seed);
+  const Training<double> training = examined_training(setting, [&] {
+    return from_scratch(setting.count(tokens), setting.count(length), setting.count(support_knob),
+                        setting.seed);
+  });
   const double far = setting.value(far_from_start);
   const double top = far > 0 ? far : setting.value(logit);
   it.parameters = {{"N", training.bigrams.tokens()},

@@ -86,11 +86,10 @@ void judge_order(const Setting& setting, Examination& it) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  Training<double> training =
-      setting.instance != nullptr
-          ? given_training(setting)
-          : tilted_training(setting.count(tokens_knob), setting.count(length),
-                            setting.value(even) > 0 ? 0.0 : setting.value(spread), setting.seed);
+  Training<double> training = examined_training(setting, [&] {
+    return tilted_training(setting.count(tokens_knob), setting.count(length),
+                           setting.value(even) > 0 ? 0.0 : setting.value(spread), setting.seed);
+  });
   const Bigrams<double>& b = training.bigrams;
   training.start = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
   const double offset =

@@ -49,9 +49,6 @@ constexpr Knob level_knob =
     linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7);
 
 Training<double> drawn_training(const Setting& setting) {
-  if (setting.instance != nullptr) {
-    return given_training(setting);
-  }
   Training<double> training = from_scratch(setting.count(vocabulary), setting.count(shortest),
                                            setting.count(support_knob), setting.seed);
   const double lost = setting.value(lost_correlation);
@@ -61,7 +58,7 @@ Training<double> drawn_training(const Setting& setting) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  Training<double> training = drawn_training(setting);
+  Training<double> training = examined_training(setting, [&] { return drawn_training(setting); });
   Bigrams<double>& b = training.bigrams;
   const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
   const double transition = transition_size(b);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "popgrad/order.hpp"
 #include "popgrad/refinement.hpp"
@@ -20,12 +21,12 @@ Quantity enclosed(const Rational& low, const Rational& high) {
 }
 
 // All minimisers at p_c = 0, told from a tenth beside uniform attention, which is claimed to be
-// one. Throws std::domain_error if it is not.
+// one. Throws std::domain_error if it is not, or if the loss is flat there.
 Box<Rational> certified_near_uniform(const TopicLaw<Rational>& law) {
   const Landscape<Rational> made = landscape(law, diagonal_value(law));
   const Matrix<double> h = made.cast<double>().hessian(1, 1);
   const double flattest = (h(0, 0) * h(1, 1) - h(0, 1) * h(0, 1)) / std::fmax(h(0, 0), h(1, 1));
-  const Rational uniform = made(1, 1);
+  if (!(flattest > 0)) throw std::domain_error("the loss is flat at uniform attention");
   Box<Rational> found;
   double within = 0.01;
   // The boxes of a valley that lies across the axes are wider than the valley.

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/identity.hpp"
 #include "popgrad/order.hpp"
@@ -86,7 +87,9 @@ void judge_ratio(const LargeLaw& law, bool diagonal, Examination& it) {
 void examine(const Setting& setting, Examination& it) {
   const auto tau = static_cast<Index>(std::llround(setting.value(active_topics)));
   const auto all = std::llround(static_cast<double>(tau) * setting.value(emptiness));
-  const auto law = examined_law(setting, std::max<Index>(tau + 1, all), tau, setting.count(words));
+  // Counts are fractions here, so that there may be any number of words.
+  const auto law = examined_law(setting, std::max<Index>(tau + 1, all), tau, setting.count(words),
+                                {}, std::numeric_limits<Index>::max());
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   if (!makes_a_law(law, it)) return;

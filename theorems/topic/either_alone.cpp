@@ -100,9 +100,17 @@ void judge_attention(const TopicLaw<Rational>& law, Examination& it) {
                       .scale = {to_double(Rational(bound - least))}});
 }
 
+std::string start_text() { return fmt::format("W_E normal, deviation {:g}", embedding_start); }
+
 void examine(const Setting& setting, Examination& it) {
   const Index tau = setting.count(active);
-  const auto law = examined_law(setting, tau + setting.count(absent), tau, setting.count(words));
+  const auto width_of = [&](const TopicLaw<Rational>& own) {
+    return std::max<Index>(1, own.vocabulary() - setting.count(missing));
+  };
+  const auto law = examined_law(setting, tau + setting.count(absent), tau, setting.count(words),
+                                [&](const TopicLaw<Rational>& own) {
+                                  return Record{{"d_e", width_of(own)}, {"start", start_text()}};
+                                });
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
@@ -110,9 +118,9 @@ void examine(const Setting& setting, Examination& it) {
   it.require_positive("p_c > 0", to_double(law.correct),
                       fmt::format("p_c = {}", to_text(law.correct)));
   it.require("tau >= 2", static_cast<double>(law.active - 2), fmt::format("tau = {}", law.active));
-  const Index width = std::max<Index>(1, law.vocabulary() - setting.count(missing));
+  const Index width = width_of(law);
   it.parameters["d_e"] = width;
-  it.parameters["start"] = fmt::format("W_E normal, deviation {:g}", embedding_start);
+  it.parameters["start"] = start_text();
   it.require(wide_text, static_cast<double>(width - law.vocabulary()),
              fmt::format("{} of {}", width, law.vocabulary()));
   if (law.correct == 0 || law.active < 2) return;

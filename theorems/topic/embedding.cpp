@@ -60,13 +60,19 @@ void judge_family(const TopicLaw<Rational>& law, std::uint64_t seed, Examination
 
 void examine(const Setting& setting, Examination& it) {
   const Index tau = setting.count(active);
-  const auto law = examined_law(setting, tau + setting.count(absent), tau, setting.count(words));
+  const Index below = setting.count(missing);
+  const auto width_of = [&](const TopicLaw<Rational>& own) {
+    return below == 0 ? own.topics + 2 : std::max<Index>(1, own.topics - below);
+  };
+  const auto law = examined_law(setting, tau + setting.count(absent), tau, setting.count(words),
+                                [&](const TopicLaw<Rational>& own) {
+                                  return Record{{"d_e", width_of(own)}};
+                                });
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
-  const Index below = setting.count(missing);
-  const Index width = below == 0 ? law.topics + 2 : std::max<Index>(1, law.topics - below);
+  const Index width = width_of(law);
   it.require("embedding dimension at least T", static_cast<double>(width - law.topics),
              fmt::format("{} of {}", width, law.topics));
   const double entries = setting.value(attention);

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <string>
 
+#include "popgrad/examined_instance.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/statement.hpp"
+#include "popgrad/topic/instance_record.hpp"
 #include "popgrad/topic/law.hpp"
 
 namespace popgrad::theorems::topic {
@@ -97,11 +100,20 @@ inline popgrad::topic::TopicLaw<Rational> law_at(const Setting& setting, Index t
           decimal(setting.value(replacing))};
 }
 
-/// The law of the user's instance; else the one that the knobs make of these numbers.
-inline popgrad::topic::TopicLaw<Rational> examined_law(const Setting& setting, Index topics,
-                                                       Index active, Index words) {
-  return setting.instance != nullptr ? popgrad::topic::topic_law<Rational>(*setting.instance)
-                                     : law_at(setting, topics, active, words);
+/// The law of the user's instance; else the one that the knobs make of these numbers. `chosen`: what
+/// else the check makes of it, for whoever asks for its instance.
+inline popgrad::topic::TopicLaw<Rational> examined_law(
+    const Setting& setting, Index topics, Index active, Index words,
+    const std::function<Record(const popgrad::topic::TopicLaw<Rational>&)>& chosen = {},
+    Index most_words = popgrad::topic::most_counted_words) {
+  const auto law = setting.instance != nullptr
+                       ? popgrad::topic::topic_law<Rational>(*setting.instance, most_words)
+                       : law_at(setting, topics, active, words);
+  if (law.active >= law.topics || !(law.hidden() > 0)) {
+    hand_over_none("tau >= T or p_c + p_r >= 1, which is no law that an instance file gives");
+  }
+  hand_over([&] { return ExaminedInstance{record_of(law), chosen ? chosen(law) : Record{}}; });
+  return law;
 }
 
 /// The same rounded, as law_of makes it.

@@ -71,8 +71,7 @@ Training drawn_training(const Setting& setting) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const Training given = setting.instance != nullptr ? training(*setting.instance, setting.seed)
-                                                     : drawn_training(setting);
+  const Training given = examined(setting, training, [&] { return drawn_training(setting); });
   const TopicLaw<double>& law = given.law;
   it.parameters = {{"T", law.topics},
                    {"tau", law.active},

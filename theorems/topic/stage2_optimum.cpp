@@ -75,9 +75,8 @@ Predicted predict(const TopicLaw<Rational>& law) {
 
 void examine(const Setting& setting, Examination& it) {
   const TopicLaw<Rational> law =
-      setting.instance != nullptr ? topic_law<Rational>(*setting.instance)
-                                  : law_at(setting, setting.count(active) + setting.count(absent),
-                                           setting.count(active), setting.count(words));
+      examined_law(setting, setting.count(active) + setting.count(absent), setting.count(active),
+                   setting.count(words));
   it.parameters = sizes(law.topics, law.active, law.words);
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;

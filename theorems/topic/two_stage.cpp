@@ -78,9 +78,8 @@ bool require_hypotheses(const Training& training, double ratio, Examination& it)
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const Training training = setting.instance != nullptr
-                                ? popgrad::topic::training(*setting.instance, setting.seed)
-                                : drawn_training(setting);
+  const Training training =
+      examined(setting, popgrad::topic::training, [&] { return drawn_training(setting); });
   const TopicLaw<double>& law = training.law;
   it.parameters = {{"T", law.topics},         {"tau", law.active},         {"v", law.words},
                    {"p_m", law.masked},       {"p_c", law.correct},        {"p_r", law.random},

@@ -89,10 +89,13 @@ Matrix<T> expand(const TopicLaw<T>& law, const BlockValue<T>& value) {
   return whole;
 }
 
+/// Words of a law whose counts scalars hold as int.
+inline constexpr Index most_counted_words = 2'000'000'000;
+
 /// From `T, tau, v, p_m, p_c, p_r`. Throws InputError for tau >= T, v < 1,
-/// probabilities outside their range.
+/// probabilities outside their range, and more than `most_words` words.
 template <class T>
-TopicLaw<T> topic_law(const Parameters& parameters);
+TopicLaw<T> topic_law(const Parameters& parameters, Index most_words = most_counted_words);
 
 /// All tau-subsets of the topics, in lexicographic order: C(T, tau) rows of tau.
 std::vector<std::vector<Index>> subsets(Index topics, Index active);

@@ -1,0 +1,226 @@
+/// `popgrad instance`: the file that it writes is the instance of the verdict, for every statement that
+/// reads one.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/instance_file.hpp"
+#include "cli/shell.hpp"
+#include "cli/verification.hpp"
+#include "popgrad/json.hpp"
+#include "popgrad/model.hpp"
+#include "popgrad/survey.hpp"
+#include "popgrad/theories.hpp"
+#include "register_case.hpp"
+#include "report/reproduction.hpp"
+
+using namespace popgrad;
+using command_line::Answer;
+using command_line::Folder;
+
+namespace {
+
+Setting quick_setting(std::uint64_t seed) {
+  Setting setting;
+  setting.seed = seed;
+  setting.effort = Effort::search;
+  setting.with_controls = false;
+  return setting;
+}
+
+// The setting that `verify --instance` makes of such a file, at another seed and with no knobs chosen.
+Examination examined_from_file(const Statement& s, const cli::InstanceFile& file) {
+  REQUIRE(file.statement == s.id);
+  REQUIRE(file.seed.has_value());
+  Setting setting = quick_setting(*file.seed);
+  setting.chosen = cli::chosen_knobs("test", file.knobs, {&s});
+  setting.instance = &file.parameters;
+  return examine(s, setting);
+}
+
+void same_evidence(const Examination& drawn, const Examination& read) {
+  CHECK(drawn.verdict() == read.verdict());
+  REQUIRE(drawn.evidence.size() == read.evidence.size());
+  for (std::size_t i = 0; i < drawn.evidence.size(); ++i) {
+    const Evidence& a = drawn.evidence[i];
+    const Evidence& b = read.evidence[i];
+    INFO(a.what << ": " << a.detail << " and " << b.detail);
+    CHECK(a.what == b.what);
+    CHECK(a.verdict == b.verdict);
+    // Bit for bit, as every number is read back as it was.
+    CHECK((a.measured == b.measured || (std::isnan(a.measured) && std::isnan(b.measured))));
+    CHECK((a.allowed == b.allowed || (std::isnan(a.allowed) && std::isnan(b.allowed))));
+  }
+}
+
+// At the usual knobs and at drawn ones.
+void agrees_with_its_file(const Statement& s) {
+  const Folder folder;
+  const std::string model = s.id.substr(0, s.id.find('.'));
+  int compared = 0;
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    Setting setting = quick_setting(seed);
+    if (seed > 1) setting.chosen = drawn_knobs(s, seed);
+    Examination drawn;
+    std::string text;
+    try {
+      drawn = examine(s, setting);
+      const ExaminedInstance found = examined_instance(s, setting);
+      if (!found.none.empty()) {  // outside the hypotheses
+        CHECK(drawn.verdict() == Verdict::not_applicable);
+        continue;
+      }
+      text = cli::instance_text(s, setting, found, find_model(model).parameters());
+    } catch (const std::invalid_argument&) {
+      continue;  // no instance at these knobs
+    }
+    CAPTURE(s.id, seed, text.substr(0, 2000));
+    const std::string path = folder.file(fmt::format("{}.json", seed), text);
+    const cli::InstanceFile file = cli::read_instance(model, path);
+    file.parameters.check_names(find_model(model).parameters(), s.reads);
+    same_evidence(drawn, examined_from_file(s, file));
+    ++compared;
+  }
+  CHECK(compared >= 1);
+}
+
+}  // namespace
+
+void popgrad::register_instance_cases() {
+  for (const Statement* each : statements(theories())) {
+    if (each->reads.empty()) continue;
+    register_case(each->id + " examines the file of its instance as the instance",
+                  "[instance][slow]", [each] { agrees_with_its_file(*each); });
+  }
+}
+
+TEST_CASE("cli: an instance is written, read by verify and run, and its seed and knobs are kept",
+          "[cli][instance]") {
+  const Folder folder;
+  const std::string file = folder.file("i.json");
+  const Answer written =
+      command_line::popgrad("instance joma.entropy-bounce --seed 7 --set tau=5 -o " + file);
+  CAPTURE(written.out);
+  REQUIRE(written.status == 0);
+  const Json instance = Json::parse(command_line::content(file));
+  CHECK(instance["tau"] == 5.0);
+  CHECK(instance["check"]["statement"] == "joma.entropy-bounce");
+  CHECK(instance["check"]["seed"] == 7);
+  CHECK(instance["check"]["knobs"]["tau"] == 5.0);
+  CHECK(command_line::popgrad("instance joma.entropy-bounce --seed 7 --set tau=5").out ==
+        command_line::content(file));
+  const auto verdict = [&](const std::string& words) {
+    const std::string json = folder.file("v.json");
+    const Answer answer =
+        command_line::popgrad("verify joma.entropy-bounce -q " + words + " --json " + json);
+    INFO(answer.out);
+    REQUIRE(answer.status == 0);
+    return Json::parse(command_line::content(json));
+  };
+  const Json drawn = verdict("--seed 7 --set tau=5");
+  const Json read = verdict("--instance " + file);
+  CHECK(read["seed"] == 7);
+  CHECK(read["statements"][0]["evidence"] == drawn["statements"][0]["evidence"]);
+  CHECK(read["statements"][0]["hypotheses"] == drawn["statements"][0]["hypotheses"]);
+  CHECK(verdict("--instance " + file + " --seed 8")["seed"] == 8);
+  const Answer run =
+      command_line::popgrad("run joma reduced --t1 1 --save 2 -o - --instance " + file);
+  INFO(run.out);
+  CHECK(run.status == 0);
+}
+
+TEST_CASE("cli: knobs of a file are those of its check, unless --set has others",
+          "[cli][instance]") {
+  const Folder folder;
+  const std::string file = folder.file("i.json");
+  REQUIRE(command_line::popgrad("instance scan-snap.growth --set time=200 -o " + file).status == 0);
+  const auto measured = [&](const std::string& words) {
+    const std::string json = folder.file("v.json");
+    static_cast<void>(command_line::popgrad("verify scan-snap.growth -q --json " + json + words));
+    return Json::parse(command_line::content(json))["statements"][0]["evidence"];
+  };
+  CHECK(measured(" --instance " + file) == measured(" --set time=200"));
+  CHECK(measured(" --instance " + file) != measured(" --set time=300"));
+  CHECK(measured(" --set time=300 --instance " + file) == measured(" --set time=300"));
+}
+
+TEST_CASE("cli: an instance says what width and start the check chose", "[cli][instance]") {
+  const Answer answer = command_line::popgrad("instance topic.either-alone");
+  REQUIRE(answer.status == 0);
+  const Json instance = Json::parse(answer.out);
+  const int words = instance["T"].get<int>() * instance["v"].get<int>();
+  CHECK(instance["check"]["chosen"]["d_e"] == words + 1);
+  CHECK(instance["check"]["chosen"]["start"].get<std::string>().find("W_E normal") == 0);
+}
+
+TEST_CASE("cli: a loss that is flat at uniform attention ends no command", "[cli][instance]") {
+  const Folder folder;
+  const std::string file = folder.file("flat.json", R"({"T": 2, "tau": 1, "v": 2, "p_r": 0})");
+  const Answer answer = command_line::popgrad("verify topic.attention-diagonal --instance " + file);
+  CAPTURE(answer.out);
+  CHECK(answer.status == 0);
+  CHECK_THAT(answer.out, Catch::Contains("not applicable"));
+}
+
+TEST_CASE("cli: what is no instance is refused in one line", "[cli][instance]") {
+  const Folder folder;
+  const auto refuses = [&](const std::string& words, const std::string& part) {
+    const Answer answer = command_line::popgrad("instance " + words);
+    CAPTURE(words, answer.out);
+    CHECK(answer.status == 2);
+    CHECK_THAT(answer.out, Catch::Contains(part));
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
+  };
+  refuses("joma.entropy-bonce", "did you mean 'joma.entropy-bounce'?");
+  refuses("'joma.*'", "an instance is of one");
+  refuses("joma.entropy-bounce --set tua=5", "popgrad instance: --set tua=5 is no knob of");
+  refuses("joma.entropy-bounce --set tau=500", "must be a number in [0.7, 8]");
+  refuses("joma.entropy-bounce --set tau", "must be KNOB=VALUE");
+  refuses("joma.entropy-bounce -o /no/such/folder/i.json", "/no/such/folder");
+  refuses("scb.scratch-range --seed 3 --set tokens=4",
+          "reads no instance file; its instance is: popgrad verify scb.scratch-range --seed 3 "
+          "--set tokens=4");
+  refuses("joma.invariant-exp --set overlap=0.5",
+          "not in an instance file; its instance is: popgrad verify joma.invariant-exp --seed 1 "
+          "--set overlap=0.5");
+  const std::string wrong = folder.file("w.json", R"({"mu": [1, 2], "check": {"sed": 3}})");
+  const Answer answer = command_line::popgrad("verify joma.entropy-bounce --instance " + wrong);
+  CHECK(answer.status == 2);
+  CHECK_THAT(answer.out, Catch::Contains("check.sed as given is not known"));
+}
+
+TEST_CASE("a counterexample is handed on as a file, or by seed and knobs", "[instance]") {
+  Statement s{.id = "m.claim"};
+  s.knobs = {linear_knob("a", "", 0, 2, 1), linear_knob("b", "", 0, 2, 1)};
+  CHECK(reproduction_line("popgrad", s, 3, {{"a", 0.1}, {"b", 1.0}}) ==
+        "popgrad verify m.claim --seed 3 --set a=0.1");
+  s.reads = "flow";
+  CHECK(reproduction_line("mine", s, 3, {{"b", 1.0 / 3}}) ==
+        "mine instance m.claim --seed 3 --set b=0.3333333333333333 -o m.claim.json");
+  s.examine = [&](const Setting& setting, Examination& it) {
+    it.judge(Comparison{
+        .what = "a number", .measured = {setting.value(s.knobs[0]) / 3}, .predicted = {2.0 / 3}});
+  };
+  Setting setting;
+  setting.seed = 5;
+  setting.chosen["a"] = 1.5;
+  Verification v;
+  v.seed = 5;
+  v.findings.push_back(check(s, setting));
+  REQUIRE(v.findings[0].verdict == Verdict::violated);
+  const std::string line = "popgrad instance m.claim --seed 5 --set a=1.5 -o m.claim.json";
+  for (const std::string& text : {verdict_table(v), verdict_details(v)}) {
+    CHECK_THAT(text, Catch::Contains("counterexample: " + line));
+    CHECK_THAT(text, Catch::Contains("0.5 against 0.66666666666666663"));
+  }
+  CHECK(Json::parse(verdict_json(v))["statements"][0]["reproduce"] == line);
+  v.of_file = true;
+  CHECK(verdict_table(v).find("counterexample") == std::string::npos);
+  CHECK(Json::parse(verdict_json(v))["statements"][0].contains("reproduce") == false);
+}
