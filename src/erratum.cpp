@@ -1,9 +1,25 @@
 #include "popgrad/erratum.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
+
+#include "confirming.hpp"
+#include "popgrad/statement.hpp"
 
 namespace popgrad {
+namespace {
+
+std::vector<Evidence>& evidence_of_paper(Examination& examination) {
+  for (ControlEvidence& own : examination.controls) {
+    if (own.control == in_paper) return own.evidence;
+  }
+  return examination.controls.emplace_back(ControlEvidence{in_paper, {}}).evidence;
+}
+
+}  // namespace
 
 std::string name_of(ErratumClass kind) {
   switch (kind) {
@@ -33,17 +49,49 @@ std::string name_of(SourceGrade grade) {
   return "text not seen";
 }
 
-Examination examine(const Erratum& erratum) {
-  Examination found;
-  erratum.examine(found);
-  return found;
+void refute(const Comparison& of_paper, Examination& it) {
+  Examination judged;
+  judged.judge(of_paper);
+  evidence_of_paper(it).push_back(std::move(judged.evidence.front()));
 }
 
-bool is_shown(const Examination& examination) {
-  return std::all_of(examination.evidence.begin(), examination.evidence.end(),
-                     [](const Evidence& item) {
-                       return item.kind == EvidenceKind::report || item.verdict == Verdict::holds;
-                     });
+const std::vector<Evidence>& ErratumFinding::of_paper() const {
+  static const std::vector<Evidence> none;
+  for (const ControlEvidence& own : examination.controls) {
+    if (own.control == in_paper) return own.evidence;
+  }
+  return none;
+}
+
+bool ErratumFinding::shown() const {
+  const auto all = [](const std::vector<Evidence>& evidence, Verdict verdict) {
+    return std::all_of(evidence.begin(), evidence.end(), [&](const Evidence& item) {
+      return item.kind == EvidenceKind::report || item.verdict == verdict;
+    });
+  };
+  return !of_paper().empty() && all(of_paper(), Verdict::violated) &&
+         all(examination.evidence, Verdict::holds);
+}
+
+ErratumFinding examine(const Erratum& erratum) {
+  // Of an erratum the paper's form is what is missed, and what a second examination has to confirm.
+  std::vector<Examination> examinations;
+  Finding of_paper;
+  judge_with_confirmation(of_paper, Setting{}, [&](const Setting&, Examination& found) {
+    Examination& made = examinations.emplace_back();
+    erratum.examine(made);
+    found.evidence = evidence_of_paper(made);
+  });
+  if (!of_paper.failure.empty()) {
+    throw std::runtime_error(fmt::format("{}: {}", erratum.name, of_paper.failure));
+  }
+  ErratumFinding finding{std::move(examinations.front()), of_paper.confirmation.refined};
+  evidence_of_paper(finding.examination) = of_paper.examination.evidence;
+  const std::vector<Evidence>& again = examinations.back().evidence;
+  for (std::size_t i = 0; examinations.size() > 1 && i < again.size(); ++i) {
+    if (again[i].verdict != Verdict::holds) finding.examination.evidence[i] = again[i];
+  }
+  return finding;
 }
 
 Hypothesis met_by_construction(std::string text, std::string why) {

@@ -201,14 +201,18 @@ std::string name_of(Basis basis) {
   return "assumed";
 }
 
+double margin_unit(const Evidence& item) {
+  const double bound = std::fabs(item.allowed);
+  if (bound > 0 && !(item.inequality && item.scale > 0)) return bound;
+  return item.scale > 0 ? item.scale : 1;
+}
+
 double relative_margin(const Evidence& item) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   if (item.kind == EvidenceKind::report || item.verdict == Verdict::inconclusive) return none;
   // An identity measures nothing: its truth is all there is.
   if (item.measured == 0 && item.allowed == 0) return item.verdict == Verdict::holds ? 1 : -1;
-  double unit = std::fabs(item.allowed) > 0 ? std::fabs(item.allowed) : 1.0;
-  if (item.inequality && item.scale > 0) unit = item.scale;
-  return (item.allowed - item.measured) / unit;
+  return (item.allowed - item.measured) / margin_unit(item);
 }
 
 Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,

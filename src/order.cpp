@@ -53,9 +53,10 @@ Quantity limit_in(std::span<const double> parameter, std::span<const Quantity> v
 
 namespace {
 
-std::vector<Quantity> measured_at(const std::vector<double>& parameters,
-                                  const std::function<Quantity(double)>& measure) {
-  std::vector<Quantity> values;
+template <class Measured>
+std::vector<Measured> measured_at(const std::vector<double>& parameters,
+                                  const std::function<Measured(double)>& measure) {
+  std::vector<Measured> values;
   for (const double parameter : parameters) values.push_back(measure(parameter));
   return values;
 }
@@ -72,6 +73,23 @@ Quantity order_of(const std::function<Quantity(double)>& measure, double largest
                   std::size_t count) {
   const std::vector<double> parameters = falling_parameters(largest, factor, count);
   return order_in(parameters, measured_at(parameters, measure));
+}
+
+std::vector<Quantity> limits_in(std::span<const double> parameter,
+                                const std::vector<std::vector<Quantity>>& values) {
+  std::vector<Quantity> limits;
+  for (std::size_t i = 0; i < values.front().size(); ++i) {
+    std::vector<Quantity> own;
+    for (const std::vector<Quantity>& at_parameter : values) own.push_back(at_parameter[i]);
+    limits.push_back(limit_in(parameter, own));
+  }
+  return limits;
+}
+
+std::vector<Quantity> limits_of(const std::function<std::vector<Quantity>(double)>& measure,
+                                double largest, double factor, std::size_t count) {
+  const std::vector<double> parameters = falling_parameters(largest, factor, count);
+  return limits_in(parameters, measured_at(parameters, measure));
 }
 
 }  // namespace popgrad

@@ -17,21 +17,24 @@
 namespace popgrad {
 namespace {
 
-// A looser solve: its tolerance in units of that of the sharpest, and which share counts of how far it
-// lies from that. Errors fall with the tolerance, so that beyond `looser` what is looser counts in
-// proportion.
+// A looser solve: its tolerance in units of that of the sharpest, which share counts of how far it lies
+// from that, and at which share of the way to a save point it stops. Errors fall with the tolerance, so
+// that beyond `looser` what is looser counts in proportion.
+//
+// Where a state is so small or a span so short that no tolerance limits the steps, stops do: the sharpest
+// solve takes three alike steps there and each looser one a longest step of its own, as alike steps would
+// make alike errors, a difference of 0. One step of dopri5 is off by its length to the power of 6, so that
+// each of them counts at least ten times what the sharpest is off by.
 struct Looser {
   double tolerance;
   double share;
+  double stop;
 };
 constexpr double looser = 100;
 // Two solves agree by chance in one number out of some hundred; all of these do not in millions.
-constexpr std::array loosers{Looser{looser, 1}, Looser{looser / 3, 1}, Looser{10 * looser, 0.1},
-                             Looser{3 * looser, 1.0 / 3}};
+constexpr std::array loosers{Looser{looser, 1, 0.81}, Looser{looser / 3, 1, 0.71},
+                             Looser{10 * looser, 0.1, 1}, Looser{3 * looser, 1.0 / 3, 0.91}};
 constexpr double relative_to_absolute = 100;
-// The sharpest solve stops half way between save points: where a state is so small that no tolerance
-// limits the steps, the looser solves would take its own steps and find its own errors.
-constexpr int parts_of_sharpest = 2;
 
 // What the looser solves find of a number, the farthest in proportion.
 ErrorPart solver_part(double sharp, const std::vector<double>& loose) {
@@ -65,18 +68,25 @@ Trajectory<double> reach_end(const AnyRung<double>& rung, const Vector<double>& 
   return run;
 }
 
-// From one time to the next in `parts`, each an end of the solve: inside a step the dense output need
-// not become more accurate with the tolerance.
+// Where a solve stops on its way, in shares of it. No round ones, at which events may lie.
+using Stops = std::vector<double>;
+const Stops stops_of_sharpest{0.34, 0.67, 1};
+
+Stops stops_of(const Looser& by) { return by.stop < 1 ? Stops{by.stop, 1} : Stops{1}; }
+
+// From one time to the next, each an end of the solve: inside a step the dense output need not become more
+// accurate with the tolerance.
 Solved::Solution solution_at(const AnyRung<double>& rung, const std::vector<double>& times,
-                             double tolerance, int parts) {
+                             double tolerance, const Stops& stops) {
   Solved::Solution found;
   Vector<double> x = rung.initial;
   double reached = 0;
   std::size_t steps = 0;
   for (const double t : times) {
     const double begin = reached;
-    for (int part = 1; part <= parts && t > reached; ++part) {
-      const double end = part < parts ? begin + (t - begin) * part / parts : t;
+    for (const double stop : stops) {
+      const double end = stop < 1 ? begin + stop * (t - begin) : t;
+      if (!(end > reached)) continue;
       SolveRequest<double> request = request_to(end, tolerance);
       request.start = reached;
       const Trajectory<double> run = reach_end(rung, x, request);
@@ -120,11 +130,10 @@ Vector<double> moved_by_rounding(const Functionals& functionals, const Vector<do
   return largest;
 }
 
-// The state is exact before the first step, but what is read off it rounds there too, once for each
-// component at least.
+// What is read off a state rounds as well, like one more step and once for each component at least.
 std::vector<ErrorPart> rounding_of(const Functionals& functionals, const Vector<double>& x,
                                    const Vector<double>& values, double steps) {
-  const Vector<double> moved = moved_by_rounding(functionals, x, values, std::max(1.0, steps));
+  const Vector<double> moved = moved_by_rounding(functionals, x, values, steps + 1);
   std::vector<ErrorPart> parts;
   for (Index i = 0; i < values.size(); ++i) {
     parts.push_back(ErrorPart::rounding_moved(moved[i], static_cast<double>(x.size()), values[i]));
@@ -138,24 +147,47 @@ Functionals single(const Functional& functional) {
   };
 }
 
+// What a solve over [0, end] with stops finds.
+struct Watched {
+  std::vector<double> t, value;  // of the first column, ends of steps and points inside
+  std::vector<Event<double>> events;
+  double steps = 0;
+};
+
+Watched watch(const AnyRung<double>& rung, SolveRequest<double> request, const Stops& stops) {
+  Watched found;
+  Vector<double> x = rung.initial;
+  const double last = request.end;
+  for (const double stop : stops) {
+    request.end = stop < 1 ? stop * last : last;
+    const Trajectory<double> run = reach_end(rung, x, request);
+    for (std::size_t i = 0; i < run.step_t.size(); ++i) {
+      if (!found.t.empty() && !(run.step_t[i] > found.t.back())) continue;
+      found.t.push_back(run.step_t[i]);
+      found.value.push_back(run.step_rows[i][0]);
+    }
+    found.events.insert(found.events.end(), run.events.begin(), run.events.end());
+    found.steps += static_cast<double>(run.outcome.steps_taken);
+    x = run.last_state;
+    request.start = request.end;
+  }
+  return found;
+}
+
 struct Extremum {
   double value = 0;
   double gap = 0;  // to the vertex of the parabola through it and its neighbours
 };
 
-// The largest value of one column over the dense rows.
-Extremum largest(const Trajectory<double>& run) {
-  std::size_t at = 0;
-  for (std::size_t i = 1; i < run.step_rows.size(); ++i) {
-    if (run.step_rows[i][0] > run.step_rows[at][0]) at = i;
-  }
-  Extremum found{run.step_rows.at(at)[0], 0};
-  if (at == 0 || at + 1 == run.step_rows.size()) return found;
-  const double before = run.step_t[at] - run.step_t[at - 1];
-  const double after = run.step_t[at + 1] - run.step_t[at];
-  if (!(before > 0) || !(after > 0)) return found;
-  const double left = (found.value - run.step_rows[at - 1][0]) / before;
-  const double right = (run.step_rows[at + 1][0] - found.value) / after;
+Extremum largest(const Watched& run) {
+  const auto at = static_cast<std::size_t>(
+      std::distance(run.value.begin(), std::max_element(run.value.begin(), run.value.end())));
+  Extremum found{run.value.at(at), 0};
+  if (at == 0 || at + 1 == run.value.size()) return found;
+  const double before = run.t[at] - run.t[at - 1];
+  const double after = run.t[at + 1] - run.t[at];
+  const double left = (found.value - run.value[at - 1]) / before;
+  const double right = (run.value[at + 1] - found.value) / after;
   const double curvature = 2 * (right - left) / (before + after);
   const double slope = (left * after + right * before) / (before + after);
   if (curvature < 0) found.gap = -slope * slope / (2 * curvature);
@@ -179,17 +211,16 @@ Quantity extremum_along(const AnyRung<double>& rung, double end, double toleranc
   SolveRequest<double> request = request_to(end, refined_tolerance(tolerance));
   request.observe_steps = true;
   const SolveRequest<double> sharpest = request;
-  const Trajectory<double> run = reach_end(watched, watched.initial, request);
+  const Watched run = watch(watched, request, stops_of_sharpest);
   const Extremum sharp = largest(run);
   const ErrorPart rounding =
-      rounding_of(single(functional), highest, Vector<double>::Constant(1, sign * top),
-                  static_cast<double>(run.outcome.steps_taken))
+      rounding_of(single(functional), highest, Vector<double>::Constant(1, sign * top), run.steps)
           .front();
   std::vector<double> loose;
   for (const Looser& by : loosers) {
     request.relative_tolerance = by.tolerance * sharpest.relative_tolerance;
     request.absolute_tolerance = by.tolerance * sharpest.absolute_tolerance;
-    loose.push_back(largest(reach_end(watched, watched.initial, request)).value);
+    loose.push_back(largest(watch(watched, request, stops_of(by))).value);
   }
   // Twice the gap: the parabola is itself an estimate.
   return {sign * sharp.value,
@@ -201,9 +232,9 @@ Quantity extremum_along(const AnyRung<double>& rung, double end, double toleranc
 Solved::Solved(const AnyRung<double>& rung, std::vector<double> times, double tolerance)
     : times_(std::move(times)) {
   const double sharp = refined_tolerance(tolerance);
-  sharp_ = solution_at(rung, times_, sharp, parts_of_sharpest);
+  sharp_ = solution_at(rung, times_, sharp, stops_of_sharpest);
   for (const Looser& by : loosers)
-    loose_.push_back(solution_at(rung, times_, by.tolerance * sharp, 1));
+    loose_.push_back(solution_at(rung, times_, by.tolerance * sharp, stops_of(by)));
 }
 
 std::vector<std::string> Solved::places() const {
@@ -289,12 +320,12 @@ std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, doubl
   const double sharp_tolerance = refined_tolerance(tolerance);
   SolveRequest<double> request = request_to(end, sharp_tolerance);
   request.find_events = true;
-  const std::vector<Event<double>> sharp = reach_end(rung, rung.initial, request).events;
+  const std::vector<Event<double>> sharp = watch(rung, request, stops_of_sharpest).events;
   std::vector<std::vector<double>> times(sharp.size()), values(sharp.size());
   for (const Looser& by : loosers) {
     SolveRequest<double> looser_request = request_to(end, by.tolerance * sharp_tolerance);
     looser_request.find_events = true;
-    const std::vector<Event<double>> loose = reach_end(rung, rung.initial, looser_request).events;
+    const std::vector<Event<double>> loose = watch(rung, looser_request, stops_of(by)).events;
     const bool same = std::equal(sharp.begin(), sharp.end(), loose.begin(), loose.end(),
                                  [](const auto& a, const auto& b) { return a.name == b.name; });
     // Beyond `looser` events that are too close to tell apart only end the list.

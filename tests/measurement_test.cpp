@@ -59,6 +59,32 @@ TEST_CASE("a state that no tolerance limits has a solver error as well", "[measu
   }
 }
 
+TEST_CASE("spans so short that no tolerance limits the steps have a solver error",
+          "[measurement]") {
+  // u' = 2 u (1 - u), which a deep linear network learns by; u = 1/2 at t = 0.
+  const auto exact = [](double t) { return 1 / (1 + std::exp(-2 * t)); };
+  const auto u = [](const Vector<double>& x) { return x[0]; };
+  for (double begin = -1.5; begin < 0.5; begin += 0.037) {
+    for (double length = 0.02; length < 1; length *= 1.13) {
+      AnyRung<double> rung = problems::any_flow<double>(
+          Vector<double>::Constant(1, exact(begin)),
+          [](const Vector<double>& x, Vector<double>& dx) { dx[0] = 2 * x[0] * (1 - x[0]); });
+      const double level = exact(begin + 0.6 * length);
+      rung.events = {{"level", "x_0", EventKind::crossing,
+                      [=](const Vector<double>& x, const double&) { return x[0] - level; },
+                      [](const Vector<double>& x, const double&) { return x[0]; }}};
+      const Quantity end = Solved(rung, {length}, 1e-6).at(0, u);
+      const Quantity largest = largest_along(rung, length, 1e-6, u);
+      const auto events = events_of(rung, length, 1e-6);
+      CAPTURE(begin, length);
+      REQUIRE(std::fabs(end.value() - exact(begin + length)) <= end.error());
+      REQUIRE(std::fabs(largest.value() - exact(begin + length)) <= largest.error());
+      REQUIRE(events.size() == 1);
+      REQUIRE(std::fabs(events[0].time.value() - 0.6 * length) <= events[0].time.error());
+    }
+  }
+}
+
 TEST_CASE("rounding is found where a number cancels", "[measurement]") {
   // Both components grow alike and differ by 1e-9 of themselves.
   const AnyRung<double> rung =

@@ -98,3 +98,15 @@ TEST_CASE("no statement asks which control is examined", "[statement]") {
     CHECK_FALSE(std::regex_search(read(entry.path()), asks));
   }
 }
+
+TEST_CASE("no evidence of a theorem has a bound that was chosen", "[statement]") {
+  // All is judged by Examination::judge, also of errata.
+  static const std::regex made_by_hand(R"(\b(bounded|at_least)\(|evidence\.(push|emplace)_back)");
+  CHECK(std::regex_search(std::string("it.evidence.push_back(x);"), made_by_hand));
+  CHECK_FALSE(std::regex_search(std::string("const LargeLaw law = unbounded(x);"), made_by_hand));
+  for (const auto& entry : fs::recursive_directory_iterator(places::sources() + "/theorems")) {
+    if (entry.path().extension() != ".cpp") continue;
+    CAPTURE(entry.path());
+    CHECK_FALSE(std::regex_search(read(entry.path()), made_by_hand));
+  }
+}

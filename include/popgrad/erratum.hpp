@@ -2,7 +2,9 @@
 /// Where a paper and the algebra disagree.
 ///
 /// An erratum says what kind of disagreement it is, where the claim stands, how its text is known,
-/// and which hypotheses of the claim the instance of the evidence meets.
+/// and which hypotheses of the claim the instance of the evidence meets. Its evidence is judged as that
+/// of a statement: what is measured agrees with the corrected form within the computed errors and misses
+/// what the paper has by more than them, in two examinations.
 
 #include <functional>
 #include <string>
@@ -43,15 +45,26 @@ struct Erratum {
   std::string paper_says;           ///< what is printed; says "not seen" where nothing was read
   std::string algebra_says;
   std::string effect;  ///< what becomes of the paper's conclusions
-  /// The hypotheses of the claim on the instance of the evidence, then the evidence; computed when
-  /// asked for.
+  /// The hypotheses of the claim on the instance of the evidence, then the evidence: the corrected
+  /// form is what comparisons and identities claim, the paper's is their mistake `in_paper`.
   std::function<void(Examination&)> examine;
 };
 
-/// Hypotheses and evidence of one erratum.
-Examination examine(const Erratum& erratum);
-/// All its judged evidence holds; an erratum that is not shown is one of ours.
-bool is_shown(const Examination& examination);
+/// Name of the mistake that predicts what the paper has.
+inline constexpr const char* in_paper = "paper";
+/// Judges what the paper has where there is no corrected form: it has to be violated.
+void refute(const Comparison& of_paper, Examination& it);
+
+/// What an examination and a second, sharper one (popgrad/refinement.hpp) found of an erratum.
+struct ErratumFinding {
+  Examination examination;  ///< what the second does not show again is inconclusive
+  std::string refined;      ///< what was sharper; empty: nothing could be
+  [[nodiscard]] const std::vector<Evidence>& of_paper() const;
+  /// The corrected form holds and the paper's is violated, in every piece of evidence; an erratum that
+  /// is not shown is one of ours.
+  [[nodiscard]] bool shown() const;
+};
+ErratumFinding examine(const Erratum& erratum);
 
 /// A hypothesis of the claim that holds whatever the instance: `why` says by what.
 Hypothesis met_by_construction(std::string text, std::string why);

@@ -66,9 +66,13 @@ Evidence at_least(EvidenceKind kind, std::string what, double found, double need
                   std::string reason, std::string detail = {});
 /// An identity: holds iff `truth` is yes, violated iff no, inconclusive iff undecided.
 Evidence identity(EvidenceKind kind, std::string what, Truth truth, std::string detail = {});
-/// How far inside its bound an item is: of an equality in units of the bound, of an inequality in
-/// units of its scale; 1 at best, 0 on the bound, negative outside. An identity has 1 or -1; what
-/// is undecided or not judged, NaN.
+/// What the margin of an item is a share of: of an equality its bound, of an inequality its scale (of
+/// an exact equality as well); 1 where that is 0.
+double margin_unit(const Evidence& item);
+/// How far inside its bound an item is,
+///   (allowed - measured)/margin_unit:
+/// at most 1 for an equality, 0 on the bound, negative outside. An identity has 1 or -1; what is
+/// undecided or not judged, NaN.
 double relative_margin(const Evidence& item);
 /// Reported; does not affect the verdict.
 Evidence reported(std::string what, double measured, std::string detail = {});

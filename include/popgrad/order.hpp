@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "popgrad/quantity.hpp"
 
@@ -26,5 +27,11 @@ Quantity limit_of(const std::function<Quantity(double)>& measure, double largest
                   std::size_t count);
 Quantity order_of(const std::function<Quantity(double)>& measure, double largest, double factor,
                   std::size_t count);
+
+/// The same limits of each of many numbers; `values` has a list of them for each parameter.
+std::vector<Quantity> limits_in(std::span<const double> parameter,
+                                const std::vector<std::vector<Quantity>>& values);
+std::vector<Quantity> limits_of(const std::function<std::vector<Quantity>(double)>& measure,
+                                double largest, double factor, std::size_t count);
 
 }  // namespace popgrad

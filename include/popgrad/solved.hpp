@@ -4,9 +4,9 @@
 ///
 /// Once at the tolerance asked for and looser by 33, 100, 300 and 1000: the largest difference bounds
 /// the error of the sharpest solve as long as errors fall with the tolerance; beyond 100 it counts in
-/// proportion. One difference alone is 0 by chance wherever an error changes its sign; and the sharpest
-/// solve also ends half way between save points, as steps that no tolerance limits would be those of
-/// all. Cost: five solves, of which the looser ones take fewer steps. Under a refinement (popgrad/refinement.hpp) the
+/// proportion. One difference alone is 0 by chance wherever an error changes its sign; and each solve
+/// stops elsewhere between save points, the sharpest twice, as steps that no tolerance limits would be
+/// those of all. Cost: five solves, of which the looser ones take fewer steps. Under a refinement (popgrad/refinement.hpp) the
 /// sharpest solve takes the tolerance of that, and the looser ones follow. Throws Stopped where work
 /// was asked to end.
 ///

@@ -29,7 +29,7 @@ int list_errata(Theories theories, const std::string& json) {
   if (!json.empty()) write(json, errata_json(found));
   // An erratum that its own program does not confirm is one of ours.
   const bool shown = std::all_of(found.begin(), found.end(),
-                                 [](const ExaminedErratum& e) { return is_shown(e.found); });
+                                 [](const ExaminedErratum& e) { return e.found.shown(); });
   return shown ? success : violation;
 }
 

@@ -9,12 +9,13 @@
 namespace popgrad {
 namespace {
 
-std::string evidence_text(const Evidence& item) {
-  const bool judged = item.kind != EvidenceKind::report;
-  return fmt::format("{}: {}{}{}", name_of(item.kind), item.what,
-                     judged ? (item.verdict == Verdict::holds ? ": shown" : ": NOT shown")
-                            : fmt::format(": {:.4g}", item.measured),
-                     item.detail.empty() ? "" : "; " + item.detail);
+std::string numbers_of(const Evidence& item) {
+  std::string text = item.detail;
+  if (item.measured != 0 || item.allowed != 0) {
+    text += fmt::format("{}off by {:.3g}, allowed {:.3g} ({})", text.empty() ? "" : "; ",
+                        item.measured, item.allowed, item.reason);
+  }
+  return text;
 }
 
 std::string hypothesis_text(const Hypothesis& h) {
@@ -24,6 +25,25 @@ std::string hypothesis_text(const Hypothesis& h) {
 }
 
 }  // namespace
+
+std::string evidence_text(const Evidence& item) {
+  if (item.kind == EvidenceKind::report) {
+    return fmt::format("{}: {:.4g}{}", item.what, item.measured,
+                       item.detail.empty() ? "" : "; " + item.detail);
+  }
+  const std::string numbers = numbers_of(item);
+  return fmt::format("{}: {}{}{}", item.what,
+                     item.verdict == Verdict::holds ? "shown" : "NOT shown",
+                     numbers.empty() ? "" : ": ", numbers);
+}
+
+std::string text_against_paper(const Evidence& item) {
+  const std::string numbers = numbers_of(item);
+  return fmt::format(
+      "{}: {}{}{}", item.what,
+      item.verdict == Verdict::violated ? "the paper's is refuted" : "the paper's is NOT refuted",
+      numbers.empty() ? "" : ": ", numbers);
+}
 
 std::vector<ExaminedErratum> examined_errata(const std::vector<Erratum>& errata) {
   std::vector<ExaminedErratum> all;
@@ -52,8 +72,13 @@ std::string errata_text(const std::vector<ExaminedErratum>& all) {
     line("paper", e->paper_says);
     line("found", e->algebra_says);
     line("effect", e->effect);
-    for (const Hypothesis& h : found.hypotheses) line("hypothesis", hypothesis_text(h));
-    for (const Evidence& item : found.evidence) line("evidence", evidence_text(item));
+    for (const Hypothesis& h : found.examination.hypotheses) line("hypothesis", hypothesis_text(h));
+    const auto evidence = [&](const Evidence& item, const std::string& shown) {
+      line("evidence", name_of(item.kind) + ": " + shown);
+    };
+    for (const Evidence& item : found.examination.evidence) evidence(item, evidence_text(item));
+    for (const Evidence& item : found.of_paper()) evidence(item, text_against_paper(item));
+    if (!found.refined.empty()) line("confirmed", found.refined);
     line("see", "popgrad verify " + e->statement);
     text += "\n";
   }
@@ -68,8 +93,10 @@ std::string errata_json(const std::vector<ExaminedErratum>& all) {
     Json item{{"name", e->name},           {"class", name_of(e->kind)}, {"place", e->place},
               {"sources", sources},        {"known", e->known},         {"claim", e->claim},
               {"paper", e->paper_says},    {"found", e->algebra_says},  {"effect", e->effect},
-              {"statement", e->statement}, {"shown", is_shown(found)}};
-    item.update(examination_json(found));
+              {"statement", e->statement}, {"shown", found.shown()}};
+    item.update(examination_json(found.examination));
+    item["of_paper"] = evidence_json(found.of_paper());
+    item["refined"] = found.refined;
     list.push_back(std::move(item));
   }
   Json document = json_document("errata/1");

@@ -10,7 +10,7 @@ namespace popgrad {
 
 struct ExaminedErratum {
   const Erratum* erratum = nullptr;
-  Examination found;
+  ErratumFinding found;
 };
 /// Examines them in their order; `errata` has to outlive what is returned.
 std::vector<ExaminedErratum> examined_errata(const std::vector<Erratum>& errata);
@@ -22,5 +22,9 @@ std::string errata_text(const std::vector<ExaminedErratum>& all);
 std::string errata_json(const std::vector<ExaminedErratum>& all);
 /// "reviews and replies, authors' code".
 std::string sources_of(const Erratum& erratum);
+/// "B_n(0): shown: 0 against 0", with the error parts where a number was measured.
+std::string evidence_text(const Evidence& item);
+/// The same of what the paper has: refuted.
+std::string text_against_paper(const Evidence& item);
 
 }  // namespace popgrad

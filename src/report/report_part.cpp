@@ -163,7 +163,7 @@ std::string regimes_of(const ReportLadder& ladder) {
 
 std::string erratum_element(const ExaminedErratum& examined) {
   const Erratum& e = *examined.erratum;
-  const Examination& found = examined.found;
+  const ErratumFinding& found = examined.found;
   std::string text = fmt::format("<details><summary>{} ({}) &mdash; {}</summary>\n<dl>",
                                  code(e.name), name_of(e.kind), math_html(e.algebra_says));
   const auto item = [&text](const char* slot, const std::string& what) {
@@ -176,13 +176,12 @@ std::string erratum_element(const ExaminedErratum& examined) {
   item("Found", math_html(e.algebra_says));
   item("Effect", math_html(e.effect));
   item("See", statement_link(e.statement));
-  text += "</dl>\n" + hypotheses_of(found) + "<h4>Evidence</h4>\n<ul>\n";
-  for (const Evidence& piece : found.evidence) {
-    const bool judged = piece.kind != EvidenceKind::report;
-    text += fmt::format("<li>{}: {}{}</li>\n", math_html(piece.what),
-                        judged ? (piece.verdict == Verdict::holds ? "shown" : "NOT shown")
-                               : fmt::format("{:.4g}", piece.measured),
-                        piece.detail.empty() ? "" : "; " + math_html(piece.detail));
+  text += "</dl>\n" + hypotheses_of(found.examination) + "<h4>Evidence</h4>\n<ul>\n";
+  for (const Evidence& piece : found.examination.evidence) {
+    text += fmt::format("<li>{}</li>\n", math_html(evidence_text(piece)));
+  }
+  for (const Evidence& piece : found.of_paper()) {
+    text += fmt::format("<li>{}</li>\n", math_html(text_against_paper(piece)));
   }
   return text + "</ul></details>\n";
 }
@@ -196,8 +195,9 @@ Judged judged(const Finding& finding) {
 
 HtmlTable table_of_verdicts() {
   return {
-      "One row a statement; a click on a header sorts. Margin: (allowed - measured) / "
-      "allowed of the evidence nearest to failing; 1 for identities.",
+      "One row a statement; a click on a header sorts. Margin, of the evidence nearest to failing: "
+      "of an equality (allowed - measured)/allowed, of an inequality and where nothing is allowed "
+      "(allowed - measured)/scale; 1 for identities.",
       {"statement", "verdict", "claim", "evidence", "margin", "controls", "seconds"}};
 }
 

@@ -101,7 +101,8 @@ std::string search_table(const std::vector<SearchRecord>& records, const std::st
   }
   text +=
       "\nmargin, the smallest met: of an equality (allowed - measured)/allowed, of an inequality\n"
-      "(allowed - measured)/scale; 1 for identities that hold; negative: violated\n";
+      "and where nothing is allowed (allowed - measured)/scale; 1 for identities that hold;\n"
+      "negative: violated\n";
   return text;
 }
 

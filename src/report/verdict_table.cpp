@@ -26,6 +26,20 @@ std::string evidence_kinds(const Examination& examination) {
   return text;
 }
 
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  return std::fabs(percent) < 0.95 ? fmt::format("{:.1g} %", percent)
+                                   : fmt::format("{:.0f} %", percent);
+}
+
+// The margin with the numbers that it is made of, to the digits that the table's needs.
+std::string margin_of(const Evidence& item) {
+  const double margin = relative_margin(item);
+  if (std::isnan(margin)) return {};
+  return fmt::format("; margin {} = ({:.6g} - {:.6g})/{:.6g}", percent_text(margin), item.allowed,
+                     item.measured, margin_unit(item));
+}
+
 // How far inside its bound the comparison nearest to failing is: of an equality, the share of the
 // bound that is left; of an inequality, the share of the numbers compared. The bound's largest part
 // tells what to refine.
@@ -34,10 +48,8 @@ std::string margin(const Examination& examination) {
   if (examination.broken() != nullptr) return "-";
   const Evidence* tightest = examination.tightest();
   if (tightest == nullptr) return "identity";
-  const double percent = 100 * relative_margin(*tightest);
-  if (std::isnan(percent)) return "-";
-  const std::string share = std::fabs(percent) < 0.95 ? fmt::format("{:.1g} %", percent)
-                                                      : fmt::format("{:.0f} %", percent);
+  if (std::isnan(relative_margin(*tightest))) return "-";
+  const std::string share = percent_text(relative_margin(*tightest));
   return tightest->largest_part.empty() ? share
                                         : fmt::format("{} ({})", share, tightest->largest_part);
 }
@@ -78,6 +90,7 @@ Json evidence_json(const Evidence& item) {
           {"measured", json_number(item.measured)},
           {"allowed", json_number(item.allowed)},
           {"margin", std::isnan(margin) ? Json(nullptr) : json_number(margin)},
+          {"unit", json_number(margin_unit(item))},
           {"reason", item.reason},
           {"largest_part", item.largest_part},
           {"detail", item.detail}};
@@ -282,9 +295,13 @@ std::string audit_table(const Examination& audit) {
 Json examination_json(const Examination& examination) {
   Json hypotheses = Json::array();
   for (const Hypothesis& h : examination.hypotheses) hypotheses.push_back(hypothesis_json(h));
-  Json evidence = Json::array();
-  for (const Evidence& item : examination.evidence) evidence.push_back(evidence_json(item));
-  return {{"hypotheses", hypotheses}, {"evidence", evidence}};
+  return {{"hypotheses", hypotheses}, {"evidence", evidence_json(examination.evidence)}};
+}
+
+Json evidence_json(const std::vector<Evidence>& evidence) {
+  Json list = Json::array();
+  for (const Evidence& item : evidence) list.push_back(evidence_json(item));
+  return list;
 }
 
 std::string verdict_details(const Verification& v) {
@@ -304,9 +321,9 @@ std::string verdict_details(const Verification& v) {
         text += fmt::format("  {:<12} {:<13} {}: {:.4g}", name_of(item.kind), "", item.what,
                             item.measured);
       } else {
-        text +=
-            fmt::format("  {:<12} {:<13} {}: {:.4g} <= {:.4g} ({})", name_of(item.kind),
-                        name_of(item.verdict), item.what, item.measured, item.allowed, item.reason);
+        text += fmt::format("  {:<12} {:<13} {}: {:.4g} <= {:.4g} ({}){}", name_of(item.kind),
+                            name_of(item.verdict), item.what, item.measured, item.allowed,
+                            item.reason, margin_of(item));
       }
       text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
     }

@@ -33,6 +33,8 @@ std::string hypothesis_table(const Verification& verification);
 std::string audit_table(const Examination& audit);
 /// {"hypotheses": [...], "evidence": [...]}, as in the JSON of verdicts.
 Json examination_json(const Examination& examination);
+/// A list, each with measured, allowed and margin.
+Json evidence_json(const std::vector<Evidence>& evidence);
 /// One statement a block: every piece of evidence with its bound and reason.
 std::string verdict_details(const Verification& verification);
 std::string verdict_json(const Verification& verification);

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "cli/shell.hpp"
@@ -440,6 +442,47 @@ TEST_CASE("cli: what there is, for people and programs", "[cli]") {
   CHECK(popgrad("list sbc").status == 2);
 }
 
+TEST_CASE("cli: the margin of the table follows from the numbers of --details", "[cli]") {
+  // Equalities, inequalities to an equality and strict ones, numbers known exactly, enclosures.
+  const std::vector<std::string> ids{
+      "joma.entropy-bounce",   "joma.stable-rank",      "joma.frozen-layers",
+      "scan-snap.growth",      "scan-snap.late-growth", "scan-snap.fates-assumption2",
+      "topic.attention-block", "topic.either-alone",    "scan-snap.draws-until"};
+  std::string command = "verify";
+  for (const std::string& id : ids) command += " " + id;
+  const std::string text = popgrad(command + " --details").out;
+  static const std::regex margin(
+      R"(; margin ([-+.\de]+) % = \(([-+.\de]+) - ([-+.\de]+)\)/([-+.\de]+))");
+  bool equality = false, inequality = false, exact = false;
+  for (const std::string& id : ids) {
+    CAPTURE(id, text);
+    std::smatch row;
+    REQUIRE(std::regex_search(text, row, std::regex("\n" + id + R"( +holds .*? ([-+.\de]+) %)")));
+    const std::size_t begin = text.find("\n" + id + "  holds\n");
+    REQUIRE(begin != std::string::npos);
+    const std::string details = text.substr(begin, text.find("\n\n", begin + 1) - begin);
+    std::string least;
+    double least_value = std::numeric_limits<double>::infinity();
+    for (std::sregex_iterator at(details.begin(), details.end(), margin), end; at != end; ++at) {
+      const double allowed = std::stod((*at)[2]), measured = std::stod((*at)[3]);
+      const double unit = std::stod((*at)[4]);
+      const double percent = 100 * (allowed - measured) / unit;
+      const double printed = std::stod((*at)[1]);
+      CAPTURE(at->str(), percent);
+      // One digit below 1 %, whole numbers above; numbers have six digits.
+      const double digit =
+          std::fabs(printed) < 0.95 ? std::pow(10, std::floor(std::log10(std::fabs(percent)))) : 1;
+      const double rounding = 1e-5 * 100 * (std::fabs(allowed) + std::fabs(measured)) / unit;
+      CHECK(std::fabs(percent - printed) <= digit / 2 * 1.01 + rounding);
+      (allowed == unit ? equality : allowed == 0 ? exact : inequality) = true;
+      if (percent < least_value) least = (*at)[1];
+      least_value = std::min(least_value, percent);
+    }
+    CHECK(least == row[1]);
+  }
+  CHECK((equality && inequality && exact));
+}
+
 TEST_CASE("cli: errata with class, place, source and hypotheses", "[cli]") {
   const Answer listed = popgrad("list --errata");
   CHECK(listed.status == 0);
@@ -461,8 +504,19 @@ TEST_CASE("cli: errata with class, place, source and hypotheses", "[cli]") {
     CHECK_FALSE(e.at("class").get<std::string>().empty());
     CHECK_FALSE(e.at("sources").empty());
     CHECK_FALSE(e.at("hypotheses").empty());
-    CHECK_FALSE(e.at("evidence").empty());
+    for (const Json& item : e.at("of_paper")) CHECK(item.at("verdict") == "violated");
+    CHECK_FALSE(e.at("of_paper").empty());
   }
+  CHECK(listed.out.find("the paper's is refuted") != std::string::npos);
+  CHECK(listed.out.find("NOT") == std::string::npos);
+  // What was measured, both predictions, and the parts of the error.
+  static const std::regex clock(
+      "its time with exp .*: shown: 0\\.61\\d+ against 0\\.61\\d+; off by "
+      ".*, allowed .* \\(solver .*\\)");
+  static const std::regex against(
+      "the paper's is refuted: 0\\.61\\d+ against 12\\.8\\d+; off by 12\\.");
+  CHECK(std::regex_search(listed.out, clock));
+  CHECK(std::regex_search(listed.out, against));
 }
 
 TEST_CASE("cli: the rung attended", "[cli]") {

@@ -92,7 +92,7 @@ EntropyBounce entropy_bounce_of(const ReducedInstance<double>& instance) {
   const Quantity least = smallest_along(rung, folds / slowest, 1e-10, [&](const Vector<double>& v) {
     return flow.attention_entropy(v);
   });
-  return {least.value(), flow.attention_entropy(last)};
+  return {least, flow.attention_entropy(last)};
 }
 
 }  // namespace popgrad::theorems::joma

@@ -3,6 +3,7 @@
 
 #include "popgrad/joma/closed_form.hpp"
 #include "popgrad/joma/instance.hpp"
+#include "popgrad/quantity.hpp"
 #include "popgrad/scalar.hpp"
 
 namespace popgrad::theorems::joma {
@@ -23,9 +24,9 @@ Truth attended_linearisation(bool moving);
 
 /// How deep the attention entropy falls on the reduced flow, exp attention, and where it ends.
 struct EntropyBounce {
-  double least = 0;
+  Quantity least;
   double last = 0;
-  [[nodiscard]] double rebound() const { return last - least; }
+  [[nodiscard]] Quantity rebound() const { return Quantity(last) - least; }
 };
 /// One unit, nonlinear phi. Throws std::runtime_error if the flow does not settle.
 EntropyBounce entropy_bounce_of(const popgrad::joma::ReducedInstance<double>& instance);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -10,12 +9,15 @@
 #include "popgrad/scalar/interval.hpp"
 #include "popgrad/solved.hpp"
 #include "theorems/joma/attended_target.hpp"
+#include "theorems/joma/clocks.hpp"
 #include "theorems/joma/statements.hpp"
 
 namespace popgrad::theorems::joma {
 namespace {
 
 using namespace popgrad::joma;
+
+constexpr double tolerance = 1e-11;
 
 // mu = 1.2 .. 3.8, v(0) = 0.05: a draw of the authors' law, rounded.
 ReducedInstance<double> entropy_example(double tau) {
@@ -37,8 +39,8 @@ void require_eqn_10(const ReducedInstance<double>& instance, Examination& it) {
       "near a fixed point", "G(u) = mu - u is taken for the field under uniform attention"));
 }
 
-// Does the fixed point of the rung, one token at mu, lie where Lambert's function says, to 1e-12?
-Truth encloses_fixed_point(double mu, double tau) {
+// The fixed point of the rung, one token, between places where its field has certain signs.
+Quantity enclosed_fixed_point(double mu, double tau) {
   ReducedInstance<Interval> instance;
   instance.target = Matrix<Interval>::Constant(1, 1, Interval(mu));
   instance.start = Matrix<Interval>::Constant(1, 1, Interval(0));
@@ -47,34 +49,35 @@ Truth encloses_fixed_point(double mu, double tau) {
   instance.attended = true;
   instance.tau = Interval(tau);
   const ReducedFlow<Interval> flow(instance);
-  const double v = attended_fixed_point(mu, tau);
-  constexpr double width = 1e-12;
-  const auto field = [&](double at) {
-    Vector<Interval> x = Vector<Interval>::Constant(1, Interval(at));
+  double low = 0;
+  double high = mu;
+  while (true) {
+    const double middle = low + (high - low) / 2;
+    Vector<Interval> x = Vector<Interval>::Constant(1, Interval(middle));
     Vector<Interval> dx = x;
     flow.rhs(x, dx, Interval(0));
-    return dx[0];
-  };
-  const bool below = lower_double(field(v - width)) > 0;
-  const bool above = upper_double(field(v + width)) < 0;
-  const bool not_at_mu = upper_double(field(mu)) < 0;
-  return below && above && not_at_mu ? Truth::yes : Truth::no;
+    const bool rises = lower_double(dx[0]) > 0;
+    const bool falls = upper_double(dx[0]) < 0;
+    if (middle <= low || middle >= high || !(rises || falls)) break;
+    (rises ? low : high) = middle;
+  }
+  return {low + (high - low) / 2, {ErrorPart::enclosure((high - low) / 2)}};
 }
 
 void show_target_at_rest(Examination& it) {
   ReducedInstance<double> instance = entropy_example(3);
   require_eqn_10(instance, it);
-  it.evidence.push_back(identity(EvidenceKind::symbolic,
-                                 "v' = a o G(a o v) with a = exp(z/T), on the code of training",
-                                 attention_scales_argument(true)));
-  it.evidence.push_back(
-      identity(EvidenceKind::symbolic, "v' = a o G(v), as in Eqn 10, is not the unit's",
-               attention_scales_argument(false) == Truth::no ? Truth::yes : Truth::no));
+  it.judge(
+      Identity{.what = "v' = a o G(a o v) with a = exp(z/T), not a o G(v), on the code of training",
+               .holds = [] { return attention_scales_argument(true); },
+               .mistakes = {{in_paper, [] { return attention_scales_argument(false); }}}});
   for (const double mu : {1.5, 2.5}) {
-    it.evidence.push_back(identity(
-        EvidenceKind::certified,
-        fmt::format("mu = {}, tau = 2: the fixed point is sqrt(W(mu^2)) to 1e-12, not mu", mu),
-        encloses_fixed_point(mu, 2), fmt::format("v = {:.6f}", attended_fixed_point(mu, 2.0))));
+    const double closed = attended_fixed_point(mu, 2.0);
+    it.judge(Comparison{.kind = EvidenceKind::certified,
+                        .what = fmt::format("fixed point at mu = {}, tau = 2: sqrt(W(mu^2))", mu),
+                        .measured = {enclosed_fixed_point(mu, 2)},
+                        .predicted = {{closed, {ErrorPart::rounding(3, closed)}}},
+                        .mistakes = {predicts(in_paper, mu)}});
   }
   it.report("ratio of ln(1/|delta|) at mu = 2.5, 1.5, tau = 2, by Eqn 10",
             std::exp((2.5 * 2.5 - 1.5 * 1.5) / 2));
@@ -84,41 +87,48 @@ void show_target_at_rest(Examination& it) {
     const EntropyBounce direct = entropy_bounce_of(instance);
     instance.attended = true;
     const EntropyBounce attended = entropy_bounce_of(instance);
-    it.evidence.push_back(bounded(
-        EvidenceKind::numerical,
-        fmt::format("rebound of the entropy at mu = 1.2..3.8, tau = {}: attended over Eqn 10", tau),
-        attended.rebound() / direct.rebound(), noticed_share, "less than a tenth of it",
-        fmt::format("Eqn 10 {:.3f} -> {:.3f}, attended {:.3f} -> {:.3f}", direct.least, direct.last,
-                    attended.least, attended.last)));
+    refute(Comparison{.what = fmt::format("rebound of the attended entropy at mu = 1.2..3.8, tau = "
+                                          "{}, against that of Eqn 10",
+                                          tau),
+                      .measured = {attended.rebound()},
+                      .predicted = {direct.rebound()},
+                      .detail = fmt::format("Eqn 10 {:.3f} -> {:.3f}, attended {:.3f} -> {:.3f}",
+                                            direct.least.value(), direct.last,
+                                            attended.least.value(), attended.last)},
+           it);
   }
 }
 
-double time_of_minimum(const ReducedInstance<double>& instance, double end, double& entropy) {
+FoundEvent minimum_of(const ReducedInstance<double>& instance, double end) {
   for (const FoundEvent& event :
-       events_of(forget_type(ReducedFlow<double>(instance)), end, 1e-11)) {
-    if (event.name != "entropy-minimum") continue;
-    entropy = event.value.value();
-    return event.time.value();
+       events_of(forget_type(ReducedFlow<double>(instance)), end, tolerance)) {
+    if (event.name == "entropy-minimum") return event;
   }
   throw std::runtime_error("the entropy has no minimum");
+}
+
+// t_exp at a time of the softmax clock; an error of that moves it by its slope, 1/sum_l a_l.
+Quantity time_of_exp_clock(const ReducedInstance<double>& softmax, const Quantity& time) {
+  const Solved run = solve_softmax_flow(softmax, {time.value()}, tolerance).front();
+  const Index tokens = softmax.tokens();
+  const double sum = (run.state(0).head(tokens).array().square() / softmax.tau).exp().sum();
+  return run.at(0, [&](const Vector<double>& state) { return state[tokens]; }) +
+         mapped(time, 0, 1 / sum);
 }
 
 void show_clock_of_figure(Examination& it) {
   ReducedInstance<double> instance = entropy_example(3);
   require_eqn_10(instance, it);
-  double exp_entropy = 0;
-  double softmax_entropy = 0;
-  const double exp_time = time_of_minimum(instance, 2, exp_entropy);
+  const FoundEvent exp = minimum_of(instance, 2);
   instance.attention = Attention::softmax;
-  const double softmax_time = time_of_minimum(instance, 100, softmax_entropy);
-  it.evidence.push_back(
-      bounded(EvidenceKind::numerical, "least entropy on the two clocks, difference",
-              std::fabs(exp_entropy - softmax_entropy), 1e-7, "two solves at tolerance 1e-11",
-              fmt::format("{:.7f}", softmax_entropy)));
-  it.evidence.push_back(bounded(EvidenceKind::numerical,
-                                "its time with exp attention over that with softmax attention",
-                                exp_time / softmax_time, 0.1, "another time",
-                                fmt::format("t = {:.4g} against {:.4g}", exp_time, softmax_time)));
+  const FoundEvent softmax = minimum_of(instance, 100);
+  it.judge(Comparison{.what = "least entropy with softmax attention: that with exp attention",
+                      .measured = {softmax.value},
+                      .predicted = {exp.value}});
+  it.judge(Comparison{.what = "its time with exp attention, from that with softmax attention",
+                      .measured = {exp.time},
+                      .predicted = {time_of_exp_clock(instance, softmax.time)},
+                      .mistakes = {predicts(in_paper, softmax.time)}});
 }
 
 }  // namespace

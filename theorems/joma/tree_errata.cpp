@@ -51,10 +51,12 @@ void show_sets(Examination& it) {
              fmt::format("{} of {} have several, {} none", several, variables, none));
   it.require("noisy edges: child = parent with probability (1 + rho)/2", Truth::no,
              "a parent sets all of its children to 1, and says nothing of them otherwise");
-  it.evidence.push_back(
-      bounded(EvidenceKind::exact, "share of variables with one parent",
-              static_cast<double>(variables - several - none) / static_cast<double>(variables), 0.5,
-              "less than half of a drawn instance"));
+  refute(Comparison{.kind = EvidenceKind::exact,
+                    .what = "share of variables with one parent",
+                    .measured = {static_cast<double>(variables - several - none) /
+                                 static_cast<double>(variables)},
+                    .predicted = {1.0}},
+         it);
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/scan_snap/reduced_flow.hpp"
+#include "popgrad/solved.hpp"
 #include "theorems/scan_snap/backprop_identity.hpp"
 #include "theorems/scan_snap/claim_hypotheses.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/features_at_rest.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -20,11 +22,21 @@ using namespace popgrad::scan_snap;
 
 namespace {
 
-// gamma eta_Y t/(K ln(c eta_Y t/K)) at t0; it depends on eta_Y t/K alone. c = 1 or M.
-double late_quotient(double m, bool with_vocabulary) {
+// gamma eta_Y t/(K ln(c eta_Y t/K)) at t0; it depends on eta_Y t/K only. c = 1 or M.
+Quantity late_quotient(double m, bool with_vocabulary) {
   const double s = transition_time(m, 1.0, 1);
   const double gamma = backprop_scale(m, decoder_scale(m, 1.0, s));
-  return gamma * s / std::log(with_vocabulary ? m * s : s);
+  const double quotient = gamma * s / std::log(with_vocabulary ? m * s : s);
+  return {quotient, {ErrorPart::rounding(10, quotient)}};
+}
+
+// The same without M where M h = x, e^x = (M-1) x, eta_Y t/K = 2 x: 2 x^2/((1 + x) ln(2 x)). There M h - x
+// is (2 x + 1)/((M-1)(x + 1)), which moves gamma by less than that share, and M/(M-1) is left out.
+Quantity late_quotient_formula(double m) {
+  const double x = crossover(m);
+  const double quotient = 2 * x * x / ((1 + x) * std::log(2 * x));
+  const double next = ((2 * x + 1) / (x + 1) + 1) / (m - 1);
+  return {quotient, {ErrorPart::next_order(quotient * next)}};
 }
 
 // I + E of three classes at overlap rho, inverted, at M = vocabulary: xi_0 with the sign of Eqn 88
@@ -37,53 +49,58 @@ double printed_over_right(const Features& at, double vocabulary) {
   return printed[0] / right[0];
 }
 
-Vector<double> logits_at_100(const TrainingInstance<double>& instance) {
+std::vector<Quantity> logits_at_100(const TrainingInstance<double>& instance) {
   const ReducedFlow<double> flow(instance);
-  return flow.logits_at(follow(forget_type(flow), {100}).states.front());
+  return Solved(forget_type(flow), {100}, 1e-10).all_at(0, [&](const Vector<double>& x) {
+    return flow.logits_at(x);
+  });
 }
 
 }  // namespace
 
 Erratum late_backprop_regime() {
-  return {
-      .name = "scan-snap.gamma-late-regime",
-      .kind = ErratumClass::does_not_transfer,
-      .statement = "scan-snap.decoder-closed-form",
-      .place = "arXiv 2305.16380v4, Theorem 1b and Theorem 4 against Lemma 9",
-      .grades = {SourceGrade::full_text},
-      .known = "read in full, v4; O(.) is printed, an upper bound without a constant",
-      .claim =
-          "A2, Y(0) = 0, M >> 100, M^-0.99 << eta_Y < 1, uniform classes, t after 2 (1 + "
-          "delta') t0': gamma is bounded by a rate in t",
-      .paper_says = "gamma = O(K ln(eta_Y t/K)/(eta_Y t)); Lemma 9 has ln(M eta_Y t/K)",
-      .algebra_says =
-          "for fixed M both hold; the bound without M is not uniform in M, its constant grows "
-          "as ln M/lnln M",
-      .effect = "none at fixed M; read for growing M, the factor M of Lemma 9 is needed",
-      .examine = [](Examination& it) {
-        const double least = 1e3;  // M of the smallest instance inside the hypotheses
-        require_rates(least, 0.5, it);
-        it.hypotheses.push_back(met_by_construction("A2, Y(0) = 0, uniform classes",
-                                                    "gamma depends on M and eta_Y t/K alone"));
-        it.hypotheses.push_back(met_by_construction("t >= 2 (1 + delta') t0'",
-                                                    "t is t0, where exp(M h) overtakes (M-1) M h"));
-        std::string without;
-        std::string with;
-        double largest = 0;
-        for (const double m : {1e2, 1e3, 1e6, 1e15}) {
-          without += fmt::format("{}{:.3g} at M = {:g}", without.empty() ? "" : ", ",
-                                 late_quotient(m, false), m);
-          with += fmt::format("{}{:.3g}", with.empty() ? "" : ", ", late_quotient(m, true));
-          largest = std::fmax(largest, late_quotient(m, true));
-        }
-        it.evidence.push_back(at_least(
-            EvidenceKind::numerical, "gamma eta_Y t/(K ln(eta_Y t/K)) at t0: M = 1e15 over M = 1e3",
-            late_quotient(1e15, false) / late_quotient(least, false), 2,
-            "a constant would have the quotient 1", without));
-        it.evidence.push_back(bounded(EvidenceKind::numerical,
-                                      "the same with M inside the logarithm, largest", largest, 2,
-                                      "one constant for all M", with));
-      }};
+  return {.name = "scan-snap.gamma-late-regime",
+          .kind = ErratumClass::does_not_transfer,
+          .statement = "scan-snap.decoder-closed-form",
+          .place = "arXiv 2305.16380v4, Theorem 1b and Theorem 4 against Lemma 9",
+          .grades = {SourceGrade::full_text},
+          .known = "read in full, v4; O(.) is printed, an upper bound without a constant",
+          .claim =
+              "A2, Y(0) = 0, M >> 100, M^-0.99 << eta_Y < 1, uniform classes, t after 2 (1 + "
+              "delta') t0': gamma is bounded by a rate in t",
+          .paper_says = "gamma = O(K ln(eta_Y t/K)/(eta_Y t)); Lemma 9 has ln(M eta_Y t/K)",
+          .algebra_says =
+              "for fixed M both hold; the bound without M is not uniform in M, its constant grows "
+              "as ln M/lnln M",
+          .effect = "none at fixed M; read for growing M, the factor M of Lemma 9 is needed",
+          .examine = [](Examination& it) {
+            const double least = 1e3;  // M of the smallest instance inside the hypotheses
+            require_rates(least, 0.5, it);
+            it.hypotheses.push_back(met_by_construction("A2, Y(0) = 0, uniform classes",
+                                                        "gamma depends on M and eta_Y t/K alone"));
+            it.hypotheses.push_back(met_by_construction(
+                "t >= 2 (1 + delta') t0'", "t is t0, where exp(M h) overtakes (M-1) M h"));
+            std::vector<Quantity> without, formula, with;
+            std::vector<std::string> places;
+            for (const double m : {least, 1e6, 1e15}) {
+              without.push_back(late_quotient(m, false));
+              formula.push_back(late_quotient_formula(m));
+              with.push_back(late_quotient(m, true));
+              places.push_back(fmt::format("M = {:g}", m));
+            }
+            it.judge(Comparison{
+                .what = "gamma eta_Y t/(K ln(eta_Y t/K)) at t0: 2 x^2/((1 + x) ln(2 x)), x ~ ln M, "
+                        "and not that at M = 1000",
+                .measured = without,
+                .predicted = formula,
+                .mistakes = {predicts(in_paper, without.front())},
+                .places = places});
+            it.judge(Comparison{.what = "the same with M inside the logarithm: one bound for all M",
+                                .measured = with,
+                                .relation = Relation::at_most,
+                                .predicted = {2.0},
+                                .places = places});
+          }};
 }
 
 Erratum cross_scale_sign() {
@@ -112,12 +129,10 @@ Erratum cross_scale_sign() {
         require_uniform_classes(classes, it);
         it.hypotheses.push_back(met_by_construction("Y(0) = 0, decoder by Eqn 26",
                                                     "the identity is that of Eqn 70 at theta = 0"));
-        it.evidence.push_back(identity(EvidenceKind::symbolic,
-                                       "with -q0 the identity holds for generic G and M",
-                                       gradient_identity(Beta::derived)));
-        it.evidence.push_back(
-            identity(EvidenceKind::symbolic, "as printed it does not",
-                     gradient_identity(Beta::of_eqn_88) == Truth::no ? Truth::yes : Truth::no));
+        it.judge(
+            Identity{.what = "with -q0, not as printed, the identity holds for generic G and M",
+                     .holds = [] { return gradient_identity(Beta::derived); },
+                     .mistakes = {{in_paper, [] { return gradient_identity(Beta::of_eqn_88); }}}});
         const Features at(classes);
         it.report("xi_0 as printed over xi_0 on the instance", printed_over_right(at, 1e5));
         it.report("the same features at M = 8, outside A2", printed_over_right(at, 8));
@@ -143,12 +158,15 @@ Erratum inverse_sign() {
         // Two classes: (I + E)^-1 = 1/(1 - rho^2) (1, -rho; -rho, 1).
         const Expression own = 1 - 1 / (1 - rho * rho);
         const Expression other = rho / (1 - rho * rho);
-        it.evidence.push_back(identity(EvidenceKind::symbolic,
-                                       "two classes: E'_ii = -rho^2/(1 - rho^2)",
-                                       vanishes(Expression(own + rho * other))));
-        it.evidence.push_back(
-            identity(EvidenceKind::symbolic, "E'_01 - E_01 is of second order and higher",
-                     vanishes(Expression(other - rho - rho * rho * rho / (1 - rho * rho)))));
+        it.judge(Identity{
+            .what = "two classes: E'_ii = -rho^2/(1 - rho^2)",
+            .holds = [&] { return vanishes(Expression(own + rho * other)); },
+            .mistakes = {{in_paper, [&] { return vanishes(Expression(-own + rho * other)); }}}});
+        const Expression third = rho * rho * rho / (1 - rho * rho);
+        it.judge(Identity{
+            .what = "E'_01 - E_01 is of second order and higher",
+            .holds = [&] { return vanishes(Expression(other - rho - third)); },
+            .mistakes = {{in_paper, [&] { return vanishes(Expression(-other - rho - third)); }}}});
       }};
 }
 
@@ -174,19 +192,18 @@ Erratum attention_clock() {
         require_uniform_classes(instance.classes, it);
         it.hypotheses.push_back(
             met_by_construction("T -> infinity", "the reduced flow has no sampled sequences"));
-        const Vector<double> ours = logits_at_100(instance);
+        const std::vector<Quantity> ours = logits_at_100(instance);
         instance.clock = Clock::paper;
-        const Vector<double> papers = logits_at_100(instance);
+        const std::vector<Quantity> papers = logits_at_100(instance);
         instance.clock = Clock::consistent;
         instance.attention_rate *= 2;  // K = 2
-        const Vector<double> faster = logits_at_100(instance);
-        it.evidence.push_back(bounded(
-            EvidenceKind::numerical, "the paper's clock minus K eta_Z, relative, at t = 100",
-            (papers - faster).norm() / faster.norm(), 1e-8, "solver tolerance 1e-10"));
-        it.evidence.push_back(
-            at_least(EvidenceKind::numerical, "the paper's clock minus ours, relative",
-                     (papers - ours).norm() / ours.norm(), 0.1, "z grows about K times as fast",
-                     fmt::format("|z| {:.3g} against {:.3g}", papers.norm(), ours.norm())));
+        it.judge(Comparison{
+            .what = "logits at t = 100 on the paper's clock: those of K eta_Z, not of eta_Z",
+            .measured = papers,
+            .predicted = logits_at_100(instance),
+            .mistakes = {predicts(in_paper, ours)},
+            .detail = fmt::format("|z| {:.3g} against {:.3g}", norm(papers).value(),
+                                  norm(ours).value())});
       }};
 }
 

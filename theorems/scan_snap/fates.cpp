@@ -19,6 +19,7 @@
 
 #include <cmath>
 
+#include "popgrad/order.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"

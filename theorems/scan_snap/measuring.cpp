@@ -9,8 +9,6 @@
 #include <span>
 
 #include "popgrad/linear_algebra.hpp"
-#include "popgrad/order.hpp"
-#include "popgrad/refinement.hpp"
 #include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -66,25 +64,6 @@ Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b
   std::vector<Quantity> difference;
   for (std::size_t i = 0; i < a.size(); ++i) difference.push_back(a[i] - b[i]);
   return norm(difference) / norm(b);
-}
-
-std::vector<Quantity> limits_in(const std::vector<double>& parameters,
-                                const std::vector<std::vector<Quantity>>& values) {
-  std::vector<Quantity> limits;
-  for (std::size_t i = 0; i < values.front().size(); ++i) {
-    std::vector<Quantity> own;
-    for (const std::vector<Quantity>& at_parameter : values) own.push_back(at_parameter[i]);
-    limits.push_back(limit_in(parameters, own));
-  }
-  return limits;
-}
-
-std::vector<Quantity> limits_of(const std::function<std::vector<Quantity>(double)>& measure,
-                                double largest, double factor, std::size_t count) {
-  const std::vector<double> parameters = falling_parameters(largest, factor, count);
-  std::vector<std::vector<Quantity>> values;
-  for (const double parameter : parameters) values.push_back(measure(parameter));
-  return limits_in(parameters, values);
 }
 
 void require_positive(Examination& it, std::string text, const Quantity& positive) {

@@ -33,14 +33,6 @@ void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
 Quantity norm(const std::vector<Quantity>& numbers);
 Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b);
 
-/// limit_in of each of many numbers: `values` has a list of them for each parameter.
-std::vector<Quantity> limits_in(const std::vector<double>& parameters,
-                                const std::vector<std::vector<Quantity>>& values);
-
-/// limit_of of each of many numbers.
-std::vector<Quantity> limits_of(const std::function<std::vector<Quantity>(double)>& measure,
-                                double largest, double factor, std::size_t count);
-
 /// A strict inequality as a hypothesis: `positive` > 0 beyond its errors.
 void require_positive(Examination& it, std::string text, const Quantity& positive);
 /// P(n) = 1/K up to rounding: the hypothesis equally_likely.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "popgrad/order.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
 #include "popgrad/solved.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/math/tools/roots.hpp>
+#include <limits>
 #include <vector>
 
 #include "popgrad/linear_algebra.hpp"
@@ -86,22 +87,47 @@ RationalClasses only_across() {
   return {.parts = parts, .unit = 9, .tokens = 2'000'000};
 }
 
-void show(const char* what, const Rational& gain, bool gains, Examination& it) {
-  it.evidence.push_back(identity(EvidenceKind::exact, what,
-                                 (gains ? gain > 0 : gain < 0) ? Truth::yes : Truth::no,
-                                 fmt::format("{:.4g}", to_double(gain))));
+// Where `in_paper` has the other sign.
+void show(const char* what, const Rational& gain, bool gains, bool paper_gains, Examination& it) {
+  const auto truth = [&gain](bool positive) {
+    return (positive ? gain > 0 : gain < 0) ? Truth::yes : Truth::no;
+  };
+  Identity sign{.kind = EvidenceKind::exact,
+                .what = what,
+                .holds = [&] { return truth(gains); },
+                .detail = fmt::format("{:.4g}", to_double(gain))};
+  if (paper_gains != gains) sign.mistakes = {{in_paper, [&] { return truth(paper_gains); }}};
+  it.judge(sign);
 }
 
-// When the token that both queries have begins to gain by the true gradient, tau = eta_Y s.
+// What token 1 gains by the true gradient at tau = eta_Y s; roundings move kappa, neighbours apart.
+Quantity gain_at(const ResidualView& view, double tau) {
+  const auto of = [&](double spacing) {
+    Matrix<double> kappa = view.kappa;
+    for (Index i = 0; i < kappa.size(); ++i) {
+      kappa.data()[i] *= 1 + (i % 2 == 0 ? spacing : -spacing);
+    }
+    return view.gains(couplings(kappa, tau))[1];
+  };
+  const double gain = of(0);
+  const double moved = of(std::numeric_limits<double>::epsilon());
+  const auto operations = static_cast<double>(view.kappa.size());
+  return {gain, {ErrorPart::rounding_moved(moved - gain, operations, gain)}};
+}
+
+// When the token that both queries have begins to gain.
 void show_time(const RationalClasses& at, Examination& it) {
   const ResidualView view(at.classes());
-  const auto gain = [&](double tau) { return view.gains(couplings(view.kappa, tau))[1]; };
+  const auto gain = [&](double tau) { return gain_at(view, tau).value(); };
   std::uintmax_t steps = 100;
   const auto root = boost::math::tools::toms748_solve(
       gain, 1.0, 20.0, boost::math::tools::eps_tolerance<double>(40), steps);
-  it.evidence.push_back(bounded(
-      EvidenceKind::numerical, "true gradient, M -> infinity: its gain at eta_Y s = 1", gain(1), 0,
-      "a strict sign", fmt::format("it gains from eta_Y s = {:.3g} on", root.first)));
+  refute(Comparison{.what = "true gradient, M -> infinity: its gain at eta_Y s = 1 is positive",
+                    .measured = {0.0},
+                    .relation = Relation::below,
+                    .predicted = {gain_at(view, 1)},
+                    .detail = fmt::format("it gains from eta_Y s = {:.3g} on", root.first)},
+         it);
 }
 
 }  // namespace
@@ -132,28 +158,32 @@ Erratum residual_sketch() {
         require_assumption_2(at.classes(), it);
         require_uniform_classes(at.classes(), it);
         const ResidualView view(at.classes());
-        const Vector<double> inputs = symmetric_eigenvalues<double>(view.kappa).array() - 1;
-        it.evidence.push_back(
-            at_least(EvidenceKind::numerical, "lambda_1 of the decoder's inputs, beyond A2's 1/K",
-                     inputs.maxCoeff(), 0.25, "1/K", fmt::format("{:.4f}", inputs.maxCoeff())));
+        const auto k = static_cast<double>(view.classes());
+        const double largest = symmetric_eigenvalues<double>(
+                                   Matrix<double>(view.kappa - Matrix<double>::Identity(
+                                                                   view.classes(), view.classes())))
+                                   .maxCoeff();
+        refute(Comparison{.what = "lambda_1 of the decoder's inputs is below A2's 1/K",
+                          .measured = {{largest, {ErrorPart::rounding(k * k, 1 + largest)}}},
+                          .relation = Relation::below,
+                          .predicted = {1 / k}},
+               it);
         const Matrix<Rational> beta = at.beta(true);
         show("a token of one class of its query, and one of another: it loses", at.gain(beta, 2, 0),
-             false, it);
-        show("by the classes of its query alone it would gain", at.gain(beta, 2, 0, true), true,
-             it);
+             false, true, it);
+        show("by the classes of its query only it would gain", at.gain(beta, 2, 0, true), true,
+             true, it);
         show_time(at, it);
         const RationalClasses other = only_across();
         const Vector<double> spectrum =
             symmetric_eigenvalues<double>(ResidualView(other.classes()).overlap);
         Examination also;
         require_assumption_2(spectrum, other.tokens, also);
-        const bool inside = also.verdict() != Verdict::not_applicable;
-        it.evidence.push_back(identity(EvidenceKind::numerical,
-                                       "classes that overlap across queries only, inside A2",
-                                       inside ? Truth::yes : Truth::no));
+        it.require("A2 of the classes that overlap across queries only",
+                   also.verdict() != Verdict::not_applicable ? Truth::yes : Truth::no);
         show("a token of one class of all gains without the residual connection",
-             other.gain(other.beta(false), 3, 0), true, it);
-        show("and loses with it", other.gain(other.beta(true), 3, 0), false, it);
+             other.gain(other.beta(false), 3, 0), true, true, it);
+        show("and loses with it", other.gain(other.beta(true), 3, 0), false, true, it);
       }};
 }
 

@@ -26,6 +26,14 @@ CommonToken<double> growth_token(double decoder_rate) {
   return token;
 }
 
+// Is the form the integral from 0 of dGamma/(C0 + 4 Gamma)? Logarithms by their derivative and one value.
+Truth integrates(const Expression& form, const Expression& gamma, const Expression& scale) {
+  Matrix<Expression> defect(2, 1);
+  defect << form.diff(GiNaC::ex_to<GiNaC::symbol>(gamma)) - 1 / (scale + 4 * gamma),
+      form.subs(gamma == 0);
+  return vanishes(defect);
+}
+
 double accumulated_at(const CommonToken<double>& token, double t) {
   const double h = decoder_scale(token.vocabulary, token.decoder_rate, t / token.classes);
   return accumulated_scale(token, h);
@@ -57,46 +65,43 @@ void require_theorem_4(Examination& it) {
 }  // namespace
 
 Erratum phase_transition_constant() {
-  return {
-      .name = "scan-snap.theorem4-constant",
-      .kind = ErratumClass::error,
-      .statement = "scan-snap.phase-transition",
-      .place = "arXiv 2305.16380v4, Theorem 4, Eqns 14 and 124",
-      .grades = {SourceGrade::full_text},
-      .known = "read in full, v4",
-      .claim =
-          "z' and xi equal to Eqn 13 (one common token, one query, constant norms) give B_n in "
-          "closed form",
-      .paper_says = "B_n = ln(C0 + 4 Gamma)/4",
-      .algebra_says =
-          "B_n is an integral from 0: ln(1 + 4 Gamma/C0)/4; the printed form is too large by "
-          "ln(C0)/4 at all times",
-      .effect =
-          "orders in t and comparisons of learning rates stand; the lower bound of chi is "
-          "C0^(f^2/2) times too large, and B at t0 depends on C0 as well",
-      .examine = [](Examination& it) {
-        require_theorem_4(it);
-        it.hypotheses.push_back(met_by_construction("z' and xi equal to Eqn 13",
-                                                    "the integral is taken of that equation"));
-        const CommonToken<double> token = growth_token(1);
-        const double printed = std::log(token.scale_of_paper()) / 4;
-        it.evidence.push_back(
-            identity(EvidenceKind::numerical, "B_n(0) as printed is not 0",
-                     printed > 0 ? Truth::yes : Truth::no,
-                     fmt::format("it is {:.3g} on the growth instance, where C0 = {:.4g}", printed,
-                                 token.scale_of_paper())));
-        // Logarithms by their derivative and one value.
-        const Expression gamma = symbol("Gamma");
-        const Expression scale = symbol("C0");
-        const Expression apart = GiNaC::log(scale + 4 * gamma) / 4 - GiNaC::log(scale) / 4 -
-                                 GiNaC::log(1 + 4 * gamma / scale) / 4;
-        Matrix<Expression> defect(2, 1);
-        defect << apart.diff(GiNaC::ex_to<GiNaC::symbol>(gamma)), apart.subs(gamma == 0);
-        it.evidence.push_back(identity(EvidenceKind::symbolic,
-                                       "the printed form less ln(C0)/4 is the integral from 0 of "
-                                       "dGamma/(C0 + 4 Gamma)",
-                                       vanishes(defect)));
-      }};
+  return {.name = "scan-snap.theorem4-constant",
+          .kind = ErratumClass::error,
+          .statement = "scan-snap.phase-transition",
+          .place = "arXiv 2305.16380v4, Theorem 4, Eqns 14 and 124",
+          .grades = {SourceGrade::full_text},
+          .known = "read in full, v4",
+          .claim =
+              "z' and xi equal to Eqn 13 (one common token, one query, constant norms) give B_n in "
+              "closed form",
+          .paper_says = "B_n = ln(C0 + 4 Gamma)/4",
+          .algebra_says =
+              "B_n is an integral from 0: ln(1 + 4 Gamma/C0)/4; the printed form is too large by "
+              "ln(C0)/4 at all times",
+          .effect =
+              "orders in t and comparisons of learning rates stand; the lower bound of chi is "
+              "C0^(f^2/2) times too large, and B at t0 depends on C0 as well",
+          .examine = [](Examination& it) {
+            require_theorem_4(it);
+            it.hypotheses.push_back(met_by_construction("z' and xi equal to Eqn 13",
+                                                        "the integral is taken of that equation"));
+            const CommonToken<double> token = growth_token(1);
+            it.judge(
+                Comparison{.what = fmt::format("B_n(0) on the growth instance, where C0 = {:.4g}",
+                                               token.scale_of_paper()),
+                           .measured = {0.0},
+                           .predicted = {growth_exponent(token, 0.0)},
+                           .mistakes = {predicts(in_paper, growth_exponent_of_paper(token, 0.0))}});
+            const Expression gamma = symbol("Gamma");
+            const Expression scale = symbol("C0");
+            it.judge(Identity{
+                .what = "ln(1 + 4 Gamma/C0)/4 is the integral from 0 of dGamma/(C0 + 4 Gamma)",
+                .holds =
+                    [&] { return integrates(GiNaC::log(1 + 4 * gamma / scale) / 4, gamma, scale); },
+                .mistakes = {{in_paper, [&] {
+                                return integrates(GiNaC::log(scale + 4 * gamma) / 4, gamma, scale);
+                              }}}});
+          }};
 }
 
 Erratum classes_of_query() {
@@ -118,26 +123,31 @@ Erratum classes_of_query() {
               "is several times smaller; the clock (scan-snap.eqn10-clock) takes another factor",
           .examine = [](Examination& it) {
             require_theorem_4(it);
+            const OneCommonToken instance = described(with_ratio(growth_classes<double>(), 2));
             CommonToken<double> token = growth_token(1);
             const double accumulated = accumulated_at(token, late);
-            const double printed = growth_by_eqn_13(token, accumulated);
-            const double own_clock = growth_exponent(token, accumulated);
-            token.weight = 1;
-            const double members = growth_exponent(token, accumulated);
-            const double flow = growth_on_reduced_flow();
-            it.evidence.push_back(identity(EvidenceKind::symbolic,
-                                           "the form with K_m solves the equations",
-                                           closed_forms_solve_equations()));
-            it.report("B_n at t = 700 by Eqn 13 from 0, growth instance", printed,
+            it.report("B_n at t = 700 by Eqn 13 from 0, growth instance",
+                      growth_by_eqn_13(token, accumulated),
                       fmt::format("{:.4g} with rho_0^4/(K-1) for C0",
                                   std::log1p(4 * accumulated / token.scale()) / 4));
-            it.report("the same with K_m and that C0", members);
-            it.report("the same with K_m, weight 1/K a class", own_clock);
-            it.evidence.push_back(
-                bounded(EvidenceKind::numerical, "B_n of the reduced flow over Eqn 13's",
-                        flow / printed, 0.5, "less than half of it",
-                        fmt::format("the flow has {:.4g}, {:.3g} of the form with K_m and 1/K",
-                                    flow, flow / own_clock)));
+            it.report("the same with K_m, weight 1/K a class", growth_exponent(token, accumulated));
+            it.report("B_n of the reduced flow there", growth_on_reduced_flow());
+            token.weight = 1;
+            it.report("the same with K_m and that C0", growth_exponent(token, accumulated));
+            it.judge(Identity{.what = "the form with K_m solves the equations",
+                              .holds = closed_forms_solve_equations});
+            const InLimit found =
+                over_closed_forms(instance, {late / transition_time_of(instance)});
+            const CommonToken<double> finest = found.finest.token();
+            const double at_finest = accumulated_at(
+                finest, transition_time_of(found.finest) * late / transition_time_of(instance));
+            it.judge(Comparison{
+                .what = "B_n of the reduced flow at t = 700 over the form with K_m and 1/K, as the "
+                        "overlap goes to 0",
+                .measured = found.growth,
+                .predicted = {1.0},
+                .mistakes = {predicts(in_paper, growth_by_eqn_13(finest, at_finest) /
+                                                    growth_exponent(finest, at_finest))}});
           }};
 }
 
@@ -157,19 +167,24 @@ Erratum growth_figure() {
           .examine = [](Examination& it) {
             require_theorem_4(it);
             it.hypotheses.push_back(not_evaluated("C0 of the figure", "not given"));
-            // chi = exp(2 B) = sqrt(1 + 4 Gamma/C0) at t = 700, with the clock of the paper.
+            // chi = exp(2 B) = sqrt(1 + 4 Gamma/C0) at t = 700, with the clock of the paper; f_c <= 1
+            // means C0 = 1/((K-1) f_c^4) >= 1/9.
             double largest = 0;
             std::string detail;
             for (const double rate : {0.5, 1.0, 2.0, 5.0}) {
-              const double accumulated = accumulated_at(growth_token(rate), late);
-              largest = std::max(largest, 4 * accumulated / (600.0 * 600.0 - 1));
+              const CommonToken<double> token = growth_token(rate);
+              const double accumulated = accumulated_at(token, late);
+              largest = std::max(largest, std::sqrt(1 + 4 * accumulated * (token.classes - 1)));
               detail +=
                   fmt::format("{}eta_Y = {}: chi = {:.0f} at C0 = 1", detail.empty() ? "" : "; ",
                               rate, std::sqrt(1 + 4 * accumulated));
             }
-            it.evidence.push_back(
-                bounded(EvidenceKind::numerical, "largest C0 that gives chi = 600 at t = 700",
-                        largest, 1.0 / 9, "f_c <= 1 means C0 = 1/((K-1) f_c^4) >= 1/9", detail));
+            refute(Comparison{.what = "600 of the axis at most chi at t = 700, C0 = 1/9",
+                              .measured = {600.0},
+                              .relation = Relation::at_most,
+                              .predicted = {{largest, {ErrorPart::rounding(10, largest)}}},
+                              .detail = detail},
+                   it);
           }};
 }
 
