@@ -10,8 +10,8 @@
 //            its distance, 0.028 of the change of v in the median, at most 0.0502 in 100 drawn
 //            instances (--seed 97 --set law=1 --set temperature=0.7015)
 // Hypotheses H1 linear phi; H2 softmax attention; H3 a small start
-// Check      full-batch descent with steps of 0.1 on the authors' data, against the laws by a solve;
-//            reported: the miss, that of straight lines, and both for a range of 2
+// Check      full-batch descent with steps of 0.1 on the authors' data, against the laws by a
+//            solve; reported: the miss, that of straight lines, and both for a range of 2
 // Controls   sum_k v_k^2 without its half in the logits; the clock of exp attention
 // Uses       rung gd, rung stationary
 

@@ -10,14 +10,14 @@
 //            below L_T and above L_B by no more than, with P = p_c + p_r tau/T, theta = a c,
 //              P c^2 (1 - a)^2/(tau v) + p_r (1 - tau/T) theta_0^2 (1/a^2 + 1/(tau v)),
 //              theta_0/(1 - theta_0) = pi_0/pi_1 theta/(1 - theta),
-//            with more attention inside a topic; no training ends below L_B. (At tau = 1 the losses
-//            stand, and attention inside the topic is the smaller.) The loss of embeddings is convex
-//            in E = W_E' W_E: with as many dimensions as words, [MASK] among them, W_E is invertible
-//            or lacks rank where it rests, and every minimum in W_E is one in E. (Narrower ones may
-//            rest elsewhere: T + 2 dimensions end at 0.9133 for L_T = 0.9, T = 6, tau = 2, v = 5,
-//            seeds 1, 2, 3, 5, --set missing-dimensions=23.)
-// Hypotheses H1 p_c > 0; H2 squared loss; H3 infinitely long documents; H4 tau >= 2; H5 embeddings of
-//            at least T v + 1 dimensions
+//            with more attention inside a topic; no training ends below L_B. (At tau = 1 the
+//            losses stand, and attention inside the topic is the smaller.) The loss of embeddings
+//            is convex in E = W_E' W_E: with as many dimensions as words, [MASK] among them, W_E is
+//            invertible or lacks rank where it rests, and every minimum in W_E is one in E.
+//            (Narrower ones may rest elsewhere: T + 2 dimensions end at 0.9133 for L_T = 0.9, T = 6,
+//            tau = 2, v = 5, seeds 1, 2, 3, 5, --set missing-dimensions=23.)
+// Hypotheses H1 p_c > 0; H2 squared loss; H3 infinitely long documents; H4 tau >= 2; H5 embeddings
+//            of at least T v + 1 dimensions
 // Check      L_T and L_B against Bayes' rule run through in fractions; the bound for symbols T,
 //            tau, v, p_m, p_c, p_r; the certified minimum over attention; ends of training by the
 //            expected gradient
