@@ -119,7 +119,7 @@ void judge_with_confirmation(Finding& finding, const Setting& setting, const Exa
   sharper.false_alarm = false_alarm_of_confirmation;
   sharper.with_controls = false;
   Finding second;
-  const Refinement refinement;
+  const Refinement refinement(setting.effort != Effort::search);
   judge_once(second, sharper, examine);
   if (second.cut_short) {
     finding.cut_short = true;

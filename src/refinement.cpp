@@ -13,14 +13,14 @@ constexpr std::uint32_t times_the_draws = 4;
 constexpr std::size_t further_parameters = 2;
 
 struct State {
-  bool on = false;
-  bool solves = false, draws = false, limits = false;
+  bool on = false, to_digits = false;
+  bool digits = false, solves = false, draws = false, limits = false;
 };
 thread_local State state;
 
 }  // namespace
 
-Refinement::Refinement() { state = {.on = true}; }
+Refinement::Refinement(bool to_digits) { state = {.on = true, .to_digits = to_digits}; }
 Refinement::~Refinement() { state = {}; }
 
 std::string Refinement::made() const {
@@ -28,7 +28,8 @@ std::string Refinement::made() const {
   const auto add = [&](bool made, const char* what) {
     if (made) text += (text.empty() ? "" : ", ") + std::string(what);
   };
-  add(state.solves, "solves at tolerance 1e-14");
+  add(state.digits, "solves in 40 digits");
+  add(state.solves, "solves in double at tolerance 1e-14");
   add(state.draws, "4 times the draws from a second seed");
   add(state.limits, "limits two parameters further");
   return text;
@@ -38,6 +39,11 @@ double refined_tolerance(double usual) {
   if (!state.on) return usual;
   state.solves = true;
   return std::min(usual, tightest_in_double);
+}
+
+bool refined_to_digits() {
+  state.digits = state.digits || state.to_digits;
+  return state.to_digits;
 }
 
 std::uint32_t refined_draws(std::uint32_t usual) {

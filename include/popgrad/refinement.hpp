@@ -13,18 +13,21 @@ namespace popgrad {
 /// Measurements on this thread are refined while one lives.
 class Refinement {
  public:
-  Refinement();
+  /// `to_digits`: in 40 digits where a measurement can be; a search has no time for it.
+  explicit Refinement(bool to_digits = true);
   ~Refinement();
   Refinement(const Refinement&) = delete;
   Refinement& operator=(const Refinement&) = delete;
 
-  /// What was refined since it began: "solves at tolerance 1e-14, 4 times the draws from a second
-  /// seed, limits two steps further"; empty if nothing asked.
+  /// What was refined since it began: "solves in 40 digits", "solves in double at tolerance 1e-14",
+  /// "4 times the draws from a second seed", "limits two parameters further"; empty if nothing asked.
   [[nodiscard]] std::string made() const;
 };
 
 /// Relative tolerance of a solve in double: `usual`, or 1e-14 under a refinement.
 double refined_tolerance(double usual);
+/// Whether what can be measured in many digits is to be (popgrad/refined_digits.hpp).
+bool refined_to_digits();
 /// Draws of an ensemble: `usual`, or four times as many.
 std::uint32_t refined_draws(std::uint32_t usual);
 /// The seed of an ensemble on the instance of this seed: the same, or one independent of it.

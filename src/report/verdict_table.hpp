@@ -18,7 +18,7 @@ struct Verification {
   std::string command;
 };
 
-/// "confirmed by a second examination: solves at tolerance 1e-14".
+/// "confirmed by a second examination: solves in 40 digits".
 std::string confirmation_text(const Confirmation& confirmation);
 /// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
 /// counterexample.
