@@ -229,8 +229,7 @@ TEST_CASE("Association: strata weigh as many pairs as they have", "[measured]") 
 TEST_CASE("Association: the interval is of deviations, and held at one swap from 1", "[measured]") {
   // 31.73 % lie beyond one deviation.
   const Association one = associate(made_clusters(-1, 40), 0.31731050786291415, 200, 1, 1);
-  CHECK(std::atanh(one.high) - std::atanh(one.correlation) ==
-        Approx(one.deviation).epsilon(1e-9));
+  CHECK(std::atanh(one.high) - std::atanh(one.correlation) == Approx(one.deviation).epsilon(1e-9));
   std::vector<Cluster> ordered;
   for (int i = 0; i < 10; ++i) ordered.push_back({{1.0 * i}, 1.0 * i, 0});
   const Association perfect = associate(ordered, 1e-3, 200, 1, 1);
