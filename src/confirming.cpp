@@ -119,7 +119,9 @@ void judge_with_confirmation(Finding& finding, const Setting& setting, const Exa
   sharper.false_alarm = false_alarm_of_confirmation;
   sharper.with_controls = false;
   Finding second;
-  const Refinement refinement;
+  Sharper sharper_measurements = everything_sharper;
+  sharper_measurements.digits = setting.effort != Effort::search;  // a search has no time for it
+  const Refinement refinement(sharper_measurements);
   judge_once(second, sharper, examine);
   if (second.cut_short) {
     finding.cut_short = true;

@@ -32,7 +32,8 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"solves", {.solves = true}, {"solver", "rounding", "between points"}},
       {"limits", {.limits = true}, {"next order", "solver", "rounding", "between points"}},
-      {"steps", {.steps = true}, {"next order", "rounding"}}};
+      {"steps", {.steps = true}, {"next order", "rounding"}},
+      {"digits", {.digits = true}, {"solver", "rounding", "between points"}}};
   return all;
 }
 
@@ -100,10 +101,11 @@ DeviationRecord::~DeviationRecord() { record_of_thread = nullptr; }
 DeviationRecord* DeviationRecord::current() { return record_of_thread; }
 
 void add_error_ratios(const Statement& statement, const Setting& setting,
-                      std::vector<ErrorRatios>& found) {
+                      std::vector<ErrorRatios>& found, bool in_digits) {
   const auto first = deviations_of(statement, setting);
   if (!first) return;
   for (const Kind& kind : kinds()) {
+    if (kind.sharper.digits && !in_digits) continue;
     const Refinement refinement(kind.sharper);
     const auto second = deviations_of(statement, setting);
     if (!second || refinement.made().empty()) continue;
@@ -131,7 +133,7 @@ std::vector<ErrorRatios> error_ratios(const Statement& statement,
   const auto add = [&](std::uint64_t seed, std::map<std::string, double, std::less<>> point) {
     setting.seed = seed;
     setting.chosen = std::move(point);
-    add_error_ratios(statement, setting, found);
+    add_error_ratios(statement, setting, found, true);
     stopped = request.on_progress && request.on_progress();
   };
   const Clock::time_point drawing = Clock::now();

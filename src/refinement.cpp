@@ -29,7 +29,8 @@ std::string Refinement::made() const {
   const auto add = [&](bool made, const char* what) {
     if (made) text += (text.empty() ? "" : ", ") + std::string(what);
   };
-  add(state.made.solves, "solves at tolerance 1e-14");
+  add(state.made.digits, "solves in 40 digits");
+  add(state.made.solves, "solves in double at tolerance 1e-14");
   add(state.made.draws, "4 times the draws from a second seed");
   add(state.made.limits, "limits two parameters further");
   add(state.made.steps, "a quarter of the step");
@@ -40,6 +41,11 @@ double refined_tolerance(double usual) {
   if (!state.asked.solves) return usual;
   state.made.solves = true;
   return std::min(usual, tightest_in_double);
+}
+
+bool refined_to_digits() {
+  state.made.digits = state.made.digits || state.asked.digits;
+  return state.asked.digits;
 }
 
 std::uint32_t refined_draws(std::uint32_t usual) {

@@ -9,8 +9,10 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "popgrad/refinement.hpp"
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/stop.hpp"
 
@@ -36,18 +38,32 @@ constexpr std::array loosers{Looser{looser, 1, 0.81}, Looser{looser / 3, 1, 0.71
                              Looser{10 * looser, 0.1, 1}, Looser{3 * looser, 1.0 / 3, 0.91}};
 constexpr double relative_to_absolute = 100;
 
+// Of the sharpest solve in Real: far below what a double holds, and above what 40 digits round.
+constexpr double tolerance_in_digits = 1e-24;
+
+template <class T>
+T sharpest_tolerance(double usual) {
+  if constexpr (std::is_same_v<T, double>) {
+    return refined_tolerance(usual);
+  } else {
+    return T(tolerance_in_digits);
+  }
+}
+
 // What the looser solves find of a number, the farthest in proportion.
-ErrorPart solver_part(double sharp, const std::vector<double>& loose) {
+template <class T>
+ErrorPart solver_part(const T& sharp, const std::vector<T>& loose) {
   double largest = 0;
   for (std::size_t i = 0; i < loose.size(); ++i) {
-    const double apart = loosers[i].share * std::fabs(loose[i] - sharp);
+    const double apart = loosers[i].share * std::fabs(to_double(T(loose[i] - sharp)));
     if (!(apart <= largest)) largest = apart;
   }
   return ErrorPart::solver(0, largest);
 }
 
-SolveRequest<double> request_to(double end, double tolerance) {
-  SolveRequest<double> request;
+template <class T>
+SolveRequest<T> request_to(const T& end, const T& tolerance) {
+  SolveRequest<T> request;
   request.end = end;
   request.relative_tolerance = tolerance;
   request.absolute_tolerance = tolerance / relative_to_absolute;
@@ -56,13 +72,14 @@ SolveRequest<double> request_to(double end, double tolerance) {
   return request;
 }
 
-Trajectory<double> reach_end(const AnyRung<double>& rung, const Vector<double>& initial,
-                             const SolveRequest<double>& request) {
-  Trajectory<double> run = solve(rung, initial, request);
+template <class T>
+Trajectory<T> reach_end(const AnyRung<T>& rung, const Vector<T>& initial,
+                        const SolveRequest<T>& request) {
+  Trajectory<T> run = solve(rung, initial, request);
   if (run.outcome.ending == Ending::interrupted) throw_if_stopped();
   if (run.outcome.ending != Ending::reached_end) {
     throw std::runtime_error(fmt::format("the solve ended at t = {:.6g} of {:.6g}: {}",
-                                         run.outcome.t_reached, request.end,
+                                         run.outcome.t_reached, to_double(request.end),
                                          describe(run.outcome.ending)));
   }
   return run;
@@ -76,10 +93,11 @@ Stops stops_of(const Looser& by) { return by.stop < 1 ? Stops{by.stop, 1} : Stop
 
 // From one time to the next, each an end of the solve: inside a step the dense output need not become more
 // accurate with the tolerance.
-Solved::Solution solution_at(const AnyRung<double>& rung, const std::vector<double>& times,
-                             double tolerance, const Stops& stops) {
-  Solved::Solution found;
-  Vector<double> x = rung.initial;
+template <class T>
+typename SolvedIn<T>::Solution solution_at(const AnyRung<T>& rung, const std::vector<double>& times,
+                                           const T& tolerance, const Stops& stops) {
+  typename SolvedIn<T>::Solution found;
+  Vector<T> x = rung.initial;
   double reached = 0;
   std::size_t steps = 0;
   for (const double t : times) {
@@ -87,9 +105,9 @@ Solved::Solution solution_at(const AnyRung<double>& rung, const std::vector<doub
     for (const double stop : stops) {
       const double end = stop < 1 ? begin + stop * (t - begin) : t;
       if (!(end > reached)) continue;
-      SolveRequest<double> request = request_to(end, tolerance);
-      request.start = reached;
-      const Trajectory<double> run = reach_end(rung, x, request);
+      SolveRequest<T> request = request_to<T>(T(end), tolerance);
+      request.start = T(reached);
+      const Trajectory<T> run = reach_end(rung, x, request);
       x = run.last_state;
       steps += run.outcome.steps_taken;
       reached = end;
@@ -108,42 +126,49 @@ Solved::Solution solution_at(const AnyRung<double>& rung, const std::vector<doub
 // neighbours: the mean square of the eight changes is that of independent signs, which the largest
 // exceeds. The masks hold the products of bits of k as well, so that any two of 64 neighbours move
 // apart in one pattern and together in another: neither their difference nor their sum stays put.
-Vector<double> moved_by_rounding(const Functionals& functionals, const Vector<double>& x,
-                                 const Vector<double>& values, double steps) {
+template <class T>
+Vector<T> moved_by_rounding(const FunctionalsIn<T>& functionals, const Vector<T>& x,
+                            const Vector<T>& values, double steps) {
+  using std::fabs;
   constexpr unsigned patterns = 8;
-  const double share = steps * std::numeric_limits<double>::epsilon();
-  Vector<double> moved(x.size());
-  Vector<double> largest = Vector<double>::Zero(values.size());
+  const T share = steps * machine_epsilon<T>();
+  Vector<T> moved(x.size());
+  Vector<T> largest = Vector<T>::Zero(values.size());
   for (unsigned k = 0; k < patterns; ++k) {
     const unsigned a = k & 1U, b = k >> 1U & 1U, c = k >> 2U & 1U;
     const unsigned mask = k | (a & b) << 3U | (b & c) << 4U | (a & c) << 5U;
     for (Index i = 0; i < x.size(); ++i) {
       const bool down = std::popcount(static_cast<unsigned>(i) & mask) % 2 == 1;
-      moved[i] = x[i] * (1 + (down ? -share : share));
+      moved[i] = x[i] * (1 + (down ? T(-share) : share));
     }
-    const Vector<double> found = functionals(moved);
+    const Vector<T> found = functionals(moved);
     for (Index i = 0; i < values.size(); ++i) {
-      const double change = std::fabs(found[i] - values[i]);
+      const T change = fabs(T(found[i] - values[i]));
       if (!(change <= largest[i])) largest[i] = change;
     }
   }
   return largest;
 }
 
-// What is read off a state rounds as well, like one more step and once for each component at least.
-std::vector<ErrorPart> rounding_of(const Functionals& functionals, const Vector<double>& x,
-                                   const Vector<double>& values, double steps) {
-  const Vector<double> moved = moved_by_rounding(functionals, x, values, steps + 1);
+// What is read off a state rounds as well, like one more step and once for each component at least; what
+// is read in digits rounds to the double that is kept.
+template <class T>
+std::vector<ErrorPart> rounding_of(const FunctionalsIn<T>& functionals, const Vector<T>& x,
+                                   const Vector<T>& values, double steps) {
+  const Vector<T> moved = moved_by_rounding(functionals, x, values, steps + 1);
+  const double operations = std::is_same_v<T, double> ? static_cast<double>(x.size()) : 1;
   std::vector<ErrorPart> parts;
   for (Index i = 0; i < values.size(); ++i) {
-    parts.push_back(ErrorPart::rounding_moved(moved[i], static_cast<double>(x.size()), values[i]));
+    parts.push_back(
+        ErrorPart::rounding_moved(to_double(moved[i]), operations, to_double(values[i])));
   }
   return parts;
 }
 
-Functionals single(const Functional& functional) {
-  return [&functional](const Vector<double>& x) -> Vector<double> {
-    return Vector<double>::Constant(1, functional(x));
+template <class T>
+FunctionalsIn<T> single(const FunctionalIn<T>& functional) {
+  return [&functional](const Vector<T>& x) -> Vector<T> {
+    return Vector<T>::Constant(1, functional(x));
   };
 }
 
@@ -213,9 +238,9 @@ Quantity extremum_along(const AnyRung<double>& rung, double end, double toleranc
   const SolveRequest<double> sharpest = request;
   const Watched run = watch(watched, request, stops_of_sharpest);
   const Extremum sharp = largest(run);
-  const ErrorPart rounding =
-      rounding_of(single(functional), highest, Vector<double>::Constant(1, sign * top), run.steps)
-          .front();
+  const ErrorPart rounding = rounding_of<double>(single<double>(functional), highest,
+                                                 Vector<double>::Constant(1, sign * top), run.steps)
+                                 .front();
   std::vector<double> loose;
   for (const Looser& by : loosers) {
     request.relative_tolerance = by.tolerance * sharpest.relative_tolerance;
@@ -229,45 +254,57 @@ Quantity extremum_along(const AnyRung<double>& rung, double end, double toleranc
 
 }  // namespace
 
-Solved::Solved(const AnyRung<double>& rung, std::vector<double> times, double tolerance)
+template <class T>
+SolvedIn<T>::SolvedIn(const AnyRung<T>& rung, std::vector<double> times, double tolerance)
     : times_(std::move(times)) {
-  const double sharp = refined_tolerance(tolerance);
-  sharp_ = solution_at(rung, times_, sharp, stops_of_sharpest);
-  for (const Looser& by : loosers)
-    loose_.push_back(solution_at(rung, times_, by.tolerance * sharp, stops_of(by)));
+  const T sharp = sharpest_tolerance<T>(tolerance);
+  sharp_ = solution_at<T>(rung, times_, sharp, stops_of_sharpest);
+  // In Real one of them: by chance or not, it is far below the rounding to double.
+  constexpr std::size_t count = std::is_same_v<T, double> ? loosers.size() : 1;
+  for (std::size_t i = 0; i < count; ++i)
+    loose_.push_back(
+        solution_at<T>(rung, times_, loosers[i].tolerance * sharp, stops_of(loosers[i])));
 }
 
-std::vector<std::string> Solved::places() const {
+template <class T>
+std::vector<std::string> SolvedIn<T>::places() const {
   std::vector<std::string> texts;
   for (const double t : times_) texts.push_back(fmt::format("t = {:.6g}", t));
   return texts;
 }
 
-std::vector<Quantity> Solved::all_at(std::size_t save, const Functionals& functionals) const {
-  const Vector<double>& x = sharp_.states[save];
-  const Vector<double> values = functionals(x);
-  std::vector<Vector<double>> loose;
+template <class T>
+std::vector<Quantity> SolvedIn<T>::all_at(std::size_t save,
+                                          const FunctionalsIn<T>& functionals) const {
+  const Vector<T>& x = sharp_.states[save];
+  const Vector<T> values = functionals(x);
+  std::vector<Vector<T>> loose;
   for (const Solution& other : loose_) loose.push_back(functionals(other.states[save]));
   const std::vector<ErrorPart> rounding = rounding_of(functionals, x, values, sharp_.steps[save]);
   std::vector<Quantity> found;
   for (Index i = 0; i < values.size(); ++i) {
-    std::vector<double> others;
-    for (const Vector<double>& other : loose) others.push_back(other[i]);
-    found.push_back(
-        {values[i], {solver_part(values[i], others), rounding[static_cast<std::size_t>(i)]}});
+    std::vector<T> others;
+    for (const Vector<T>& other : loose) others.push_back(other[i]);
+    found.push_back({to_double(values[i]),
+                     {solver_part(T(values[i]), others), rounding[static_cast<std::size_t>(i)]}});
   }
   return found;
 }
 
-Quantity Solved::at(std::size_t save, const Functional& functional) const {
-  return all_at(save, single(functional)).front();
+template <class T>
+Quantity SolvedIn<T>::at(std::size_t save, const FunctionalIn<T>& functional) const {
+  return all_at(save, single<T>(functional)).front();
 }
 
-std::vector<Quantity> Solved::along(const Functional& functional) const {
+template <class T>
+std::vector<Quantity> SolvedIn<T>::along(const FunctionalIn<T>& functional) const {
   std::vector<Quantity> values;
   for (std::size_t i = 0; i < size(); ++i) values.push_back(at(i, functional));
   return values;
 }
+
+template class SolvedIn<double>;
+template class SolvedIn<Real>;
 
 Quantity largest_along(const AnyRung<double>& rung, double end, double tolerance,
                        const Functional& functional) {
@@ -342,7 +379,7 @@ std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, doubl
   }
   std::vector<double> at;
   for (const Event<double>& event : sharp) at.push_back(event.t);
-  const Solved::Solution there = solution_at(rung, at, sharp_tolerance, 1);
+  const Solved::Solution there = solution_at<double>(rung, at, sharp_tolerance, Stops{1});
   std::vector<FoundEvent> found;
   for (std::size_t i = 0; i < sharp.size(); ++i) {
     const RoundingOfEvent rounding =

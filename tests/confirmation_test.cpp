@@ -1,10 +1,15 @@
 #include <catch2/catch.hpp>
 #include <set>
 #include <stdexcept>
+#include <vector>
 
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
+#include "popgrad/rung.hpp"
+#include "popgrad/solved.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/stop.hpp"
+#include "problems/any_flow.hpp"
 
 using namespace popgrad;
 
@@ -24,16 +29,68 @@ Statement off_by(double first, double second, double stated = 1e-3) {
   return s;
 }
 
+/// x' = -y, y' = x keeps x^2 + y^2 at 1: by how much `factor` times it exceeds 1.
+template <class T>
+Quantity excess(const T& factor) {
+  const AnyRung<T> circle =
+      problems::any_flow<T>(Vector<T>{{T(1), T(0)}}, [](const Vector<T>& x, Vector<T>& dx) {
+        dx[0] = -x[1];
+        dx[1] = x[0];
+      });
+  return SolvedIn<T>(circle, {1}, 1e-10).at(0, [&](const Vector<T>& x) -> T {
+    return factor * x.squaredNorm() - T(1);
+  });
+}
+
+/// The claim is off by a factor 1 + off, its control by as much as no double holds.
+Statement circles(double off) {
+  Statement s;
+  s.id = "test.circle";
+  s.controls = {{"factor", "1 + 1e-17"}};
+  s.examine = [=](const Setting&, Examination& found) {
+    in_refined_digits([&]<class T>() {
+      const auto mistaken = [] { return std::vector{excess<T>(T(1) + T(1e-17))}; };
+      found.judge(Comparison{.what = "excess",
+                             .measured = {excess<T>(T(1) + T(off))},
+                             .predicted = {0.0},
+                             .scale = {1.0},
+                             .mistakes = {measures("factor", mistaken)}});
+    });
+  };
+  return s;
+}
+
 }  // namespace
 
 TEST_CASE("a miss counts if a second examination sees it", "[confirmation]") {
   const Finding found = check(off_by(0.01, 0.0101), Setting{});
   CHECK(found.verdict == Verdict::violated);
   CHECK(found.confirmation.confirmed);
-  CHECK(found.confirmation.refined == "solves at tolerance 1e-14");
+  CHECK(found.confirmation.refined == "solves in double at tolerance 1e-14");
   CHECK(found.confirmation.faults.empty());
   // What is reported is the sharper measurement.
   CHECK(found.examination.evidence.front().deviation == Approx(0.0101));
+}
+
+TEST_CASE("what is a template on the scalar is confirmed in 40 digits", "[confirmation]") {
+  const auto control = [] { return examine(circles(0), Setting{}).controls.front().verdict(); };
+  CHECK(control() == Verdict::holds);
+  {
+    const Refinement refinement;
+    CHECK(control() == Verdict::violated);
+    CHECK(refinement.made() == "solves in 40 digits");
+  }
+  const Finding found = check(circles(1e-6), Setting{});
+  CHECK(found.verdict == Verdict::violated);
+  CHECK(found.confirmation.refined == "solves in 40 digits");
+  // The nearest double to what is wrong: after a solve in double it would be off in the tenth digit.
+  CHECK(found.examination.evidence.front().deviation == Approx(1e-6).epsilon(1e-14));
+  CHECK(found.examination.evidence.front().allowed < 1e-20);
+  CHECK(found.confirmation.faults.empty());
+  // A search has no time for it.
+  const Finding searched = check(circles(1e-6), Setting{.effort = Effort::search});
+  CHECK(searched.confirmation.confirmed);
+  CHECK(searched.confirmation.refined == "solves in double at tolerance 1e-14");
 }
 
 TEST_CASE("a miss that is not seen again is inconclusive, with the part at fault",
@@ -94,7 +151,8 @@ TEST_CASE("a refinement ends with its scope, and a second seed is another", "[co
     CHECK(refined_tolerance(1e-9) == 1e-14);
     CHECK(falling_parameters(1, 2, 2) == std::vector<double>{1, 0.5, 0.25, 0.125});
     CHECK(refinement.made() ==
-          "solves at tolerance 1e-14, 4 times the draws from a second seed, limits two parameters "
+          "solves in double at tolerance 1e-14, 4 times the draws from a second seed, limits two "
+          "parameters "
           "further");
   }
   CHECK(seeds.size() == 2);

@@ -32,7 +32,7 @@ Statement moving_by(double moved) {
 
 TEST_CASE("error ratios: what a number moves by over the parts that bound it", "[error-ratios]") {
   std::vector<ErrorRatios> found;
-  add_error_ratios(moving_by(-2.2e-3), Setting{}, found);
+  add_error_ratios(moving_by(-2.2e-3), Setting{}, found, false);
   REQUIRE(found.size() == 2);
   for (const ErrorRatios& each : found) {
     CAPTURE(each.sharper);
@@ -44,7 +44,7 @@ TEST_CASE("error ratios: what a number moves by over the parts that bound it", "
     CHECK(each.stated == Approx(1e-3));
     CHECK(each.what == "two numbers");
   }
-  add_error_ratios(moving_by(0), Setting{}, found);
+  add_error_ratios(moving_by(0), Setting{}, found, false);
   CHECK(found.front().instances == 2);
   CHECK(found.front().largest == Approx(2));
 }

@@ -227,7 +227,7 @@ TEST_CASE("a refinement sharpens solves", "[measurement]") {
   const Quantity sharper_top = largest_along(circle(), 7, 1e-8, height);
   CHECK(sharper.error("solver") < 1e-4 * usual.error("solver"));
   CHECK(sharper_top.error() < usual_top.error() / 10);
-  CHECK(refinement.made() == "solves at tolerance 1e-14");
+  CHECK(refinement.made() == "solves in double at tolerance 1e-14");
 }
 
 TEST_CASE("a request to stop ends a solve", "[measurement]") {

@@ -26,7 +26,7 @@ struct ErrorRatioRequest {
 
 /// What sharper measurements of one kind changed, over all instances.
 struct ErrorRatios {
-  std::string sharper;        ///< "solves", "limits", "steps"
+  std::string sharper;        ///< "solves", "limits", "steps", "digits"
   std::size_t instances = 0;  ///< examined twice, inside the hypotheses
   std::size_t numbers = 0;    ///< compared
   /// Of them, with parts in the second examination of at most half of those in the first.
@@ -40,11 +40,11 @@ struct ErrorRatios {
 };
 
 /// One entry a kind of measurement that can be made sharper, empty if the statement has none.
-/// Cost: four examinations an instance at most.
+/// Cost: five examinations an instance at most.
 std::vector<ErrorRatios> error_ratios(const Statement& statement, const ErrorRatioRequest& request);
 
-/// The same on one instance, added to what is there.
+/// The same on one instance, added to what is there; with solves in 40 digits only if `in_digits`.
 void add_error_ratios(const Statement& statement, const Setting& setting,
-                      std::vector<ErrorRatios>& found);
+                      std::vector<ErrorRatios>& found, bool in_digits);
 
 }  // namespace popgrad

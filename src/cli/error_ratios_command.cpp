@@ -110,7 +110,8 @@ Action add_error_ratios(CommandLine& app, const Invocation& call) {
       .not_negative();
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
   command->footer(
-      "Each instance is examined again with tighter solves, with limits taken further, and with\n"
+      "Each instance is examined again with tighter solves, in 40 digits, with limits taken "
+      "further, and with\n"
       "shorter steps.\n"
       "Exit status: 0 all parts are bounds on these instances; 1 one is not.");
   return [o, call] { return execute(*o, call); };

@@ -20,7 +20,7 @@ struct Verification {
   bool of_file = false;             ///< on the user's instance, which needs no such line
 };
 
-/// "confirmed by a second examination: solves at tolerance 1e-14".
+/// "confirmed by a second examination: solves in 40 digits".
 std::string confirmation_text(const Confirmation& confirmation);
 /// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
 /// counterexample.

@@ -22,6 +22,8 @@
 #include "popgrad/joma/instance_record.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/refined_digits.hpp"
+#include "popgrad/rung.hpp"
 #include "theorems/joma/entropy_curve.hpp"
 #include "theorems/joma/knobs.hpp"
 #include "theorems/joma/statements.hpp"
@@ -82,18 +84,9 @@ void require_hypotheses(const ReducedInstance<double>& instance, Examination& it
   it.require_positive("mu not constant", unlike, fmt::format("apart by {:.3g}", unlike));
 }
 
-void examine(const Setting& setting, Examination& it) {
-  const ReducedInstance<double> instance =
-      examined(setting, reduced_instance<double>, [&] { return drawn_instance(setting); });
-  it.parameters = {{"mu", std::vector<double>(instance.target.data(),
-                                              instance.target.data() + instance.target.size())},
-                   {"v0", instance.start(0, 0)},
-                   {"tau", instance.tau},
-                   {"seed", setting.seed}};
-  require_hypotheses(instance, it);
-  if (instance.units() > 1 || !instance.nonlinear) return;
-  const ReducedFlow<double> flow(instance);
-  const AnyRung<double> rung = forget_type(flow);
+template <class T>
+void judge(const ReducedFlow<T>& flow, Examination& it) {
+  const AnyRung<T> rung = forget_type(flow);
   it.judge(Comparison{.what = "first fall of the entropy over Var(z)/2",
                       .measured = {first_fall(flow, rung)},
                       .predicted = {1.0},
@@ -110,6 +103,19 @@ void examine(const Setting& setting, Examination& it) {
                       .relation = Relation::below,
                       .predicted = {rise.entropy_at_target},
                       .scale = {even - rise.entropy_at_target}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const ReducedInstance<double> instance =
+      examined(setting, reduced_instance<double>, [&] { return drawn_instance(setting); });
+  it.parameters = {{"mu", std::vector<double>(instance.target.data(),
+                                              instance.target.data() + instance.target.size())},
+                   {"v0", instance.start(0, 0)},
+                   {"tau", instance.tau},
+                   {"seed", setting.seed}};
+  require_hypotheses(instance, it);
+  if (instance.units() > 1 || !instance.nonlinear) return;
+  in_refined_digits([&]<class T>() { judge(ReducedFlow<T>(instance.cast<T>()), it); });
 }
 
 }  // namespace

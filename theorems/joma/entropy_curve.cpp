@@ -4,9 +4,11 @@
 #include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "popgrad/order.hpp"
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/solved.hpp"
 
@@ -18,141 +20,188 @@ using popgrad::joma::ReducedFlow;
 namespace {
 
 constexpr double tolerance = 1e-12;
-/// Logits change by so little along the segments integrated here that its error is below rounding.
-using Quadrature = boost::math::quadrature::gauss<double, 10>;
+/// Logits change by so little along the segments integrated here that its error is below rounding, also
+/// of Real. Of variable precision Boost has no nodes.
+template <class T>
+using NodeType =
+    std::conditional_t<std::is_same_v<T, double>, double,
+                       boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<60>,
+                                                     boost::multiprecision::et_off>>;
+template <class T>
+T integral(const auto& integrand) {  // over [0, 1]
+  using Quadrature = boost::math::quadrature::gauss<NodeType<T>, 10>;
+  T sum(0);
+  for (std::size_t i = 0; i < Quadrature::abscissa().size(); ++i) {
+    const T off = T(Quadrature::abscissa()[i]) / 2;
+    const T half(T(1) / T(2));
+    sum += T(Quadrature::weights()[i]) / 2 * (integrand(T(half - off)) + integrand(T(half + off)));
+  }
+  return sum;
+}
+
+template <class T>
+Vector<T> logits_of(const Vector<T>& v, const T& tau) {
+  return v.cwiseProduct(v) / tau;
+}
 
 // ln d - H(z) = int_0^1 s Var(z) ds, the variance under softmax(s z): no difference of entropies.
-double below_even(const Vector<double>& z) {
-  const Eigen::ArrayXd centred = z.array() - z.mean();
-  return Quadrature::integrate(
-      [&](double s) {
-        const Vector<double> p = softmax<double>(s * z);
-        const double mean = (p.array() * centred).sum();
-        return s * (p.array() * (centred - mean).square()).sum();
-      },
-      0.0, 1.0);
+template <class T>
+T below_even(const Vector<T>& z) {
+  const Vector<T> centred = z.array() - z.mean();
+  return integral<T>([&](const T& s) -> T {
+    const Vector<T> p = softmax<T>(s * z);
+    const T mean = p.dot(centred);
+    return s * (p.array() * (centred.array() - mean).square()).sum();
+  });
 }
 
 // The flow of u = mu - v near mu, where v keeps no digits of u; and its attention entropy.
+template <class T>
 class GapFlow {
  public:
-  explicit GapFlow(const ReducedFlow<double>& flow)
+  explicit GapFlow(const ReducedFlow<T>& flow)
       : mu_(flow.instance().target.col(0)),
         tau_(flow.instance().tau),
         softmax_(flow.instance().attention == Attention::softmax) {}
 
-  [[nodiscard]] const Vector<double>& mu() const { return mu_; }
+  [[nodiscard]] const Vector<T>& mu() const { return mu_; }
 
   // exp(v_j^2/tau), or its softmax.
-  [[nodiscard]] Vector<double> rates(const Vector<double>& v) const {
-    const Vector<double> z = v.cwiseProduct(v) / tau_;
-    return softmax_ ? softmax<double>(z) : Vector<double>(z.array().exp());
+  [[nodiscard]] Vector<T> rates(const Vector<T>& v) const {
+    using std::exp;
+    const Vector<T> z = logits_of(v, tau_);
+    if (softmax_) return softmax<T>(z);
+    return z.unaryExpr([](const T& logit) { return T(exp(logit)); });
   }
 
   // dH/dv_j = -2 v_j/tau p_j sum_k p_k (z_j - z_k): logits are subtracted first, as their sum
   // cancels where all tokens are alike or one has nearly all attention.
-  [[nodiscard]] Vector<double> entropy_slope(const Vector<double>& v) const {
-    const Vector<double> p = softmax<double>(v.cwiseProduct(v) / tau_);
-    Vector<double> slope(v.size());
+  [[nodiscard]] Vector<T> entropy_slope(const Vector<T>& v) const {
+    const Vector<T> p = softmax<T>(logits_of(v, tau_));
+    Vector<T> slope(v.size());
     for (Index j = 0; j < v.size(); ++j) {
-      const Eigen::ArrayXd lead = (v[j] - v.array()) * (v[j] + v.array()) / tau_;
-      slope[j] = -2 * v[j] / tau_ * p[j] * (p.array() * lead).sum();
+      const Vector<T> lead = (v[j] - v.array()) * (v[j] + v.array()) / tau_;
+      slope[j] = T(-2) * v[j] / tau_ * p[j] * p.dot(lead);
     }
     return slope;
   }
 
   // H(mu) - H(mu - u), as the integral of dH/dv along the segment.
-  [[nodiscard]] double left(const Vector<double>& u) const {
-    return Quadrature::integrate([&](double s) { return entropy_slope(mu_ - s * u).dot(u); }, 0.0,
-                                 1.0);
+  [[nodiscard]] T left(const Vector<T>& u) const {
+    return integral<T>([&](const T& s) -> T { return entropy_slope(mu_ - s * u).dot(u); });
   }
 
-  [[nodiscard]] double entropy_rate(const Vector<double>& u) const {
-    const Vector<double> v = mu_ - u;
+  [[nodiscard]] T entropy_rate(const Vector<T>& u) const {
+    const Vector<T> v = mu_ - u;
     return entropy_slope(v).dot(u.cwiseProduct(rates(v)));
   }
 
-  [[nodiscard]] AnyRung<double> rung(const AnyRung<double>& of_v) const {
-    AnyRung<double> gaps = of_v;
+  [[nodiscard]] AnyRung<T> rung(const AnyRung<T>& of_v) const {
+    AnyRung<T> gaps = of_v;
     gaps.initial = mu_ - of_v.initial;
     gaps.events.clear();
-    gaps.rhs = [this](const Vector<double>& u, Vector<double>& du, const double&) {
+    gaps.rhs = [this](const Vector<T>& u, Vector<T>& du, const T&) {
       du = -u.cwiseProduct(rates(mu_ - u));
     };
-    gaps.jacobian = [this, of_v](const Vector<double>& u, Matrix<double>& jacobian,
-                                 const double& t) { of_v.jacobian(mu_ - u, jacobian, t); };
+    gaps.jacobian = [this, of_v](const Vector<T>& u, Matrix<T>& jacobian, const T& t) {
+      of_v.jacobian(mu_ - u, jacobian, t);
+    };
     return gaps;
+  }
+
+  // Every token has 1e-4 of its way left at most, and the entropy rises.
+  [[nodiscard]] bool rises_last(const Vector<T>& u) const {
+    using std::fabs;
+    for (Index j = 0; j < u.size(); ++j) {
+      if (!(fabs(T(u[j] / mu_[j])) < 1e-4)) return false;
+    }
+    return entropy_rate(u) > 0;
   }
 
   // d ln(H(mu) - H)/dt, linearised: near mu token j comes at the rate a_j = exp(mu_j^2/tau), or its
   // softmax, and adds w_j = dH/dv_j u_j to H(mu) - H. What is neglected is less than what
   // sum w_j a_j and sum w_j change where slopes and rates are taken at v in place of mu.
-  [[nodiscard]] Quantity linearised_rate(const Vector<double>& u) const {
-    const auto sums = [&](const Vector<double>& at) {
-      const Vector<double> weights = entropy_slope(at).cwiseProduct(u);
-      return std::pair{weights.dot(rates(at)), weights.sum()};
+  [[nodiscard]] Quantity linearised_rate(const Vector<T>& u) const {
+    const auto sums = [&](const Vector<T>& at) {
+      const Vector<T> weights = entropy_slope(at).cwiseProduct(u);
+      return std::pair<T, T>{weights.dot(rates(at)), weights.sum()};
     };
     const auto [rise, left] = sums(mu_);
     const auto [rise_at_v, left_at_v] = sums(mu_ - u);
-    return {rise / left,
-            {ErrorPart::next_order(rise / left * (rise_at_v / rise - 1)),
-             ErrorPart::next_order(rise / left * (left_at_v / left - 1))}};
+    const T rate = rise / left;
+    return {to_double(rate),
+            {ErrorPart::next_order(to_double(T(rate * (rise_at_v / rise - 1)))),
+             ErrorPart::next_order(to_double(T(rate * (left_at_v / left - 1))))}};
   }
 
  private:
-  Vector<double> mu_;
-  double tau_;
+  Vector<T> mu_;
+  T tau_;
   bool softmax_;
 };
 
+// From when on the last rise is seen. Throws as last_rise.
+double time_of_last_rise(const GapFlow<double>& gaps, const AnyRung<double>& rung_of_gaps,
+                         double entropy_at_target) {
+  double time = 1;
+  std::optional<Solved> run;
+  while (!run || !gaps.rises_last(run->state(0))) {
+    const bool settled =
+        run && std::fabs(gaps.left(run->state(0))) <= tolerance * entropy_at_target;
+    if (settled) throw std::runtime_error("the entropy has settled and never rose");
+    run.emplace(rung_of_gaps, std::vector{time *= 1.5}, tolerance);
+  }
+  return time;
+}
+
 }  // namespace
 
-Quantity first_fall(const ReducedFlow<double>& flow, const AnyRung<double>& rung) {
-  Vector<double> slope(rung.dimension);
-  rung.rhs(rung.initial, slope, 0.0);
-  const auto leading_fall = [&](double t) {
-    const Vector<double> v = rung.initial + t * slope;
-    const Vector<double> z = v.cwiseProduct(v) / flow.instance().tau;
+template <class T>
+Quantity first_fall(const ReducedFlow<T>& flow, const AnyRung<T>& rung) {
+  Vector<T> slope(rung.dimension);
+  rung.rhs(rung.initial, slope, T(0));
+  const auto leading_fall = [&](double t) -> T {
+    const Vector<T> v = rung.initial + T(t) * slope;
+    const Vector<T> z = logits_of(v, flow.instance().tau);
     return (z.array() - z.mean()).square().mean() / 2;
   };
   // A hundredth of the time in which weights approach mu.
-  double earliest = 0.01 * (flow.instance().target.col(0) - rung.initial).cwiseAbs().maxCoeff() /
-                    slope.cwiseAbs().maxCoeff();
+  const Vector<T> way = flow.instance().target.col(0) - rung.initial;
+  double earliest =
+      0.01 * to_double(T(way.cwiseAbs().maxCoeff())) / to_double(T(slope.cwiseAbs().maxCoeff()));
   while (leading_fall(earliest) > 1e-8) earliest /= 2;
   const auto share = [&](double t) {
-    const Quantity fall = Solved(rung, {t}, tolerance).at(0, [&](const Vector<double>& v) {
-      return below_even(flow.attention_logits(v));
+    const T leading = leading_fall(t);
+    return SolvedIn<T>(rung, {t}, tolerance).at(0, [&](const Vector<T>& v) -> T {
+      return below_even<T>(flow.attention_logits(v)) / leading;
     });
-    return fall * Quantity(1 / leading_fall(t));
   };
   return limit_of(share, earliest, 2, 3);
 }
 
-LastRise last_rise(const ReducedFlow<double>& flow, const AnyRung<double>& rung) {
-  const GapFlow gaps(flow);
-  const Vector<double>& mu = gaps.mu();
-  const AnyRung<double> rung_of_gaps = gaps.rung(rung);
-  const auto entropy = [&](const Vector<double>& v) { return flow.attention_entropy(v); };
+template <class T>
+LastRise last_rise(const ReducedFlow<T>& flow, const AnyRung<T>& rung) {
+  const ReducedFlow<double> in_double = flow.template cast<double>();
+  const AnyRung<double> rung_in_double = forget_type(in_double);
+  const GapFlow<double> gaps_in_double(in_double);
   LastRise found;
-  found.entropy_at_target = entropy(mu);
-  // Until every token has 1e-4 of its way left at most and the entropy rises.
-  found.time = 1;
-  std::optional<Solved> run;
-  const auto near = [&] {
-    const Vector<double>& u = run->state(0);
-    return (u.array() / mu.array()).abs().maxCoeff() < 1e-4 && gaps.entropy_rate(u) > 0;
-  };
-  while (!run || !near()) {
-    const bool settled =
-        run && std::fabs(gaps.left(run->state(0))) <= tolerance * found.entropy_at_target;
-    if (settled) throw std::runtime_error("the entropy has settled and never rose");
-    run.emplace(rung_of_gaps, std::vector{found.time *= 1.5}, tolerance);
-  }
+  found.entropy_at_target = in_double.attention_entropy(gaps_in_double.mu());
+  found.time = time_of_last_rise(gaps_in_double, gaps_in_double.rung(rung_in_double),
+                                 found.entropy_at_target);
+  const GapFlow<T> gaps(flow);
+  const SolvedIn<T> run(gaps.rung(rung), {found.time}, tolerance);
   found.rate =
-      run->at(0, [&](const Vector<double>& u) { return gaps.entropy_rate(u) / gaps.left(u); });
-  found.linearised_rate = gaps.linearised_rate(run->state(0));
-  found.least_entropy = smallest_along(rung, found.time, tolerance, entropy);
+      run.at(0, [&](const Vector<T>& u) -> T { return gaps.entropy_rate(u) / gaps.left(u); });
+  found.linearised_rate = gaps.linearised_rate(run.state(0));
+  found.least_entropy =
+      smallest_along(rung_in_double, found.time, tolerance,
+                     [&](const Vector<double>& v) { return in_double.attention_entropy(v); });
   return found;
 }
+
+template Quantity first_fall(const ReducedFlow<double>&, const AnyRung<double>&);
+template Quantity first_fall(const ReducedFlow<Real>&, const AnyRung<Real>&);
+template LastRise last_rise(const ReducedFlow<double>&, const AnyRung<double>&);
+template LastRise last_rise(const ReducedFlow<Real>&, const AnyRung<Real>&);
 
 }  // namespace popgrad::theorems::joma

@@ -1,5 +1,5 @@
 #pragma once
-/// How the attention entropy of the reduced flow falls first and rises last.
+/// How the attention entropy of the reduced flow falls first and rises last; for double and for Real.
 
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/quantity.hpp"
@@ -8,7 +8,8 @@
 namespace popgrad::theorems::joma {
 
 /// (ln d - H)/(Var(z)/2) as t goes to 0, with z = v^2/tau of the linearised start.
-Quantity first_fall(const popgrad::joma::ReducedFlow<double>& flow, const AnyRung<double>& rung);
+template <class T>
+Quantity first_fall(const popgrad::joma::ReducedFlow<T>& flow, const AnyRung<T>& rung);
 
 /// Where every token has 1e-4 of its way to mu left at most, and the entropy rises.
 struct LastRise {
@@ -16,9 +17,10 @@ struct LastRise {
   double entropy_at_target = 0;
   Quantity rate;             ///< d ln(H(mu) - H)/dt there, of the flow
   Quantity linearised_rate;  ///< the same, linearised at mu
-  Quantity least_entropy;    ///< of the flow until then
+  Quantity least_entropy;    ///< of the flow until then, in double
 };
 /// Throws std::runtime_error if the entropy settles without a rise.
-LastRise last_rise(const popgrad::joma::ReducedFlow<double>& flow, const AnyRung<double>& rung);
+template <class T>
+LastRise last_rise(const popgrad::joma::ReducedFlow<T>& flow, const AnyRung<T>& rung);
 
 }  // namespace popgrad::theorems::joma

@@ -20,6 +20,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
@@ -36,27 +37,34 @@ constexpr double tolerance = 1e-10;
 
 enum class Form { claimed, own_included, overlap_only, undamped };
 
+template <class T>
+using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
+
 // xi_n/gamma from f_nc of all classes.
-Eigen::ArrayXd relative_xi(const Eigen::ArrayXd& f, double vocabulary, Form form) {
-  const Eigen::ArrayXd a = f / (1 - f.square());
-  const Eigen::ArrayXd s = f * a;
-  const Eigen::ArrayXd others = s.sum() - (form == Form::own_included ? 0 * s : s);
-  const double finite = form == Form::overlap_only ? 0 : -cross_scale(vocabulary);
-  return (own_scale(vocabulary) * s * others + finite * a * (a.sum() - a)) / (1 + s.sum());
+template <class T>
+Array<T> relative_xi(const Array<T>& f, const T& vocabulary, Form form) {
+  const Array<T> a = f / (T(1) - f.square());
+  const Array<T> s = f * a;
+  const T sum = s.sum();
+  const Array<T> own = form == Form::own_included ? Array<T>::Zero(f.size()) : s;
+  const Array<T> others = sum - own;
+  const T finite = form == Form::overlap_only ? T(0) : T(-cross_scale(vocabulary));
+  return (own_scale(vocabulary) * s * others + finite * a * (a.sum() - a)) / (T(1) + sum);
 }
 
 // A number for every distinct token, z_l'/f_nl^2, then z_c' for every query; over eta_Z w gamma.
-Vector<double> predicted(const FatesInstance& instance, const Vector<double>& f, Form form) {
-  const Eigen::ArrayXd common = instance.common_parts(f);
-  const Eigen::ArrayXd xi = relative_xi(common, instance.vocabulary(), form);
+template <class T>
+Vector<T> predicted(const FatesInstance& instance, const Vector<T>& f, Form form) {
+  const Array<T> common = instance.common_parts(f);
+  const Array<T> xi = relative_xi<T>(common, T(instance.vocabulary()), form);
   const Layout& layout = instance.layout();
-  Vector<double> numbers = Vector<double>::Zero(instance.numbers());
+  Vector<T> numbers = Vector<T>::Zero(instance.numbers());
   Index at = 0;
   for (const Index e : instance.distinct()) {
     numbers[at++] = xi[layout.entry_class[static_cast<std::size_t>(e)]];
   }
   for (Index n = 0; n < xi.size(); ++n) {
-    const double damped = form == Form::undamped ? 1 : 1 - common[n] * common[n];
+    const T damped = form == Form::undamped ? T(1) : T(T(1) - common[n] * common[n]);
     numbers[at + layout.class_query[static_cast<std::size_t>(n)]] -= damped * xi[n];
   }
   return numbers;
@@ -73,15 +81,16 @@ void judge(const char* what, const std::vector<Quantity>& measured, const auto& 
                                    predicts("undamped", of_form(Form::undamped))}});
 }
 
+template <class T>
 void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
-  const ReducedFlow<double> flow(instance.training());
-  const Solved run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
-  auto found = read_all(run, instance.numbers(), [&](const Vector<double>& x) {
-    const double h = x[flow.layout().pairs()];
-    return instance.measured(flow, x, backprop_scale(instance.vocabulary(), h));
+  const ReducedFlow<T> flow(training_in<T>(instance.training()));
+  const SolvedIn<T> run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
+  auto found = read_all(run, instance.numbers(), [&](const Vector<T>& x) {
+    const T h = x[flow.layout().pairs()];
+    return instance.measured(flow, x, backprop_scale(T(instance.vocabulary()), h));
   });
   const auto of_form = [&](Form form) {
-    return read_all(run, instance.numbers(), [&](const Vector<double>& x) {
+    return read_all(run, instance.numbers(), [&](const Vector<T>& x) {
       return predicted(instance, flow.features_at(x), form);
     });
   };
@@ -90,24 +99,28 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
 }
 
 // From three rates of attention, so small that logits stay below a hundredth.
+template <class T>
 void judge_fast_decoder(const FatesInstance& instance, double end, Examination& it) {
   TrainingInstance<double> slow = instance.training();
-  const double draws = end / static_cast<double>(slow.classes.classes());
-  const double m = instance.vocabulary();
-  const double gamma = backprop_scale(m, decoder_scale(m, slow.decoder_rate, draws));
+  const T draws = T(end) / T(slow.classes.classes());
+  const T m(instance.vocabulary());
+  const T gamma = backprop_scale(m, decoder_scale(m, T(slow.decoder_rate), draws));
   const auto found = [&](double rate) {
     slow.attention_rate = rate;
     const FatesInstance slowed(slow);
-    const PopulationFlow<double> flow(slow, DecoderRule::fast);
-    return read_all(Solved(forget_type(flow), {end}, tolerance), instance.numbers(),
-                    [&](const Vector<double>& x) { return slowed.measured(flow, x, gamma); });
+    const PopulationFlow<T> flow(training_in<T>(slow), DecoderRule::fast);
+    return read_all(SolvedIn<T>(forget_type(flow), {end}, tolerance), instance.numbers(),
+                    [&](const Vector<T>& x) { return slowed.measured(flow, x, gamma); });
   };
   const auto of_form = [&](Form form) {
-    const Vector<double> values = predicted(instance, instance.start(), form);
-    return std::vector<Quantity>(values.begin(), values.end());
+    std::vector<Quantity> values;
+    for (const T& value : predicted(instance, instance.start<T>(), form)) {
+      values.emplace_back(to_double(value));
+    }
+    return values;
   };
   judge("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0",
-        limits_of(found, 0.01 / (end * gamma), 2, 3), of_form, it);
+        limits_of(found, 0.01 / (end * to_double(gamma)), 2, 3), of_form, it);
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -118,8 +131,10 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   instance.require_hypotheses(it);
   if (instance.commons() == 0) return;
-  judge_reduced(instance, end, it);
-  judge_fast_decoder(instance, end, it);
+  in_refined_digits([&]<class T>() {
+    judge_reduced<T>(instance, end, it);
+    judge_fast_decoder<T>(instance, end, it);
+  });
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ void judge_signs(const FatesInstance& at, double end, Examination& it) {
   const double m = at.vocabulary();
   const double bound = 36 / (m * (1 + 1 / k)) - std::sqrt(k) / ((1 - 1 / k) * (m - 1));
   const Vector<double> xi =
-      predicted_gains(at, at.start(), GainForm::claimed).head(std::ssize(at.distinct()));
+      predicted_gains(at, at.start<double>(), GainForm::claimed).head(std::ssize(at.distinct()));
   it.judge(Comparison{.what = "bound of xi_n/gamma by Assumption 2 against the least at the start",
                       .measured = {own_scale(m) * bound},
                       .relation = Relation::below,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/given_training.hpp"
@@ -52,21 +53,25 @@ FatesInstance::FatesInstance(TrainingInstance<double> training)
   }
 }
 
-Vector<double> FatesInstance::start() const {
-  Vector<double> f;
-  features(training_.classes, layout_, Vector<double>(Vector<double>::Zero(layout_.pairs())), f);
+template <class T>
+Vector<T> FatesInstance::start() const {
+  Vector<T> f;
+  features(training_in<T>(training_).classes, layout_, Vector<T>(Vector<T>::Zero(layout_.pairs())),
+           f);
   return f;
 }
 
-Vector<double> FatesInstance::common_parts(const Vector<double>& f) const {
-  Vector<double> parts = Vector<double>::Zero(training_.classes.classes());
+template <class T>
+Vector<T> FatesInstance::common_parts(const Vector<T>& f) const {
+  Vector<T> parts = Vector<T>::Zero(training_.classes.classes());
   for (const Index e : common_) parts[layout_.entry_class[static_cast<std::size_t>(e)]] = f[e];
   return parts;
 }
 
-Vector<double> FatesInstance::measured(const Vector<double>& logit_rates, const Vector<double>& f,
-                                       double gamma) const {
-  Vector<double> numbers = Vector<double>::Zero(this->numbers());
+template <class T>
+Vector<T> FatesInstance::measured(const Vector<T>& logit_rates, const Vector<T>& f,
+                                  const T& gamma) const {
+  Vector<T> numbers = Vector<T>::Zero(this->numbers());
   Index at = 0;
   for (const Index e : distinct_) {
     numbers[at++] = logit_rates[layout_.entry_pair[static_cast<std::size_t>(e)]] / (f[e] * f[e]);
@@ -76,11 +81,19 @@ Vector<double> FatesInstance::measured(const Vector<double>& logit_rates, const 
         layout_.entry_class[static_cast<std::size_t>(e)])];
     numbers[at + query] = logit_rates[layout_.entry_pair[static_cast<std::size_t>(e)]];
   }
-  const double weight = training_.clock == Clock::consistent
-                            ? 1 / static_cast<double>(training_.classes.classes())
-                            : 1.0;
-  return numbers / (training_.attention_rate * weight * gamma);
+  const T weight =
+      training_.clock == Clock::consistent ? T(1) / T(training_.classes.classes()) : T(1);
+  return numbers / T(T(training_.attention_rate) * weight * gamma);
 }
+
+template Vector<double> FatesInstance::start() const;
+template Vector<Real> FatesInstance::start() const;
+template Vector<double> FatesInstance::common_parts(const Vector<double>&) const;
+template Vector<Real> FatesInstance::common_parts(const Vector<Real>&) const;
+template Vector<double> FatesInstance::measured(const Vector<double>&, const Vector<double>&,
+                                                const double&) const;
+template Vector<Real> FatesInstance::measured(const Vector<Real>&, const Vector<Real>&,
+                                              const Real&) const;
 
 Record FatesInstance::parameters() const {
   return {{"K", training_.classes.classes()},

@@ -29,18 +29,22 @@ class FatesInstance {
   [[nodiscard]] Index numbers() const {
     return static_cast<Index>(distinct_.size()) + layout_.queries();
   }
-  [[nodiscard]] Vector<double> start() const;  ///< f (nnz)
+  // For double and for Real.
+  template <class T>
+  [[nodiscard]] Vector<T> start() const;  ///< f (nnz)
   /// f_nc of the first common token by class, from f (nnz); 0 where a class lacks it.
-  [[nodiscard]] Vector<double> common_parts(const Vector<double>& f) const;
+  template <class T>
+  [[nodiscard]] Vector<T> common_parts(const Vector<T>& f) const;
   /// z_l'/f_nl^2 of every distinct token, then z_c' of every query, over eta_Z w gamma.
-  [[nodiscard]] Vector<double> measured(const Vector<double>& logit_rates, const Vector<double>& f,
-                                        double gamma) const;
+  template <class T>
+  [[nodiscard]] Vector<T> measured(const Vector<T>& logit_rates, const Vector<T>& f,
+                                   const T& gamma) const;
   /// The same of a rung at a state.
-  [[nodiscard]] Vector<double> measured(const auto& rung, const Vector<double>& x,
-                                        double gamma) const {
-    Vector<double> rate(x.size());
-    rung.rhs(x, rate, 0.0);
-    return measured(rung.logits_at(rate), rung.features_at(x), gamma);
+  template <class T>
+  [[nodiscard]] Vector<T> measured(const auto& rung, const Vector<T>& x, const T& gamma) const {
+    Vector<T> rate(x.size());
+    rung.rhs(x, rate, T(0));
+    return measured<T>(rung.logits_at(rate), rung.features_at(x), gamma);
   }
   [[nodiscard]] Record parameters() const;
   void require_hypotheses(Examination& it) const;

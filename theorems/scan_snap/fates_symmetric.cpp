@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
@@ -32,49 +33,53 @@ namespace {
 constexpr double tolerance = 1e-12;
 
 // z_c'/(eta_Z w gamma) of all common tokens on reduced, from f_c^2.
-Vector<double> on_reduced(const Vector<double>& squares, double classes, double vocabulary,
-                          double others, double finite) {
-  const double s = squares.sum();
-  return -classes * others * squares * (own_scale(vocabulary) * s - finite) /
-         (1 + (classes - 1) * s);
+template <class T>
+Vector<T> on_reduced(const Vector<T>& squares, const T& classes, const T& vocabulary,
+                     const T& others, const T& finite) {
+  const T s = squares.sum();
+  const T pull = classes * others * (own_scale(vocabulary) * s - finite);
+  return squares * T(-pull / (T(1) + (classes - T(1)) * s));
 }
 
+template <class T>
 void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& it) {
-  const ReducedFlow<double> flow(symmetric.training());
-  const auto m = static_cast<double>(symmetric.training().classes.tokens);
-  const auto k = static_cast<double>(symmetric.training().classes.classes());
-  const Solved run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
-  const auto predicted = [&](double others, double finite) {
-    return read_all(run, symmetric.commons(), [&](const Vector<double>& x) {
-      return on_reduced(symmetric.squares(flow.features_at(x)), k, m, others, finite);
+  const ReducedFlow<T> flow(training_in<T>(symmetric.training()));
+  const auto m = static_cast<T>(symmetric.training().classes.tokens);
+  const auto k = static_cast<T>(symmetric.training().classes.classes());
+  const SolvedIn<T> run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
+  const auto predicted = [&](const T& others, const T& finite) {
+    return read_all(run, symmetric.commons(), [&](const Vector<T>& x) {
+      return on_reduced<T>(symmetric.squares(flow.features_at(x)), k, m, others, finite);
     });
   };
-  const auto measured = [&](const Vector<double>& x) -> Vector<double> {
-    const double gamma = backprop_scale(m, x[flow.layout().pairs()]);
-    return symmetric.pulls(flow, x, symmetric.training().attention_rate) / gamma;
+  const auto measured = [&](const Vector<T>& x) -> Vector<T> {
+    const T gamma = backprop_scale(m, T(x[flow.layout().pairs()]));
+    return symmetric.pulls(flow, x, T(symmetric.training().attention_rate)) / gamma;
   };
   std::vector<Quantity> found = read_all(run, symmetric.commons(), measured);
   add_rounding_of_gram(run, flow, found);
-  const double q0 = cross_scale(m);
+  const T q0 = cross_scale(m);
   it.judge(Comparison{.what = "z_c'/(eta_Z w gamma) on reduced",
                       .measured = std::move(found),
-                      .predicted = predicted(k - 1, q0),
+                      .predicted = predicted(k - T(1), q0),
                       .mistakes = {predicts("all-classes", predicted(k, q0)),
-                                   predicts("overlap-only", predicted(k - 1, 0))}});
+                                   predicts("overlap-only", predicted(k - T(1), T(0)))}});
 }
 
 // z_c'/(eta_Z w) of all common tokens on flow at time t, over `unit`.
+template <class T>
 std::vector<Quantity> on_flow(const SymmetricClasses& symmetric, double attention_rate, double t,
                               double unit) {
   TrainingInstance<double> training = symmetric.training();
   training.attention_rate = attention_rate;
-  const PopulationFlow<double> flow(training);
-  return read_all(Solved(forget_type(flow), {t}, tolerance), symmetric.commons(),
-                  [&](const Vector<double>& x) -> Vector<double> {
-                    return symmetric.pulls(flow, x, attention_rate) / unit;
+  const PopulationFlow<T> flow(training_in<T>(training));
+  return read_all(SolvedIn<T>(forget_type(flow), {t}, tolerance), symmetric.commons(),
+                  [&](const Vector<T>& x) -> Vector<T> {
+                    return symmetric.pulls(flow, x, T(attention_rate)) / T(unit);
                   });
 }
 
+template <class T>
 void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) {
   const TrainingInstance<double>& training = symmetric.training();
   const auto m = static_cast<double>(training.classes.tokens);
@@ -82,26 +87,26 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
   // Logits of the decoder have then moved by a thousandth, those of attention by less.
   const double early = 1e-3 * k / std::max(training.decoder_rate, training.attention_rate);
   const double rate = training.attention_rate;
-  const Vector<double> squares = symmetric.squares_at_start();
-  const auto predicted = [&](double others, double free) {
+  const Vector<T> squares = symmetric.squares_at_start<T>();
+  const auto predicted = [&](double others, const T& free) {
     std::vector<Quantity> values;
-    for (const double f : squares) {
-      values.emplace_back(-training.decoder_rate * others * f * free / m);
+    for (const T& f : squares) {
+      values.emplace_back(to_double(T(-T(training.decoder_rate) * others * f * free / m)));
     }
     return values;
   };
-  const double free = 1 - squares.sum();
-  it.judge(Comparison{
-      .what = "z_c'/(eta_Z w t) on flow as t -> 0",
-      .measured = limits_of([&](double t) { return on_flow(symmetric, rate, t, t); }, early, 2, 3),
-      .predicted = predicted(k - 1, free),
-      .mistakes = {predicts("all-classes", predicted(k, free)),
-                   predicts("undamped", predicted(k - 1, 1))}});
+  const T free = T(1) - squares.sum();
+  it.judge(Comparison{.what = "z_c'/(eta_Z w t) on flow as t -> 0",
+                      .measured = limits_of(
+                          [&](double t) { return on_flow<T>(symmetric, rate, t, t); }, early, 2, 3),
+                      .predicted = predicted(k - 1, free),
+                      .mistakes = {predicts("all-classes", predicted(k, free)),
+                                   predicts("undamped", predicted(k - 1, T(1)))}});
   const double slow = training.decoder_rate / (100 * end);
   it.judge(Comparison{
       .what = "z_c'/(eta_Z w) on flow as eta_Z -> 0",
       .measured =
-          limits_of([&](double other) { return on_flow(symmetric, other, end, 1); }, slow, 2, 3),
+          limits_of([&](double other) { return on_flow<T>(symmetric, other, end, 1); }, slow, 2, 3),
       .relation = Relation::below,
       .predicted = {0.0},
       .scale = {training.decoder_rate}});
@@ -120,8 +125,10 @@ void examine(const Setting& setting, Examination& it) {
                    {"seed", setting.seed}};
   symmetric.require_hypotheses(it);
   if (symmetric.commons() == 0) return;
-  judge_reduced(symmetric, end, it);
-  judge_flow(symmetric, end, it);
+  in_refined_digits([&]<class T>() {
+    judge_reduced<T>(symmetric, end, it);
+    judge_flow<T>(symmetric, end, it);
+  });
 }
 
 }  // namespace

@@ -9,6 +9,9 @@
 #include <span>
 
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/order.hpp"
+#include "popgrad/refinement.hpp"
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -22,19 +25,36 @@ Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index token
   return rates;
 }
 
-std::vector<Quantity> read_all(
-    const Solved& run, Index count,
-    const std::function<Vector<double>(const Vector<double>&)>& numbers) {
+template <class T>
+TrainingInstance<T> training_in(const TrainingInstance<double>& training) {
+  if constexpr (std::is_same_v<T, double>) {
+    return training;
+  } else {
+    TrainingInstance<T> made = training.cast<T>();
+    SequenceClasses<T>& classes = made.classes;
+    classes.weight /= T(classes.weight.sum());
+    for (std::size_t n = 0; n + 1 < classes.first.size(); ++n) {
+      auto law = classes.law.segment(classes.first[n], classes.first[n + 1] - classes.first[n]);
+      law /= T(law.sum());
+    }
+    return made;
+  }
+}
+
+template <class T>
+std::vector<Quantity> read_all(const SolvedIn<T>& run, Index count,
+                               const std::type_identity_t<FunctionalsIn<T>>& numbers) {
   std::vector<Quantity> values;
   for (std::size_t save = 0; save < run.size(); ++save) {
-    const std::vector<Quantity> found = run.all_at(
-        save, [&](const Vector<double>& x) -> Vector<double> { return numbers(x).head(count); });
+    const std::vector<Quantity> found =
+        run.all_at(save, [&](const Vector<T>& x) -> Vector<T> { return numbers(x).head(count); });
     values.insert(values.end(), found.begin(), found.end());
   }
   return values;
 }
 
-void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
+template <>
+void add_rounding_of_gram(const SolvedIn<double>& run, const ReducedFlow<double>& rung,
                           std::vector<Quantity>& numbers) {
   const Index classes = std::ssize(rung.layout().class_query);
   const std::size_t count = numbers.size() / run.size();
@@ -52,6 +72,16 @@ void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
     }
   }
 }
+
+template <>
+void add_rounding_of_gram(const SolvedIn<Real>&, const ReducedFlow<Real>&, std::vector<Quantity>&) {
+}
+
+template TrainingInstance<double> training_in(const TrainingInstance<double>&);
+template TrainingInstance<Real> training_in(const TrainingInstance<double>&);
+template std::vector<Quantity> read_all(const SolvedIn<double>&, Index,
+                                        const FunctionalsIn<double>&);
+template std::vector<Quantity> read_all(const SolvedIn<Real>&, Index, const FunctionalsIn<Real>&);
 
 Quantity norm(const std::vector<Quantity>& numbers) {
   Quantity square;

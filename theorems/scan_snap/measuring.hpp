@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "popgrad/examination.hpp"
@@ -18,15 +19,22 @@ using namespace popgrad::scan_snap;
 Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
                                     const Vector<double>& state);
 
+/// The training on another scalar, on which the laws sum to 1 as well. For double and Real, as what
+/// follows.
+template <class T>
+TrainingInstance<T> training_in(const TrainingInstance<double>& training);
+
 /// `count` numbers at every save point of a solution, save after save.
-std::vector<Quantity> read_all(const Solved& run, Index count,
-                               const std::function<Vector<double>(const Vector<double>&)>& numbers);
+template <class T>
+std::vector<Quantity> read_all(const SolvedIn<T>& run, Index count,
+                               const std::type_identity_t<FunctionalsIn<T>>& numbers);
 
 /// Adds what inverting the Gram matrix of the features rounds to numbers that read_all has read off
 /// rung reduced: K condition numbers of the largest of them, or of an entry of the inverse
 /// times an overlap, from products of which xi_n is made. It need not show in how they change with
-/// the state, as features at logits near 0 do not change.
-void add_rounding_of_gram(const Solved& run, const ReducedFlow<double>& rung,
+/// the state, as features at logits near 0 do not change. In Real it is far below a double's.
+template <class T>
+void add_rounding_of_gram(const SolvedIn<T>& run, const ReducedFlow<T>& rung,
                           std::vector<Quantity>& numbers);
 
 /// Euclidean norm, and |a - b|/|b|.

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <limits>
 
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/given_training.hpp"
 #include "theorems/scan_snap/knobs.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 
 namespace popgrad::theorems::scan_snap {
 namespace {
@@ -83,19 +85,27 @@ SymmetricClasses::SymmetricClasses(const Setting& setting)
   }
 }
 
-Vector<double> SymmetricClasses::squares(const Vector<double>& f) const {
-  Vector<double> means = Vector<double>::Zero(commons());
+template <class T>
+Vector<T> SymmetricClasses::squares(const Vector<T>& f) const {
+  Vector<T> means = Vector<T>::Zero(commons());
   for (std::size_t c = 0; c < entries_.size(); ++c) {
     for (const Index e : entries_[c]) means[static_cast<Index>(c)] += f[e] * f[e];
   }
-  return means / static_cast<double>(training_.classes.classes());
+  return means / T(training_.classes.classes());
 }
 
-Vector<double> SymmetricClasses::squares_at_start() const {
-  Vector<double> f;
-  features(training_.classes, layout_, Vector<double>(Vector<double>::Zero(layout_.pairs())), f);
+template <class T>
+Vector<T> SymmetricClasses::squares_at_start() const {
+  Vector<T> f;
+  features(training_in<T>(training_).classes, layout_, Vector<T>(Vector<T>::Zero(layout_.pairs())),
+           f);
   return squares(f);
 }
+
+template Vector<double> SymmetricClasses::squares(const Vector<double>&) const;
+template Vector<Real> SymmetricClasses::squares(const Vector<Real>&) const;
+template Vector<double> SymmetricClasses::squares_at_start() const;
+template Vector<Real> SymmetricClasses::squares_at_start() const;
 
 void SymmetricClasses::require_hypotheses(Examination& it) const {
   const SequenceClasses<double>& classes = training_.classes;

@@ -20,17 +20,22 @@ class SymmetricClasses {
 
   [[nodiscard]] const TrainingInstance<double>& training() const { return training_; }
   [[nodiscard]] Index commons() const { return static_cast<Index>(pairs_.size()); }
+  // For double and for Real.
   /// f_c^2 of every common token, mean over classes, from f (nnz).
-  [[nodiscard]] Vector<double> squares(const Vector<double>& f) const;
-  [[nodiscard]] Vector<double> squares_at_start() const;
+  template <class T>
+  [[nodiscard]] Vector<T> squares(const Vector<T>& f) const;
+  template <class T>
+  [[nodiscard]] Vector<T> squares_at_start() const;
   /// z_c' of every common token on a rung, over eta_Z w.
-  [[nodiscard]] Vector<double> pulls(const auto& rung, const Vector<double>& x,
-                                     double attention_rate) const {
-    Vector<double> rate(x.size());
-    rung.rhs(x, rate, 0.0);
-    const auto k = static_cast<double>(training_.classes.classes());
-    const double weight = training_.clock == Clock::consistent ? 1 / k : 1.0;
-    return rung.logits_at(rate)(pairs_) / (attention_rate * weight);
+  template <class T>
+  [[nodiscard]] Vector<T> pulls(const auto& rung, const Vector<T>& x,
+                                const T& attention_rate) const {
+    Vector<T> rate(x.size());
+    rung.rhs(x, rate, T(0));
+    const auto k = static_cast<T>(training_.classes.classes());
+    const T weight = training_.clock == Clock::consistent ? T(1) / k : T(1);
+    const Vector<T> logit_rates = rung.logits_at(rate);
+    return logit_rates(pairs_) / T(attention_rate * weight);
   }
   void require_hypotheses(Examination& it) const;
 

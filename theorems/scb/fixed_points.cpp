@@ -16,8 +16,10 @@
 // Uses       rung reduced
 
 #include <cmath>
+#include <type_traits>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
@@ -73,20 +75,23 @@ void derive(Examination& it) {
 struct Settled {
   Quantity value, creep;
 };
+template <class T>
 Settled settled(const Sizes& sizes) {
-  const double positions = sizes.positions;
-  const AnyRung<double> rung = per_length(sizes);
-  const Solved run(rung, {sizes.time_to(0.5) + sizes.time_to_settle()}, 1e-13);
-  const auto creep = [&](const Vector<double>& x) {
-    Vector<double> slope(3);
-    rung.rhs(x, slope, 0.0);
-    return slope[0] / (1 - x[0] / positions);
+  const T positions(sizes.positions);
+  const AnyRung<T> rung = per_length<T>(sizes);
+  const SolvedIn<T> run(rung, {sizes.time_to(0.5) + sizes.time_to_settle()}, 1e-13);
+  const auto creep = [&](const Vector<T>& x) -> T {
+    Vector<T> slope(3);
+    rung.rhs(x, slope, T(0));
+    return slope[0] / (T(1) - x[0] / positions);
   };
-  Settled found{run.at(0, [&](const Vector<double>& x) { return x[0] / positions; }),
+  Settled found{run.at(0, [&](const Vector<T>& x) -> T { return x[0] / positions; }),
                 run.at(0, creep)};
-  // The drift is what is left of two terms of order one.
-  const double v = found.value.value();
-  found.creep.add(ErrorPart::rounding(4, positions * sizes.context / v / (1 - v)));
+  if constexpr (std::is_same_v<T, double>) {
+    // The drift is what is left of two terms of order one.
+    const double v = found.value.value();
+    found.creep.add(ErrorPart::rounding(4, positions * sizes.context / v / (1 - v)));
+  }
   return found;
 }
 
@@ -104,7 +109,8 @@ void examine(const Setting& setting, Examination& it) {
   const std::vector<double> shortness = falling_parameters(1, 4, 3);
   std::vector<Quantity> values, creeps;
   for (const double part : shortness) {
-    const Settled found = settled(sizes.longer(1 / part));
+    const Settled found =
+        in_refined_digits([&]<class T>() { return settled<T>(sizes.longer(1 / part)); });
     values.push_back(found.value);
     creeps.push_back(found.creep);
   }

@@ -142,14 +142,15 @@ inline void require_growth(const Sizes& sizes, double left_out, Examination& it)
 }
 
 /// Rung reduced in T alpha_V, T alpha_A, T w: of order one at first, however long the context.
-inline AnyRung<double> per_length(const Sizes& sizes) {
-  const popgrad::scb::ReducedFlow<double> flow(sizes.transition, sizes.context, sizes.positions, 0,
-                                               0, 0);
-  const double positions = sizes.positions;
-  AnyRung<double> rung = forget_type(flow);
-  rung.initial = positions * sizes.start;
+template <class T = double>
+AnyRung<T> per_length(const Sizes& sizes) {
+  const T positions(sizes.positions);
+  const popgrad::scb::ReducedFlow<T> flow(T(sizes.transition), T(sizes.context), positions, T(0),
+                                          T(0), T(0));
+  AnyRung<T> rung = forget_type(flow);
+  rung.initial = positions * sizes.start.cast<T>();
   rung.jacobian = nullptr;
-  rung.rhs = [flow, positions](const Vector<double>& x, Vector<double>& dx, const double& t) {
+  rung.rhs = [flow, positions](const Vector<T>& x, Vector<T>& dx, const T& t) {
     flow.rhs(x / positions, dx, t);
     dx *= positions;
   };

@@ -16,8 +16,10 @@
 // Uses       rungs reduced, closed-form
 
 #include <cmath>
+#include <type_traits>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
@@ -41,39 +43,43 @@ constexpr Knob head_start =
 constexpr double tolerance = 1e-12;
 
 // T y, driven by x.
-AnyRung<double> third_order(const Sizes& sizes) {
-  AnyRung<double> rung = per_length(sizes);
+template <class T>
+AnyRung<T> third_order(const Sizes& sizes) {
+  AnyRung<T> rung = per_length<T>(sizes);
   rung.dimension = 2;
-  rung.initial = Vector<double>::Zero(2);
-  const double share = 1 / sizes.positions;
-  rung.rhs = [=](const Vector<double>& y, Vector<double>& dy, const double& t) {
-    const Vector<double> x = linearised(sizes.transition, sizes.context, sizes.positions, t);
-    const double product = x[0] * x[1];
-    dy[0] = -share * y[0] + (sizes.context - share) * (y[1] - product * x[1] / share);
-    dy[1] = sizes.transition * (y[0] - product * x[0] / share);
+  rung.initial = Vector<T>::Zero(2);
+  const T positions(sizes.positions), transition(sizes.transition), context(sizes.context);
+  const T share = T(1) / positions;
+  rung.rhs = [=](const Vector<T>& y, Vector<T>& dy, const T& t) {
+    const Vector<T> x = linearised(transition, context, positions, t);
+    const T product = x[0] * x[1];
+    dy[0] = -share * y[0] + (context - share) * (y[1] - product * x[1] / share);
+    dy[1] = transition * (y[0] - product * x[0] / share);
   };
   return rung;
 }
 
 // (alpha - x)/y of both components, from where alpha_A alpha_V is about `product` and quarters of it,
 // as it goes to 0.
+template <class T>
 std::vector<Quantity> missed(const Sizes& sizes, double product, double of_drift) {
   const std::vector<double> products = falling_parameters(product, 4, 3);
   std::vector<double> times;
   for (std::size_t i = products.size(); i-- > 0;) {
     times.push_back(sizes.time_to(product) - std::log(product / products[i]) / (2 * sizes.rate()));
   }
-  const Solved run(per_length(sizes), times, tolerance);
-  const Solved next(third_order(sizes), times, tolerance);
+  const SolvedIn<T> run(per_length<T>(sizes), times, tolerance);
+  const SolvedIn<T> next(third_order<T>(sizes), times, tolerance);
   std::vector<Quantity> limits;
   for (const Index i : {0, 1}) {
     std::vector<Quantity> ratio;
     for (std::size_t save = times.size(); save-- > 0;) {
-      const auto component = [i](const Vector<double>& x) { return x[i]; };
-      const double x = sizes.positions * linearised(sizes.transition, sizes.context,
-                                                    sizes.positions, run.times()[save])[i];
-      const Quantity leading(of_drift * x, {ErrorPart::rounding(10, x)});
-      ratio.push_back((run.at(save, component) - leading) / next.at(save, component));
+      const T x = T(sizes.positions) * linearised(T(sizes.transition), T(sizes.context),
+                                                  T(sizes.positions), T(run.times()[save]))[i];
+      Quantity gap =
+          run.at(save, [&](const Vector<T>& state) -> T { return state[i] - of_drift * x; });
+      if constexpr (std::is_same_v<T, double>) gap.add(ErrorPart::rounding(10, x));
+      ratio.push_back(gap / next.at(save, [i](const Vector<T>& y) { return y[i]; }));
     }
     limits.push_back(limit_in(products, ratio));
   }
@@ -103,12 +109,15 @@ void examine(const Setting& setting, Examination& it) {
   require_growth(sizes, sizes.leftover(std::min(z, small)), it);
   // Too short for a linear stage.
   if (!(sizes.time_to(falling_parameters(small, 4, 3).back()) > 0)) return;
-  it.judge(Comparison{.what = "what the linear solution misses over the third order",
-                      .measured = missed(sizes, small, 1),
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("third-order", 1.1),
-                                   measures("drift", [&] { return missed(sizes, small, 1.1); })},
-                      .places = {"alpha_V", "alpha_A"}});
+  in_refined_digits([&]<class T>() {
+    it.judge(
+        Comparison{.what = "what the linear solution misses over the third order",
+                   .measured = missed<T>(sizes, small, 1),
+                   .predicted = {1.0},
+                   .mistakes = {predicts_times("third-order", 1.1),
+                                measures("drift", [&] { return missed<T>(sizes, small, 1.1); })},
+                   .places = {"alpha_V", "alpha_A"}});
+  });
   const auto at_length = [&](double share) {
     return grown(sizes.longer(1 / share / sizes.positions), z);
   };
