@@ -50,9 +50,9 @@ MomentLaw begin_law() {
 constexpr std::uint64_t of_first = 128, of_second = 64;
 
 // The second block, after one that is twice as long.
-MomentBlocks second_block(const Clocked& law, Index batch) {
+MomentBlocks second_block(const Clocked& law, Index batch, const MomentLaw& begin = begin_law()) {
   MomentBlocks blocks(law.rung(), 1024, {});
-  blocks.make(begin_law(), {eta, batch, 0, of_first}, true);
+  blocks.make(begin, {eta, batch, 0, of_first}, true);
   blocks.make(MomentLaw(blocks.after(of_first)), {eta, batch, of_first, of_second}, true);
   return blocks;
 }
@@ -93,6 +93,14 @@ TEST_CASE("moment blocks: the estimate is the error where third differences are 
     CHECK(off == Approx(eta * eta * left_out(1)).epsilon(1e-6));
     CHECK(blocks.error() == Approx(off / variance_a / 2).epsilon(0.05));
   }
+  SECTION("of a multiplier and the noise, which add up") {
+    Clocked law;
+    law.a = [](double a, double, double c) { return eta / 2 * cube(c) * a; };
+    law.noise = cube;
+    const MomentBlocks blocks = second_block(law, 1);
+    const double off = eta * eta * left_out(1) * (variance_a + 1);
+    CHECK(blocks.error() == Approx(off / variance_a / 2).epsilon(0.05));
+  }
   SECTION("of the drift") {
     Clocked law;
     law.a = [](double, double b, double c) { return cube(c) * b * b / 2; };
@@ -102,6 +110,16 @@ TEST_CASE("moment blocks: the estimate is the error where third differences are 
     const double off = mean - blocks.after(of_second / 2).shift[0];
     CHECK(off == Approx(eta * left_out(1) * variance_b / 2).epsilon(1e-4));
     CHECK(blocks.error() == Approx(off / std::sqrt(variance_a)).epsilon(2e-3));
+  }
+  SECTION("of a multiplied mean and the drift, which add up") {
+    // A mean of b of 1000, of which a thousandth drives a.
+    Clocked law;
+    law.a = [](double, double b, double c) { return cube(c) * (b / 1000 + b * b / 2); };
+    MomentLaw begin = begin_law();
+    begin.shift[1] = 1000;
+    const MomentBlocks blocks = second_block(law, 0, begin);
+    const double off = eta * left_out(1) * (1 + variance_b / 2);
+    CHECK(blocks.error() == Approx(off / std::sqrt(variance_a)).epsilon(0.05));
   }
 }
 

@@ -237,6 +237,13 @@ TEST_CASE("Association: the interval is of deviations, and held at one swap from
   CHECK(perfect.high == Approx(1 - 6 / 1e3).margin(1e-6));
 }
 
+TEST_CASE("Association: every run is drawn again, the last one too", "[measured]") {
+  std::vector<Cluster> clusters;
+  for (const double i : {0, 1, 2, 3, 4, 5, 6, 7}) clusters.push_back({{i}, i, 0});
+  clusters.push_back({{8}, -1, 0});  // without it the order is perfect
+  CHECK(associate(clusters, 1e-3, 200, 1, 1).deviation > 0.1);
+}
+
 TEST_CASE("Association: all orders of the losses are equally likely", "[measured]") {
   std::vector<Cluster> clusters;
   for (const double i : {0, 1, 2}) clusters.push_back({{i}, i, 0});
