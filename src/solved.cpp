@@ -341,7 +341,8 @@ RoundingOfEvent rounding_of_event(const AnyRung<double>& rung, const Event<doubl
   const auto moved = [&](const std::function<double(const Vector<double>&, const double&)>& of) {
     const auto at_event = [&](const Vector<double>& y) { return of(y, event.t); };
     const double value = of(x, event.t);
-    return rounding_of(single<double>(at_event), x, Vector<double>::Constant(1, value), steps)
+    return rounding_of<double>(single<double>(at_event), x, Vector<double>::Constant(1, value),
+                               steps)
         .front()
         .size();
   };
