@@ -80,6 +80,27 @@ TEST_CASE("every statement is registered once, with a source and controls", "[st
   }
 }
 
+TEST_CASE("a margin is a share of the bound, the scale or, of exact numbers, the scale",
+          "[statement]") {
+  const auto judged = [](const Quantity& measured, Relation relation) {
+    Examination it;
+    it.judge(
+        Comparison{.what = "x", .measured = {measured}, .relation = relation, .predicted = {4.0}});
+    return it.evidence.front();
+  };
+  const Quantity near{4.05, {ErrorPart::enclosure(0.2)}};
+  const Evidence equality = judged(near, Relation::equal);
+  CHECK(margin_unit(equality) == 0.2);
+  CHECK(relative_margin(equality) == Approx(0.75));
+  const Evidence inequality = judged(near, Relation::at_most);
+  CHECK(margin_unit(inequality) == 4);
+  CHECK(relative_margin(inequality) == Approx(0.15 / 4));
+  const Evidence exact = judged(6.0, Relation::equal);
+  CHECK(margin_unit(exact) == 4);
+  CHECK(relative_margin(exact) == -0.5);
+  CHECK(relative_margin(judged(3.0, Relation::below)) == 0.25);
+}
+
 TEST_CASE("what an erratum says of a paper has a place and a source", "[statement]") {
   std::set<std::string> ids, names;
   for (const Statement* s : statements(theories())) ids.insert(s->id);

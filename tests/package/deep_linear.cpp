@@ -68,9 +68,9 @@ struct DeepLinear {
 constexpr Knob strength = logarithmic_knob("s", "largest singular value", 0.3, 3, 1);
 constexpr Knob small = logarithmic_knob("u0", "V W at the start, over s", 1e-4, 0.3, 0.01);
 constexpr Knob late = logarithmic_knob("t", "when it is measured, over 1/s", 0.05, 40, 2);
-constexpr Knob digits = whole_knob("digits", "of the solves", 6, 13, 10);
+constexpr Knob accuracy = whole_knob("accuracy", "digits of the solves", 6, 13, 10);
 
-double tolerance_of(const Setting& setting) { return std::pow(10, -setting.value(digits)); }
+double tolerance_of(const Setting& setting) { return std::pow(10, -setting.value(accuracy)); }
 
 double mode(const Vector<double>& x) {
   using Law = DeepLinear<double>;
@@ -212,16 +212,16 @@ int main(int argc, char** argv) {
             {"u0", "0.01", "> 0", 0},
             {"noise", "0.01", "of the target, >= 0", 0}}),
        .statements = {statement("deep-linear.mode", "u' = 2 u (s - u)", measure_mode,
-                                {strength, small, late, digits}),
+                                {strength, small, late, accuracy}),
                       statement("deep-linear.balance", "W W' - V'V is conserved", measure_balance,
-                                {strength, small, late, digits}),
+                                {strength, small, late, accuracy}),
                       statement("deep-linear.steepest", "u' <= s^2/2", measure_steepest,
-                                {strength, small, digits}),
+                                {strength, small, accuracy}),
                       statement("deep-linear.event", "u = s/2 at ln(s/u0 - 1)/(2 s)", measure_event,
-                                {strength, small, digits}),
+                                {strength, small, accuracy}),
                       statement("deep-linear.noise", "a step is unbiased", measure_noise,
                                 {strength, small}, EvidenceKind::statistical),
                       statement("deep-linear.limit", "u grows at 2 s", measure_limit,
-                                {strength, small, digits})}});
+                                {strength, small, accuracy})}});
   return popgrad::main(argc, argv, all);
 }
