@@ -86,7 +86,7 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
   const ReducedFlow<T> flow(training_in<T>(instance.training()));
   const SolvedIn<T> run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
   auto found = read_all(run, instance.numbers(), [&](const Vector<T>& x) {
-    const T h = x[flow.layout().pairs()];
+    const T& h = x[flow.layout().pairs()];
     return instance.measured(flow, x, backprop_scale(T(instance.vocabulary()), h));
   });
   const auto of_form = [&](Form form) {

@@ -14,8 +14,8 @@
 //            losses stand, and attention inside the topic is the smaller.) The loss of embeddings
 //            is convex in E = W_E' W_E: with as many dimensions as words, [MASK] among them, W_E is
 //            invertible or lacks rank where it rests, and every minimum in W_E is one in E.
-//            (Narrower ones may rest elsewhere: T + 2 dimensions end at 0.9133 for L_T = 0.9, T = 6,
-//            tau = 2, v = 5, seeds 1, 2, 3, 5, --set missing-dimensions=23.)
+//            (Narrower ones may rest elsewhere: T + 2 dimensions end at 0.9133 for L_T = 0.9,
+//            T = 6, tau = 2, v = 5, seeds 1, 2, 3, 5, --set missing-dimensions=23.)
 // Hypotheses H1 p_c > 0; H2 squared loss; H3 infinitely long documents; H4 tau >= 2; H5 embeddings
 //            of at least T v + 1 dimensions
 // Check      L_T and L_B against Bayes' rule run through in fractions; the bound for symbols T,
