@@ -292,7 +292,9 @@ void survives_a_search(const Statement& s) {
   constexpr std::size_t cheap = 30;  // points of a search
   SearchRequest request;
   request.evaluations = points_of_search(s.id);
-  const std::size_t most_examined_again = request.evaluations >= cheap ? 2 : 1;
+  const std::size_t most_examined_again = request.evaluations >= cheap ? 2
+                                          : request.evaluations > 2    ? 1
+                                                                       : 0;
   request.seconds = 1e6;
   request.jobs = 1;
   REQUIRE(request.evaluations > 0);
