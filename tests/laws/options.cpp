@@ -252,12 +252,19 @@ std::vector<Option> options_of(const std::string& model, const std::string& rung
 std::map<std::string, std::string> parameters_left_out(const std::string& model) {
   const char* const given = "a start; laws take states of their own";
   if (model == "joma") return {{"state", given}};
+  const char* const supports = "the law by supports; tests/sparse_laws_test.cpp covers it";
   if (model == "scan-snap") {
     const char* const why = "read from a text; tests/scan_snap/corpus_test.cpp covers it";
-    return {{"corpus", why}, {"window", why}, {"min-count", why}, {"classes", why},
-            {"Y", given},    {"Z", given},    {"state", given}};
+    return {{"corpus", why},  {"window", why},        {"min-count", why},
+            {"classes", why}, {"Y", given},           {"Z", given},
+            {"state", given}, {"P_tokens", supports}, {"P_weights", supports}};
   }
-  if (model == "scb") return {{"V", given}, {"A", given}, {"state", given}};
+  if (model == "scb")
+    return {{"V", given},
+            {"A", given},
+            {"state", given},
+            {"q_positions", supports},
+            {"q_weights", supports}};
   if (model == "topic") {
     const char* const other_documents =
         "of documents of another law; tests/topic/documents_test.cpp covers it";
