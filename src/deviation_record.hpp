@@ -16,17 +16,18 @@ class DeviationRecord {
     std::string what;
     std::vector<Quantity> deviations;  ///< measured minus predicted, one a place
   };
-  DeviationRecord();
-  ~DeviationRecord();
+  DeviationRecord() { current_ = this; }
+  ~DeviationRecord() { current_ = nullptr; }
   DeviationRecord(const DeviationRecord&) = delete;
   DeviationRecord& operator=(const DeviationRecord&) = delete;
   [[nodiscard]] const std::vector<Judged>& judged() const { return judged_; }
 
   /// The record that lives on this thread; nullptr if none does.
-  static DeviationRecord* current();
+  static DeviationRecord* current() { return current_; }
   void add(Judged judged) { judged_.push_back(std::move(judged)); }
 
  private:
+  static inline thread_local DeviationRecord* current_ = nullptr;
   std::vector<Judged> judged_;
 };
 

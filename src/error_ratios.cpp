@@ -15,8 +15,6 @@
 namespace popgrad {
 namespace {
 
-thread_local DeviationRecord* record_of_thread = nullptr;
-
 using Clock = std::chrono::steady_clock;
 
 /// A kind of measurement, and the parts that bound what is sharper in it.
@@ -95,10 +93,6 @@ double seconds_since(Clock::time_point begin) {
 }
 
 }  // namespace
-
-DeviationRecord::DeviationRecord() { record_of_thread = this; }
-DeviationRecord::~DeviationRecord() { record_of_thread = nullptr; }
-DeviationRecord* DeviationRecord::current() { return record_of_thread; }
 
 void add_error_ratios(const Statement& statement, const Setting& setting,
                       std::vector<ErrorRatios>& found, bool in_digits) {

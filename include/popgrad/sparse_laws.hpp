@@ -22,7 +22,7 @@ namespace popgrad {
 /// Sums of probabilities may miss 1 by this much; they are then made exact.
 inline constexpr double sum_tolerance = 1e-9;
 
-/// Whether the sum of so many doubles misses 1 by rounding only. Such a law is kept as it is, so that
+/// Whether the sum of `count` doubles misses 1 by rounding only. Such a law is kept as it is, so that
 /// one written with 17 digits is read back bit for bit.
 template <class T>
 bool is_rounded_one(const T& sum, Index count) {

@@ -11,6 +11,7 @@
 #include "cli/statement_choice.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/error_ratios.hpp"
+#include "report/reproduction.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -26,7 +27,8 @@ struct Row {
   ErrorRatios ratios;
 };
 
-std::string table(const std::vector<Row>& rows, const std::vector<std::string>& unrefined) {
+std::string table(const std::vector<Row>& rows, const std::vector<std::string>& unrefined,
+                  const std::string& program) {
   std::size_t widest = 9;
   for (const Row& row : rows) widest = std::max(widest, row.statement->id.size());
   std::string text =
@@ -40,9 +42,8 @@ std::string table(const std::vector<Row>& rows, const std::vector<std::string>& 
                         row.statement->id, widest, r.sharper, r.instances, r.numbers, 100 * better,
                         r.largest, r.moved, r.stated);
     if (r.largest <= 1) continue;
-    text += fmt::format("  a part is too small: {}\n    --seed {}", r.what, r.seed);
-    for (const auto& [name, value] : r.point) text += fmt::format(" --set {}={:.17g}", name, value);
-    text += "\n";
+    text += fmt::format("  a part is too small: {}\n    {}\n", r.what,
+                        verification_line(program, *row.statement, r.seed, r.point));
   }
   if (!unrefined.empty()) {
     text += fmt::format("\nnothing can be sharper in: {}\n", fmt::join(unrefined, ", "));
@@ -79,7 +80,7 @@ int execute(const ErrorRatioOptions& o, const Invocation& call) {
       ++done;
     }
   }
-  std::fputs(table(rows, unrefined).c_str(), standard_output());
+  std::fputs(table(rows, unrefined, call.program).c_str(), standard_output());
   if (stopped) {
     fmt::print(standard_error(), "popgrad: interrupted\n");
     return numerical_failure;

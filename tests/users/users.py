@@ -40,7 +40,7 @@ SEEDS_OF_REMEMBERED = (1, 2, 3, 4, 5, 6)
 
 
 def decades(rng, low=-3, high=3):
-    """A number over so many decades; half of them have one digit, as people write them."""
+    """A number spread over that many decades; half of them have one digit, as people write them."""
     value = 10 ** rng.uniform(low, high)
     return float(f"{value:.0e}") if rng.random() < 0.5 else value
 

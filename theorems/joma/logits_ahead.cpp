@@ -56,10 +56,11 @@ std::vector<Quantity> short_of_large_in_own_model(const NetworkShape& shape, dou
   const PopulationFlow<double> flow(class_instance<double>(p, 1));
   Vector<double> x = flow.initial();
   Vector<double> slope(x.size());
-  for (double t = 0; t < end; t += fine_way().step) {
+  const double step = fine_way().step;
+  for (double t = 0; t < end; t += step) {
     throw_if_stopped();
     flow.rhs(x, slope, 0.0);
-    x += fine_way().step * slope;
+    x += step * slope;
   }
   const Vector<double> change = flow.logits(x) - flow.logits(flow.initial());
   const Vector<double> predicted = flow.predicted(x) - flow.predicted(flow.initial());

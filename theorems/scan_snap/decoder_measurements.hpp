@@ -17,7 +17,7 @@ namespace popgrad::theorems::scan_snap {
 struct Decoder {
   double vocabulary, rate;
 };
-/// The user's instance, or so many classes of one token each, whose laws do not matter, with M and
+/// The user's instance, or `count` classes of one token each, whose laws do not matter, with M and
 /// eta_Y of the two knobs.
 popgrad::scan_snap::TrainingInstance<double> decoder_training(const Setting& setting, Index count,
                                                               const Knob& vocabulary,
