@@ -30,7 +30,6 @@ const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"solves", {.solves = true}, {"solver", "rounding", "between points"}},
       {"limits", {.limits = true}, {"next order", "solver", "rounding", "between points"}},
-      {"steps", {.steps = true}, {"next order", "rounding"}},
       {"digits", {.digits = true}, {"solver", "rounding", "between points"}}};
   return all;
 }

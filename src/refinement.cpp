@@ -11,7 +11,6 @@ constexpr std::uint32_t stream_of_second_seed = 0xC04F124EU;
 constexpr double tightest_in_double = 1e-14;
 constexpr std::uint32_t times_the_draws = 4;
 constexpr std::size_t further_parameters = 2;
-constexpr double share_of_step = 0.25;
 
 struct State {
   Sharper asked;
@@ -33,7 +32,6 @@ std::string Refinement::made() const {
   add(state.made.solves, "solves in double at tolerance 1e-14");
   add(state.made.draws, "4 times the draws from a second seed");
   add(state.made.limits, "limits two parameters further");
-  add(state.made.steps, "a quarter of the step");
   return text;
 }
 
@@ -60,12 +58,6 @@ std::uint64_t refined_seed(std::uint64_t instance_seed) {
   Stream stream(instance_seed, stream_of_second_seed, 0);
   // Statements multiply a seed by small numbers.
   return stream.bits() >> 16U;
-}
-
-double refined_step(double usual) {
-  if (!state.asked.steps) return usual;
-  state.made.steps = true;
-  return share_of_step * usual;
 }
 
 std::vector<double> falling_parameters(double largest, double factor, std::size_t count) {

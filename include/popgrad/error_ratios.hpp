@@ -26,7 +26,7 @@ struct ErrorRatioRequest {
 
 /// What sharper measurements of one kind changed, over all instances.
 struct ErrorRatios {
-  std::string sharper;        ///< "solves", "limits", "steps", "digits"
+  std::string sharper;        ///< "solves", "limits", "digits"
   std::size_t instances = 0;  ///< examined twice, inside the hypotheses
   std::size_t numbers = 0;    ///< compared
   /// Of them, with parts in the second examination of at most half of those in the first.

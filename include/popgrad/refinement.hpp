@@ -2,8 +2,7 @@
 /// Sharper measurements, for the second examination of an instance on which a claim was missed.
 ///
 /// What measures asks here how sharp it has to be: solves for their tolerance, means for the number
-/// and the seed of their draws, limits for the number of their parameters, walks for their step. A
-/// check adds nothing.
+/// and the seed of their draws, limits for the number of their parameters. A check adds nothing.
 
 #include <cstdint>
 #include <string>
@@ -13,11 +12,11 @@ namespace popgrad {
 
 /// What is to be sharper.
 struct Sharper {
-  bool solves = false, draws = false, limits = false, steps = false;
+  bool solves = false, draws = false, limits = false;
   bool digits = false;  ///< in 40 digits where a measurement can be
 };
 inline constexpr Sharper everything_sharper{
-    .solves = true, .draws = true, .limits = true, .steps = true, .digits = true};
+    .solves = true, .draws = true, .limits = true, .digits = true};
 
 /// Measurements on this thread are refined while one lives.
 class Refinement {
@@ -28,8 +27,8 @@ class Refinement {
   Refinement& operator=(const Refinement&) = delete;
 
   /// What was refined since it began: "solves in 40 digits", "solves in double at tolerance 1e-14",
-  /// "4 times the draws from a second seed", "limits two parameters further", "a quarter of the
-  /// step"; empty if nothing asked.
+  /// "4 times the draws from a second seed", "limits two parameters further"; empty if nothing
+  /// asked.
   [[nodiscard]] std::string made() const;
 };
 
@@ -43,8 +42,5 @@ std::uint32_t refined_draws(std::uint32_t usual);
 std::uint64_t refined_seed(std::uint64_t instance_seed);
 /// largest, largest/factor, ...: `count` parameters of a limit or an order, or two more.
 std::vector<double> falling_parameters(double largest, double factor, std::size_t count);
-
-/// Learning rate or step whose error is seen by doubling it: `usual`, or a quarter of it.
-double refined_step(double usual);
 
 }  // namespace popgrad

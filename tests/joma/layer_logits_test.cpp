@@ -103,14 +103,28 @@ TEST_CASE("layer logits: looks come at their times, and frozen weights miss noth
   const MultilayerFlow<double> flow = network("softmax", "2");
   const std::vector<LogitsLook> fine = logits_looks(flow, {.end = 2});
   const std::vector<LogitsLook> coarse =
-      logits_looks(flow, {.step = 0.02, .end = 2, .to_half = false});
+      logits_looks(flow, {.step = 0.04, .end = 2, .to_half = false});
   REQUIRE(fine.size() <= coarse.size());
-  for (std::size_t k = 0; k < fine.size(); ++k) CHECK(fine[k].t == coarse[k].t);
+  for (std::size_t k = 0; k + 1 < fine.size(); ++k) CHECK(fine[k].t == coarse[k].t);
   // One step with frozen velocities is one step.
   CHECK(coarse.front().frozen.maxCoeff() < 1e-9);
   CHECK(fine.front().frozen.minCoeff() > 0);
   CHECK((fine.back().scaled.array() <= fine.back().theorem.array()).all());
   CHECK((fine.back().scaled.array() <= 1).all());
+}
+
+// Read at the step after it, or at the next look, it would move by as much and in no order.
+TEST_CASE("layer logits: the time at which the loss is half is of first order in the step",
+          "[joma]") {
+  const MultilayerFlow<double> flow = network("softmax", "2");
+  const auto time_of_half = [&](double step) {
+    const LogitsLook last = logits_looks(flow, {.step = step}).back();
+    REQUIRE(last.halved);
+    return last.t;
+  };
+  const double large = time_of_half(0.04) - time_of_half(0.02);
+  const double small = time_of_half(0.0025) - time_of_half(0.00125);
+  CHECK(std::log(large / small) / std::log(16) == Approx(1).epsilon(0.05));
 }
 
 TEST_CASE("layer logits: what Theorem 1 is not about is refused", "[joma]") {

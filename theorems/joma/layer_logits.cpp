@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 #include "popgrad/softmax.hpp"
 #include "popgrad/stop.hpp"
@@ -120,28 +121,20 @@ double miss_of(const Vector<double>& predicted, const Vector<double>& change) {
 
 std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const LogitsWay& way) {
   const Vector<double> start = flow.initial();
-  Vector<double> x = start;
-  Vector<double> slope(x.size());
-  Vector<double> first(x.size());
+  Vector<double> slope(start.size());
+  Vector<double> first(start.size());
   flow.rhs(start, first, 0.0);
   const std::vector<LayerLogits> before = layer_logits(flow, start);
   const double half = flow.loss(start) / 2;
-  const auto steps_of_unit = std::llround(way.unit / way.step);
-  std::vector<LogitsLook> looks;
-  double passed = 0;
-  for (double units = 1; way.unit * units <= way.end; units = std::ceil(units * 1.05)) {
-    for (auto i = std::llround(units - passed) * steps_of_unit; i > 0; --i) {
-      throw_if_stopped();
-      flow.rhs(x, slope, 0.0);
-      x += way.step * slope;
-    }
-    if (!x.allFinite()) throw std::runtime_error("the network diverges: take a smaller step");
-    passed = units;
-    LogitsLook look;
-    look.t = way.unit * units;
-    look.halved = flow.loss(x) <= half;
+  const auto step = [&](Vector<double>& x) {
+    throw_if_stopped();
+    flow.rhs(x, slope, 0.0);
+    x += way.step * slope;
+  };
+  const auto look_at = [&](const Vector<double>& x, double t, bool halved) {
+    LogitsLook look{.t = t, .halved = halved};
     const std::vector<LayerLogits> now = layer_logits(flow, x);
-    const std::vector<LayerLogits> ahead = layer_logits(flow, start + look.t * first);
+    const std::vector<LayerLogits> ahead = layer_logits(flow, start + t * first);
     look.frozen = look.theorem = look.factor = look.scaled = Vector<double>(std::ssize(now));
     for (std::size_t h = 0; h < now.size(); ++h) {
       const auto since = [&](const LayerLogits& later, Vector<double> LayerLogits::*what) {
@@ -157,8 +150,35 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
       look.factor[layer] = factor;
       look.scaled[layer] = miss_of(factor * claimed, change);
     }
-    looks.push_back(std::move(look));
-    if (looks.back().halved && way.to_half) break;
+    return look;
+  };
+  // From a look at which more than half is left, step by step; the last step ends where half is.
+  const auto look_at_half = [&](Vector<double> x, double t) {
+    double loss = flow.loss(x);
+    double above = loss;
+    do {
+      step(x);
+      t += way.step;
+      above = std::exchange(loss, flow.loss(x));
+    } while (loss > half);
+    const double beyond = way.step * (half - loss) / (above - loss);
+    return look_at(x - beyond * slope, t - beyond, true);
+  };
+  const auto steps_of_unit = std::llround(way.unit / way.step);
+  std::vector<LogitsLook> looks;
+  Vector<double> x = start;
+  double passed = 0;
+  for (double units = 1; way.unit * units <= way.end; units = std::ceil(units * 1.05)) {
+    const Vector<double> last = x;
+    for (auto i = std::llround(units - passed) * steps_of_unit; i > 0; --i) step(x);
+    if (!x.allFinite()) throw std::runtime_error("the network diverges: take a smaller step");
+    const bool halved = flow.loss(x) <= half;
+    if (halved && way.to_half) {
+      looks.push_back(look_at_half(last, way.unit * passed));
+      break;
+    }
+    looks.push_back(look_at(x, way.unit * units, halved));
+    passed = units;
   }
   return looks;
 }

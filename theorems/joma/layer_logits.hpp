@@ -26,7 +26,7 @@ std::vector<LayerLogits> layer_logits(const popgrad::joma::MultilayerFlow<double
 /// A network at one time of descent; a number a layer.
 struct LogitsLook {
   double t = 0;
-  bool halved = false;  ///< whether the loss is half of what it was at the start
+  bool halved = false;  ///< whether the loss is half of what it was at the start, or less
   /// |predicted - change|/|change| of the logits since the start, a constant a sequence free:
   Vector<double> frozen;   ///< from weights that keep the velocity of the start
   Vector<double> theorem;  ///< `squares` - `shared`: Theorem 1 from the weights at that time
@@ -37,9 +37,11 @@ struct LogitsLook {
 /// Steps of descent between looks, whole numbers of `unit`; as long as `end` is not reached.
 struct LogitsWay {
   double step = 0.01;
-  double unit = 0.02;   ///< looks are at least so far apart, then a twentieth of the time passed
-  double end = 20;      ///< the last look comes before
-  bool to_half = true;  ///< whether it is the first one with half of the loss, if there is one
+  double unit = 0.04;  ///< looks are at least so far apart, then a twentieth of the time passed
+  double end = 20;     ///< the last look comes before
+  /// Whether it is where the loss is half of that at the start, if it comes so far: between two
+  /// steps, by the loss at both.
+  bool to_half = true;
 };
 
 /// Throws std::runtime_error if the network diverges.
