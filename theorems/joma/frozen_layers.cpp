@@ -6,7 +6,8 @@
 //            of it, in every layer, by the time that the loss has halved
 // Hypotheses H1 the loss halves before t = 20
 // Check      descent with steps of 0.04, 0.02 and 0.01, and their limit: the miss over the size of
-//            the change, of W_1 at that time; reported: for what share of it the miss is below a tenth
+//            the change, of W_1 at that time; reported: for what share of it the miss is below a
+//            tenth
 // Controls   the miss at a hundredth of the time; the gradient averaged over the way, no prediction
 // Uses       rung multilayer-gd
 
@@ -17,10 +18,10 @@
 #include <functional>
 #include <utility>
 
-#include "popgrad/order.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/stop.hpp"
 #include "theorems/joma/latent_networks.hpp"
+#include "theorems/joma/layer_logits.hpp"
 #include "theorems/joma/statements.hpp"
 
 namespace popgrad::theorems::joma {
@@ -87,17 +88,6 @@ Way way_of(const MultilayerFlow<double>& flow, double eta) {
   return way;
 }
 
-// Half less misses, a layer each, on ways of which each has half the step of the one before.
-std::vector<Quantity> short_of_half(const std::vector<double>& steps, const std::vector<Way>& ways,
-                                    const std::function<Vector<double>(const Way&)>& miss) {
-  std::vector<std::vector<Quantity>> values;
-  for (const Way& way : ways) {
-    values.emplace_back();
-    for (const double own : miss(way)) values.back().emplace_back(0.5 - own);
-  }
-  return limits_in(steps, values);
-}
-
 Vector<double> miss_early(const Way& way) {
   const auto last = static_cast<double>(way.t.size());
   return way.miss[static_cast<std::size_t>(std::ceil(early * last)) - 1];
@@ -115,7 +105,9 @@ void examine(const Setting& setting, Examination& it) {
              fmt::format("t = {:.3g}", fine.time));
   if (!halved) return;
   const auto short_by = [&](const std::function<Vector<double>(const Way&)>& miss) {
-    return short_of_half(steps, ways, miss);
+    std::vector<Vector<double>> misses;
+    for (const Way& way : ways) misses.push_back(miss(way));
+    return short_of(0.5, steps, misses);
   };
   it.judge(Comparison{.what = "half, less the miss of the frozen gradient as the loss has halved",
                       .measured = short_by([](const Way& way) { return way.miss.back(); }),

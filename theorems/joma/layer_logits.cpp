@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "popgrad/order.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/stop.hpp"
 
@@ -181,6 +182,16 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
     passed = units;
   }
   return looks;
+}
+
+std::vector<Quantity> short_of(double least, const std::vector<double>& steps,
+                               const std::vector<Vector<double>>& misses) {
+  std::vector<std::vector<Quantity>> values;
+  for (const Vector<double>& miss : misses) {
+    values.emplace_back();
+    for (const double own : miss) values.back().emplace_back(least - own);
+  }
+  return limits_in(steps, values);
 }
 
 }  // namespace popgrad::theorems::joma

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "popgrad/joma/multilayer_flow.hpp"
+#include "popgrad/quantity.hpp"
 
 namespace popgrad::theorems::joma {
 
@@ -47,5 +48,10 @@ struct LogitsWay {
 /// Throws std::runtime_error if the network diverges.
 std::vector<LogitsLook> logits_looks(const popgrad::joma::MultilayerFlow<double>& flow,
                                      const LogitsWay& way);
+
+/// `least` less a miss, a layer each, in the limit of small steps of descent, each of which is half of
+/// the one before.
+std::vector<Quantity> short_of(double least, const std::vector<double>& steps,
+                               const std::vector<Vector<double>>& misses);
 
 }  // namespace popgrad::theorems::joma

@@ -10,9 +10,9 @@
 //            keys, queries and embeddings that are trained are not its z on orthonormal fixed
 //            embeddings
 // Hypotheses H1 the loss halves before t = 20
-// Check      descent with steps of 0.04, 0.02 and 0.01, and their limit; reported: for what share of
-//            that time the first miss is below a tenth, the best factor for Theorem 1 and what it
-//            leaves
+// Check      descent with steps of 0.04, 0.02 and 0.01, and their limit; reported: for what share
+//            of that time the first miss is below a tenth, the best factor for Theorem 1 and what
+//            it leaves
 // Controls   the first miss as soon as t = 0.002; Theorem 1 in its own model, with z trained
 // Uses       rung multilayer-gd, rung gd
 
@@ -22,7 +22,6 @@
 #include <cmath>
 
 #include "popgrad/joma/population_flow.hpp"
-#include "popgrad/order.hpp"
 #include "popgrad/parameters.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/stop.hpp"
@@ -38,17 +37,6 @@ using namespace popgrad::joma;
 constexpr double early = 0.002;
 constexpr double small_miss = 0.1;
 constexpr double large_miss = 0.5;
-
-// `least` less a miss, a layer each, by descent of which every step is half of the one before.
-std::vector<Quantity> short_of(double least, const std::vector<double>& steps,
-                               const std::vector<Vector<double>>& misses) {
-  std::vector<std::vector<Quantity>> values;
-  for (const Vector<double>& miss : misses) {
-    values.emplace_back();
-    for (const double own : miss) values.back().emplace_back(least - own);
-  }
-  return limits_in(steps, values);
-}
 
 std::vector<Quantity> short_of_small_early(const MultilayerFlow<double>& flow) {
   const std::vector<double> steps = falling_parameters(early / 2, 2, 3);
