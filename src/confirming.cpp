@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -41,6 +42,14 @@ void judge_once(Finding& finding, const Setting& setting, const Examine& examine
   } else {
     finding.verdict = finding.failure.empty() ? found.verdict() : Verdict::inconclusive;
   }
+}
+
+// Whether more draws could decide it.
+bool undecided_by_draws(const Finding& finding) {
+  if (finding.cut_short || finding.verdict != Verdict::inconclusive) return false;
+  return std::ranges::any_of(finding.examination.evidence, [](const Evidence& item) {
+    return item.kind == EvidenceKind::statistical && item.verdict == Verdict::inconclusive;
+  });
 }
 
 // The same comparison in the second examination; nullptr if it was not made again.
@@ -111,16 +120,23 @@ void compare_with(const Finding& second, Finding& finding) {
 
 }  // namespace
 
-void judge_with_confirmation(Finding& finding, const Setting& setting, const Examine& examine,
+void judge_with_confirmation(Finding& finding, const Setting& given, const Examine& examine,
                              bool confirm) {
+  Setting setting = given;
   judge_once(finding, setting, examine);
+  if (setting.effort == Effort::search && undecided_by_draws(finding)) {
+    setting.effort = Effort::usual;
+    finding.examination = {};
+    finding.failure.clear();
+    judge_once(finding, setting, examine);
+  }
   if (!confirm || finding.verdict != Verdict::violated) return;
   Setting sharper = setting;
   sharper.false_alarm = false_alarm_of_confirmation;
   sharper.with_controls = false;
   Finding second;
   Sharper sharper_measurements = everything_sharper;
-  sharper_measurements.digits = setting.effort != Effort::search;  // a search has no time for it
+  sharper_measurements.digits = given.effort != Effort::search;  // a search has no time for it
   const Refinement refinement(sharper_measurements);
   judge_once(second, sharper, examine);
   if (second.cut_short) {

@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 #include "popgrad/refined_digits.hpp"
@@ -119,6 +121,36 @@ TEST_CASE("what holds is examined once", "[confirmation]") {
     inner(setting, found);
   };
   CHECK(check(s, Setting{}).verdict == Verdict::holds);
+  CHECK(examinations == 1);
+}
+
+TEST_CASE("what a quarter of the draws leaves undecided gets all of them in a search",
+          "[confirmation]") {
+  int examinations = 0;
+  const auto mean_of = [&](double deviation_of_run) {
+    Statement s;
+    s.id = "test.mean";
+    s.examine = [&examinations, deviation_of_run](const Setting& setting, Examination& found) {
+      ++examinations;
+      const double runs = setting.draws(4000);
+      found.judge(Comparison{
+          .kind = EvidenceKind::statistical,
+          .what = "mean",
+          .measured = {{1.0, {ErrorPart::sampling(3, deviation_of_run / std::sqrt(runs))}}},
+          .predicted = {1.0}});
+    };
+    return s;
+  };
+  // A tenth is seen by 1000 draws up to a deviation of 1.05, by 4000 up to 2.1.
+  for (const auto& [deviation, verdict, times] :
+       {std::tuple{1.0, Verdict::holds, 1}, std::tuple{2.0, Verdict::holds, 2},
+        std::tuple{3.0, Verdict::inconclusive, 2}}) {
+    examinations = 0;
+    CHECK(check_point(mean_of(deviation), Setting{.effort = Effort::search}).verdict == verdict);
+    CHECK(examinations == times);
+  }
+  examinations = 0;
+  CHECK(check_point(mean_of(3), Setting{}).verdict == Verdict::inconclusive);
   CHECK(examinations == 1);
 }
 

@@ -37,14 +37,43 @@ inline std::vector<double> largest_of_part(const Vector<double>& direction, Inde
   return scales;
 }
 
-/// Means of sampled directions over parts of the draws, whose means are normal, at x.
+/// A bound on every |component| of the direction of any one sample. A query k that weighs the
+/// tokens by h, |h|_1 <= |a_k|_1, leaves a residual r = e_y - V h of entries of at most
+/// 1 + |V|_max |a_k|_1; column j of V moves by r h_j/mu_j, a_k by V'r/mu_k. The projections, and
+/// softmax, take off means, of V twice.
+inline Vector<double> largest_of_one_sample(const popgrad::scb::Training<double>& training,
+                                            const Vector<double>& x) {
+  const popgrad::scb::Bigrams<double>& b = training.bigrams;
+  const Index n = b.tokens();
+  const auto values = x.head(n * n).reshaped(n, n).cwiseAbs();
+  Vector<double> weight = Vector<double>::Ones(n);
+  if (!training.softmax) {
+    weight = x.tail(n * b.context).reshaped(b.context, n).cwiseAbs().colwise().sum() /
+             training.temperature;
+  }
+  const Vector<double> residual = (1 + values.maxCoeff() * weight.array()).matrix();
+  const double of_value = (training.project ? 4 : 1) * residual.cwiseProduct(weight).maxCoeff();
+  const double of_attention = (training.project || training.softmax ? 2 : 1) *
+                              training.attention_rate / training.temperature *
+                              values.colwise().sum().maxCoeff();
+  Vector<double> largest(x.size());
+  for (Index k = 0; k < n; ++k) {
+    largest.segment(k * n, n).setConstant(of_value / b.stationary[k]);
+    largest.segment(n * n + k * b.context, b.context)
+        .setConstant(of_attention * residual[k] / b.stationary[k]);
+  }
+  return largest;
+}
+
+/// Means of sampled directions over parts of the draws, whose means are normal, at x; and what rare
+/// samples add that none of the draws may have been.
 inline std::vector<Quantity> sampled_means(const popgrad::scb::SequenceSgd<double>& rung,
                                            const Vector<double>& x, const Setting& setting) {
   constexpr std::uint32_t parts = 50;
   // Long contexts take as long, with fewer draws.
   const auto length = static_cast<double>(rung.training().bigrams.context);
-  const double most = std::max(100.0, 5e8 / length);
-  const Index batch = std::min(setting.draws(500'000), static_cast<std::uint32_t>(most)) / parts;
+  const double most = std::max(100.0, 1e9 / length);
+  const Index batch = std::min(setting.draws(1'000'000), static_cast<std::uint32_t>(most)) / parts;
   Matrix<double> directions(parts, x.size());
   Vector<double> part(x.size());
   for (std::uint32_t i = 0; i < parts; ++i) {
@@ -53,7 +82,16 @@ inline std::vector<Quantity> sampled_means(const popgrad::scb::SequenceSgd<doubl
     rung.sample_rhs(x, part, stream, batch);
     directions.row(i) = part;
   }
-  return sample_moments(directions, setting.false_alarm).mean;
+  std::vector<Quantity> means = sample_moments(directions, setting.false_alarm).mean;
+  // Samples of a probability p are all missed with (1 - p)^draws <= exp(-p draws): what has at most
+  // the level of false alarms to be missed may be missing from every part.
+  const Vector<double> largest = largest_of_one_sample(rung.training(), x);
+  const double missed = std::log(static_cast<double>(x.size()) / setting.false_alarm) /
+                        static_cast<double>(parts * batch);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    means[i].add(ErrorPart::sampling(missed, largest[static_cast<Index>(i)]));
+  }
+  return means;
 }
 
 /// The hypotheses on the laws, up to the rounding of their sums.
