@@ -1,14 +1,18 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "popgrad/error_ratios.hpp"
 #include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/stop.hpp"
+#include "popgrad/theories.hpp"
 #include "problems/any_flow.hpp"
 
 using namespace popgrad;
@@ -91,6 +95,33 @@ TEST_CASE("what is a template on the scalar is confirmed in 40 digits", "[confir
   const Finding searched = check(circles(1e-6), Setting{.effort = Effort::search});
   CHECK(searched.confirmation.confirmed);
   CHECK(searched.confirmation.refined == "solves in double at tolerance 1e-14");
+}
+
+TEST_CASE("statements are confirmed in 40 digits, which double is off by no more than its errors",
+          "[confirmation][slow]") {
+  const std::set<std::string> in_digits{"scan-snap.gradient", "scan-snap.position-bias",
+                                        "scan-snap.late-growth", "scan-snap.assumptions"};
+  std::size_t examined = 0;
+  for (const Statement* each : statements(theories())) {
+    if (!in_digits.contains(each->id)) continue;
+    CAPTURE(each->id);
+    ++examined;
+    const Setting setting{.effort = Effort::search};
+    std::vector<ErrorRatios> ratios;
+    add_error_ratios(*each, setting, ratios, true);
+    const auto digits = std::find_if(ratios.begin(), ratios.end(), [](const ErrorRatios& found) {
+      return found.sharper == "digits";
+    });
+    REQUIRE(digits != ratios.end());
+    CAPTURE(digits->what, digits->moved, digits->stated);
+    CHECK(digits->known_better > 0);
+    CHECK(digits->largest <= 1);
+    const Refinement refinement;
+    examine(*each, setting);
+    CHECK_THAT(refinement.made(), Catch::StartsWith("solves in 40 digits"));
+    CHECK_THAT(refinement.made(), !Catch::Contains("in double"));
+  }
+  CHECK(examined == in_digits.size());
 }
 
 TEST_CASE("a miss that is not seen again is inconclusive, with the part at fault",
