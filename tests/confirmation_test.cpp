@@ -1,16 +1,23 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <vector>
 
+#include "popgrad/error_ratios.hpp"
 #include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/stop.hpp"
+#include "popgrad/theories.hpp"
 #include "problems/any_flow.hpp"
 
 using namespace popgrad;
@@ -93,6 +100,52 @@ TEST_CASE("what is a template on the scalar is confirmed in 40 digits", "[confir
   const Finding searched = check(circles(1e-6), Setting{.effort = Effort::search});
   CHECK(searched.confirmation.confirmed);
   CHECK(searched.confirmation.refined == "solves in double at tolerance 1e-14");
+}
+
+TEST_CASE("roundings are those of the scalar, and in digits one to the double that is kept",
+          "[confirmation]") {
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  CHECK(rounded<double>(0.5, 3, 4).error("rounding") == Approx(12 * epsilon).epsilon(1e-12));
+  const DigitsScope scope(digits_of_refinement);
+  const Quantity kept = rounded<Real>(Real(1) / Real(3), 3, 4);
+  CHECK(kept.value() == 1.0 / 3);
+  CHECK(kept.error("rounding") == Approx(epsilon / 3).epsilon(1e-12));
+  const double of_digits = to_double(machine_epsilon<Real>());
+  CHECK(rounded<Real>(Real(0), 3, 4).error("rounding") == Approx(12 * of_digits).epsilon(1e-12));
+}
+
+TEST_CASE("statements are confirmed in 40 digits, which double is off by no more than its errors",
+          "[confirmation][slow]") {
+  // At small instances and early ends, where digits take seconds.
+  const std::map<std::string, std::map<std::string, double, std::less<>>> points{
+      {"scan-snap.gradient", {}},
+      {"scan-snap.position-bias", {{"classes", 2}, {"time", 10}}},
+      {"scan-snap.late-growth", {{"classes-of-a-query", 2}, {"distinct-tokens", 2}}},
+      {"scan-snap.assumptions", {{"classes", 2}, {"distinct-tokens", 2}, {"time", 10}}}};
+  std::size_t examined = 0;
+  for (const Statement* each : statements(theories())) {
+    const auto point = points.find(each->id);
+    if (point == points.end()) continue;
+    CAPTURE(each->id);
+    ++examined;
+    Setting setting;
+    setting.effort = Effort::search;
+    setting.chosen = point->second;
+    std::vector<ErrorRatios> ratios;
+    add_error_ratios(*each, setting, ratios, true);
+    const auto digits = std::find_if(ratios.begin(), ratios.end(), [](const ErrorRatios& found) {
+      return found.sharper == "digits";
+    });
+    REQUIRE(digits != ratios.end());
+    CAPTURE(digits->what, digits->moved, digits->stated);
+    CHECK(digits->known_better > 0);
+    CHECK(digits->largest <= 1);
+    const Refinement refinement;
+    examine(*each, setting);
+    CHECK_THAT(refinement.made(), Catch::StartsWith("solves in 40 digits"));
+    CHECK_THAT(refinement.made(), !Catch::Contains("in double"));
+  }
+  CHECK(examined == points.size());
 }
 
 TEST_CASE("a miss that is not seen again is inconclusive, with the part at fault",

@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/decoder.hpp"
@@ -46,35 +47,38 @@ TrainingInstance<double> chosen_training(const Setting& setting) {
   });
 }
 
-Numbers logits(const auto& rung, double t) {
-  return read_all(Solved(forget_type(rung), {t}, tolerance), rung.layout().pairs(),
-                  [&](const Vector<double>& x) -> Vector<double> { return rung.logits_at(x); });
+template <Flow F, class T = typename F::Scalar>
+Numbers logits(const F& rung, double t) {
+  return read_all(SolvedIn<T>(forget_type(rung), {t}, tolerance), rung.layout().pairs(),
+                  [&](const Vector<T>& x) -> Vector<T> { return rung.logits_at(x); });
 }
 
 // |z'| at time t.
-Quantity speed(const auto& rung, double t) {
-  return norm(read_all(Solved(forget_type(rung), {t}, tolerance), rung.layout().pairs(),
-                       [&](const Vector<double>& x) -> Vector<double> {
-                         Vector<double> rate(x.size());
-                         rung.rhs(x, rate, 0.0);
+template <Flow F, class T = typename F::Scalar>
+Quantity speed(const F& rung, double t) {
+  return norm(read_all(SolvedIn<T>(forget_type(rung), {t}, tolerance), rung.layout().pairs(),
+                       [&](const Vector<T>& x) -> Vector<T> {
+                         Vector<T> rate(x.size());
+                         rung.rhs(x, rate, T(0));
                          return rung.logits_at(rate);
                        }));
 }
 
 // At rates of attention so small that logits stay below a hundredth.
-void judge_slow_attention(TrainingInstance<double> training, double end, Examination& it) {
-  const auto m = static_cast<double>(training.classes.tokens);
-  const double draws = end / static_cast<double>(training.classes.classes());
-  const double gamma = backprop_scale(m, decoder_scale(m, training.decoder_rate, draws));
+template <class T>
+void judge_slow_attention(const TrainingInstance<double>& in_double, double end, Examination& it) {
+  const auto m = static_cast<double>(in_double.classes.tokens);
+  const double draws = end / static_cast<double>(in_double.classes.classes());
+  const double gamma = backprop_scale(m, decoder_scale(m, in_double.decoder_rate, draws));
+  TrainingInstance<T> training = training_in<T>(in_double);
   const std::vector<double> rates = falling_parameters(0.01 / (end * gamma), 2, 4);
   Numbers features_frozen, decoder_summed, plateau;
   for (const double rate : rates) {
-    training.attention_rate = rate;
-    const Numbers quasi_static = logits(QuasiStaticFlow<double>(training), end);
-    const Numbers fast = logits(PopulationFlow<double>(training, DecoderRule::fast), end);
-    features_frozen.push_back(
-        distance(logits(PopulationFlow<double>(training), end), quasi_static));
-    decoder_summed.push_back(distance(logits(ReducedFlow<double>(training), end), fast));
+    training.attention_rate = T(rate);
+    const Numbers quasi_static = logits(QuasiStaticFlow<T>(training), end);
+    const Numbers fast = logits(PopulationFlow<T>(training, DecoderRule::fast), end);
+    features_frozen.push_back(distance(logits(PopulationFlow<T>(training), end), quasi_static));
+    decoder_summed.push_back(distance(logits(ReducedFlow<T>(training), end), fast));
     plateau.push_back(distance(fast, quasi_static));
   }
   it.judge(Comparison{.what = "order of |flow - quasi-static| in eta_Z",
@@ -91,11 +95,13 @@ void judge_slow_attention(TrainingInstance<double> training, double end, Examina
                       .predicted = {limit_in(rates, plateau)}});
 }
 
-void judge_start(const TrainingInstance<double>& training, Examination& it) {
-  const auto k = static_cast<double>(training.classes.classes());
-  const double early = 1e-5 * k / std::max(training.decoder_rate, training.attention_rate);
+template <class T>
+void judge_start(const TrainingInstance<double>& in_double, Examination& it) {
+  const auto k = static_cast<double>(in_double.classes.classes());
+  const double early = 1e-5 * k / std::max(in_double.decoder_rate, in_double.attention_rate);
+  const TrainingInstance<T> training = training_in<T>(in_double);
   const auto measured = [&](double t) {
-    return speed(ReducedFlow<double>(training), t) / speed(PopulationFlow<double>(training), t);
+    return speed(ReducedFlow<T>(training), t) / speed(PopulationFlow<T>(training), t);
   };
   const StartQuotients quotient = start_quotients(training.classes);
   it.judge(Comparison{
@@ -117,8 +123,10 @@ void examine(const Setting& setting, Examination& it) {
              fmt::format("lambda_max(E) = {:.3g}", largest_overlap(classes)));
   require_equally_likely(it, classes.weight);
   if (most < 2) return;
-  judge_slow_attention(training, setting.value(horizon), it);
-  judge_start(training, it);
+  in_refined_digits([&]<class T>() {
+    judge_slow_attention<T>(training, setting.value(horizon), it);
+    judge_start<T>(training, it);
+  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "popgrad/identity.hpp"
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "popgrad/scan_snap/response.hpp"
@@ -69,6 +70,7 @@ Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula fo
   return field;
 }
 template Vector<double> field_of(const PopulationFlow<double>&, const Vector<double>&, Formula);
+template Vector<Real> field_of(const PopulationFlow<Real>&, const Vector<Real>&, Formula);
 template Vector<Expression> field_of(const PopulationFlow<Expression>&, const Vector<Expression>&,
                                      Formula);
 
@@ -125,27 +127,36 @@ Vector<double> tokens_of_components(const Layout& layout) {
   return tokens;
 }
 
-Quantity slope_along(const PopulationFlow<double>& flow, const Vector<double>& x,
-                     const Vector<double>& direction) {
-  return slope_along([&](const Vector<double>& at) { return flow.loss(at); },
-                     static_cast<double>(flow.instance().classes.entries()), x, direction);
+template <class T>
+Quantity slope_along(const PopulationFlow<T>& flow, const Vector<T>& x,
+                     const Vector<T>& direction) {
+  return slope_along<T>([&](const Vector<T>& at) { return flow.loss(at); },
+                        static_cast<double>(flow.instance().classes.entries()), x, direction);
 }
 
-Quantity slope_along(const std::function<double(const Vector<double>&)>& loss, double terms,
-                     const Vector<double>& x, const Vector<double>& direction) {
+template <class T>
+Quantity slope_along(const std::type_identity_t<std::function<T(const Vector<T>&)>>& loss,
+                     double terms, const Vector<T>& x, const Vector<T>& direction) {
+  const double farthest = to_double(T(x.cwiseAbs().maxCoeff()));
   // A thousandth of what changes logits by one.
-  const double first = 1e-3 / std::max(1.0, x.cwiseAbs().maxCoeff());
+  const double first = 1e-3 / std::max(1.0, farthest);
   std::vector<double> squares;
   std::vector<Quantity> slopes;
   for (const double width : falling_parameters(first, 2, 2)) {
-    const double ahead = loss(x + width * direction);
-    const double behind = loss(x - width * direction);
-    const double largest = std::max({1.0, ahead, x.cwiseAbs().maxCoeff()});
+    const T ahead = loss(x + T(width) * direction);
+    const T behind = loss(x - T(width) * direction);
+    const double largest = std::max({1.0, to_double(ahead), farthest});
     squares.push_back(width * width);
-    slopes.push_back(
-        {(behind - ahead) / (2 * width), {ErrorPart::rounding(terms, largest / width)}});
+    slopes.push_back(rounded<T>(T((behind - ahead) / T(2 * width)), terms, largest / width));
   }
   return limit_in(squares, slopes);
 }
+
+template Quantity slope_along(const PopulationFlow<double>&, const Vector<double>&,
+                              const Vector<double>&);
+template Quantity slope_along(const PopulationFlow<Real>&, const Vector<Real>&,
+                              const Vector<Real>&);
+template Quantity slope_along<double>(const std::function<double(const Vector<double>&)>&, double,
+                                      const Vector<double>&, const Vector<double>&);
 
 }  // namespace popgrad::theorems::scan_snap

@@ -2,6 +2,7 @@
 /// Lemma 1's field with mistakes in it, beside the code that training runs.
 
 #include <functional>
+#include <type_traits>
 
 #include "popgrad/identity.hpp"
 #include "popgrad/quantity.hpp"
@@ -18,7 +19,7 @@ enum class Formula {
   no_norm,          ///< c_n = f_n/|f_n|_1 in place of f_n in dY, and of diag(f_n) in dz
 };
 
-/// The field of the flow, or what the formula makes of it. For double and Expression.
+/// The field of the flow, or what the formula makes of it. For double, Real and Expression.
 template <class T>
 Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula formula);
 
@@ -69,11 +70,12 @@ TrainingInstance<double> random_training(std::uint64_t seed, Index classes, Inde
 Vector<double> tokens_of_components(const Layout& layout);
 
 /// d/dh of the objective, minus the loss, at x + h direction and h = 0: central differences of two
-/// widths, extrapolated.
-Quantity slope_along(const PopulationFlow<double>& flow, const Vector<double>& x,
-                     const Vector<double>& direction);
+/// widths, extrapolated. For double and Real.
+template <class T>
+Quantity slope_along(const PopulationFlow<T>& flow, const Vector<T>& x, const Vector<T>& direction);
 /// The same of any loss that is a sum of `terms` terms.
-Quantity slope_along(const std::function<double(const Vector<double>&)>& loss, double terms,
-                     const Vector<double>& x, const Vector<double>& direction);
+template <class T>
+Quantity slope_along(const std::type_identity_t<std::function<T(const Vector<T>&)>>& loss,
+                     double terms, const Vector<T>& x, const Vector<T>& direction);
 
 }  // namespace popgrad::theorems::scan_snap

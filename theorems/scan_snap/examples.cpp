@@ -9,6 +9,7 @@
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/stop.hpp"
 
@@ -114,13 +115,16 @@ SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index dist
                                      tokens);
 }
 
-void reweigh(SequenceClasses<double>& classes, Index entry, double factor) {
+template <class T>
+void reweigh(SequenceClasses<T>& classes, Index entry, const std::type_identity_t<T>& factor) {
   Index n = 0;
   while (classes.first[static_cast<std::size_t>(n + 1)] <= entry) ++n;
   const Index begin = classes.first[static_cast<std::size_t>(n)];
   auto law = classes.law.segment(begin, classes.first[static_cast<std::size_t>(n + 1)] - begin);
   classes.law[entry] *= factor;
-  law /= law.sum();
+  law /= T(law.sum());
 }
+template void reweigh(SequenceClasses<double>&, Index, const double&);
+template void reweigh(SequenceClasses<Real>&, Index, const Real&);
 
 }  // namespace popgrad::theorems::scan_snap

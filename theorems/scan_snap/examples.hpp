@@ -2,6 +2,7 @@
 /// Instances and solves that the statements on scan and snap share.
 
 #include <functional>
+#include <type_traits>
 
 #include "popgrad/scan_snap/instance.hpp"
 #include "popgrad/scan_snap/layout.hpp"
@@ -60,7 +61,9 @@ SequenceClasses<double> mingled_classes(Stream stream, Index classes, Index dist
 /// Streams of the instances that these statements draw.
 inline constexpr std::uint32_t stream_of_drawn_classes = 0x5CA75U;
 
-/// Multiplies P(l|n) of entry `entry` by `factor` and makes the law of its class sum to 1 again.
-void reweigh(SequenceClasses<double>& classes, Index entry, double factor);
+/// Multiplies P(l|n) of entry `entry` by `factor` and makes the law of its class sum to 1 again. For
+/// double and Real.
+template <class T>
+void reweigh(SequenceClasses<T>& classes, Index entry, const std::type_identity_t<T>& factor);
 
 }  // namespace popgrad::theorems::scan_snap

@@ -20,11 +20,13 @@
 #include <cmath>
 
 #include "popgrad/random.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "theorems/scan_snap/attention_formula.hpp"
 #include "theorems/scan_snap/decoder_knobs.hpp"
 #include "theorems/scan_snap/examples.hpp"
 #include "theorems/scan_snap/given_training.hpp"
+#include "theorems/scan_snap/measuring.hpp"
 #include "theorems/scan_snap/statements.hpp"
 
 namespace popgrad::theorems::scan_snap {
@@ -60,30 +62,35 @@ void derive(Examination& it) {
       .mistakes = {{"weak-projection", [] { return rows_vanish(Formula::weak_projection); }}}});
 }
 
-void judge_directions(const PopulationFlow<double>& flow, double size, std::uint64_t seed,
+template <class T>
+void judge_directions(const TrainingInstance<double>& training, double size, std::uint64_t seed,
                       Examination& it) {
+  const PopulationFlow<T> flow(training_in<T>(training));
   constexpr Index directions = 8;
   const Index all = flow.dimension();
   const Index table = all - flow.layout().pairs();
   Stream stream(seed, 0, 0);
-  Vector<double> x(all);
-  for (double& value : x) value = size * stream.normal();
-  Matrix<double> along = Matrix<double>::Zero(all, directions);
+  Vector<T> x(all);
+  for (T& value : x) value = T(size * stream.normal());
+  Matrix<T> along = Matrix<T>::Zero(all, directions);
   std::vector<Quantity> slopes;
   std::vector<std::string> places;
   for (Index k = 0; k < directions; ++k) {
     auto direction = k % 2 == 0 ? along.col(k).head(table) : along.col(k).tail(all - table);
-    for (double& value : direction) value = stream.normal();
-    slopes.push_back(slope_along(flow, x, along.col(k)));
+    for (T& value : direction) value = T(stream.normal());
+    slopes.push_back(slope_along<T>(flow, x, along.col(k)));
     places.push_back(fmt::format("direction {} in {}", k / 2, k % 2 == 0 ? "Y" : "Z"));
   }
   // Derivatives by the tokens that a column of Y stands for.
   const Vector<double> tokens = tokens_of_components(flow.layout());
   const auto predicted = [&](Formula formula) {
-    const Vector<double> gradient =
-        field_of(flow, x, formula).cwiseQuotient(flow.rates()).cwiseProduct(tokens);
-    const Vector<double> products = along.transpose() * gradient;
-    return std::vector<Quantity>(products.begin(), products.end());
+    const Vector<T> gradient =
+        field_of(flow, x, formula).cwiseQuotient(flow.rates()).cwiseProduct(tokens.cast<T>());
+    std::vector<Quantity> products;
+    for (const auto direction : along.colwise()) {
+      products.emplace_back(to_double(T(direction.dot(gradient))));
+    }
+    return products;
   };
   it.judge(Comparison{.what = "slopes of the objective against the field",
                       .measured = slopes,
@@ -91,14 +98,15 @@ void judge_directions(const PopulationFlow<double>& flow, double size, std::uint
                       .mistakes = {predicts("weak-projection", predicted(Formula::weak_projection)),
                                    predicts("no-norm", predicted(Formula::no_norm))},
                       .places = places});
-  const Vector<double> field = field_of(flow, x, Formula::lemma_1);
-  const double largest = field.cwiseAbs().maxCoeff();
+  const Vector<T> field = field_of(flow, x, Formula::lemma_1);
+  const double largest = to_double(T(field.cwiseAbs().maxCoeff()));
   // Components are products with responses of both signs, which add up to 2 at most and round as
   // numbers of order 1.
-  const double term = flow.rates().maxCoeff() * std::max(1.0, 2 * x.cwiseAbs().maxCoeff());
+  const double term = to_double(T(flow.rates().maxCoeff())) *
+                      std::max(1.0, 2 * to_double(T(x.cwiseAbs().maxCoeff())));
   std::vector<Quantity> sums;
-  for (const double sum : row_sums(flow.layout(), field)) {
-    sums.push_back({sum, {ErrorPart::rounding(tokens.sum(), term)}});
+  for (const T& sum : row_sums(flow.layout(), field)) {
+    sums.push_back(rounded<T>(sum, tokens.sum(), term));
   }
   it.judge(Comparison{.what = "sums of the rows of dY and dZ",
                       .measured = std::move(sums),
@@ -120,7 +128,7 @@ void examine(const Setting& setting, Examination& it) {
                    {"seed", setting.seed}};
   const double least = std::min(classes.weight.minCoeff(), classes.law.minCoeff());
   it.require_positive(weight_text, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
-  judge_directions(PopulationFlow<double>(training), size, setting.seed, it);
+  in_refined_digits([&]<class T>() { judge_directions<T>(training, size, setting.seed, it); });
 }
 
 }  // namespace

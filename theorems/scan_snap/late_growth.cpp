@@ -21,6 +21,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solved.hpp"
@@ -39,33 +40,32 @@ constexpr std::size_t clock_steps = 4;
 // Eqn 10 in the clock theta = ln(1 + y^2)/2 of y = M h: dx/dtheta is the rate of x per unit of
 // int gamma, times
 //   d(int gamma)/dtheta = (K/eta_Y) ((M-1)/M)^2 e^(2 theta).
-AnyRung<double> in_clock_of_decoder(const LeadingToken& token) {
-  const TrainingInstance<double>& training = token.training();
-  const auto m = static_cast<double>(training.classes.tokens);
-  const double scale = static_cast<double>(training.classes.classes()) / training.decoder_rate *
-                       std::pow((m - 1) / m, 2) / backprop_scale(m, 1 / m);
-  AnyRung<double> rung;
-  rung.initial = token.flow().initial();
+template <class T>
+AnyRung<T> in_clock_of_decoder(const ReducedFlow<T>& flow, const TrainingInstance<T>& training) {
+  const Index tokens = training.classes.tokens;
+  const auto m = static_cast<T>(tokens);
+  const T part = (m - T(1)) / m;
+  const T scale = static_cast<T>(training.classes.classes()) / training.decoder_rate * part * part /
+                  backprop_scale(m, T(T(1) / m));
+  AnyRung<T> rung;
+  rung.initial = flow.initial();
   rung.dimension = rung.initial.size();
-  rung.state_names = token.flow().state_names();
-  rung.rhs = [&token, scale](const Vector<double>& x, Vector<double>& dx, const double& theta) {
-    dx = rates_while_learning(token.flow(), token.training().classes.tokens, x);
-    dx *= scale * std::exp(2 * theta);
+  rung.state_names = flow.state_names();
+  rung.rhs = [&flow, tokens, scale](const Vector<T>& x, Vector<T>& dx, const T& theta) {
+    using std::exp;
+    dx = rates_while_learning(flow, tokens, x);
+    dx *= T(scale * exp(T(2 * theta)));
   };
-  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.observe = [](const Vector<T>&, const T&, std::span<T>) {};
   return rung;
 }
 
-void examine(const Setting& setting, Examination& it) {
-  const OneCommonToken instance = one_common_token(setting);
-  it.parameters = common_token_parameters(instance);
-  it.parameters["seed"] = setting.seed;
-  if (!require_one_common_token(instance, it)) return;
-  const LeadingToken token(instance.training);
-  it.require_positive("l0 leads the distinct tokens of n", token.lead() - 1,
-                      fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
-  const AnyRung<double> rung = in_clock_of_decoder(token);
-  const auto members = static_cast<double>(instance.members);
+template <class T>
+void judge_exponents(const LeadingToken& token, Examination& it) {
+  const TrainingInstance<T> training = training_in<T>(token.training());
+  const ReducedFlow<T> flow(training);
+  const AnyRung<T> rung = in_clock_of_decoder<T>(flow, training);
+  const auto members = static_cast<double>(token.members());
   // y^(-1/(K_m + 1)) at the clock times.
   const double factor = std::exp(clock_step / (members + 1));
   const std::vector<double> falling = falling_parameters(1 / factor, factor, clock_steps);
@@ -74,16 +74,16 @@ void examine(const Setting& setting, Examination& it) {
     clock_times.push_back(clock_step * static_cast<double>(clock_times.size() + 1));
   }
   const std::size_t last = clock_times.size() - 1;
-  const Solved run(rung, clock_times, tolerance);
+  const SolvedIn<T> run(rung, clock_times, tolerance);
   const std::vector<Quantity> growth =
-      run.along([&](const Vector<double>& x) { return token.growth(x); });
+      run.along([&](const Vector<T>& x) { return token.growth(x); });
   const auto slope = [&](std::size_t i) {
     return (growth[i + 1] - growth[i]) / Quantity(clock_times[i + 1] - clock_times[i]);
   };
   const auto local = [&](std::size_t i) {
-    return run.at(i, [&](const Vector<double>& x) {
-      Vector<double> rate(x.size());
-      rung.rhs(x, rate, clock_times[i]);
+    return run.at(i, [&](const Vector<T>& x) {
+      Vector<T> rate(x.size());
+      rung.rhs(x, rate, T(clock_times[i]));
       return token.growth(rate);
     });
   };
@@ -97,11 +97,22 @@ void examine(const Setting& setting, Examination& it) {
       .mistakes = {predicts("theorem-4", 1 / (2 * members)), predicts("norms-kept", 1 / members)},
       .places = {"eta_Z w t xi_n y at y = e^160", "from y = e^120 to e^160"}});
   it.judge(Comparison{.what = "order of 1 - c_nl0 in y^(-1/(K_m + 1))",
-                      .measured = {order_in(falling, run.along([&](const Vector<double>& x) {
-                        return token.rest(x);
+                      .measured = {order_in(falling, run.along([&](const Vector<T>& x) {
+                        return token.rest_of(flow.features_at(x));
                       }))},
                       .predicted = {1.0},
                       .mistakes = {predicts_times("order", 1.1)}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const OneCommonToken instance = one_common_token(setting);
+  it.parameters = common_token_parameters(instance);
+  it.parameters["seed"] = setting.seed;
+  if (!require_one_common_token(instance, it)) return;
+  const LeadingToken token(instance.training);
+  it.require_positive("l0 leads the distinct tokens of n", token.lead() - 1,
+                      fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
+  in_refined_digits([&]<class T>() { judge_exponents<T>(token, it); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/random_classes.hpp"
 #include "theorems/scan_snap/examples.hpp"
@@ -129,23 +130,23 @@ double LeadingToken::square(const Vector<double>& x, Index entry) const {
   return f * f;
 }
 
-double LeadingToken::growth(const Vector<double>& x) const {
-  return x[flow_->layout().pairs() + 1 + n_];
-}
-
 Vector<double> LeadingToken::rates(const Vector<double>& x) const {
   return rates_while_learning(*flow_, training_.classes.tokens, x);
 }
 
-double LeadingToken::rest(const Vector<double>& x) const {
-  const Vector<double> f = flow_->features_at(x);  // c_n up to a factor
+double LeadingToken::rest(const Vector<double>& x) const { return rest_of(flow_->features_at(x)); }
+
+template <class T>
+T LeadingToken::rest_of(const Vector<T>& f) const {  // c_n up to a factor
   const auto n = static_cast<std::size_t>(n_);
-  double others = 0;
+  T others(0);
   for (Index e = training_.classes.first[n]; e < training_.classes.first[n + 1]; ++e) {
     if (e != leader_) others += f[e];
   }
   return others / (others + f[leader_]);
 }
+template double LeadingToken::rest_of(const Vector<double>&) const;
+template Real LeadingToken::rest_of(const Vector<Real>&) const;
 
 double LeadingToken::entropy(const Vector<double>& x) const {
   return attention_entropies(training_.classes, flow_->layout(), flow_->features_at(x), n_).second;

@@ -36,9 +36,16 @@ class LeadingToken {
 
   [[nodiscard]] double logit(const Vector<double>& x, Index entry) const;
   [[nodiscard]] double square(const Vector<double>& x, Index entry) const;  ///< f^2
-  [[nodiscard]] double growth(const Vector<double>& x) const;               ///< B_n
+  /// B_n. For double and Real.
+  template <class T>
+  [[nodiscard]] T growth(const Vector<T>& x) const {
+    return x[flow_->layout().pairs() + 1 + n_];
+  }
   /// 1 - c_nl0: the attention of class n on all tokens but l0.
   [[nodiscard]] double rest(const Vector<double>& x) const;
+  /// The same from f (nnz). For double and Real.
+  template <class T>
+  [[nodiscard]] T rest_of(const Vector<T>& f) const;
   /// Of the attention of class n on its distinct tokens, in nats.
   [[nodiscard]] double entropy(const Vector<double>& x) const;
   /// xi_n up to a positive factor that depends on time alone.

@@ -16,12 +16,12 @@
 
 namespace popgrad::theorems::scan_snap {
 
-Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
-                                    const Vector<double>& state) {
-  Vector<double> learning = state;
-  learning[rung.layout().pairs()] = 1 / static_cast<double>(tokens);
-  Vector<double> rates(state.size());
-  rung.rhs(learning, rates, 0.0);
+template <class T>
+Vector<T> rates_while_learning(const ReducedFlow<T>& rung, Index tokens, const Vector<T>& state) {
+  Vector<T> learning = state;
+  learning[rung.layout().pairs()] = T(1) / static_cast<T>(tokens);
+  Vector<T> rates(state.size());
+  rung.rhs(learning, rates, T(0));
   return rates;
 }
 
@@ -77,6 +77,9 @@ template <>
 void add_rounding_of_gram(const SolvedIn<Real>&, const ReducedFlow<Real>&, std::vector<Quantity>&) {
 }
 
+template Vector<double> rates_while_learning(const ReducedFlow<double>&, Index,
+                                             const Vector<double>&);
+template Vector<Real> rates_while_learning(const ReducedFlow<Real>&, Index, const Vector<Real>&);
 template TrainingInstance<double> training_in(const TrainingInstance<double>&);
 template TrainingInstance<Real> training_in(const TrainingInstance<double>&);
 template std::vector<Quantity> read_all(const SolvedIn<double>&, Index,

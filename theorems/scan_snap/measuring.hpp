@@ -16,11 +16,11 @@ using namespace popgrad::scan_snap;
 
 /// rhs of `reduced` at a state, with h = 1/M in its place: gamma drops out of the quotients of z'
 /// and B' then, also at the start, where it is 0.
-Vector<double> rates_while_learning(const ReducedFlow<double>& rung, Index tokens,
-                                    const Vector<double>& state);
+/// For double and Real, as what follows.
+template <class T>
+Vector<T> rates_while_learning(const ReducedFlow<T>& rung, Index tokens, const Vector<T>& state);
 
-/// The training on another scalar, on which the laws sum to 1 as well. For double and Real, as what
-/// follows.
+/// The training on another scalar, on which the laws sum to 1 as well.
 template <class T>
 TrainingInstance<T> training_in(const TrainingInstance<double>& training);
 

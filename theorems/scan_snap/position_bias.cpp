@@ -21,6 +21,7 @@
 #include "popgrad/ensemble.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/random.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "popgrad/stop.hpp"
@@ -50,33 +51,41 @@ void derive(Examination& it) {
 }
 
 // Y, and z to which `bias` by pairs is added, at the save points.
-std::vector<Quantity> followed(const TrainingInstance<double>& training, const Vector<double>& bias,
+template <class T>
+std::vector<Quantity> followed(const TrainingInstance<T>& training, const Vector<T>& bias,
                                double end) {
-  const PopulationFlow<double> flow(training);
-  const Solved run(forget_type(flow), {end / 8, end}, 1e-10);
-  return read_all(run, flow.dimension(), [&](const Vector<double>& x) {
-    Vector<double> state = x;
+  const PopulationFlow<T> flow(training);
+  const SolvedIn<T> run(forget_type(flow), {end / 8, end}, 1e-10);
+  return read_all(run, flow.dimension(), [&](const Vector<T>& x) {
+    Vector<T> state = x;
     state.tail(bias.size()) += bias;
     return state;
   });
 }
 
-void judge_trajectories(const TrainingInstance<double>& training, double size, double end,
+template <class T>
+void judge_trajectories(const TrainingInstance<double>& in_double, double size, double end,
                         Stream stream, Examination& it) {
-  const Vector<double> bias = random_state(stream, lay_out(training.classes, true).pairs(), size);
+  const TrainingInstance<T> training = training_in<T>(in_double);
+  const Vector<T> bias =
+      random_state(stream, lay_out(training.classes, true).pairs(), size).template cast<T>();
+  const Vector<T> none = Vector<T>::Zero(bias.size());
   const auto on_prior = [&](double share) {
-    return followed(with_prior(training, share * bias), bias, end);
+    return followed<T>(with_prior<T>(training, T(share) * bias), bias, end);
+  };
+  // Solved only where controls are judged.
+  const auto mistaken = [&](const char* control, double share) {
+    return Mistake{control, [&, share](const std::vector<Quantity>&) { return on_prior(share); }};
   };
   double largest = 0;  // of what is learned
-  for (const Quantity& number : followed(with_prior(training, bias), 0 * bias, end)) {
+  for (const Quantity& number : followed<T>(with_prior<T>(training, bias), none, end)) {
     largest = std::max(largest, std::fabs(number.value()));
   }
-  it.judge(Comparison{
-      .what = "Y and logits under the bias against Y and z + z0 on the prior",
-      .measured = followed(with_bias(training, bias), 0 * bias, end),
-      .predicted = on_prior(1),
-      .scale = {largest},
-      .mistakes = {predicts("other-sign", on_prior(-1)), predicts("weaker", on_prior(0.9))}});
+  it.judge(Comparison{.what = "Y and logits under the bias against Y and z + z0 on the prior",
+                      .measured = followed<T>(with_bias<T>(training, bias), none, end),
+                      .predicted = on_prior(1),
+                      .scale = {largest},
+                      .mistakes = {mistaken("other-sign", -1), mistaken("weaker", 0.9)}});
 }
 
 // (X'b)_l of the first entry, a bias by distance, over sequences of class 0.
@@ -117,8 +126,10 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters = {{"K", training.classes.classes()},        {"M", training.classes.tokens},
                    {"size of z0", setting.value(bias_size)}, {"a", setting.value(slope)},
                    {"t", setting.value(duration)},           {"seed", setting.seed}};
-  judge_trajectories(training, setting.value(bias_size), setting.value(duration),
-                     Stream(setting.seed, 1, 3), it);
+  in_refined_digits([&]<class T>() {
+    judge_trajectories<T>(training, setting.value(bias_size), setting.value(duration),
+                          Stream(setting.seed, 1, 3), it);
+  });
   judge_distance(training.classes, setting.value(slope), setting, it);
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "popgrad/identity.hpp"
+#include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/layout.hpp"
 #include "popgrad/scan_snap/population_flow.hpp"
 #include "theorems/scan_snap/attention_formula.hpp"
@@ -32,25 +33,31 @@ Truth symbolic_prior(int numerator, int denominator) {
   return vanishes(Matrix<Expression>(rate - rate_of_prior));
 }
 
-TrainingInstance<double> with_bias(const TrainingInstance<double>& training,
-                                   const Vector<double>& bias) {
-  TrainingInstance<double> biased = training;
+template <class T>
+TrainingInstance<T> with_bias(TrainingInstance<T> training, const Vector<T>& bias) {
   const Layout layout = lay_out(training.classes, true);
   const Index m = training.classes.tokens;
-  biased.logit_start = Matrix<double>::Zero(m, m);
+  training.logit_start = Matrix<T>::Zero(m, m);
   for (std::size_t e = 0; e < layout.entry_pair.size(); ++e) {
-    biased.logit_start(training.classes.query[static_cast<std::size_t>(layout.entry_class[e])],
-                       training.classes.token[e]) = bias[layout.entry_pair[e]];
-  }
-  return biased;
-}
-
-TrainingInstance<double> with_prior(TrainingInstance<double> training, const Vector<double>& bias) {
-  const Layout layout = lay_out(training.classes, true);
-  for (std::size_t e = 0; e < layout.entry_pair.size(); ++e) {
-    reweigh(training.classes, static_cast<Index>(e), std::exp(bias[layout.entry_pair[e]]));
+    training.logit_start(training.classes.query[static_cast<std::size_t>(layout.entry_class[e])],
+                         training.classes.token[e]) = bias[layout.entry_pair[e]];
   }
   return training;
 }
+
+template <class T>
+TrainingInstance<T> with_prior(TrainingInstance<T> training, const Vector<T>& bias) {
+  using std::exp;
+  const Layout layout = lay_out(training.classes, true);
+  for (std::size_t e = 0; e < layout.entry_pair.size(); ++e) {
+    reweigh(training.classes, static_cast<Index>(e), exp(bias[layout.entry_pair[e]]));
+  }
+  return training;
+}
+
+template TrainingInstance<double> with_bias(TrainingInstance<double>, const Vector<double>&);
+template TrainingInstance<Real> with_bias(TrainingInstance<Real>, const Vector<Real>&);
+template TrainingInstance<double> with_prior(TrainingInstance<double>, const Vector<double>&);
+template TrainingInstance<Real> with_prior(TrainingInstance<Real>, const Vector<Real>&);
 
 }  // namespace popgrad::theorems::scan_snap

@@ -15,10 +15,12 @@ using namespace popgrad::scan_snap;
 ///   share = numerator/denominator?
 Truth symbolic_prior(int numerator, int denominator);
 
-/// Training that begins at Z = z0 (pairs), so that z - z0 is what is learned.
-TrainingInstance<double> with_bias(const TrainingInstance<double>& training,
-                                   const Vector<double>& bias);
+/// Training that begins at Z = z0 (pairs), so that z - z0 is what is learned. For double and Real, as
+/// what follows.
+template <class T>
+TrainingInstance<T> with_bias(TrainingInstance<T> training, const Vector<T>& bias);
 /// Training on the prior of z0 (pairs).
-TrainingInstance<double> with_prior(TrainingInstance<double> training, const Vector<double>& bias);
+template <class T>
+TrainingInstance<T> with_prior(TrainingInstance<T> training, const Vector<T>& bias);
 
 }  // namespace popgrad::theorems::scan_snap

@@ -11,6 +11,8 @@ struct StartQuotients {
   double claimed = 0;
   double first_order = 0;  ///< with q1 E - q0 in place of beta
 };
-StartQuotients start_quotients(const popgrad::scan_snap::SequenceClasses<double>& classes);
+/// For double and Real.
+template <class T>
+StartQuotients start_quotients(const popgrad::scan_snap::SequenceClasses<T>& classes);
 
 }  // namespace popgrad::theorems::scan_snap
