@@ -16,8 +16,9 @@ Vector<T> symmetric_eigenvalues(const Matrix<T>& symmetric) {
   return Eigen::SelfAdjointEigenSolver<Matrix<T>>(symmetric, Eigen::EigenvaluesOnly).eigenvalues();
 }
 
-PrincipalAxes principal_axes(const Matrix<double>& symmetric) {
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(symmetric);
+template <class T>
+PrincipalAxes<T> principal_axes(const Matrix<T>& symmetric) {
+  const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(symmetric);
   return {solver.eigenvalues(), solver.eigenvectors()};
 }
 
@@ -48,6 +49,8 @@ Vector<T> solve_square(const Matrix<T>& a, const Vector<T>& b) {
 
 template Vector<double> symmetric_eigenvalues(const Matrix<double>&);
 template Vector<Real> symmetric_eigenvalues(const Matrix<Real>&);
+template PrincipalAxes<double> principal_axes(const Matrix<double>&);
+template PrincipalAxes<Real> principal_axes(const Matrix<Real>&);
 template Matrix<double> solve_symmetric(const Matrix<double>&, const Matrix<double>&);
 template Matrix<Real> solve_symmetric(const Matrix<Real>&, const Matrix<Real>&);
 template Matrix<Dual<double>> solve_symmetric(const Matrix<Dual<double>>&,

@@ -30,7 +30,7 @@ Vector<double> RunScore::of(const Matrix<double>& runs) const {
 LikelyRuns::LikelyRuns(const Matrix<double>& runs) : mean_(runs.rowwise().mean()) {
   if (runs.cols() < 2) throw std::invalid_argument("LikelyRuns: needs at least 2 runs");
   const Matrix<double> off = runs.colwise() - mean_;
-  axes_ = principal_axes(off * off.transpose() / static_cast<double>(runs.cols()));
+  axes_ = principal_axes<double>(off * off.transpose() / static_cast<double>(runs.cols()));
   axes_.values = axes_.values.cwiseMax(0.0);
 }
 

@@ -171,8 +171,8 @@ RunCorrelation RunCorrelation::estimated(const Matrix<double>& runs) {
 RunCorrelation RunCorrelation::predicted(const Matrix<double>& likely, const Matrix<double>& runs,
                                          const Vector<double>& shift) {
   const Matrix<double> deviations = about_mean(likely);
-  PrincipalAxes own =
-      principal_axes(deviations * deviations.transpose() / static_cast<double>(likely.cols() - 1));
+  PrincipalAxes own = principal_axes<double>(deviations * deviations.transpose() /
+                                             static_cast<double>(likely.cols() - 1));
   RunCorrelation best(Prediction{std::move(own.vectors), {}});
   auto& [axes, variances] = std::get<Prediction>(best.known_);
   const Vector<double> predicted = own.values.cwiseMax(0.0);

@@ -580,7 +580,7 @@ TEST_CASE("start: bad starts are one line and status 2", "[start][cli]") {
       {"verify scan-snap.fates --instance " + file(R"({"preset":"growth","Z":[[0]]})"),
        "is not looked at by this statement"},
       {"verify scb.convergence --instance " + file("{" + scb + R"(,"state":{"w":1}})"),
-       "is not looked at by statements"},
+       "is ignored by statements"},
   };
   for (const auto& [words, expected] : cases) {
     const Answer answer = command_line::popgrad(words);

@@ -158,6 +158,27 @@ TEST_CASE("moment blocks: a covariance that was guessed is off in what it contri
   CHECK(blocks.error() == Approx(guessed * contributed).epsilon(0.01));
 }
 
+TEST_CASE("moment blocks: what is contributed is a share of the covariance that it leads to",
+          "[moments]") {
+  // A guess of b as above; at second order a^3 has the slope 3 C_aa, with which a itself grows.
+  constexpr double q = 0.05;
+  Clocked law;
+  law.a = [](double a, double, double) { return q * a * a * a; };
+  law.b = [](double, double b, double c) { return c * b; };
+  MomentBlocks blocks(law.rung(), 1024, {});
+  MomentLaw begin = begin_law();
+  begin.second = begin.first;
+  constexpr double length = 64, half = length / 2;
+  blocks.make(begin, {eta, 0, 0, 64}, true);
+  double growth = 1;
+  for (double k = 0; k < half; ++k) growth *= std::pow(1 + eta * eta * k, 2);
+  const double guessed = (1 - 1 / growth) / 2;
+  // The slope in the middle is of the covariance to which that at first leads.
+  const double middle = variance_a * std::pow(1 + 3 * eta * q * variance_a, 2 * half);
+  const double contributed = length * 2 * eta * 3 * q * middle;
+  CHECK(blocks.error() == Approx(guessed * contributed / (1 + contributed) / 2).epsilon(0.01));
+}
+
 TEST_CASE("moment blocks: a glance is the law where that is quadratic in the step", "[moments]") {
   Clocked law;
   law.a = [](double, double b, double c) { return c * b * b / 2; };

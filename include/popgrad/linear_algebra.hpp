@@ -10,12 +10,15 @@ namespace popgrad {
 template <class T>
 Vector<T> symmetric_eigenvalues(const Matrix<T>& symmetric);
 
-/// Eigenvalues of a symmetric matrix, ascending, and its orthonormal eigenvectors as columns.
+/// Eigenvalues of a symmetric matrix, ascending, and its orthonormal eigenvectors as columns. For
+/// double and Real.
+template <class T>
 struct PrincipalAxes {
-  Vector<double> values;
-  Matrix<double> vectors;
+  Vector<T> values;
+  Matrix<T> vectors;
 };
-PrincipalAxes principal_axes(const Matrix<double>& symmetric);
+template <class T>
+PrincipalAxes<T> principal_axes(const Matrix<T>& symmetric);
 
 /// L with L L' = a covariance (n x n), columns of 0 where it has no rank. Cost n^3/3.
 Matrix<double> square_root(const Matrix<double>& covariance);

@@ -44,13 +44,13 @@ class LikelyRuns {
   explicit LikelyRuns(const Matrix<double>& runs);
 
   [[nodiscard]] const Vector<double>& mean() const { return mean_; }
-  [[nodiscard]] const PrincipalAxes& axes() const { return axes_; }
+  [[nodiscard]] const PrincipalAxes<double>& axes() const { return axes_; }
   /// About the mean, along the axes.
   [[nodiscard]] Matrix<double> along(const Matrix<double>& runs) const;
 
  private:
   Vector<double> mean_;
-  PrincipalAxes axes_;
+  PrincipalAxes<double> axes_;
 };
 
 /// d and D of one fault, from half of some runs with it and without of the same draws; the others give the unit.

@@ -47,7 +47,7 @@ std::optional<InstanceFile> given_instance(Theories theories, const std::string&
     parameters.check_names(find_model(theories, model).parameters(), s->reads);
     if (parameters.has(state_key)) {
       reject("popgrad verify", state_key, "of " + file,
-             "is not looked at by statements, which make their rungs themselves; leave it out");
+             "is ignored by statements, which make their rungs themselves; leave it out");
     }
   }
   return given;

@@ -26,23 +26,16 @@ std::string hypothesis_text(const Hypothesis& h) {
 
 }  // namespace
 
-std::string evidence_text(const Evidence& item) {
+std::string evidence_text(const Evidence& item, bool of_paper) {
   if (item.kind == EvidenceKind::report) {
     return fmt::format("{}: {:.4g}{}", item.what, item.measured,
                        item.detail.empty() ? "" : "; " + item.detail);
   }
+  const Verdict wanted = of_paper ? Verdict::violated : Verdict::holds;
   const std::string numbers = numbers_of(item);
-  return fmt::format("{}: {}{}{}", item.what,
-                     item.verdict == Verdict::holds ? "shown" : "NOT shown",
+  return fmt::format("{}: {}{}{}{}{}", item.what, of_paper ? "the paper's is " : "",
+                     item.verdict == wanted ? "" : "NOT ", of_paper ? "refuted" : "shown",
                      numbers.empty() ? "" : ": ", numbers);
-}
-
-std::string text_against_paper(const Evidence& item) {
-  const std::string numbers = numbers_of(item);
-  return fmt::format(
-      "{}: {}{}{}", item.what,
-      item.verdict == Verdict::violated ? "the paper's is refuted" : "the paper's is NOT refuted",
-      numbers.empty() ? "" : ": ", numbers);
 }
 
 std::vector<ExaminedErratum> examined_errata(const std::vector<Erratum>& errata) {
@@ -77,7 +70,7 @@ std::string errata_text(const std::vector<ExaminedErratum>& all) {
       line("evidence", name_of(item.kind) + ": " + shown);
     };
     for (const Evidence& item : found.examination.evidence) evidence(item, evidence_text(item));
-    for (const Evidence& item : found.of_paper()) evidence(item, text_against_paper(item));
+    for (const Evidence& item : found.of_paper()) evidence(item, evidence_text(item, true));
     if (!found.refined.empty()) line("confirmed", found.refined);
     line("see", "popgrad verify " + e->statement);
     text += "\n";

@@ -22,9 +22,8 @@ std::string errata_text(const std::vector<ExaminedErratum>& all);
 std::string errata_json(const std::vector<ExaminedErratum>& all);
 /// "reviews and replies, authors' code".
 std::string sources_of(const Erratum& erratum);
-/// "B_n(0): shown: 0 against 0", with the error parts where a number was measured.
-std::string evidence_text(const Evidence& item);
-/// The same of what the paper has: refuted.
-std::string text_against_paper(const Evidence& item);
+/// "B_n(0): shown: 0 against 0", with the error parts where a number was measured; of what the paper has,
+/// "B_n(0): the paper's is refuted: ...".
+std::string evidence_text(const Evidence& item, bool of_paper = false);
 
 }  // namespace popgrad

@@ -13,6 +13,7 @@
 #include "report/errata_table.hpp"
 #include "report/margin_picture.hpp"
 #include "report/math_text.hpp"
+#include "report/verdict_table.hpp"
 
 namespace popgrad {
 namespace {
@@ -181,7 +182,7 @@ std::string erratum_element(const ExaminedErratum& examined) {
     text += fmt::format("<li>{}</li>\n", math_html(evidence_text(piece)));
   }
   for (const Evidence& piece : found.of_paper()) {
-    text += fmt::format("<li>{}</li>\n", math_html(text_against_paper(piece)));
+    text += fmt::format("<li>{}</li>\n", math_html(evidence_text(piece, true)));
   }
   return text + "</ul></details>\n";
 }
@@ -195,9 +196,9 @@ Judged judged(const Finding& finding) {
 
 HtmlTable table_of_verdicts() {
   return {
-      "One row a statement; a click on a header sorts. Margin, of the evidence nearest to failing: "
-      "of an equality (allowed - measured)/allowed, of an inequality and where nothing is allowed "
-      "(allowed - measured)/scale; 1 for identities.",
+      fmt::format("One row a statement; a click on a header sorts. Margin, of the evidence nearest "
+                  "to failing: {}.",
+                  meaning_of_margins),
       {"statement", "verdict", "claim", "evidence", "margin", "controls", "seconds"}};
 }
 

@@ -99,11 +99,8 @@ std::string search_table(const std::vector<SearchRecord>& records, const std::st
                           r.smallest->what);
     }
   }
-  text +=
-      "\nmargin, the smallest met: of an equality (allowed - measured)/allowed, of an inequality\n"
-      "and where nothing is allowed (allowed - measured)/scale; 1 for identities that hold;\n"
-      "negative: violated\n";
-  return text;
+  return text +
+         fmt::format("\nmargin, the smallest met: {};\nnegative: violated\n", meaning_of_margins);
 }
 
 Json search_json(const std::vector<SearchRecord>& records, const std::string& command,

@@ -2,6 +2,7 @@
 /// Findings as a table for people, as JSON, and as LaTeX for a paper.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popgrad/json_fwd.hpp"
@@ -19,6 +20,11 @@ struct Verification {
   std::string program = "popgrad";  ///< of lines that repeat an instance
   bool of_file = false;             ///< on the user's instance, which needs no such line
 };
+
+/// What relative_margin is, in two lines.
+inline constexpr std::string_view meaning_of_margins =
+    "of an equality (allowed - measured)/allowed, of an inequality\n"
+    "and where nothing is allowed (allowed - measured)/scale; 1 for identities that hold";
 
 /// "confirmed by a second examination: solves in 40 digits".
 std::string confirmation_text(const Confirmation& confirmation);

@@ -194,6 +194,17 @@ TEST_CASE("Association: the interval sees what is there and nothing else", "[mea
   CHECK(permute_losses(made_clusters(-1, 40), 2000, 1, 1).below == Approx(1.0 / 2001));
 }
 
+TEST_CASE("Association: the variance of two resamples is unbiased", "[measured]") {
+  const std::vector<Cluster> clusters = made_clusters(-1, 40);
+  const auto variance = [&](std::size_t resamples, std::uint64_t seed) {
+    return std::pow(associate(clusters, 0.05, resamples, seed, 1).deviation, 2);
+  };
+  // The mean of 1000 squares is off by sqrt(2/1000) = 4 %; n in place of n - 1 halves each.
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) sum += variance(2, seed);
+  CHECK(sum / 1000 == Approx(variance(4000, 1)).epsilon(0.2));
+}
+
 TEST_CASE("Association: layers of one run are one draw, not many", "[measured]") {
   // The same layer recorded four times must not narrow the interval.
   std::vector<Cluster> one = made_clusters(-1, 40);

@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "popgrad/refined_digits.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "theorems/topic/document_moments.hpp"
 #include "theorems/topic/exact_inertia.hpp"
@@ -45,12 +46,13 @@ constexpr Knob shortness =
 // Block sums and column 0 of the optimum of least norm, all rows; then its entries.
 void judge_optimum(const TopicLaw<Rational>& exact, double inverse_length, Examination& it) {
   const TopicLaw<double> law = rounded(exact);
-  const LeastNorm best = least_norm(law, inverse_length);
+  const LeastNorm best =
+      in_refined_digits([&]<class T>() { return least_norm(exact.cast<T>(), inverse_length); });
   const double unit = 1 / (law.kept() * static_cast<double>(law.words));
   const double of_mask = unit * law_sum(law) / law.mask();
   it.judge(Comparison{.what = "own block sum less those of other topics",
                       .measured = best.gaps,
-                      .predicted = {1 / law.kept()},
+                      .predicted = {to_double(Rational(1 / exact.kept()))},
                       .mistakes = {predicts("nothing-kept", 1 / (1 - law.masked))}});
   it.judge(Comparison{.what = "column 0",
                       .measured = best.masks,
