@@ -168,6 +168,50 @@ TEST_CASE("cli: a loss that is flat at uniform attention ends no command", "[cli
   CHECK_THAT(answer.out, Catch::Contains("not applicable"));
 }
 
+TEST_CASE("cli: files that once were false counterexamples", "[cli][instance]") {
+  const Folder folder;
+  const auto answers = [&](const std::string& id, const std::string& text,
+                           const std::string& word) {
+    const Answer answer =
+        command_line::popgrad("verify " + id + " -q --instance " + folder.file("i.json", text));
+    CAPTURE(id, text, answer.out);
+    CHECK(answer.status == 0);
+    CHECK_THAT(answer.out, Catch::Contains(id + " " + word) || Catch::Contains(": " + word));
+  };
+  // The exp clock stands still in double before the steep tokens of one unit are learned.
+  answers("joma.clock-change", R"({"mu": [[2, 2, 2], [183, 0.02, 0.02]], "v0": 0.0003, "tau": 67})",
+          "holds");
+  answers("joma.clock-change", R"({"mu": [[200, 200], [0.5, -0.3]]})", "holds");
+  // One draw of a class learns most of what it has to.
+  answers("scan-snap.decoder-solution",
+          R"({"P_tokens": [[0, 1, 3], [0, 2, 3]], "P_weights": [[0.2, 0.3, 0.5], [0.2, 0.2, 0.6]],
+              "M": 4, "psi": [3, 2], "eta_Y": 5})",
+          "holds");
+  // S_n of one class is 1e5 and that of the other 1e-5; eta_Z of Eqn 10 as printed is no clock of
+  // gradients.
+  for (const std::string reading : {"consistent", "paper"}) {
+    const std::string rates =
+        R"("M": 32, "psi": [10, 10], "eta_Y": 2, "eta_Z": 1, "reading": ")" + reading + "\"}";
+    answers("scan-snap.fates",
+            R"({"P_tokens": [[4, 20], [11, 20]], "P_weights": [[0.002, 0.998], [0.996, 0.004]], )" +
+                rates,
+            "holds");
+    answers("scan-snap.fates-symmetric",
+            R"({"P_tokens": [[0, 1], [0, 2]], "P_weights": [[0.4, 0.6], [0.4, 0.6]], )" + rates,
+            "holds");
+  }
+  // A class that is nearly one shared token, whose overlaps are not small where its weight is.
+  answers("scan-snap.residual-backprop",
+          R"({"P_tokens": [[3, 7], [1, 2, 5, 7], [4, 7]], "M": 38, "psi": [8, 9, 9],
+              "P_weights": [[0.01, 0.99], [0.2, 0.3, 0.2, 0.3], [0.5, 0.5]]})",
+          "holds");
+  // Two classes of one query and the same law: kappa has no inverse.
+  answers("scan-snap.residual-backprop",
+          R"({"P_tokens": [[2, 5], [5], [5]], "P_weights": [[0.5, 0.5], [1], [1]], "M": 38,
+              "psi": [8, 9, 9]})",
+          "not applicable: 'inputs of the classes are linearly independent'");
+}
+
 TEST_CASE("cli: what is no instance is refused in one line", "[cli][instance]") {
   const Folder folder;
   const auto refuses = [&](const std::string& words, const std::string& part) {

@@ -34,6 +34,27 @@ REMEMBERED = {
         {"mu": [0.01, 0.02, 5], "v0": 0.001, "tau": 3},
     ],
     "topic.either-alone": [{"T": 6, "tau": 2, "v": 5}],
+    "joma.clock-change": [
+        {"mu": [[2, 2, 2], [183, 0.02, 0.02]], "v0": 0.0003, "tau": 67},
+        {"mu": [[200, 200], [0.5, -0.3]]},
+    ],
+    "scan-snap.decoder-solution": [
+        {"P_tokens": [[0, 1, 3], [0, 2, 3]], "P_weights": [[0.2, 0.3, 0.5], [0.125, 0.125, 0.75]], "M": 4, "psi": [3, 2],
+         "eta_Y": 5},
+    ],
+    "scan-snap.fates": [
+        {"P_tokens": [[4, 20], [11, 20]], "P_weights": [[0.002, 0.998], [0.996, 0.004]], "M": 32, "psi": [10, 10],
+         "eta_Y": 2, "eta_Z": 1, "reading": reading} for reading in ("paper", "consistent")
+    ],
+    "scan-snap.fates-symmetric": [
+        {"P_tokens": [[0, 1], [0, 2]], "P_weights": [[0.4, 0.6], [0.4, 0.6]], "M": 32, "psi": [3, 3], "eta_Y": 2,
+         "eta_Z": 1, "reading": "paper"},
+    ],
+    "scan-snap.residual-backprop": [
+        {"P_tokens": [[3, 7], [1, 2, 5, 7], [4, 7]], "P_weights": [[0.01, 0.99], [0.2, 0.3, 0.2, 0.3], [0.5, 0.5]],
+         "M": 38, "psi": [8, 9, 9]},
+        {"P_tokens": [[2, 5], [5], [5]], "P_weights": [[0.5, 0.5], [1], [1]], "M": 38, "psi": [8, 9, 9]},
+    ],
     "scb.two-stages": [{"N": 4, "T": t, "Q": 2} for t in (6, 12, 20, 24, 50, 100)],
 }
 SEEDS_OF_REMEMBERED = (1, 2, 3, 4, 5, 6)

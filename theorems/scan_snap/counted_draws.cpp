@@ -1,5 +1,6 @@
 #include "theorems/scan_snap/counted_draws.hpp"
 
+#include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 
@@ -29,20 +30,25 @@ Derivatives derivatives(const Decoder& decoder, double s) {
   return {h, first, -m * u * first * first, -m * m * u * (1 - 3 * u) * std::pow(first, 3)};
 }
 
+// h* after 0, 1, ... and all `draws` of a class.
+std::vector<double> after_draws(const Decoder& decoder, long draws) {
+  std::vector<double> h{0};
+  for (long s = 0; s < draws; ++s) {
+    h.push_back(h.back() + decoder_rate_of(decoder.vocabulary, decoder.rate, h.back()));
+  }
+  return h;
+}
+
 }  // namespace
 
 Matrix<double> sampled_thetas(const Decoder& decoder, const Vector<double>& law, long draws,
                               const Setting& setting) {
   const auto classes = static_cast<std::size_t>(law.size());
   const AliasTable drawn(std::span(law.data(), classes));
-  std::vector<double> discrete{0};  // h* after so many draws
-  std::vector<double> unit;         // h(P(n) N)
+  const std::vector<double> discrete = after_draws(decoder, draws);
+  std::vector<double> unit;  // h(P(n) N)
   for (const double p : law) {
     unit.push_back(decoder_scale(decoder.vocabulary, decoder.rate, p * static_cast<double>(draws)));
-  }
-  for (long s = 0; s < draws; ++s) {
-    discrete.push_back(discrete.back() +
-                       decoder_rate_of(decoder.vocabulary, decoder.rate, discrete.back()));
   }
   Matrix<double> theta(setting.draws(runs), law.size());
   std::vector<std::uint32_t> counts(classes);
@@ -65,9 +71,14 @@ Quantity variance_of_theta(const Decoder& decoder, double probability, long draw
   const double bend = d.second / d.first;
   const double skewness = bend * (1 - 2 * probability);
   const double curvature = count * (d.third / d.first + bend * bend / 2);
-  // h* - h = (h'/2) L, L = ln(eta_Y/(M h')), has the slope (h''/2) (L - 1).
-  const double logarithm = std::log(decoder.rate / (decoder.vocabulary * d.first));
-  const double discrete = bend * (logarithm - 1);
+  // From h* itself: where eta_Y is large its first draws lead so far ahead of h that their expansion
+  // in eta_Y, (h'/2) ln(eta_Y/(M h')), is too small.
+  const long middle = std::max(1L, std::lround(s));
+  const std::vector<double> h = after_draws(decoder, middle + 1);
+  const auto at = static_cast<std::size_t>(middle);
+  const double slope = (h[at + 1] - h[at - 1]) / 2;
+  const double first = derivatives(decoder, static_cast<double>(middle)).first;
+  const double discrete = std::pow(slope / first, 2) - 1;
   const double leading = std::pow(d.first / d.h, 2) * count;
   return {leading,
           {ErrorPart::next_order(leading * skewness), ErrorPart::next_order(leading * curvature),

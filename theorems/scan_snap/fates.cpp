@@ -40,16 +40,29 @@ enum class Form { claimed, own_included, overlap_only, undamped };
 template <class T>
 using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
 
+// Sums over all but one: a term that exceeds the others by far would leave roundings of itself if it
+// were taken off again.
+template <class T>
+Array<T> sums_of_others(const Array<T>& terms) {
+  Array<T> sums(terms.size());
+  for (Index n = 0; n < terms.size(); ++n) {
+    Array<T> others = terms;
+    others[n] = T(0);
+    sums[n] = others.sum();
+  }
+  return sums;
+}
+
 // xi_n/gamma from f_nc of all classes.
 template <class T>
 Array<T> relative_xi(const Array<T>& f, const T& vocabulary, Form form) {
   const Array<T> a = f / (T(1) - f.square());
   const Array<T> s = f * a;
   const T sum = s.sum();
-  const Array<T> own = form == Form::own_included ? Array<T>::Zero(f.size()) : s;
-  const Array<T> others = sum - own;
+  const Array<T> others =
+      form == Form::own_included ? Array<T>::Constant(f.size(), sum) : sums_of_others(s);
   const T finite = form == Form::overlap_only ? T(0) : T(-cross_scale(vocabulary));
-  return (own_scale(vocabulary) * s * others + finite * a * (a.sum() - a)) / (T(1) + sum);
+  return (own_scale(vocabulary) * s * others + finite * a * sums_of_others(a)) / (T(1) + sum);
 }
 
 // A number for every distinct token, z_l'/f_nl^2, then z_c' for every query; over eta_Z w gamma.
@@ -102,6 +115,7 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
 template <class T>
 void judge_fast_decoder(const FatesInstance& instance, double end, Examination& it) {
   TrainingInstance<double> slow = instance.training();
+  slow.clock = Clock::consistent;  // w = 1/K in either reading of Eqn 10
   const T draws = T(end) / T(slow.classes.classes());
   const T m(instance.vocabulary());
   const T gamma = backprop_scale(m, decoder_scale(m, T(slow.decoder_rate), draws));

@@ -52,9 +52,10 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
       return on_reduced<T>(symmetric.squares(flow.features_at(x)), k, m, others, finite);
     });
   };
+  const T weight = symmetric.training().clock == Clock::consistent ? T(1) / k : T(1);
   const auto measured = [&](const Vector<T>& x) -> Vector<T> {
     const T gamma = backprop_scale(m, T(x[flow.layout().pairs()]));
-    return symmetric.pulls(flow, x, T(symmetric.training().attention_rate)) / gamma;
+    return symmetric.pulls(flow, x) / T(T(symmetric.training().attention_rate) * weight * gamma);
   };
   std::vector<Quantity> found = read_all(run, symmetric.commons(), measured);
   add_rounding_of_gram(run, flow, found);
@@ -66,17 +67,18 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
                                    predicts("overlap-only", predicted(k - T(1), T(0)))}});
 }
 
-// z_c'/(eta_Z w) of all common tokens on flow at time t, over `unit`.
+// z_c'/(eta_Z w) of all common tokens on flow at time t, over `unit`; w = 1/K in either reading of
+// Eqn 10.
 template <class T>
 std::vector<Quantity> on_flow(const SymmetricClasses& symmetric, double attention_rate, double t,
                               double unit) {
   TrainingInstance<double> training = symmetric.training();
   training.attention_rate = attention_rate;
   const PopulationFlow<T> flow(training_in<T>(training));
-  return read_all(SolvedIn<T>(forget_type(flow), {t}, tolerance), symmetric.commons(),
-                  [&](const Vector<T>& x) -> Vector<T> {
-                    return symmetric.pulls(flow, x, T(attention_rate)) / T(unit);
-                  });
+  const T scale = T(attention_rate) * T(unit) / static_cast<T>(training.classes.classes());
+  return read_all(
+      SolvedIn<T>(forget_type(flow), {t}, tolerance), symmetric.commons(),
+      [&](const Vector<T>& x) -> Vector<T> { return symmetric.pulls(flow, x) / scale; });
 }
 
 template <class T>

@@ -15,7 +15,7 @@
 //              gamma beta_nn' = (tau/M) b(tau kappa_nn'),  b(x) = (e^x - 1)/x + e^x - 1,
 //            which is uniform at first and departs from that by (3/2) tau kappa_nn'
 // Hypotheses H1 no query token is in a context; H2 features at rest, Y(0) = 0; H3 P(n) = 1/K, a
-//            next token of its own for each class
+//            next token of its own for each class; H4 the phi_n are independent, as kappa^-1 asks
 // Check      coefficients of g_n in Phi from the Y that either rule arrives at; limits of small
 //            overlaps and of large M, the order of the rest
 // Controls   kappa - I in place of I - kappa^-1, which is the sketch; K_m for 1 + K_m; order 1.8;
@@ -23,6 +23,7 @@
 // Uses       rungs fast-decoder, flow; backprop, decoder
 
 #include <Eigen/LU>
+#include <cmath>
 
 #include "popgrad/order.hpp"
 #include "popgrad/refinement.hpp"
@@ -47,36 +48,39 @@ void judge_formula(const TrainingInstance<double>& training, double tau, Examina
   const auto k = at.classes();
   const auto predicted = [&](const Matrix<double>& inverse) {
     std::vector<Quantity> values = exactly(off_diagonal(beta_of<double>(inverse, m)));
-    const double size = inverse.cwiseAbs().maxCoeff() * at.kappa.cwiseAbs().maxCoeff();
+    // What an inverse makes of roundings of the matrix.
+    const double size = std::pow(inverse.cwiseAbs().maxCoeff(), 2) * at.kappa.cwiseAbs().maxCoeff();
     for (Quantity& v : values) v.add(ErrorPart::rounding(static_cast<double>(k * k * k), size));
     return values;
   };
   const Matrix<double> unit = Matrix<double>::Identity(k, k);
   const double size = beta_of<double>(at.inverse, m).cwiseAbs().maxCoeff();
-  it.judge(Comparison{
-      .what = "beta of the modified gradient against that of G = 2 (F'F + B)^-1",
-      .measured =
-          read_at_rest(training, DecoderRule::fast, tau, couplings_over(driving(training, tau))),
-      .predicted = predicted(at.inverse),
-      .scale = {size},
-      .mistakes = {predicts("sketch", predicted(2 * unit - at.kappa)),
-                   predicts("no-query", predicted((at.overlap / 2 + unit).inverse()))}});
+  it.judge(
+      Comparison{.what = "beta of the modified gradient against that of G = 2 (F'F + B)^-1",
+                 .measured = read_at_rest(training, DecoderRule::fast, tau,
+                                          couplings_over(at, driving(training, tau))),
+                 .predicted = predicted(at.inverse),
+                 .scale = {size},
+                 .mistakes = {predicts("sketch", predicted(2 * unit - at.kappa)),
+                              predicts("no-query", predicted((at.overlap / 2 + unit).inverse()))}});
 }
 
-// Tokens that several classes have, made lighter and lighter.
+// All overlaps times one number, which falls.
 void judge_small_overlap(const TrainingInstance<double>& given, double tau, Examination& it) {
   const auto m = static_cast<double>(given.classes.tokens);
-  const double first_weight = weight_of_overlap(given.classes, 0.02);
+  const double first_share = share_of_overlap(given.classes, 0.02);
   std::vector<double> squares;
   std::vector<std::vector<Quantity>> found;
   std::vector<Quantity> rests;
-  for (const double weight : falling_parameters(first_weight, 2, 3)) {
+  // Four, as the term of the next order may happen to be near 0.
+  for (const double share : falling_parameters(first_share, 2, 4)) {
     TrainingInstance<double> training = given;
-    training.classes = with_lighter(given.classes, weight);
-    squares.push_back(weight * weight);
+    training.classes = with_lighter(given.classes, share);
+    squares.push_back(share * share);
+    const ResidualView at(training.classes);
     found.push_back(
-        read_at_rest(training, DecoderRule::fast, tau, couplings_over(driving(training, tau))));
-    const Matrix<double> first = ResidualView(training.classes).first_order();
+        read_at_rest(training, DecoderRule::fast, tau, couplings_over(at, driving(training, tau))));
+    const Matrix<double> first = at.first_order();
     std::vector<Quantity> rest = exactly(off_diagonal(beta_of<double>(first, m)));
     for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = found.back()[i] - rest[i];
     rests.push_back(norm(rest));
@@ -102,7 +106,7 @@ void judge_gradient(const TrainingInstance<double>& training, double tau, Examin
   it.judge(Comparison{
       .what = "M beta/tau of the true gradient as M -> infinity",
       .measured = limit_of_vocabulary(training.classes, tau,
-                                      [&](double m) { return couplings_over(tau / m); }),
+                                      [&](double m) { return couplings_over(at, tau / m); }),
       .predicted = exactly(off_diagonal(couplings(at.kappa, tau))),
       .mistakes = {predicts("exponential", exactly(off_diagonal(power))),
                    predicts("no-query", exactly(off_diagonal(couplings(at.overlap / 2, tau))))}});
@@ -118,8 +122,11 @@ void examine(const Setting& setting, Examination& it) {
                    {"M", training.classes.tokens},
                    {"tau", tau},
                    {"seed", setting.seed}};
-  ResidualView(training.classes).require_apart(it);
+  const ResidualView at(training.classes);
+  at.require_apart(it);
   require_uniform(training.classes, it);
+  at.require_independent(it);
+  if (it.hypotheses.back().met != Truth::yes) return;
   judge_formula(training, tau, it);
   if (overlaps_can_vanish(training.classes)) judge_small_overlap(training, tau, it);
   judge_gradient(training, tau, it);
@@ -132,7 +139,7 @@ Statement residual_backprop() {
           .claim = "with a residual connection beta is that of G = 2 (F'F + B)^-1, or b(tau kappa)",
           .paper = "arXiv 2305.16380, Section 7",
           .status = "derived here",
-          .hypotheses = {apart_text, at_rest(), uniform_text},
+          .hypotheses = {apart_text, at_rest(), uniform_text, independent_text},
           .reaches = {EvidenceKind::numerical},
           .controls = {{"sketch", "kappa - I in place of I - kappa^-1"},
                        {"members", "K_m in place of 1 + K_m"},

@@ -70,6 +70,11 @@ double ResidualView::spread() const {
   return symmetric_eigenvalues<double>(overlap).cwiseAbs().maxCoeff();
 }
 
+double ResidualView::condition() const {
+  const Vector<double> spectrum = symmetric_eigenvalues<double>(kappa);
+  return spectrum.maxCoeff() / spectrum.minCoeff();
+}
+
 Index ResidualView::of_query(Index n) const {
   return static_cast<Index>(std::lround(same.row(n).sum()));
 }
@@ -117,6 +122,19 @@ std::vector<Index> ResidualView::distinct_pairs() const {
 void ResidualView::require_apart(Examination& it) const {
   it.require(apart_text, -static_cast<double>(queries_in_contexts_),
              fmt::format("{} entries of P(l|n) are of query tokens", queries_in_contexts_));
+}
+
+void ResidualView::require_independent(Examination& it) const {
+  const Vector<double> spectrum = symmetric_eigenvalues<double>(kappa);
+  const double found = spectrum.minCoeff();
+  Quantity least(found, {ErrorPart::rounding(static_cast<double>(classes()), spectrum.maxCoeff())});
+  for (Index n = 0; n < classes(); ++n) {
+    for (Index j = 0; j < n; ++j) {
+      if (same(n, j) > 0 && dense.col(n) == dense.col(j)) least = 0;  // for certain
+    }
+  }
+  it.require_positive(independent_text, least,
+                      fmt::format("smallest eigenvalue of kappa {:.3g}", found));
 }
 
 TrainingInstance<double> residual_training(const SequenceClasses<double>& classes, double tokens) {

@@ -32,8 +32,9 @@ struct QueryDraw {
 /// query and the first of the second; distinct ones; queries.
 SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw);
 
-/// The texts of what is asked of all instances.
+/// The texts of what is asked of all instances, and of those in which kappa is inverted.
 inline constexpr const char* apart_text = "no query token is in a context";
+inline constexpr const char* independent_text = "inputs of the classes are linearly independent";
 
 /// Features at z = 0, and what the residual connection makes of their overlaps.
 class ResidualView {
@@ -42,6 +43,7 @@ class ResidualView {
 
   [[nodiscard]] Index classes() const { return same.rows(); }
   [[nodiscard]] double spread() const;          ///< |lambda(E)| at most
+  [[nodiscard]] double condition() const;       ///< of kappa
   [[nodiscard]] Index of_query(Index n) const;  ///< K_m of psi(n)
   /// 2 C - 2 C E C (K x K): G to first order in the overlaps.
   [[nodiscard]] Matrix<double> first_order() const;
@@ -53,6 +55,7 @@ class ResidualView {
   /// Pairs whose token has one class.
   [[nodiscard]] std::vector<Index> distinct_pairs() const;
   void require_apart(Examination& it) const;
+  void require_independent(Examination& it) const;
 
   Layout layout;
   Vector<double> f;               ///< by entries

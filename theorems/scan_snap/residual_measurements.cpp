@@ -1,8 +1,8 @@
 #include "theorems/scan_snap/residual_measurements.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "popgrad/order.hpp"
 #include "popgrad/rung.hpp"
@@ -14,6 +14,22 @@
 #include "theorems/scan_snap/measuring.hpp"
 
 namespace popgrad::theorems::scan_snap {
+namespace {
+
+// Sums of f_nl^2 over the tokens of n alone and over those of several classes (K each).
+struct Squares {
+  Vector<double> own, shared;
+
+  explicit Squares(const ResidualView& at) : own(Vector<double>::Zero(at.classes())), shared(own) {
+    for (Index e = 0; e < at.f.size(); ++e) {
+      const auto entry = static_cast<std::size_t>(e);
+      Vector<double>& part = at.layout.entry_distinct[entry] ? own : shared;
+      part[at.layout.entry_class[entry]] += at.f[e] * at.f[e];
+    }
+  }
+};
+
+}  // namespace
 
 QueryDraw chosen_queries(const Setting& setting, double inside) {
   return {.queries = setting.count(query_count),
@@ -27,33 +43,29 @@ SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& d
   return classes_of_queries(Stream(setting.seed, stream_of_drawn_classes, 7), draw);
 }
 
-SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double weight) {
-  const Layout layout = lay_out(classes, true);
+SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double share) {
+  const ResidualView at(classes);
+  const Squares squares(at);
   for (Index e = 0; e < classes.entries(); ++e) {
-    if (!layout.entry_distinct[static_cast<std::size_t>(e)]) reweigh(classes, e, weight);
+    const auto entry = static_cast<std::size_t>(e);
+    if (at.layout.entry_distinct[entry]) continue;
+    const Index n = at.layout.entry_class[entry];
+    const double own = squares.own[n];
+    // The own part has to grow to 1 - share^2 shared, and only quotients of weights count.
+    reweigh(classes, e, share * std::sqrt(own / (own + (1 - share * share) * squares.shared[n])));
   }
   return classes;
 }
 
 bool overlaps_can_vanish(const SequenceClasses<double>& classes) {
-  const Layout layout = lay_out(classes, true);
-  std::set<Index> with_own;
-  for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
-    if (layout.entry_distinct[e]) with_own.insert(layout.entry_class[e]);
-  }
-  return std::ssize(with_own) == classes.classes() && ResidualView(classes).spread() > 0;
+  const ResidualView at(classes);
+  return Squares(at).own.minCoeff() > 0 && at.spread() > 0;
 }
 
-double weight_of_overlap(const SequenceClasses<double>& classes, double spread) {
-  constexpr int halvings = 40;
-  double low = -6;  // decimal logarithms
-  double high = 6;
-  for (int i = 0; i < halvings; ++i) {
-    const double middle = (low + high) / 2;
-    const ResidualView at(with_lighter(classes, std::pow(10.0, middle)));
-    (at.spread() < spread ? low : high) = middle;
-  }
-  return std::pow(10.0, low);
+double share_of_overlap(const SequenceClasses<double>& classes, double spread) {
+  const ResidualView at(classes);
+  const double largest = Squares(at).shared.maxCoeff();
+  return std::sqrt(std::min(spread / at.spread(), std::max(1.0, 0.5 / largest)));
 }
 
 std::vector<Quantity> read_at_rest(TrainingInstance<double> training, DecoderRule rule, double tau,
@@ -69,7 +81,9 @@ std::vector<Quantity> read_at_rest(TrainingInstance<double> training, DecoderRul
   std::vector<Quantity> numbers = read_off(run, 0, [&](const Vector<double>& x) -> Vector<double> {
     return reading.numbers(moving, x) / reading.unit;
   });
-  for (Quantity& number : numbers) number.add(ErrorPart::rounding(terms, products));
+  for (Quantity& number : numbers) {
+    number.add(ErrorPart::rounding(terms * reading.condition, products));
+  }
   return numbers;
 }
 
@@ -90,12 +104,13 @@ double driving(const TrainingInstance<double>& training, double tau) {
   return backprop_scale(m, decoder_scale(m, training.decoder_rate, tau / training.decoder_rate));
 }
 
-Reading couplings_over(double unit) {
+Reading couplings_over(const ResidualView& at, double unit) {
   return {
       .numbers = [](const ResidualFlow<double>& flow, const Vector<double>& x) -> Vector<double> {
         return off_diagonal(-input_coefficients(flow, x).transpose());
       },
-      .unit = unit};
+      .unit = unit,
+      .condition = at.condition()};
 }
 
 Reading gains_over(double unit) {

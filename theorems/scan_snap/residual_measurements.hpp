@@ -26,17 +26,21 @@ inline constexpr Knob decoder_time =
 QueryDraw chosen_queries(const Setting& setting, double inside);
 SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw);
 
-/// The weights of tokens that several classes have times `weight`, laws of sum 1 again.
-SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double weight);
+/// f_nl of tokens that several classes have times `share`, |f_n| = 1 again by those of one class: all
+/// overlaps times share^2, as many as there are.
+SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double share);
 /// Do classes share tokens, and has each class one of its own?
 bool overlaps_can_vanish(const SequenceClasses<double>& classes);
-/// The weight at which max |lambda(E)| is `spread`, where overlaps can vanish.
-double weight_of_overlap(const SequenceClasses<double>& classes, double spread);
+/// The share at which max |lambda(E)| is `spread`, where overlaps can vanish; a smaller one where f_n of
+/// shared tokens would outweigh the rest by it.
+double share_of_overlap(const SequenceClasses<double>& classes, double spread);
 
-/// Numbers that are read off a state, in units of `unit`.
+/// Numbers that are read off a state, in units of `unit`, after a solve with a matrix of this condition
+/// number, by which roundings grow.
 struct Reading {
   std::function<Vector<double>(const ResidualFlow<double>& flow, const Vector<double>& x)> numbers;
   double unit = 1;
+  double condition = 1;
 };
 /// At the end of a solve of tau/eta_Y draws of each class, features at rest: eta_Z = 0. Parts:
 /// solver, rounding (of sums over Y).
@@ -48,8 +52,8 @@ std::vector<Quantity> limit_of_vocabulary(const SequenceClasses<double>& classes
 /// gamma of the modified gradient at tau.
 double driving(const TrainingInstance<double>& training, double tau);
 
-/// beta_nn' of different classes, row by row, over `unit`.
-Reading couplings_over(double unit);
+/// beta_nn' of the different classes of `at`, row by row, over `unit`.
+Reading couplings_over(const ResidualView& at, double unit);
 /// 2 z'/(eta_Z w) of all pairs, over `unit`.
 Reading gains_over(double unit);
 

@@ -26,16 +26,12 @@ class SymmetricClasses {
   [[nodiscard]] Vector<T> squares(const Vector<T>& f) const;
   template <class T>
   [[nodiscard]] Vector<T> squares_at_start() const;
-  /// z_c' of every common token on a rung, over eta_Z w.
+  /// z_c' of every common token on a rung.
   template <class T>
-  [[nodiscard]] Vector<T> pulls(const auto& rung, const Vector<T>& x,
-                                const T& attention_rate) const {
+  [[nodiscard]] Vector<T> pulls(const auto& rung, const Vector<T>& x) const {
     Vector<T> rate(x.size());
     rung.rhs(x, rate, T(0));
-    const auto k = static_cast<T>(training_.classes.classes());
-    const T weight = training_.clock == Clock::consistent ? T(1) / k : T(1);
-    const Vector<T> logit_rates = rung.logits_at(rate);
-    return logit_rates(pairs_) / T(attention_rate * weight);
+    return rung.logits_at(rate)(pairs_);
   }
   void require_hypotheses(Examination& it) const;
 
