@@ -34,6 +34,8 @@ REMEMBERED = {
         {"mu": [0.01, 0.02, 5], "v0": 0.001, "tau": 3},
     ],
     "topic.either-alone": [{"T": 6, "tau": 2, "v": 5}],
+    "scb.starts": [{"N": 4, "T": 3, "Q": 2}],
+    "scb.perturbed-start": [{"N": 2, "T": 233, "Q": 3}],
     "scb.two-stages": [{"N": 4, "T": t, "Q": 2} for t in (6, 12, 20, 24, 50, 100)],
 }
 SEEDS_OF_REMEMBERED = (1, 2, 3, 4, 5, 6)
