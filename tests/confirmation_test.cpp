@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "popgrad/refined_digits.hpp"
@@ -9,6 +11,7 @@
 #include "popgrad/solved.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/stop.hpp"
+#include "popgrad/theories.hpp"
 #include "problems/any_flow.hpp"
 
 using namespace popgrad;
@@ -91,6 +94,17 @@ TEST_CASE("what is a template on the scalar is confirmed in 40 digits", "[confir
   const Finding searched = check(circles(1e-6), Setting{.effort = Effort::search});
   CHECK(searched.confirmation.confirmed);
   CHECK(searched.confirmation.refined == "solves in double at tolerance 1e-14");
+}
+
+TEST_CASE("scb.softmax-link is confirmed in 40 digits, all that it solves", "[confirmation]") {
+  const std::vector<const Statement*> all = statements(theories());
+  const auto link = std::find_if(all.begin(), all.end(),
+                                 [](const Statement* s) { return s->id == "scb.softmax-link"; });
+  REQUIRE(link != all.end());
+  const Refinement refinement;
+  const Examination found = examine(**link, Setting{});
+  CHECK(refinement.made() == "solves in 40 digits, limits two parameters further");
+  CHECK(found.verdict() == Verdict::holds);
 }
 
 TEST_CASE("a miss that is not seen again is inconclusive, with the part at fault",
