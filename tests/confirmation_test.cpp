@@ -121,7 +121,8 @@ TEST_CASE("statements are confirmed in 40 digits, which double is off by no more
       {"scan-snap.gradient", {}},
       {"scan-snap.position-bias", {{"classes", 2}, {"time", 10}}},
       {"scan-snap.late-growth", {{"classes-of-a-query", 2}, {"distinct-tokens", 2}}},
-      {"scan-snap.assumptions", {{"classes", 2}, {"distinct-tokens", 2}, {"time", 10}}}};
+      {"scan-snap.assumptions", {{"classes", 2}, {"distinct-tokens", 2}, {"time", 10}}},
+      {"scb.softmax-link", {}}};
   std::size_t examined = 0;
   for (const Statement* each : statements(theories())) {
     const auto point = points.find(each->id);

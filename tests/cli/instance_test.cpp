@@ -8,6 +8,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/instance_file.hpp"
@@ -210,6 +211,69 @@ TEST_CASE("cli: files that once were false counterexamples", "[cli][instance]") 
           R"({"P_tokens": [[2, 5], [5], [5]], "P_weights": [[0.5, 0.5], [1], [1]], "M": 38,
               "psi": [8, 9, 9]})",
           "not applicable: 'inputs of the classes are linearly independent'");
+}
+
+TEST_CASE("cli: what holds as T grows holds of files of short contexts", "[cli][instance]") {
+  const Folder folder;
+  const auto holds = [&](const std::string& id, const std::string& text, bool refutes = true) {
+    const Answer answer =
+        command_line::popgrad("verify -q " + id + " --instance " + folder.file("short.json", text));
+    CAPTURE(id, text, answer.out);
+    CHECK((answer.status == 0) == refutes);
+    CHECK_THAT(answer.out, Catch::Contains("1 hold"));
+  };
+  // S follows V mu slowly.
+  holds("scb.starts", R"({"N": 4, "T": 3, "Q": 2})");
+  holds("scb.starts", R"({"P": [[0.9997, 0.5], [0.0003, 0.5]], "T": 2,
+                          "q_positions": [[1], [0]], "q_weights": [[1], [1]]})");
+  // mu is nearly uniform, and the rate nearly 1.
+  holds("scb.starts", R"({"P": [[0.3000001, 0.7], [0.6999999, 0.3]], "T": 50,
+                          "q_positions": [[1], [0]], "q_weights": [[1], [1]]})",
+        false);
+  // The end creeps while it settles.
+  holds("scb.perturbed-start", R"({"N": 2, "T": 233, "Q": 3})");
+  holds("scb.perturbed-start", R"({"P": [[0.0738, 0.5], [0.9262, 0.5]], "T": 22,
+                                   "q_positions": [[8], [14]], "q_weights": [[1], [1]]})");
+  // K_P = K_Q: the end does not creep.
+  holds("scb.perturbed-start",
+        R"({"P": [[0.8535533905932737, 0.1464466094067263],
+                  [0.1464466094067263, 0.8535533905932737]], "T": 1000,
+            "q_positions": [[0, 1, 2, 3], [4, 5, 6, 7]],
+            "q_weights": [[0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25]]})");
+}
+
+TEST_CASE("cli: claims on growth do not apply where all columns of P are equal",
+          "[cli][instance]") {
+  const Folder folder;
+  // K_P as computed: 0, and rounding of either sign.
+  const std::vector<std::pair<std::string, std::string>> columns = {
+      {"0.5", "0.5"}, {"0.7", "0.3"}, {"0.4999999987748893", "0.5000000012251107"}};
+  for (const auto& [first, second] : columns) {
+    const std::string file = folder.file(
+        "flat.json",
+        fmt::format(R"({{"P": [[{0}, {0}], [{1}, {1}]], "T": 7552, "q_positions": [[1], [2]],
+                        "q_weights": [[1], [1]]}})",
+                    first, second));
+    for (const std::string id : {"scb.perturbed-start", "scb.linearisation", "scb.fixed-points"}) {
+      const Answer answer = command_line::popgrad("verify -q " + id + " --instance " + file);
+      CAPTURE(id, first, answer.out);
+      CHECK_THAT(answer.out, Catch::Contains("1 not applicable"));
+    }
+  }
+}
+
+TEST_CASE("cli: weights that are equal but for rounding have no bias", "[cli][instance]") {
+  const Folder folder;
+  const std::string file = folder.file("equal.json", R"({
+    "P": [[0.4, 0.5], [0.6, 0.5]], "T": 87, "q_positions": [[82], [9, 30, 56]],
+    "q_weights": [[1.0], [0.3333333333333432, 0.3333333333333481, 0.3333333333333087]]})");
+  for (const std::string id : {"scb.hyperbola", "scb.convergence"}) {
+    const Answer answer =
+        command_line::popgrad("verify -q --details " + id + " --instance " + file);
+    CAPTURE(id, answer.out);
+    CHECK_THAT(answer.out, Catch::Contains("1 hold, 0 violated"));
+    CHECK(answer.out.find(" of Q over its prediction") == std::string::npos);
+  }
 }
 
 TEST_CASE("cli: what is no instance is refused in one line", "[cli][instance]") {

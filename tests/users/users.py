@@ -55,6 +55,8 @@ REMEMBERED = {
          "M": 38, "psi": [8, 9, 9]},
         {"P_tokens": [[2, 5], [5], [5]], "P_weights": [[0.5, 0.5], [1], [1]], "M": 38, "psi": [8, 9, 9]},
     ],
+    "scb.starts": [{"N": 4, "T": 3, "Q": 2}],
+    "scb.perturbed-start": [{"N": 2, "T": 233, "Q": 3}],
     "scb.two-stages": [{"N": 4, "T": t, "Q": 2} for t in (6, 12, 20, 24, 50, 100)],
 }
 SEEDS_OF_REMEMBERED = (1, 2, 3, 4, 5, 6)

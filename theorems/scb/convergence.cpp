@@ -51,7 +51,7 @@ void judge_expected_gradients(const Training<double>& training, double weight, E
       .measured = {limit_of_weight(runs.weight, runs.distance_P)},
       .predicted = {1.0},
       .mistakes = {predicts_times("distances", 1.1), predicts_times("no-lag", runs.no_lag_P)}});
-  if (!std::isfinite(runs.distance_Q.back().value())) return;  // one weight a token: no bias
+  if (!runs.biased()) return;
   it.judge(Comparison{.what = "distance of Q over its prediction, as lambda goes to 0",
                       .measured = {limit_of_weight(runs.weight, runs.distance_Q)},
                       .predicted = {1.0},

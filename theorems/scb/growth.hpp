@@ -33,8 +33,10 @@ struct Sizes {
     const double grown = 4 * positions * positions * std::pow(rate(), 3) / transition;
     return std::log(z / (1 - z) * grown) / (2 * rate());
   }
-  /// 2 exp(-rate t) at that time: by how much of itself the product misses pure growth.
+  /// 2 exp(-rate t) at that time: by how much of itself the product misses pure growth; infinite
+  /// where nothing grows.
   [[nodiscard]] double leftover(double z) const {
+    if (!(rate() > 0)) return std::numeric_limits<double>::infinity();
     return std::sqrt((1 - z) / z * transition / std::pow(rate(), 3)) / positions;
   }
   /// Time from half way, at which what alpha_A alpha_V misses 1 by, falling at 2 rate, is less than
@@ -50,7 +52,8 @@ struct Sizes {
 /// Of an instance; V(0) = mu 1' and A(0) = 1/T make the start 0, without the rounding of products.
 inline Sizes sizes_of(const popgrad::scb::Training<double>& training) {
   const popgrad::scb::Bigrams<double>& b = training.bigrams;
-  Sizes sizes{popgrad::scb::transition_size(b), popgrad::scb::context_size(b),
+  // Rounding may leave K_P below 0 where all columns of P are equal.
+  Sizes sizes{std::max(0.0, popgrad::scb::transition_size(b)), popgrad::scb::context_size(b),
               static_cast<double>(b.context),
               popgrad::scb::ReducedFlow<double>(training).initial()};
   const Vector<double> ones = Vector<double>::Ones(b.tokens());

@@ -72,17 +72,6 @@ void judge_flatness(const Training<double>& training, Examination& it) {
   it.judge(flatness);
 }
 
-// sum_k mu_k (Q_k^2 |q^k|^2 - Q_k)
-double unevenness(const Bigrams<double>& b) {
-  double sum = 0;
-  for (Index k = 0; k < b.tokens(); ++k) {
-    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
-    const auto support = static_cast<double>(b.support(k));
-    sum += b.stationary[k] * (support * support * law.squaredNorm() - support);
-  }
-  return sum;
-}
-
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training = scratch_instance(setting, length, several_positions, it);
   const Bigrams<double>& b = training.bigrams;
@@ -95,8 +84,9 @@ void examine(const Setting& setting, Examination& it) {
                       .measured = {limit_of_weight(stages.weight, stages.drift)},
                       .predicted = {1.0},
                       .mistakes = {predicts_times("drift", 1.1)}});
-  const double uneven = unevenness(b);
-  if (!(uneven > 0)) return;  // one weight a token: nothing to be biased
+  if (!stages.biased()) return;
+  double uneven = 0;
+  for (Index k = 0; k < b.tokens(); ++k) uneven += b.stationary[k] * unevenness(b, k);
   const double fewer = std::sqrt((uneven + 1) / uneven);
   it.judge(Comparison{.what = "normalised bias of Q over its prediction, as lambda goes to 0",
                       .measured = {limit_of_weight(stages.weight, stages.distance_Q)},

@@ -81,6 +81,11 @@ double QuietRun::transient() const { return std::exp(-relaxed_); }
 
 void QuietRun::look() { rung_.observe(x_, 0.0, row_); }
 
+double unevenness(const Bigrams<double>& b, Index token) {
+  const auto law = b.law.segment(b.first[static_cast<std::size_t>(token)], b.support(token));
+  return (static_cast<double>(b.support(token)) * law.array() - 1).square().sum();
+}
+
 Settled settled_at(const Bigrams<double>& b, double weight, double alpha_V) {
   const double transition = transition_size(b);
   const double context = context_size(b);
@@ -98,14 +103,12 @@ Settled settled_at(const Bigrams<double>& b, double weight, double alpha_V) {
   for (Index k = 0; k < b.tokens(); ++k) {
     const auto support = static_cast<double>(b.support(k));
     const double taken = taken_off / (1 - support / positions);
-    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], b.support(k));
     mass += b.stationary[k] * support * taken;
-    bias += b.stationary[k] * std::pow(taken * alpha_V, 2) *
-            (support * support * law.squaredNorm() - support);
+    bias += b.stationary[k] * std::pow(taken * alpha_V, 2) * unevenness(b, k);
   }
   const double scale = std::sqrt(transition) * alpha_V;
   return {.distance_P = scale * (mass - lag),
-          .distance_Q = std::sqrt(std::max(0.0, bias)),
+          .distance_Q = std::sqrt(bias),
           .no_lag_P = scale * mass,
           .drift = 2 * taken_off * mean_share * square / alpha_V};
 }
@@ -127,7 +130,12 @@ SmallWeights small_weights(const Training<double>& training, double weight) {
     if (share == 1) found.alpha_V = run.value();
     found.weight.push_back(own);
     found.distance_P.push_back({run.distance_P() / predicted.distance_P, {transients}});
-    found.distance_Q.push_back({run.distance_Q() / predicted.distance_Q, {transients}});
+    // Four roundings of a^k a step, which steps forget at the rate <V,V>, and four of its distance.
+    const double forgets =
+        part_two_schedule(b, own).l1_step * transition * std::pow(run.value(), 2);
+    const ErrorPart rounded =
+        ErrorPart::rounding(4 / forgets + 4, std::sqrt(context) / predicted.distance_Q);
+    found.distance_Q.push_back({run.distance_Q() / predicted.distance_Q, {transients, rounded}});
     found.no_lag_P = predicted.no_lag_P / predicted.distance_P;
     const double before = difference();
     const double alpha_before = run.value();

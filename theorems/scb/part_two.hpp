@@ -10,6 +10,7 @@
 ///   alpha_V'              = sum_k mu_k u_k - K_Q e   (c - d alpha_V)
 ///   e K_P alpha_V^4       = alpha_V'                 (A follows at the rate <V,V>)
 
+#include <cmath>
 #include <span>
 
 #include "popgrad/scb/lumped_three_part.hpp"
@@ -55,6 +56,9 @@ class QuietRun {
   double entries_ = 0;  ///< positions of all supports
 };
 
+/// Q_k^2 |q^k|^2 - Q_k as a sum of squares, so that near 0 it is not what rounding leaves.
+double unevenness(const popgrad::scb::Bigrams<double>& bigrams, Index token);
+
 /// To first order in lambda, at an alpha_V.
 struct Settled {
   double distance_P = 0, distance_Q = 0;  ///< after normalisation
@@ -73,6 +77,11 @@ struct SmallWeights {
   std::vector<Quantity> distance_P, distance_Q, drift;  ///< over their predictions
   double no_lag_P = 0;  ///< what settled_at would say of distance_P with e = 0, over what it says
   double alpha_V = 0;   ///< of the largest weight
+  /// Whether Q has a bias above the rounding of a^k: not for one weight a token, up to rounding.
+  [[nodiscard]] bool biased() const {
+    const Quantity& least = distance_Q.back();
+    return std::isfinite(least.value()) && least.error("rounding") < 1;
+  }
 };
 SmallWeights small_weights(const popgrad::scb::Training<double>& training, double weight);
 

@@ -19,6 +19,7 @@
 #include <cmath>
 
 #include "popgrad/order.hpp"
+#include "popgrad/refined_digits.hpp"
 #include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
 #include "theorems/scb/softmax_movement.hpp"
@@ -96,22 +97,24 @@ void examine(const Setting& setting, Examination& it) {
   const auto at_start = [&](const Curves& curves, const std::vector<Quantity>& values) {
     return std::vector{far > 0 ? values.front() : limit_in(curves.logits, values)};
   };
-  const Curves curves = follow(training, top, 2);
-  it.judge(Comparison{
-      .what = "alpha_A of softmax over that of linear attention",
-      .measured = at_start(curves, curves.ratio),
-      .predicted = {1.0},
-      .mistakes = {measures("other-power",
-                            [&] {
-                              const Curves other = follow(training, top, 1.9);
-                              return at_start(other, other.ratio);
-                            })},
-      .detail = fmt::format("{:.6g} at T alpha_A = {:.3g}", curves.ratio.front().value(), top)});
-  it.judge(Comparison{
-      .what = "lead of softmax over T alpha_A",
-      .measured = at_start(curves, curves.slope),
-      .predicted = {lead(training.bigrams)},
-      .mistakes = {predicts_times("jacobian", 0.5), predicts_times("late-lead", 4.0 / 3)}});
+  in_refined_digits([&]<class T>() {
+    const Curves curves = follow<T>(training, top, 2);
+    it.judge(Comparison{
+        .what = "alpha_A of softmax over that of linear attention",
+        .measured = at_start(curves, curves.ratio),
+        .predicted = {1.0},
+        .mistakes = {measures("other-power",
+                              [&] {
+                                const Curves other = follow<T>(training, top, 1.9);
+                                return at_start(other, other.ratio);
+                              })},
+        .detail = fmt::format("{:.6g} at T alpha_A = {:.3g}", curves.ratio.front().value(), top)});
+    it.judge(Comparison{
+        .what = "lead of softmax over T alpha_A",
+        .measured = at_start(curves, curves.slope),
+        .predicted = {lead(training.bigrams)},
+        .mistakes = {predicts_times("jacobian", 0.5), predicts_times("late-lead", 4.0 / 3)}});
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "popgrad/identity.hpp"
@@ -54,9 +55,10 @@ inline Movement movement(const Vector<Expression>& a, const Expression& rate, bo
   return found;
 }
 
-inline double alpha_A(const AnyRung<double>& rung, const Vector<double>& x) {
-  std::vector<double> row(rung.columns.size());
-  rung.observe(x, 0.0, row);
+template <class T>
+T alpha_A(const AnyRung<T>& rung, const Vector<T>& x) {
+  std::vector<T> row(rung.columns.size());
+  rung.observe(x, T(0), row);
   return row[1];
 }
 
@@ -67,15 +69,18 @@ struct Curves {
   std::vector<Quantity> ratio;  ///< of alpha_A, softmax over linear
   std::vector<Quantity> slope;  ///< (ratio - 1)/(T alpha_A)
 };
-inline Curves follow(popgrad::scb::Training<double> training, double top, double power) {
-  const popgrad::scb::Bigrams<double> b = training.bigrams;
+template <class T>
+Curves follow(const popgrad::scb::Training<double>& training, double top, double power) {
+  using std::pow;
+  const popgrad::scb::Bigrams<double>& b = training.bigrams;
   const auto positions = static_cast<double>(b.context);
   const double rate = training.attention_rate;
-  training.softmax = false;
-  const AnyRung<double> linear = forget_type(popgrad::scb::PopulationFlow<double>(training));
-  training.softmax = true;
-  training.attention_rate = rate * std::pow(positions, power);
-  const AnyRung<double> softmax = forget_type(popgrad::scb::PopulationFlow<double>(training));
+  popgrad::scb::Training<T> own_training = training.cast<T>();
+  own_training.softmax = false;
+  const AnyRung<T> linear = forget_type(popgrad::scb::PopulationFlow<T>(own_training));
+  own_training.softmax = true;
+  own_training.attention_rate = T(rate) * T(pow(T(positions), T(power)));
+  const AnyRung<T> softmax = forget_type(popgrad::scb::PopulationFlow<T>(own_training));
   // T alpha_A = rate (<V(0), P> T t + K_P t^2/2) at first.
   const double size = popgrad::scb::transition_size(b);
   const double pull =
@@ -90,15 +95,17 @@ inline Curves follow(popgrad::scb::Training<double> training, double top, double
     const double moved = logit_there / rate;
     times.insert(times.begin(), at_rest ? std::sqrt(2 * moved / size) : moved / pull / positions);
   }
-  const Solved slow(linear, times, tolerance);
-  const Solved fast(softmax, times, tolerance);
+  const SolvedIn<T> slow(linear, times, tolerance);
+  const SolvedIn<T> fast(softmax, times, tolerance);
   const ErrorPart cancelled = ErrorPart::rounding(static_cast<double>(b.entries() + b.tokens()),
                                                   1 / (positions * popgrad::scb::context_size(b)));
   for (std::size_t save = times.size(); save-- > 0;) {
-    Quantity own = slow.at(save, [&](const Vector<double>& x) { return alpha_A(linear, x); });
-    Quantity other = fast.at(save, [&](const Vector<double>& x) { return alpha_A(softmax, x); });
-    own.add(cancelled);
-    other.add(cancelled);
+    Quantity own = slow.at(save, [&](const Vector<T>& x) -> T { return alpha_A(linear, x); });
+    Quantity other = fast.at(save, [&](const Vector<T>& x) -> T { return alpha_A(softmax, x); });
+    if constexpr (std::is_same_v<T, double>) {
+      own.add(cancelled);
+      other.add(cancelled);
+    }
     found.ratio.push_back(other / own);
     found.slope.push_back((other / own - Quantity(1)) / (own * Quantity(positions)));
   }

@@ -11,7 +11,8 @@
 //            V itself projected: mu 1' at once
 // Hypotheses H1 P mu = mu; H2 mu not uniform; H3 linear attention, both parts at one rate
 // Check      distance, alpha_V and alpha_A of both runs along the growth; angle, length and S of
-//            unprojected flows as T doubles twice; mean of |w|^2 over drawn laws from N = 30 to 300
+//            unprojected flows as T doubles twice, from at least 10 N^2 |mu|^2, where S follows
+//            V mu; mean of |w|^2 over drawn laws from N = 30 to 300
 // Controls   the offset a tenth smaller; the offset as if it were felt, with the covariance product
 //            of uncentred columns; V mu turns at the rate 1; V mu takes the length of mu; |w|^2 as
 //            N^-1.1

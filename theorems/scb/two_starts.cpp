@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "popgrad/examination.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
@@ -87,25 +89,32 @@ std::vector<Quantity> turning(Training<double> training) {
   const auto mean_value = [&](const Vector<double>& x) {
     return Vector<double>(x.head(n * n).reshaped(n, n) * mu);
   };
-  const auto cosine = [&](const Vector<double>& x) {
-    return mean_value(x).dot(mu) / (mean_value(x).norm() * mu.norm());
+  const auto cosine = [&](const Vector<double>& u) { return u.dot(mu) / (u.norm() * mu.norm()); };
+  // Of the angle from mu, from the component across: mu may be nearly uniform.
+  const auto tangent = [&](const Vector<double>& u) {
+    const double along = u.dot(mu) / mu.squaredNorm();
+    return (u - along * mu).norm() / (along * mu.norm());
   };
-  const auto turned = [](double c) { return std::log(std::sqrt(1 - c * c) / c); };
-  const double at_first = turned(1 / (root * mu.norm()));
+  const double at_first = tangent(Vector<double>::Constant(n, 1 / static_cast<double>(n)));
+  const Quantity first = log(Quantity(at_first, {ErrorPart::rounding(static_cast<double>(n), 1)}));
   std::vector<double> shortness;
   std::array<std::vector<Quantity>, 3> found;
-  const Index shortest = b.context;
+  // S follows at the rate T |V mu|^2 = T/N what turns at `rate`; a limit in 1/T shows from where that
+  // is fast.
+  const auto fast = std::llround(std::ceil(static_cast<double>(n) * rate / noticed_share));
+  const Index shortest = std::max<Index>(b.context, fast);
   for (const double part : falling_parameters(1, 2, 3)) {
     b.context = std::lround(static_cast<double>(shortest) / part);
     const AnyRung<double> rung = forget_type(PopulationFlow<double>(training));
     const Solved run(rung, {1 / rate}, tolerance);
     shortness.push_back(1 / static_cast<double>(b.context));
-    found[0].push_back(
-        run.at(0, [&](const Vector<double>& x) { return rate * (at_first - turned(cosine(x))); }));
+    found[0].push_back(Quantity(rate) * (first - run.at(0, [&](const Vector<double>& x) {
+                         return std::log(tangent(mean_value(x)));
+                       })));
     found[1].push_back(
         run.at(0, [&](const Vector<double>& x) { return root * mean_value(x).norm(); }));
     found[2].push_back(run.at(0, [&](const Vector<double>& x) {
-      return observed(rung, x, 5) / (root * mu.norm() * cosine(x));
+      return observed(rung, x, 5) / (root * mu.norm() * cosine(mean_value(x)));
     }));
   }
   std::vector<Quantity> limits;
