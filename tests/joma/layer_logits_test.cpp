@@ -103,7 +103,7 @@ TEST_CASE("layer logits: looks come at their times, and frozen weights miss noth
   const MultilayerFlow<double> flow = network("softmax", "2");
   const std::vector<LogitsLook> fine = logits_looks(flow, {.end = 2});
   const std::vector<LogitsLook> coarse =
-      logits_looks(flow, {.step = 0.04, .end = 2, .to_half = false});
+      logits_looks(flow, {.step = 0.02, .end = 2, .to_half = false});
   REQUIRE(fine.size() <= coarse.size());
   for (std::size_t k = 0; k + 1 < fine.size(); ++k) CHECK(fine[k].t == coarse[k].t);
   // One step with frozen velocities is one step.
@@ -118,7 +118,7 @@ TEST_CASE("layer logits: the time at which the loss is half is of first order in
           "[joma]") {
   const MultilayerFlow<double> flow = network("softmax", "2");
   const auto time_of_half = [&](double step) {
-    const LogitsLook last = logits_looks(flow, {.step = step}).back();
+    const LogitsLook last = logits_looks(flow, {.step = step, .unit = 0.04}).back();
     REQUIRE(last.halved);
     return last.t;
   };

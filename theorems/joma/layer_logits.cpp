@@ -184,14 +184,15 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
   return looks;
 }
 
-std::vector<Quantity> short_of(double least, const std::vector<double>& steps,
-                               const std::vector<Vector<double>>& misses) {
+std::vector<Quantity> short_of(double least, const std::vector<Vector<double>>& misses) {
+  std::vector<double> share_of_largest_step;
   std::vector<std::vector<Quantity>> values;
   for (const Vector<double>& miss : misses) {
+    share_of_largest_step.push_back(std::ldexp(1, -static_cast<int>(values.size())));
     values.emplace_back();
     for (const double own : miss) values.back().emplace_back(least - own);
   }
-  return limits_in(steps, values);
+  return limits_in(share_of_largest_step, values);
 }
 
 }  // namespace popgrad::theorems::joma

@@ -38,7 +38,7 @@ struct LogitsLook {
 /// Steps of descent between looks, whole numbers of `unit`; as long as `end` is not reached.
 struct LogitsWay {
   double step = 0.01;
-  double unit = 0.04;  ///< looks are at least so far apart, then a twentieth of the time passed
+  double unit = 0.02;  ///< looks are at least so far apart, then a twentieth of the time passed
   double end = 20;     ///< the last look comes before
   /// Whether it is where the loss is half of that at the start, if it comes so far: between two
   /// steps, by the loss at both.
@@ -49,9 +49,8 @@ struct LogitsWay {
 std::vector<LogitsLook> logits_looks(const popgrad::joma::MultilayerFlow<double>& flow,
                                      const LogitsWay& way);
 
-/// `least` less a miss, a layer each, in the limit of small steps of descent, each of which is half of
-/// the one before.
-std::vector<Quantity> short_of(double least, const std::vector<double>& steps,
-                               const std::vector<Vector<double>>& misses);
+/// `least` less a miss, a layer each, in the limit of small steps of descent; `misses` are at steps of
+/// which each is half of the one before.
+std::vector<Quantity> short_of(double least, const std::vector<Vector<double>>& misses);
 
 }  // namespace popgrad::theorems::joma
