@@ -121,6 +121,26 @@ int help(const Invocation& call) {
   return success;
 }
 
+// Carries the command out, and says in one line what prevents it.
+int status_of(const Invocation& call) {
+  try {
+    return carry_out(call);
+  } catch (const UsageError& error) {
+    fmt::print(standard_error(), "{}\n", error.what());
+    return bad_input;
+  } catch (const std::invalid_argument& error) {
+    fmt::print(standard_error(), "{}\n", error.what());
+    return bad_input;
+  } catch (const std::bad_alloc&) {
+    fmt::print(standard_error(), "popgrad: not enough memory for this size; lower it\n");
+  } catch (const std::exception& error) {
+    // fmt::print throws where standard output cannot be written, which `run` says.
+    const bool of_output = std::ferror(standard_output()) != 0;
+    if (!of_output) fmt::print(standard_error(), "popgrad: {}\n", error.what());
+  }
+  return numerical_failure;
+}
+
 }  // namespace
 
 int run(const Invocation& call) {
@@ -134,21 +154,14 @@ int run(const Invocation& call) {
                "popgrad: one of {} processes works; only 'run' and 'sweep' are shared\n",
                process_count());
   }
-  try {
-    return carry_out(call);
-  } catch (const UsageError& error) {
-    fmt::print(standard_error(), "{}\n", error.what());
-    return bad_input;
-  } catch (const std::invalid_argument& error) {
-    fmt::print(standard_error(), "{}\n", error.what());
-    return bad_input;
-  } catch (const std::bad_alloc&) {
-    fmt::print(standard_error(), "popgrad: not enough memory for this size; lower it\n");
-    return numerical_failure;
-  } catch (const std::exception& error) {
-    fmt::print(standard_error(), "popgrad: {}\n", error.what());
-    return numerical_failure;
-  }
+  const int status = status_of(call);
+  const bool flushed = std::fflush(standard_output()) == 0;
+  if (flushed && std::ferror(standard_output()) == 0) return status;
+  fmt::print(
+      standard_error(),
+      "popgrad: standard output cannot be written, what it got is incomplete: give it a place "
+      "with free space\n");
+  return status == bad_input || status == violation ? status : numerical_failure;
 }
 
 }  // namespace popgrad::cli

@@ -37,6 +37,10 @@ struct Host {
 /// Of the process: one command runs at a time.
 Host& host();
 
+/// Of a program of its own, before anything is opened or printed: the descriptors of closed streams are
+/// taken, so that no file gets them, and a standard error that cannot be written is no failure.
+void settle_standard_streams();
+
 inline std::FILE* standard_output() { return host().output; }
 inline std::FILE* standard_error() { return host().errors; }
 

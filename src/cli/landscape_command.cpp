@@ -294,12 +294,12 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
       }
       result["certificate"]["W_V"] = std::move(rows);
     }
-    if (!common.quiet && common.output != "-") print_minimum(made, c);
+    if (common.output != "-") print_minimum(made, c);
     if (!common.plot.empty()) draw_landscape(o, made, box, &c, call);
   } else if (!common.plot.empty()) {
     draw_landscape(o, made, box, nullptr, call);
   }
-  if (!common.quiet && common.output != "-") {
+  if (common.output != "-") {
     for (const Json& point : points) {
       const auto text = [](const Json& x) {
         return x.is_string() ? x.get<std::string>() : fmt::format("{:.17g}", x.get<double>());

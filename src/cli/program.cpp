@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/host.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad {
@@ -34,10 +35,11 @@ void wait_briefly_at_barriers([[maybe_unused]] char** argv) {
 
 int main(int argc, char** argv, Theories theories) {
   wait_briefly_at_barriers(argv);
+  cli::settle_standard_streams();
   try {
     check_theories(theories);
   } catch (const InputError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    fmt::print(cli::standard_error(), "{}\n", error.what());
     return cli::bad_input;
   }
   return cli::run({{argv + 1, argv + argc}, theories, std::filesystem::path(argv[0]).filename()});

@@ -25,7 +25,7 @@ Progress::Progress(std::string what, bool quiet)
                                            : Form::lines) {}
 
 Progress::~Progress() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
+  if (drawn_) std::fputs("\r\033[K", standard_error());
 }
 
 void Progress::update(double fraction, const std::string& doing) {
@@ -51,8 +51,8 @@ void Progress::show(double fraction, const std::string& doing) {
   const bool tellable = done > enough_to_tell;
   const double left = tellable ? seconds * (1 - done) / done : 0;
   if (form_ == Form::lines) {
-    fmt::print(stderr, "popgrad: {}: {:.0f} % after {:.0f} s{}{}{}\n", what_, 100 * done, seconds,
-               tellable ? fmt::format(", about {:.0f} s left", left) : "",
+    fmt::print(standard_error(), "popgrad: {}: {:.0f} % after {:.0f} s{}{}{}\n", what_, 100 * done,
+               seconds, tellable ? fmt::format(", about {:.0f} s left", left) : "",
                doing.empty() ? "" : ": ", doing);
     return;
   }
@@ -62,9 +62,9 @@ void Progress::show(double fraction, const std::string& doing) {
   std::string tail = doing;
   if (tellable)
     tail = fmt::format("{:.1f} %/s, {:.0f} s left {}", 100 * done / seconds, left, doing);
-  fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f} % {}", what_, "", filled, "",
+  fmt::print(standard_error(), "\r\033[K{} [{:#<{}}{:.<{}}] {:3.0f} % {}", what_, "", filled, "",
              width - filled, 100 * done, tail);
-  std::fflush(stderr);
+  std::fflush(standard_error());
 }
 
 }  // namespace popgrad::cli
