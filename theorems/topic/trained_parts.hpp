@@ -20,8 +20,8 @@ popgrad::topic::Training both_parts(const popgrad::topic::TopicLaw<double>& law,
 /// products by kind. `gap`: L_T - L_B, the gain from the token. Controls: token-used, tenth-more.
 void judge_trained_embedding(const popgrad::topic::TopicLaw<double>& law, Index width, double gap,
                              std::uint64_t seed, Examination& it);
-/// Attention alone, and both, by 3000 steps of Adam at 0.02 on the expected loss: against the bound
-/// and the Bayes loss.
+/// Attention alone, and both, by steps of Adam at 0.02 on the expected loss, 1500 to 48,000 of them,
+/// until the loss is at rest: against the bound and the Bayes loss.
 void judge_trained_attention(const popgrad::topic::TopicLaw<double>& law, double gap,
                              std::uint64_t seed, Examination& it);
 
