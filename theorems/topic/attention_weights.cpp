@@ -126,8 +126,8 @@ BestSum best_sum(const TopicLaw<Rational>& law, const Landscape<Rational>& lands
 }
 
 Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal) {
-  // Four, so that a correction that passes 0 is seen.
-  const std::vector<double> parameter = falling_parameters(std::ldexp(1.0, -20), 2, 4);
+  // So far out that the least p_m and p_c of a law count; four, so that a correction that passes 0 is seen.
+  const std::vector<double> parameter = falling_parameters(std::ldexp(1.0, -30), 2, 4);
   std::vector<Quantity> inverse;
   for (const double less : parameter) {
     const LargeLaw larger = enlarged(unbounded(law), Rational(1 / less), 1);
