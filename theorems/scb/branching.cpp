@@ -1,8 +1,11 @@
 #include "theorems/scb/branching.hpp"
 
+#include <fmt/format.h>
+
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "popgrad/ensemble.hpp"
 #include "popgrad/rung.hpp"
@@ -94,6 +97,15 @@ double Branching::left_out(double batch) const {
               boost::math::pdf(boost::math::normal(), z) * more / (1 - more) / 2);
 }
 
+Index counted(double batch) {
+  // The nearest double to the largest count is beyond it.
+  if (!(batch < static_cast<double>(std::numeric_limits<Index>::max()))) {
+    throw std::overflow_error(
+        fmt::format("a batch of {:.3g} samples is more than can be counted", batch));
+  }
+  return std::llround(batch);
+}
+
 Quantity Branching::right_share(double batch, std::uint32_t runs, std::uint32_t first_run,
                                 const Setting& setting) const {
   const double g = rate();
@@ -104,7 +116,7 @@ Quantity Branching::right_share(double batch, std::uint32_t runs, std::uint32_t 
   // Until noise of the size of the drift has grown to order one, and the branch is decided.
   request.steps = static_cast<std::uint64_t>(std::ceil((std::log(positions) + 3) / (g * step)));
   request.save_steps = {request.steps};
-  request.batch = std::max<Index>(1, std::llround(batch));
+  request.batch = std::max<Index>(1, counted(batch));
   request.runs = runs;
   request.first_run = first_run;
   request.seed = setting.draw_seed();

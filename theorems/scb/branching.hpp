@@ -46,4 +46,7 @@ struct Branching {
 /// Phi(argument).
 double normal_share(double argument);
 
+/// A batch as a count. Throws std::overflow_error for more samples than can be counted.
+Index counted(double batch);
+
 }  // namespace popgrad::theorems::scb

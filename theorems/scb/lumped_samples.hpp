@@ -36,7 +36,8 @@ inline Vector<double> lump(const popgrad::scb::Bigrams<double>& b, const Vector<
         sum += attention[t];
       }
     }
-    const double mean = sum / static_cast<double>(b.context - b.support(k));
+    const auto rest = static_cast<double>(b.context - b.support(k));
+    const double mean = rest > 0 ? sum / rest : 0;  // as the rung has it where all positions count
     double squares = 0;  // of differences: those of attention that is spread evenly are 0
     for (Index t = 0; t < b.context; ++t) {
       if (!supported(b, k, t)) squares += (attention[t] - mean) * (attention[t] - mean);
@@ -92,10 +93,18 @@ inline Matrix<double> sample(std::uint32_t draws,
   return rows;
 }
 
-/// Means, then variances if asked for, of all columns.
-inline std::vector<Quantity> moments_of(const Matrix<double>& samples, bool variances,
+/// Means, then variances if asked for, of all columns, whose numbers are sums of `terms`.
+inline std::vector<Quantity> moments_of(const Matrix<double>& samples, bool variances, double terms,
                                         double false_alarm) {
-  const SampleMoments moments = sample_moments(samples, false_alarm);
+  SampleMoments moments = sample_moments(samples, false_alarm);
+  for (Index k = 0; k < samples.cols(); ++k) {
+    const auto place = static_cast<std::size_t>(k);
+    const double largest = samples.col(k).cwiseAbs().maxCoeff();
+    const double rounded = ErrorPart::rounding(terms, largest).size();
+    const double deviation = std::sqrt(moments.variance[place].value());
+    moments.mean[place].add(ErrorPart::rounding(terms, largest));
+    moments.variance[place].add(ErrorPart::rounding(terms, (2 * deviation + rounded) * largest));
+  }
   std::vector<Quantity> all = moments.mean;
   if (variances) all.insert(all.end(), moments.variance.begin(), moments.variance.end());
   return all;

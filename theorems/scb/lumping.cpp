@@ -57,6 +57,9 @@ Vector<double> lumped_step(const Pair& pair, const LumpedDescent& rung, const Ve
   return y;
 }
 
+// At most, of a sum over a row of attention.
+double terms_of(const Pair& pair) { return static_cast<double>(pair.training.bigrams.context); }
+
 // One step of both from a state whose rest has spread.
 void judge_step(const Pair& pair, Examination& it) {
   const Bigrams<double>& b = pair.training.bigrams;
@@ -76,12 +79,12 @@ void judge_step(const Pair& pair, Examination& it) {
     const Matrix<double> steps = sample(pair.draws, [&](std::uint32_t i) {
       return boost_features(b, lumped_step(pair, lumped, from, 1 + i, slip));
     });
-    return moments_of(steps, true, pair.false_alarm);
+    return moments_of(steps, true, terms_of(pair), pair.false_alarm);
   };
   const auto fewer_removed = [&](const auto&) { return predicted(Slip::degrees_of_freedom); };
   it.judge(Comparison{.kind = EvidenceKind::statistical,
                       .what = "means and variances after one step",
-                      .measured = moments_of(ends, true, pair.false_alarm),
+                      .measured = moments_of(ends, true, terms_of(pair), pair.false_alarm),
                       .predicted = predicted(Slip::none),
                       .scale = spreads_of(ends, true),
                       .mistakes = {{"degrees-of-freedom", fewer_removed, {}}},
@@ -101,12 +104,13 @@ void judge_step(const Pair& pair, Examination& it) {
 void judge_l1(const Pair& pair, Examination& it) {
   const Matrix<double> ends = dense_l1_ends(pair);
   const auto predicted = [&](double factor, bool one_sided) {
-    return moments_of(lumped_l1_ends(pair, factor, one_sided), false, pair.false_alarm);
+    return moments_of(lumped_l1_ends(pair, factor, one_sided), false, terms_of(pair),
+                      pair.false_alarm);
   };
   it.judge(
       Comparison{.kind = EvidenceKind::statistical,
                  .what = "means in the l1 stage",
-                 .measured = moments_of(ends, false, pair.false_alarm),
+                 .measured = moments_of(ends, false, terms_of(pair), pair.false_alarm),
                  .predicted = predicted(1, false),
                  .scale = spreads_of(ends, false),
                  .mistakes = {{"l1-weight", [&](const auto&) { return predicted(1.1, false); }, {}},

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "popgrad/scb/geometry.hpp"
+#include "theorems/scb/branching.hpp"
 #include "theorems/scb/examples.hpp"
 #include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
@@ -83,7 +84,7 @@ void examine(const Setting& setting, Examination& it) {
   for (const double ratio : {1.0, longer}) {
     b.context = std::lround(ratio * static_cast<double>(shorter));
     const double wanted = scale_for(b, levels, setting.value(level_knob)) / per_root;
-    const Index batch = std::llround(std::ceil(wanted * wanted));
+    const Index batch = counted(std::ceil(wanted * wanted));
     const double scale = per_root * std::sqrt(static_cast<double>(batch));
     const auto chance = [&](double own) { return std::exp(log_found(b, levels, own)); };
     shares.measured.push_back(

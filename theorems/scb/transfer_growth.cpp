@@ -24,6 +24,7 @@
 #include <cmath>
 
 #include "popgrad/scb/geometry.hpp"
+#include "theorems/scb/branching.hpp"
 #include "theorems/scb/examples.hpp"
 #include "theorems/scb/given_training.hpp"
 #include "theorems/scb/knobs.hpp"
@@ -101,7 +102,7 @@ void examine(const Setting& setting, Examination& it) {
   const Index context = b.context;
   for (std::size_t i = 0; i < growth.size(); ++i) {
     b.context = std::lround(growth[i] * static_cast<double>(context));
-    shares.measured.push_back(found_share(training, levels, steps, std::llround(made.batch[i]),
+    shares.measured.push_back(found_share(training, levels, steps, counted(made.batch[i]),
                                           static_cast<std::uint32_t>(i) << 20U, setting));
     shares.places.push_back(fmt::format("T = {}, B = {}", b.context, made.batch[i]));
     if (i == 0) continue;

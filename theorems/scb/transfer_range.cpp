@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "popgrad/scb/geometry.hpp"
+#include "theorems/scb/branching.hpp"
 #include "theorems/scb/context_range.hpp"
 #include "theorems/scb/examples.hpp"
 #include "theorems/scb/one_step.hpp"
@@ -52,8 +53,7 @@ void examine(const Setting& setting, Examination& it) {
     batches.push_back(
         std::ceil(std::pow(scale_for(b, levels, setting.value(level_knob)) / per_root, 2)));
     const double scale = per_root * std::sqrt(batches.back());
-    shares.measured.push_back(found_share(training, levels, FrozenSteps{},
-                                          std::llround(batches.back()),
+    shares.measured.push_back(found_share(training, levels, FrozenSteps{}, counted(batches.back()),
                                           static_cast<std::uint32_t>(times) << 20U, setting));
     shares.predicted.push_back(found_probability(b, levels, scale));
     shares.places.push_back(fmt::format("Q = {}, B = {}", b.support(0), batches.back()));
