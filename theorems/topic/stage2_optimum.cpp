@@ -7,7 +7,8 @@
 //              L''(g*) g*^2/(T v^2);
 //            free W_K and W_Q, started alike on all words, end lower, at the least loss over g and
 //            the weight of the [MASK] key
-// Hypotheses H1 stage 1 has ended: W_V of least norm; H2 squared loss
+// Hypotheses H1 a = 1 - (1 - p_c) p_m > 0, without which there is no W_V of least norm; H2 stage 1
+//            has ended: W_V of least norm; H3 squared loss
 // Check      loss and g at the end of the block-reduced flow against the certificate, and its last
 //            rate; loss and weight of [MASK] at the end of the symmetric flow on the same W_V
 // Controls   g* a tenth farther from uniform attention; an optimum a tenth deeper; the rate 10 %
@@ -39,6 +40,8 @@ constexpr Knob some_replaced = replacing_knob(0.01, 0.4);
 constexpr Knob start_size =
     logarithmic_knob("start", "deviation of the entries of W_K and W_Q at first", 0.001, 0.1, 0.01);
 constexpr Knob deviation = value_deviation_knob("stage 1 has ended");
+
+constexpr const char* kept_text = "a = 1 - (1 - p_c) p_m > 0";
 
 // What is predicted of stage 2 on the minimum-norm W_V.
 struct Predicted {
@@ -81,6 +84,8 @@ void examine(const Setting& setting, Examination& it) {
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
+  it.require_positive(kept_text, to_double(law.kept()), fmt::format("a = {}", to_text(law.kept())));
+  if (!(law.kept() > 0)) return;
   const TopicLaw<double> close = rounded(law);
   const BlockValue<double> value =
       deviating(minimum_norm_value(close), setting.value(deviation), setting.seed);
@@ -127,7 +132,7 @@ Statement stage2_optimum() {
               "ends lower, by the weight of [MASK]",
           .paper = "arXiv 2303.04245, Section 5/6",
           .status = "derived here",
-          .hypotheses = {"stage 1 has ended",
+          .hypotheses = {kept_text, "stage 1 has ended",
                          by_construction("squared loss", "all flows here are of that loss")},
           .reaches = {EvidenceKind::certified, EvidenceKind::numerical},
           .controls = {{"deeper", "an optimum a tenth deeper below uniform attention"},
