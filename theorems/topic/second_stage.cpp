@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
+#include <limits>
 
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
@@ -33,6 +34,24 @@ TopicAttention best_at(const TopicLaw<double>& law, const BlockValue<double>& va
       find_minimum(landscape(law, value, MaskWeights<double>{mask, 1}), {0, far, 0, far});
   return {found.alpha + static_cast<double>(law.words - 1) * found.beta, Quantity(mask),
           found.value};
+}
+
+// Of L at alpha = beta = `weight`. Its terms cancel where the loss is small, and each is a sum of
+// seven squares and products over a normaliser.
+ErrorPart rounding_of(const Landscape<double>& l, double weight) {
+  double size = std::fabs(l.constant) + 1;  // the constant begins with E |e_w|^2 = 1
+  for (const Landscape<double>::Part& part : l.parts) {
+    const double n = part.normaliser(weight, weight);
+    size += std::fabs(part.square(weight, weight) / (n * n)) +
+            std::fabs(part.linear(weight, weight) / n);
+  }
+  constexpr double operations = 7;
+  return ErrorPart::rounding(operations, size);
+}
+
+// Where rounding hides what a function rises by from its least value.
+ErrorPart width_of_least(const ErrorPart& hidden, double curvature) {
+  return ErrorPart::enclosure(std::sqrt(2 * hidden.size() / curvature));
 }
 
 // At the last of three times one interval apart: what the last interval changed, and, where changes
@@ -73,12 +92,13 @@ TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<doub
                                                           std::numeric_limits<double>::digits / 2)
                         .first;
   TopicAttention best = best_at(law, value, std::exp(at));
-  // Where rounding hides what the loss rises by.
   constexpr double aside = 0.1;
   const double curvature =
       (least(at + aside) - 2 * best.loss + least(at - aside)) / (aside * aside);
-  const double hidden = ErrorPart::rounding(2, best.loss).size();
-  best.mask.add(ErrorPart::enclosure(best.mask.value() * std::sqrt(2 * hidden / curvature)));
+  const ErrorPart hidden =
+      rounding_of(landscape(law, value, MaskWeights<double>{best.mask.value(), 1}),
+                  best.sum / static_cast<double>(law.words));
+  best.mask.add(width_of_least(hidden, curvature).times(best.mask.value()));
   return best;
 }
 
@@ -94,6 +114,20 @@ RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<doubl
     const double fall =
         std::exp(x[4]) * dx[4] + static_cast<double>(law.words - 1) * std::exp(x[5]) * dx[5];
     return fall / (goal - sum(x));
+  };
+  // Of a rate read where g has `left` to go: `goal` is known to the width of the least loss, and the
+  // slope of L by ln alpha, of degree 4 in it, to that many roundings of L. No rate can be read
+  // where g starts within that width of its end, as it does for one topic a document.
+  const auto unsure = [&](double left, double rate_there) {
+    const auto v = static_cast<double>(law.words);
+    const double weight = goal / v;
+    const Landscape<double> made = landscape(law, value);
+    const ErrorPart hidden = rounding_of(made, weight);
+    const double width = width_of_least(hidden, made.hessian(weight, weight)(0, 0)).size();
+    const double room = std::fabs(left) - width;
+    if (!(room > 0)) return ErrorPart::enclosure(std::numeric_limits<double>::infinity());
+    const double slope = 4 * hidden.size() * weight / (static_cast<double>(law.topics) * v);
+    return ErrorPart::enclosure((slope + std::fabs(rate_there) * width) / room);
   };
   double end = static_cast<double>(law.topics * law.words);
   const auto left = [&](const Solved& run, std::size_t save) {
@@ -113,6 +147,7 @@ RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<doubl
     const std::size_t near = first_within(close);
     RestrictedEnd found;
     found.rate = run.at(near, rate);
+    found.rate.add(unsure(goal - sum(run.state(near)), found.rate.value()));
     found.rate.add(
         ErrorPart::next_order(rate(run.state(first_within(less_close))) - rate(run.state(near))));
     const Solved ends(rung, {end / 2, 3 * end / 4, end}, tolerance);

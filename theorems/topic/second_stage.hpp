@@ -27,7 +27,8 @@ TopicAttention best_with_mask(const popgrad::topic::TopicLaw<double>& law,
 struct RestrictedEnd {
   Quantity loss, sum;
   /// At which g - `goal` falls where a thousandth of it is left; part "next order": how much it
-  /// differs where a hundredth is left.
+  /// differs where a hundredth is left; part "enclosure": what rounding leaves open of `goal` and of
+  /// the slope.
   Quantity rate;
 };
 RestrictedEnd restricted_end(const popgrad::topic::TopicLaw<double>& law,
