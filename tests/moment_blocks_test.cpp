@@ -138,6 +138,23 @@ TEST_CASE("moment blocks: of a first block the second difference counts as if it
   CHECK(blocks.error() == Approx(off * b_over_a / 2).epsilon(1e-3));
 }
 
+namespace {
+
+constexpr double length = 64;
+
+// Makes a first block in which b grows at the rate c. The middle is taken where that rate stays 0, and
+// its slope is of the covariance there: the share of C_bb by which that is off.
+double share_guessed(MomentBlocks& blocks) {
+  MomentLaw begin = begin_law();
+  begin.second = begin.first;
+  blocks.make(begin, {eta, 0, 0, 64}, true);
+  double growth = 1;
+  for (double k = 0; k < length / 2; ++k) growth *= std::pow(1 + eta * eta * k, 2);
+  return (1 - 1 / growth) / 2;
+}
+
+}  // namespace
+
 TEST_CASE("moment blocks: a covariance that was guessed is off in what it contributes",
           "[moments]") {
   // Both grow at the rate c, which is linear in the step. At second order b^3 has the slope 3 C_bb.
@@ -146,14 +163,7 @@ TEST_CASE("moment blocks: a covariance that was guessed is off in what it contri
   law.a = [](double a, double b, double c) { return c * a + q * b * b * b; };
   law.b = [](double, double b, double c) { return c * b; };
   MomentBlocks blocks(law.rung(), 1024, {});
-  MomentLaw begin = begin_law();
-  begin.second = begin.first;
-  constexpr double length = 64, half = length / 2;
-  blocks.make(begin, {eta, 0, 0, 64}, true);
-  // The middle is taken where the rate stays 0, and its slope is of the covariance there.
-  double growth = 1;
-  for (double k = 0; k < half; ++k) growth *= std::pow(1 + eta * eta * k, 2);
-  const double guessed = (1 - 1 / growth) / 2;
+  const double guessed = share_guessed(blocks);
   const double contributed = length * eta * 3 * q * variance_b * b_over_a / 2;
   CHECK(blocks.error() == Approx(guessed * contributed).epsilon(0.01));
 }
@@ -166,15 +176,9 @@ TEST_CASE("moment blocks: what is contributed is a share of the covariance that 
   law.a = [](double a, double, double) { return q * a * a * a; };
   law.b = [](double, double b, double c) { return c * b; };
   MomentBlocks blocks(law.rung(), 1024, {});
-  MomentLaw begin = begin_law();
-  begin.second = begin.first;
-  constexpr double length = 64, half = length / 2;
-  blocks.make(begin, {eta, 0, 0, 64}, true);
-  double growth = 1;
-  for (double k = 0; k < half; ++k) growth *= std::pow(1 + eta * eta * k, 2);
-  const double guessed = (1 - 1 / growth) / 2;
+  const double guessed = share_guessed(blocks);
   // The slope in the middle is of the covariance to which that at first leads.
-  const double middle = variance_a * std::pow(1 + 3 * eta * q * variance_a, 2 * half);
+  const double middle = variance_a * std::pow(1 + 3 * eta * q * variance_a, length);
   const double contributed = length * 2 * eta * 3 * q * middle;
   CHECK(blocks.error() == Approx(guessed * contributed / (1 + contributed) / 2).epsilon(0.01));
 }

@@ -14,7 +14,7 @@ Host& host() {
 
 namespace {
 
-// What cannot be written is dropped: there is nobody to be told.
+// Drops what cannot be written: no other stream is left to report that on.
 ssize_t write_or_drop(void* /*cookie*/, const char* text, std::size_t size) {
   std::size_t written = 0;
   while (written < size) {

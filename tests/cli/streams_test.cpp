@@ -1,6 +1,6 @@
 /// Standard output and standard error that are full or closed, for every command.
 
-#include <map>
+#include <string>
 #include <vector>
 
 #include "shell.hpp"
@@ -43,7 +43,7 @@ std::string with_folder(std::string words, const Folder& folder) {
   return place == std::string::npos ? words : words.replace(place, 2, folder.path.string());
 }
 
-// The command with its streams as the shell is told; what it prints on those that are left.
+// Runs the command with redirections of the shell; descriptor 3 is what the answer has as output.
 Answer redirected(const std::string& words, const std::string& streams) {
   return shell("exec 3>&1; " + places::popgrad() + " " + words + " " + streams);
 }

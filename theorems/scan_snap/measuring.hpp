@@ -15,8 +15,7 @@ namespace popgrad::theorems::scan_snap {
 using namespace popgrad::scan_snap;
 
 /// rhs of `reduced` at a state, with h = 1/M in its place: gamma drops out of the quotients of z'
-/// and B' then, also at the start, where it is 0.
-/// For double and Real, as what follows.
+/// and B' then, also at the start, where it is 0. For double and Real, as what follows.
 template <class T>
 Vector<T> rates_while_learning(const ReducedFlow<T>& rung, Index tokens, const Vector<T>& state);
 

@@ -25,8 +25,8 @@ struct ProjectedRuns {
 ProjectedRuns projected_runs(popgrad::scb::Training<double> training);
 
 /// After t = 1/(N |mu|^2) of the flow that is not projected, as T grows (doubled twice, from a T >= 10
-/// N^2 |mu|^2, at which S follows ten times as fast as u turns): the rate at which V mu has turned towards mu, sqrt(N) |V mu|, and the mean of S_k over
-/// sqrt(N) |mu| cos(angle).
+/// N^2 |mu|^2, at which S follows ten times as fast as V mu turns): the rate at which V mu has turned
+/// towards mu, sqrt(N) |V mu|, and the mean of S_k over sqrt(N) |mu| cos(angle).
 std::vector<Quantity> turning(popgrad::scb::Training<double> training);
 
 }  // namespace popgrad::theorems::scb

@@ -126,7 +126,7 @@ BestSum best_sum(const TopicLaw<Rational>& law, const Landscape<Rational>& lands
 }
 
 Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal) {
-  // So far out that the least p_m and p_c of a law count; four, so that a correction that passes 0 is seen.
+  // So far out that rare selections count; four, so that a correction that passes 0 is seen.
   const std::vector<double> parameter = falling_parameters(std::ldexp(1.0, -30), 2, 4);
   std::vector<Quantity> inverse;
   for (const double less : parameter) {

@@ -1,9 +1,10 @@
 #include "theorems/topic/trained_parts.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "popgrad/compare.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/topic/bayes_loss.hpp"
@@ -46,19 +47,19 @@ struct TrainedParts {
   Quantity same_topic, other_topic;
 };
 
-std::vector<std::vector<double>> rows_of_training(const AnyRung<double>& rung, std::uint64_t steps,
-                                                  const std::vector<std::uint64_t>& saved) {
+Trajectory<double> trained(const AnyRung<double>& rung, std::uint64_t steps,
+                           std::vector<std::uint64_t> saved) {
   WalkRequest request;
   request.step_size = 0.02;
   request.optimiser.rule = Optimiser::Rule::adam;
   request.steps = steps;
-  request.save_steps = saved;
-  return walk(rung, rung.initial, request).front().rows;
+  request.save_steps = std::move(saved);
+  return walk(rung, rung.initial, request).front();
 }
 
-std::size_t column_of(const AnyRung<double>& rung, std::string_view name) {
-  const auto column = std::find(rung.columns.begin(), rung.columns.end(), name);
-  return static_cast<std::size_t>(column - rung.columns.begin());
+Quantity ended(const std::vector<double>& numbers) {
+  const auto [low, high] = std::ranges::minmax(numbers);
+  return {numbers.back(), {ErrorPart::next_order(high - low)}};
 }
 
 // Steps of training, doubled until over their second half the loss varies by less than `at_rest` of
@@ -76,21 +77,12 @@ TrainedParts train_parts(const Training& training, double gain) {
   for (std::uint64_t steps = least_steps; times_to_rest > 0 && steps <= most_steps; steps *= 2) {
     std::vector<std::uint64_t> saved;
     for (std::uint64_t k = 8; k <= 16; ++k) saved.push_back(steps * k / 16);
-    const auto rows = rows_of_training(rung, steps, saved);
-    const auto ended = [&](const auto& number) {
-      std::vector<double> numbers;
-      for (const std::vector<double>& row : rows) {
-        numbers.push_back(
-            number([&](std::string_view name) { return row[column_of(rung, name)]; }));
-      }
-      const auto [low, high] = std::ranges::minmax(numbers);
-      return Quantity(numbers.back(), {ErrorPart::next_order(high - low)});
-    };
-    end.loss = ended([](const auto& at) { return at("loss"); });
-    end.same_topic = ended([v](const auto& at) {
-      return (at("attention_same_word") + (v - 1) * at("attention_same_topic")) / v;
-    });
-    end.other_topic = ended([](const auto& at) { return at("attention_other_topic"); });
+    const Trajectory<double> run = trained(rung, steps, std::move(saved));
+    std::vector<double> same_topic = curve(run, "attention_same_topic");
+    std::ranges::transform(curve(run, "attention_same_word"), same_topic, same_topic.begin(),
+                           [v](double word, double topic) { return (word + (v - 1) * topic) / v; });
+    end = {ended(curve(run, "loss")), ended(same_topic),
+           ended(curve(run, "attention_other_topic"))};
     if (end.loss.error("next order") <= at_rest * gain) --times_to_rest;
   }
   return end;
@@ -135,11 +127,10 @@ void judge_trained_attention(const TopicLaw<double>& law, double gap, std::uint6
   // At no time below, at rest or not.
   const AnyRung<double> both = forget_type(PopulationFlow(both_parts(law, seed)));
   const std::uint64_t steps = 2 * least_steps;
-  it.judge(Comparison{
-      .what = "Bayes loss below that of both, trained",
-      .measured = {least},
-      .relation = Relation::below,
-      .predicted = {rows_of_training(both, steps, {steps}).back()[column_of(both, "loss")]}});
+  it.judge(Comparison{.what = "Bayes loss below that of both, trained",
+                      .measured = {least},
+                      .relation = Relation::below,
+                      .predicted = {curve(trained(both, steps, {steps}), "loss").back()}});
 }
 
 }  // namespace popgrad::theorems::topic
