@@ -42,10 +42,6 @@ struct Way {
   Vector<double> averaged;           // with the mean gradient over the way
 };
 
-double miss_of(const Vector<double>& predicted, const Vector<double>& change) {
-  return (predicted - change).norm() / change.norm();
-}
-
 Way way_of(const MultilayerFlow<double>& flow, double eta, double end) {
   std::vector<NetworkBlock> hidden;
   for (const NetworkBlock& block : flow.network().blocks()) {

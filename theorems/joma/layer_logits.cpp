@@ -114,11 +114,11 @@ Vector<double> centred(Vector<double> numbers, const std::vector<Index>& sequenc
   return numbers;
 }
 
+}  // namespace
+
 double miss_of(const Vector<double>& predicted, const Vector<double>& change) {
   return (predicted - change).norm() / change.norm();
 }
-
-}  // namespace
 
 std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const LogitsWay& way) {
   const Vector<double> start = flow.initial();

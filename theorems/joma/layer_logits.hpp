@@ -49,6 +49,8 @@ struct LogitsWay {
 std::vector<LogitsLook> logits_looks(const popgrad::joma::MultilayerFlow<double>& flow,
                                      const LogitsWay& way);
 
+/// |predicted - change|/|change|.
+double miss_of(const Vector<double>& predicted, const Vector<double>& change);
 /// `least` less a miss, a layer each, in the limit of small steps of descent; `misses` are at steps of
 /// which each is half of the one before.
 std::vector<Quantity> short_of(double least, const std::vector<Vector<double>>& misses);

@@ -39,9 +39,8 @@ constexpr double small_miss = 0.1;
 constexpr double large_miss = 0.5;
 
 std::vector<Quantity> short_of_small_early(const MultilayerFlow<double>& flow) {
-  const std::vector<double> steps = falling_parameters(early / 2, 2, 3);
   std::vector<Vector<double>> misses;
-  for (const double step : steps) {
+  for (const double step : falling_parameters(early / 2, 2, 3)) {
     misses.push_back(
         logits_looks(flow, {.step = step, .unit = early, .end = early}).front().frozen);
   }
@@ -84,9 +83,10 @@ void examine(const Setting& setting, Examination& it) {
   const MultilayerInstance<double> instance = drawn_latent_network(setting);
   it.parameters = told_latent_network(setting);
   const MultilayerFlow<double> flow(instance);
-  const std::vector<double> steps = falling_parameters(2 * LogitsWay{}.step, 2, 3);
   std::vector<std::vector<LogitsLook>> looks;  // a step each, at the same times but for the last
-  for (const double step : steps) looks.push_back(logits_looks(flow, {.step = step}));
+  for (const double step : falling_parameters(2 * LogitsWay{}.step, 2, 3)) {
+    looks.push_back(logits_looks(flow, {.step = step}));
+  }
   const double end = looks.back().back().t;
   const bool halved =
       std::ranges::all_of(looks, [](const auto& of_step) { return of_step.back().halved; });
