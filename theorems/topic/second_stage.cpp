@@ -1,5 +1,6 @@
 #include "theorems/topic/second_stage.hpp"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
@@ -66,6 +67,29 @@ Quantity settling(const Solved& run, const Functional& functional) {
 }
 
 constexpr Index of_value = 4;  // entries of W_V in a state of SymmetricFlow
+
+// Near rest x' = J (x - x*), so that x* - x = -J^+ x', however slow the slowest direction is, which
+// the changes of a leg do not show. J by central differences; directions in which it is no larger
+// than their error are those along which rest is not isolated.
+Vector<double> way_to_rest(const AnyRung<double>& rung, const Vector<double>& x) {
+  const double apart = std::cbrt(std::numeric_limits<double>::epsilon());
+  const Index n = x.size();
+  Matrix<double> slopes(n, n);
+  Vector<double> ahead(n), behind(n), rate(n);
+  for (Index j = 0; j < n; ++j) {
+    const double step = apart * std::max(std::fabs(x[j]), apart);
+    Vector<double> moved = x;
+    moved[j] = x[j] + step;
+    rung.rhs(moved, ahead, 0.0);
+    moved[j] = x[j] - step;
+    rung.rhs(moved, behind, 0.0);
+    slopes.col(j) = (ahead - behind) / (2 * step);
+  }
+  rung.rhs(x, rate, 0.0);
+  Eigen::CompleteOrthogonalDecomposition<Matrix<double>> inverse(n, n);
+  inverse.setThreshold(apart * apart);
+  return -inverse.compute(slopes).solve(rate);
+}
 
 // The state with rows of W_K and W_Q more, each a tenth of their size and orthogonal to all
 // others, so that no saddle holds it: W_K' W_K and W_Q' W_Q grow by a multiple of the identity.
@@ -187,7 +211,11 @@ FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, d
     const double moved = before.loss.value() - found.loss.value();
     found.loss.add(ErrorPart::next_order(moved));
     found.mask.add(ErrorPart::next_order(before.mask.value() - found.mask.value()));
-    if (leg >= least_legs && std::fabs(moved) < settled) break;
+    const Vector<double> rest = run.state(2) + way_to_rest(rung, run.state(2));
+    const double left = observed("loss")(rest) - found.loss.value();
+    found.loss.add(ErrorPart::next_order(left));
+    found.mask.add(ErrorPart::next_order(observed("mask_weight")(rest) - found.mask.value()));
+    if (leg >= least_legs && std::max(std::fabs(moved), std::fabs(left)) < settled) break;
     rung.initial = kicked(run.state(2));
   }
   return found;

@@ -36,8 +36,8 @@ RestrictedEnd restricted_end(const popgrad::topic::TopicLaw<double>& law,
 
 /// The end of the flow of W_K and W_Q on W_V among matrices that permutations of words leave alone:
 /// in legs, moved by about a tenth in between so that no saddle holds it, until a
-/// leg changes the loss by less than `settled`. Part "next order": also what the last leg
-/// changed.
+/// leg changes the loss by less than `settled` and the linear flow at its end would too. Part "next
+/// order": also what the last leg changed, and what that linear flow would.
 struct FreeEnd {
   Quantity loss;
   Quantity mask;  ///< weight of [MASK] over that of words of other topics, for words
