@@ -9,6 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
+#include "cli/statement_choice.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
@@ -232,21 +233,28 @@ Verification verification_of(const VerificationOptions& options,
   return v;
 }
 
-int status_of(const std::vector<Judged>& all, bool surveyed) {
-  bool open = false;
+int status_of(const std::vector<Judged>& all, const std::vector<std::string>& patterns,
+              bool surveyed) {
+  int status = success;
   for (const Judged& one : all) {
-    if (one.lacks_data) continue;
-    if (one.verdict == Verdict::violated) return violation;
-    if (!surveyed && one.verdict == Verdict::holds && !one.sound) return violation;
-    open = open || one.verdict == Verdict::inconclusive;
+    const bool void_check = !surveyed && one.verdict == Verdict::holds && !one.sound;
+    if (one.verdict == Verdict::violated || void_check) status = combined(status, violation);
+    if (one.verdict == Verdict::inconclusive) status = combined(status, undecided);
   }
-  return open ? undecided : success;
+  const std::vector<std::string> everything{"*"};
+  for (const std::string& pattern : patterns.empty() ? everything : patterns) {
+    const bool applies = std::any_of(all.begin(), all.end(), [&](const Judged& one) {
+      return matches(pattern, one.id) && one.verdict != Verdict::not_applicable;
+    });
+    if (!applies) status = combined(status, not_applicable);
+  }
+  return status;
 }
 
-int status_of(const Verification& v) {
+int status_of(const Verification& v, const std::vector<std::string>& patterns) {
   std::vector<Judged> all;
   for (const Finding& finding : v.findings) all.push_back(judged(finding));
-  return status_of(all, !v.surveys.empty());
+  return status_of(all, patterns, !v.surveys.empty());
 }
 
 }  // namespace popgrad::cli

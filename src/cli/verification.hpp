@@ -75,9 +75,11 @@ class Examiner {
 Verification verification_of(const VerificationOptions& options,
                              const std::vector<const Statement*>& chosen, const Invocation& call);
 
-/// Exit status: the worst of the verdicts. A statement that holds but has a control that was not
-/// refuted counts as violated, unless it was surveyed, where that is its power.
-int status_of(const std::vector<Judged>& all, bool surveyed);
-int status_of(const Verification& verification);
+/// Exit status of the verdicts. A statement that holds but has a control that was not refuted counts
+/// as violated, unless it was surveyed, where that is its power. One that does not apply counts where a
+/// pattern is its id, or where a pattern matches no other.
+int status_of(const std::vector<Judged>& all, const std::vector<std::string>& patterns,
+              bool surveyed);
+int status_of(const Verification& verification, const std::vector<std::string>& patterns);
 
 }  // namespace popgrad::cli
