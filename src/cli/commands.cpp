@@ -16,6 +16,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/manual.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "report/versions.hpp"
 
 namespace popgrad::cli {
@@ -115,14 +116,12 @@ int status_of(const Invocation& call) {
     fmt::print(standard_error(), "{}\n", error.what());
     return bad_input;
   } catch (const std::invalid_argument& error) {
-    fmt::print(standard_error(), "{}\n", error.what());
+    fmt::print(standard_error(), "{}\n", words_of(error));
     return bad_input;
-  } catch (const std::bad_alloc&) {
-    fmt::print(standard_error(), "popgrad: not enough memory for this size; lower it\n");
   } catch (const std::exception& error) {
     // fmt::print throws where standard output cannot be written, which `run` says.
     const bool of_output = std::ferror(standard_output()) != 0;
-    if (!of_output) fmt::print(standard_error(), "popgrad: {}\n", error.what());
+    if (!of_output) fmt::print(standard_error(), "popgrad: {}\n", words_of(error));
   }
   return numerical_failure;
 }

@@ -15,6 +15,7 @@
 #include "io/atomic_file.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/figure.hpp"
 #include "report/drawing.hpp"
 
@@ -147,7 +148,7 @@ std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& m
     } catch (const std::exception& error) {
       // A step that this instance does not have is told, and the others are still there.
       cost.observables.clear();
-      cost.failure = error.what();
+      cost.failure = words_of(error);
     }
     costs.push_back(std::move(cost));
     if (report((done + 1) / count)) break;
