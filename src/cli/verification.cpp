@@ -26,32 +26,50 @@ bool is_statistical(const Statement& s) {
          s.reaches.end();
 }
 
-// The user's instance, which every statement chosen has to be able to read.
-std::optional<InstanceFile> given_instance(Theories theories, const std::string& file,
+bool is_named(const Statement& statement, const std::vector<std::string>& patterns) {
+  return std::find(patterns.begin(), patterns.end(), statement.id) != patterns.end();
+}
+
+std::string model_of(const Statement& statement) {
+  return statement.id.substr(0, statement.id.find('.'));
+}
+
+Finding not_examined(const Statement& statement, const std::string& why) {
+  Finding finding;
+  finding.statement = &statement;
+  finding.verdict = Verdict::not_applicable;
+  finding.failure = "not examined: " + why;
+  return finding;
+}
+
+// The user's instance, of one model.
+std::optional<InstanceFile> given_instance(const std::string& file,
                                            const std::vector<const Statement*>& statements) {
   if (file.empty()) return std::nullopt;
-  const std::string first = statements.front()->id;
-  const std::string model = first.substr(0, first.find('.'));
-  InstanceFile given = read_instance(model, file);
-  const Parameters& parameters = given.parameters;
+  const Statement& first = *statements.front();
   for (const Statement* s : statements) {
-    if (s->id.substr(0, s->id.find('.')) != model) {
-      reject("popgrad verify", "--instance", file,
-             fmt::format("can be of one model only, but {} and {} were asked for", first, s->id));
-    }
-    if (s->reads.empty()) {
-      reject("popgrad verify", "--instance", file,
-             fmt::format("cannot be read by {}, which makes its own instances; choose them with "
-                         "--set and --seed",
-                         s->id));
-    }
-    parameters.check_names(find_model(theories, model).parameters(), s->reads);
-    if (parameters.has(state_key)) {
-      reject("popgrad verify", state_key, "of " + file,
-             "is ignored by statements, which make their rungs themselves; leave it out");
-    }
+    if (model_of(*s) == model_of(first)) continue;
+    reject("popgrad verify", "--instance", file,
+           fmt::format("can be of one model only, but {} and {} were asked for", first.id, s->id));
+  }
+  InstanceFile given = read_instance(model_of(first), file);
+  if (given.parameters.has(state_key)) {
+    reject("popgrad verify", state_key, "of " + file,
+           "is ignored by statements, which make their rungs themselves; leave it out");
   }
   return given;
+}
+
+// Throws InputError if the statement cannot.
+void check_reads(const Statement& s, const Parameters& parameters, const std::string& file,
+                 Theories theories) {
+  if (s.reads.empty()) {
+    reject("popgrad verify", "--instance", file,
+           fmt::format("cannot be read by {}, which makes its own instances; choose them with "
+                       "--set and --seed",
+                       s.id));
+  }
+  parameters.check_names(find_model(theories, model_of(s)).parameters(), s.reads);
 }
 
 }  // namespace
@@ -145,7 +163,7 @@ void add_verification_options(Command& command, VerificationOptions& options) {
 
 Examiner::Examiner(const VerificationOptions& options, const std::vector<const Statement*>& chosen,
                    Theories theories)
-    : instance_(given_instance(theories, options.instance, chosen)),
+    : instance_(given_instance(options.instance, chosen)),
       instances_(options.seeds),
       seconds_(options.seconds) {
   for (const std::string& file : data_files_of(options)) static_cast<void>(read_file(file));
@@ -161,6 +179,18 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
   setting_.chosen = chosen_knobs("popgrad verify", options.knobs, chosen);
   if (instance_) {
     setting_.instance = &instance_->parameters;
+    std::optional<InputError> of_names;
+    for (const Statement* statement : chosen) {
+      try {
+        check_reads(*statement, instance_->parameters, options.instance, theories);
+      } catch (const InputError& error) {
+        if (is_named(*statement, options.patterns)) throw;
+        unread_[statement] = statement->reads.empty() ? "it makes its own instances" : error.what();
+        if (!of_names && !statement->reads.empty()) of_names = error;
+      }
+    }
+    // A name that none of them reads is a slip of the file.
+    if (of_names && unread_.size() == chosen.size()) throw *of_names;
     if (instance_->seed && !options.has_seed()) setting_.seed = *instance_->seed;
     for (const Statement* statement : chosen) {
       if (statement->id != instance_->statement) continue;
@@ -177,9 +207,14 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
 double Examiner::false_alarm() const { return false_alarm_of_all; }
 
 Finding Examiner::finding(const Statement& statement) const {
-  if (!instance_ || instance_->statement != statement.id) return check(statement, setting_);
+  if (const auto unread = unread_.find(&statement); unread != unread_.end()) {
+    return not_examined(statement, unread->second);
+  }
   Setting own = setting_;
-  own.chosen.insert(of_file_.begin(), of_file_.end());  // those of --set stay
+  // Those of --set stay.
+  if (instance_ && instance_->statement == statement.id) {
+    own.chosen.insert(of_file_.begin(), of_file_.end());
+  }
   return check(statement, own);
 }
 
@@ -203,6 +238,7 @@ Verification verification_of(const VerificationOptions& options,
   v.command = command_line(call);
   v.program = call.program;
   v.of_file = !options.instance.empty();
+  std::optional<InputError> refused;
   Progress bar("verify", options.quiet);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const Statement& statement = *chosen[i];
@@ -226,10 +262,19 @@ Verification verification_of(const VerificationOptions& options,
       }
       v.findings.push_back(std::move(finding));
     } else {
-      v.findings.push_back(examiner.finding(statement));
+      try {
+        v.findings.push_back(examiner.finding(statement));
+      } catch (const InputError& error) {
+        if (!v.of_file || is_named(statement, options.patterns)) throw;
+        if (!refused) refused = error;
+        v.findings.push_back(not_examined(statement, error.what()));
+      }
     }
     if (interrupted()) break;
   }
+  const bool any = std::any_of(v.findings.begin(), v.findings.end(),
+                               [](const Finding& f) { return !f.examination.hypotheses.empty(); });
+  if (refused && !any) throw *refused;  // what they refuse is the file's
   return v;
 }
 
