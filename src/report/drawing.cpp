@@ -83,19 +83,19 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
   if (failed != 0) {
     throw Failure(fmt::format("gnuplot cannot be started: {}", std::strerror(failed)));
   }
-  std::string said;
+  // What it prints is dropped, and read as it would wait else.
   std::array<char, 4096> buffer{};
   while (true) {
     const ssize_t got = read(read_end.value, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    said.append(buffer.data(), static_cast<std::size_t>(got));
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw Failure(fmt::format("gnuplot failed on {}:\n{}", script, said));
+    throw Failure(fmt::format(
+        "gnuplot cannot draw {0}; data and script are kept: 'gnuplot {0}' there says why", script));
   }
   return true;
 }
@@ -165,10 +165,10 @@ std::vector<fs::path> draw(const Drawing& drawing) {
     const fs::path picture = room.path() / (drawing.name + "." + kind);
     if (!fs::exists(picture) || fs::file_size(picture) == 0) {
       hand_over_data();
-      throw Failure(
-          fmt::format("gnuplot made no {}.{}; its terminals svg, pngcairo and pdfcairo are needed "
-                      "(apt-get install gnuplot-nox)",
-                      drawing.name, kind));
+      throw Failure(fmt::format(
+          "gnuplot made no {}.{}: see whether {} has free space, and gnuplot the terminals "
+          "svg, pngcairo and pdfcairo (apt-get install gnuplot-nox)",
+          drawing.name, kind, folder.string()));
     }
   }
   if (!drawing.picture.empty()) {
