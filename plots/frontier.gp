@@ -1,5 +1,5 @@
 # NAME.csv: value of the knob, share of instances whose conclusion has failed, quantiles 0.25, 0.5,
-# 0.75 of the relative margin over the instances. Variables: axis, spacing, heading, caption,
+# 0.75 of the relative margin over the instances. Variables: axis, x_low, x_high, spacing, heading, caption,
 # caption_lines.
 foot = 0.1 + 0.1*int(caption_lines)
 height = 3.6 + foot
@@ -10,6 +10,7 @@ do for [kind in 'svg png pdf'] {
   set multiplot layout 2,1 margins 0.18,0.96,(foot+0.43)/height,1-0.22/height spacing 0,0.09
   set label 1 caption at screen 0.02, screen (foot-0.02)/height left noenhanced font ',5.5'
   if (spacing eq 'logarithmic') { set logscale x; set format x '10^{%T}' }
+  set xrange [x_low:x_high]
   set title heading
   set ylabel 'share that fails' offset 0+right,0
   set yrange [-0.03:1.03]

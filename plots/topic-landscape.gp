@@ -19,7 +19,7 @@ do for [kind in 'svg png pdf'] {
   set cblabel 'loss above the minimum' offset 1.5,0
   set key top right
   do for [i=0:2] {
-    set title titles[i+1]
+    set title titles[i+1].(own eq '1' ? ', T = '.T.', τ = '.tau.', v = '.v : '')
     if (i == 2) { set xlabel 'α, weight of the same word' }
     set ylabel 'β, other words of the topic' offset 0+right,0
     plot grid index i every ::(i==0) using 1:2:($3 > 1e-5 ? $3 : 1e-5) with image notitle, \

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/stop.hpp"
 
@@ -31,7 +32,7 @@ void judge_once(Finding& finding, const Setting& setting, const Examine& examine
     found.hypotheses.push_back({"an instance at this point", Truth::no, error.what(),
                                 Basis::evaluated, std::numeric_limits<double>::quiet_NaN()});
   } catch (const std::exception& error) {
-    finding.failure = error.what();
+    finding.failure = words_of(error);
   }
   finding.cut_short = finding.cut_short || stop_asked();
   if (finding.cut_short) {

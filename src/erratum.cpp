@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "confirming.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/statement.hpp"
 
 namespace popgrad {
@@ -83,7 +84,7 @@ ErratumFinding examine(const Erratum& erratum) {
     found.evidence = evidence_of_paper(made);
   });
   if (!of_paper.failure.empty()) {
-    throw std::runtime_error(fmt::format("{}: {}", erratum.name, of_paper.failure));
+    throw Failure(fmt::format("{}: {}", erratum.name, of_paper.failure));
   }
   ErratumFinding finding{std::move(examinations.front()), of_paper.confirmation.refined};
   evidence_of_paper(finding.examination) = of_paper.examination.evidence;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "deviation_record.hpp"
+#include "early_end.hpp"
 
 namespace popgrad {
 namespace {
@@ -297,17 +298,20 @@ void Examination::require(std::string text, const Quantity& margin, std::string 
   const double unsigned_zero = margin.value() + 0.0;  // a margin of -0 reads as a broken one
   hypotheses.push_back(
       {std::move(text), met, std::move(by_how_much), Basis::evaluated, unsigned_zero});
+  heed(*this);
 }
 
 void Examination::require_positive(std::string text, const Quantity& margin,
                                    std::string by_how_much) {
   require(std::move(text), margin, std::move(by_how_much));
   if (margin.value() == 0 && margin.error() == 0) hypotheses.back().met = Truth::no;
+  heed(*this);
 }
 
 void Examination::require(std::string text, Truth met, std::string by_how_much) {
   hypotheses.push_back({std::move(text), met, std::move(by_how_much), Basis::evaluated,
                         std::numeric_limits<double>::quiet_NaN()});
+  heed(*this);
 }
 
 void Examination::judge(const Comparison& comparison) {

@@ -1,4 +1,5 @@
 #include "popgrad/figure.hpp"
+#include "popgrad/failure.hpp"
 
 #include <fmt/format.h>
 
@@ -35,8 +36,8 @@ void CsvText::end_row() {
 
 void require_usable(const Outcome& outcome, std::string_view figure) {
   if (outcome.usable()) return;
-  throw std::runtime_error(fmt::format("figure {}: at t = {:.6g}: {}", figure, outcome.t_reached,
-                                       describe(outcome.ending)));
+  throw Failure(fmt::format("figure {}: at t = {:.6g}: {}", figure, outcome.t_reached,
+                            describe(outcome.ending)));
 }
 
 }  // namespace popgrad

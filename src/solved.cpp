@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/solve.hpp"
@@ -78,9 +79,8 @@ Trajectory<T> reach_end(const AnyRung<T>& rung, const Vector<T>& initial,
   Trajectory<T> run = solve(rung, initial, request);
   if (run.outcome.ending == Ending::interrupted) throw_if_stopped();
   if (run.outcome.ending != Ending::reached_end) {
-    throw std::runtime_error(fmt::format("the solve ended at t = {:.6g} of {:.6g}: {}",
-                                         run.outcome.t_reached, to_double(request.end),
-                                         describe(run.outcome.ending)));
+    throw Failure(fmt::format("the solve ended at t = {:.6g} of {:.6g}: {}", run.outcome.t_reached,
+                              to_double(request.end), describe(run.outcome.ending)));
   }
   return run;
 }
@@ -369,7 +369,7 @@ std::vector<FoundEvent> events_of(const AnyRung<double>& rung, double end, doubl
     // Beyond `looser` events that are too close to tell apart only end the list.
     if (!same && by.tolerance > looser) break;
     if (!same) {
-      throw std::runtime_error(
+      throw Failure(
           fmt::format("{} events at tolerance {:.2g}, {} at {:.2g}: too close to tell apart",
                       sharp.size(), sharp_tolerance, loose.size(), by.tolerance * sharp_tolerance));
     }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "confirming.hpp"
+#include "early_end.hpp"
 #include "popgrad/refinement.hpp"
 
 namespace popgrad {
@@ -51,9 +52,28 @@ void keep_control(const Statement& statement, std::string_view control, Examinat
   found.controls.clear();
 }
 
-// The check itself, with all that a reader needs to judge and to repeat it.
-void examine_into(const Statement& statement, const Setting& setting, Examination& found) {
-  statement.examine(setting, found);
+// The check, which is over once a hypothesis is broken.
+void examine_within_hypotheses(const Statement& statement, const Setting& setting,
+                               Examination& found) {
+  const EarlyEnd end(found);
+  try {
+    statement.examine(setting, found);
+  } catch (const Stopped&) {
+    if (!end.asked()) throw;
+  } catch (const std::exception&) {
+    // What was measured in part may fail in any way.
+    if (!end.asked()) throw;
+  }
+}
+
+// With all that a reader needs to judge the check and to repeat it.
+void examine_into(const Statement& statement, const Setting& setting, Examination& found,
+                  bool despite_hypotheses = false) {
+  if (despite_hypotheses) {
+    statement.examine(setting, found);
+  } else {
+    examine_within_hypotheses(statement, setting, found);
+  }
   tell_knobs(statement, setting, found);
   complete_hypotheses(statement, found);
 }
@@ -98,7 +118,7 @@ std::uint32_t Setting::draws(std::uint32_t usual) const {
 Examination examine(const Statement& statement, const Setting& setting, std::string_view control) {
   Examination found;
   found.with_controls = setting.with_controls || !control.empty();
-  examine_into(statement, setting, found);
+  examine_into(statement, setting, found, true);
   if (!control.empty()) keep_control(statement, control, found);
   return found;
 }
@@ -154,7 +174,7 @@ Finding check_point(const Statement& statement, const Setting& setting,
       [&](const Setting& own, Examination& found) {
         // What is found before an exception stays, as a broken hypothesis explains it.
         found.with_controls = own.with_controls || !request.control.empty();
-        examine_into(statement, own, found);
+        examine_into(statement, own, found, request.despite_hypotheses);
         if (!request.control.empty()) keep_control(statement, request.control, found);
         if (request.slack > 0) found = found.within(request.slack);
         if (request.despite_hypotheses) found.hypotheses.clear();

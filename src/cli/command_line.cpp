@@ -12,6 +12,7 @@
 #include <string>
 
 #include "cli/host.hpp"
+#include "popgrad/error.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -42,6 +43,136 @@ CLI::Option* whole_number(CLI::Option* option) {
   return option->transform(CLI::Validator(spelled_out, ""));
 }
 
+bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+
+// The command that the words name; nullptr if none.
+CLI::App* command_in(CLI::App& app, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    for (CLI::App* command : app.get_subcommands({})) {
+      if (command->get_name() == word) return command;
+    }
+  }
+  return nullptr;
+}
+
+// `--flag true` as `--flag=true`, which CLI11 takes. It takes the word that follows `--option=` for its
+// value, hence the refusal.
+std::vector<std::string> with_values(CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* const command = command_in(app, words);
+  std::vector<std::string> made;
+  for (const std::string& word : words) {
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      throw UsageError(fmt::format("{} needs a value behind it", word));
+    }
+    const CLI::Option* before = nullptr;
+    if (command != nullptr && !made.empty() && made.back().starts_with("--")) {
+      before = command->get_option_no_throw(made.back());
+    }
+    if (before != nullptr && is_flag(*before) && (word == "true" || word == "false")) {
+      made.back() += "=" + word;
+    } else {
+      made.push_back(word);
+    }
+  }
+  return made;
+}
+
+std::string display_name(const CLI::Option& option) {
+  return option.get_positional() ? option.get_name(true) : option.get_name();
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> names_of_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// What is wrong with the words that were left over.
+std::string unexpected(const CLI::App& command, const std::vector<std::string>& words,
+                       const std::string& word) {
+  if (word.starts_with("-")) {
+    const std::string name = word.substr(0, word.find('='));
+    return fmt::format("{} is no option of '{}'{}", name, command.get_name(),
+                       suggestion(name, names_of_options(command)));
+  }
+  std::string message = fmt::format("'{}' is one word too many for '{}'", word, command.get_name());
+  const auto at = std::find(words.begin(), words.end(), word);
+  if (at == words.begin() || at == words.end()) return message;
+  const CLI::Option* before = command.get_option_no_throw(*std::prev(at));
+  if (before != nullptr && is_flag(*before)) {
+    message += fmt::format("; {} takes no value but true or false", *std::prev(at));
+  }
+  return message;
+}
+
+// What an option lacks, has too often, or cannot take. CLI11's exceptions have texts only, which begin
+// or end with the option's name.
+std::string wrong_value(const CLI::App& command, const std::string& text) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const bool meant = text.starts_with(name + ":") || text.starts_with(name + " ") ||
+                       text.find(": " + name + " =") != std::string::npos;
+    if (!meant) continue;
+    if (option->count() == 0)
+      return fmt::format("{} needs a value: {}", name, option->get_description());
+    const std::string& given = option->results().back();
+    if (is_flag(*option)) return fmt::format("{} {} must be true or false", name, given);
+    if (option->count() > 1 && option->get_items_expected_max() == 1) {
+      return fmt::format("{} is given {} times; give it once", name, option->count());
+    }
+    return fmt::format("{} {} is not a value that it takes: {}", name, given,
+                       option->get_description());
+  }
+  return "the words cannot be read";
+}
+
+// In words of ours: CLI11's own texts name types and counts, not what to do.
+std::string in_our_words(const CLI::App& app, const CLI::ParseError& error,
+                         const std::vector<std::string>& words) {
+  // Of validators of this file.
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return error.what();
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  if (parsed.empty()) {
+    for (const std::string& word : words) {
+      if (word.starts_with("-")) {
+        return unexpected(app, words, word);
+      }
+      return fmt::format("'{}' is not a command{}", word, suggestion(word, names_of_commands(app)));
+    }
+    return "no command is given, such as verify 'joma.*'";
+  }
+  const CLI::App& command = *parsed.front();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> left = app.remaining(true);
+    return unexpected(command, words, left.empty() ? std::string() : left.front());
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    for (const CLI::Option* option : command.get_options()) {
+      if (option->get_required() && option->count() == 0) {
+        return fmt::format("{} is missing for '{}': {}", display_name(*option), command.get_name(),
+                           option->get_description());
+      }
+    }
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    for (const CLI::Option* other : option->get_excludes()) {
+      if (option->count() > 0 && other->count() > 0) {
+        return fmt::format("{} and {} exclude each other; leave one of them out",
+                           option->get_name(), other->get_name());
+      }
+    }
+  }
+  return wrong_value(command, error.what());
+}
+
 }  // namespace
 
 Option Option::required() { return Option(option_->required()); }
@@ -70,8 +201,9 @@ template <class T>
 T Option::as() const {
   try {
     return option_->as<T>();
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
+  } catch (const CLI::ParseError&) {
+    throw UsageError(fmt::format("{} {} is not a value that it takes: {}", option_->get_name(),
+                                 option_->results().back(), option_->get_description()));
   }
 }
 
@@ -83,8 +215,8 @@ void Option::give(const std::string& value) {
   option_->add_result(value);
   try {
     option_->run_callback();
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
+  } catch (const CLI::ParseError&) {
+    throw UsageError(option_->get_name() + " does not take " + value);
   }
 }
 
@@ -212,13 +344,14 @@ void CommandLine::column_width(std::size_t width) { app_->get_formatter()->colum
 
 void CommandLine::parse(const std::vector<std::string>& words) {
   try {
-    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // in the order it wants
+    const std::vector<std::string> whole = with_values(*app_, words);
+    app_->parse(std::vector<std::string>(whole.rbegin(), whole.rend()));  // in the order it wants
   } catch (const CLI::CallForVersion& asked) {
     throw Enquiry(asked.what());
   } catch (const CLI::Success&) {
     throw Enquiry();
   } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
+    throw UsageError(in_our_words(*app_, error, words));
   }
 }
 

@@ -16,28 +16,10 @@
 #include "cli/interrupt.hpp"
 #include "cli/manual.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "report/versions.hpp"
 
 namespace popgrad::cli {
-namespace {
-
-// The parser's message in one line, with the nearest option or command where one is near.
-std::string one_line(const CommandLine& app, const UsageError& error) {
-  std::string message = error.what();
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  std::vector<std::string> names;
-  for (const auto& command : app.subcommands()) {
-    names.push_back(command->name());
-    if (!command->parsed()) continue;
-    for (const std::string& name : command->long_names()) names.push_back("--" + name);
-  }
-  const std::size_t last = message.rfind(' ');
-  const std::string word = last == std::string::npos ? message : message.substr(last + 1);
-  if (message.find("not expected") != std::string::npos) message += suggestion(word, names);
-  return message;
-}
-
-}  // namespace
 
 std::string command_line(const Invocation& call) {
   std::string line = call.program;
@@ -63,9 +45,7 @@ int carry_out(const Invocation& call) {
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.column_width(34);
-  app.footer(
-      "Exit status: 0 done or all hold; 1 violated; 2 bad usage or input; 3 inconclusive; "
-      "4 numerical failure.");
+  app.footer(exit_status_text());
   std::map<std::string, Action> actions;
   actions["list"] = add_list(app, call);
   actions["run"] = add_run(app, call);
@@ -91,7 +71,14 @@ int carry_out(const Invocation& call) {
   } catch (const Enquiry& enquiry) {
     return app.answer(enquiry);
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("popgrad: {}; see 'popgrad --help'", one_line(app, error)));
+    std::string command;
+    for (const auto& one : app.subcommands()) {
+      if (one->parsed()) command = one->name() + " ";
+    }
+    // InputError writes control characters that were typed on one line.
+    throw UsageError(
+        InputError(fmt::format("popgrad: {}; see 'popgrad {}--help'", error.what(), command))
+            .what());
   }
 }
 
@@ -129,14 +116,12 @@ int status_of(const Invocation& call) {
     fmt::print(standard_error(), "{}\n", error.what());
     return bad_input;
   } catch (const std::invalid_argument& error) {
-    fmt::print(standard_error(), "{}\n", error.what());
+    fmt::print(standard_error(), "{}\n", words_of(error));
     return bad_input;
-  } catch (const std::bad_alloc&) {
-    fmt::print(standard_error(), "popgrad: not enough memory for this size; lower it\n");
   } catch (const std::exception& error) {
     // fmt::print throws where standard output cannot be written, which `run` says.
     const bool of_output = std::ferror(standard_output()) != 0;
-    if (!of_output) fmt::print(standard_error(), "popgrad: {}\n", error.what());
+    if (!of_output) fmt::print(standard_error(), "popgrad: {}\n", words_of(error));
   }
   return numerical_failure;
 }
@@ -161,7 +146,7 @@ int run(const Invocation& call) {
       standard_error(),
       "popgrad: standard output cannot be written, what it got is incomplete: give it a place "
       "with free space\n");
-  return status == bad_input || status == violation ? status : numerical_failure;
+  return combined(status, numerical_failure);
 }
 
 }  // namespace popgrad::cli

@@ -7,6 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
 
@@ -89,7 +90,7 @@ int status_of(const std::vector<Trajectory<double>>& runs) {
 
 void require_ends(const std::vector<Trajectory<double>>& runs) {
   const std::string failure = failure_of(runs);
-  if (!failure.empty()) throw std::runtime_error(failure);
+  if (!failure.empty()) throw Failure(failure);
 }
 
 std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const Model& model,

@@ -17,6 +17,7 @@
 #include "io/run_record.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/figure.hpp"
 #include "popgrad/rung.hpp"
 #include "report/drawing.hpp"
@@ -205,7 +206,7 @@ void print_ladder(const Judging& j, const RungInfo& sampled, const Fluctuation& 
       entry.size = made.rows.root_mean_square;
       entry.consistent = made.consistent();
     } catch (const std::exception& error) {
-      entry.why = error.what();
+      entry.why = words_of(error);
     }
     entries.push_back(std::move(entry));
     if (interrupted()) break;

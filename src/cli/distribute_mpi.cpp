@@ -16,6 +16,7 @@
 #include "cli/distribute.hpp"
 #include "cli/interrupt.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -91,14 +92,14 @@ Answer answer_of(std::size_t cell, const Compute& compute) {
   } catch (const std::bad_alloc&) {
     return {cell, Answer::Kind::no_memory, {}};
   } catch (const std::exception& error) {
-    return {cell, Answer::Kind::failure, error.what()};
+    return {cell, Answer::Kind::failure, words_of(error)};
   }
 }
 
 [[noreturn]] void throw_again(const Answer& answer) {
   if (answer.kind == Answer::Kind::bad_input) throw InputError(answer.text);
   if (answer.kind == Answer::Kind::no_memory) throw std::bad_alloc();
-  throw std::runtime_error(answer.text);
+  throw Failure(answer.text);
 }
 
 }  // namespace

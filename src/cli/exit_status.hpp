@@ -1,14 +1,32 @@
 #pragma once
+/// What the program says to scripts. Each number and its meaning is written here once: --help, the
+/// manual page and the table of the README are held to it.
+
+#include <span>
+#include <string>
 
 namespace popgrad::cli {
 
-/// The contract of design: scripts and tests rely on these numbers.
 enum ExitStatus : int {
-  success = 0,            ///< done, or all statements hold
-  violation = 1,          ///< a statement is violated or a control was not refuted
-  bad_input = 2,          ///< usage, parameters, files
-  undecided = 3,          ///< something inconclusive, nothing violated
-  numerical_failure = 4,  ///< underflow, NaN, budget, interruption; what was computed is saved
+  success = 0,
+  violation = 1,
+  bad_input = 2,
+  undecided = 3,
+  numerical_failure = 4,
+  not_applicable = 5,
 };
+
+struct StatusMeaning {
+  ExitStatus status;
+  const char* meaning;
+};
+/// All of them, ascending.
+std::span<const StatusMeaning> exit_statuses();
+
+/// Of a command that did two things: the first of 2, 1, 4, 3, 5 among them; 0 if neither is.
+int combined(int one, int other);
+
+/// The statuses as lines for --help.
+std::string exit_status_text();
 
 }  // namespace popgrad::cli

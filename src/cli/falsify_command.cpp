@@ -122,18 +122,22 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
     fmt::print(standard_error(), "popgrad: interrupted{}\n",
                to_file ? fmt::format("; the same command goes on from {}", o.output)
                        : "; with -o FILE.json a search can go on");
-    return numerical_failure;
   }
   const bool against_controls = o.controls || !o.control.empty();
   const auto falsified = std::count_if(records.begin(), records.end(), [](const SearchRecord& r) {
     return r.result.counterexample.has_value();
   });
-  if (against_controls) return falsified == std::ssize(records) ? success : violation;
+  const int of_end = stopped ? numerical_failure : success;
+  if (against_controls) {
+    // Those that were not searched are not held against it.
+    const bool all = falsified == std::ssize(records) || stopped;
+    return combined(all ? success : violation, of_end);
+  }
   if (falsified > 0) return violation;
   const bool open = std::any_of(records.begin(), records.end(), [](const SearchRecord& r) {
     return !r.result.smallest || r.result.unconfirmed > 0;
   });
-  return open ? undecided : success;
+  return combined(open ? undecided : success, of_end);
 }
 
 }  // namespace

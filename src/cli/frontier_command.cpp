@@ -14,6 +14,7 @@
 #include "cli/progress.hpp"
 #include "cli/statement_choice.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/figure.hpp"
 #include "popgrad/frontier.hpp"
 #include "report/drawing.hpp"
@@ -126,6 +127,8 @@ Drawing drawing_of(const Task& task, const Frontier& found, const FrontierOption
                   found.instances.size(), o.request.slack, o.request.seed));
   const std::vector<std::pair<std::string, std::string>> variables{
       {"axis", std::string(task.knob.meaning)},
+      {"x_low", fmt::format("{:.17g}", std::min(found.values.front(), found.values.back()))},
+      {"x_high", fmt::format("{:.17g}", std::max(found.values.front(), found.values.back()))},
       {"spacing", task.knob.spacing == Spacing::logarithmic ? "logarithmic" : "linear"},
       {"heading", task.statement->id}};
   drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
@@ -149,6 +152,8 @@ int execute(const FrontierOptions& o, const Invocation& call) {
                                   "statement", widest, "hypothesis", longest, "usual", "instances",
                                   "failed", "first 5 %", "half", "95 %");
   bool stopped = false;
+  int status = success;
+  std::string trouble;  // of pictures; the table is printed all the same
   std::size_t done = 0;
   Progress bar("frontier", o.quiet);
   for (const Task& task : tasks) {
@@ -172,14 +177,19 @@ int execute(const FrontierOptions& o, const Invocation& call) {
       const auto first = std::find_if(found.instances.begin(), found.instances.end(),
                                       [](const FrontierInstance& i) { return !i.what.empty(); });
       if (first != found.instances.end()) table += fmt::format("  fails:  {}\n", first->what);
+      if (std::isnan(found.quantile(0.5))) status = combined(status, undecided);
     }
     if (!found.stopped && !found.instances.empty()) {
       Drawing drawing = drawing_of(task, found, o, command_line(call));
-      if (!o.output.empty()) {
-        drawing.folder = o.output;
-        for (const auto& path : draw(drawing)) table += fmt::format("  {}\n", path.string());
+      try {
+        if (!o.output.empty()) {
+          drawing.folder = o.output;
+          for (const auto& path : draw(drawing)) table += fmt::format("  {}\n", path.string());
+        }
+        if (!o.plot.empty()) draw_and_tell(std::move(drawing), o.plot);
+      } catch (const Failure& failure) {
+        trouble = failure.what();
       }
-      if (!o.plot.empty()) draw_and_tell(std::move(drawing), o.plot);
     }
     if ((stopped = found.stopped)) break;
   }
@@ -187,8 +197,9 @@ int execute(const FrontierOptions& o, const Invocation& call) {
              "{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
              "instances;\nan equality counts as failed when it is off by more than {:g}\n",
              table, o.request.slack);
+  if (!trouble.empty()) fmt::print(standard_error(), "popgrad: {}\n", trouble);
   if (stopped) fmt::print(standard_error(), "popgrad: interrupted after {} frontiers\n", done - 1);
-  return stopped ? numerical_failure : success;
+  return stopped || !trouble.empty() ? combined(status, numerical_failure) : status;
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct LadderCost {
   std::vector<ObservableCost> observables;  ///< those that both rungs have
   std::vector<RungRegimes> regimes;         ///< of both rungs
   std::string failure;                      ///< why the step cannot be made on this instance
+  bool refused = false;                     ///< the failure is the input's, not of numbers
 };
 
 /// All steps of the model's ladder, each to its own end unless the options give one.

@@ -15,6 +15,7 @@
 #include "io/atomic_file.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/figure.hpp"
 #include "report/drawing.hpp"
 
@@ -98,6 +99,13 @@ struct LadderOptions {
   std::shared_ptr<CommonOptions> common;
 };
 
+// What every step refuses is no matter of a step.
+void refuse_where_nothing_is_made(const std::vector<LadderCost>& costs) {
+  const bool none =
+      std::all_of(costs.begin(), costs.end(), [](const LadderCost& c) { return c.refused; });
+  if (none && !costs.empty()) throw InputError(costs.front().failure);
+}
+
 int execute(const LadderOptions& o, const Invocation& call) {
   const CommonOptions& common = *o.common;
   const Model& model = find_model(common.theories, common.model);
@@ -116,6 +124,7 @@ int execute(const LadderOptions& o, const Invocation& call) {
     });
   }
   if (interrupted()) return numerical_failure;
+  refuse_where_nothing_is_made(costs);
   if (common.output == "-") {
     fmt::print(standard_output(), "{}", csv_of(costs));
   } else {
@@ -126,9 +135,10 @@ int execute(const LadderOptions& o, const Invocation& call) {
     Drawing drawing = ladder_drawing(costs, model, {}, command_line(call));
     draw_and_tell(std::move(drawing), common.plot);
   }
-  const bool any = std::any_of(costs.begin(), costs.end(),
-                               [](const LadderCost& c) { return c.failure.empty(); });
-  return any ? success : numerical_failure;
+  const bool numerical = std::any_of(costs.begin(), costs.end(), [](const LadderCost& c) {
+    return !c.failure.empty() && !c.refused;
+  });
+  return numerical ? numerical_failure : success;
 }
 
 }  // namespace
@@ -145,9 +155,10 @@ std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& m
     try {
       compare_step(cost, common, model, [&](double part) { return report((done + part) / count); });
     } catch (const std::exception& error) {
+      cost.refused = dynamic_cast<const InputError*>(&error) != nullptr;
       // A step that this instance does not have is told, and the others are still there.
       cost.observables.clear();
-      cost.failure = error.what();
+      cost.failure = words_of(error);
     }
     costs.push_back(std::move(cost));
     if (report((done + 1) / count)) break;

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <vector>
 
+#include "cli/exit_status.hpp"
+
 namespace popgrad::cli {
 namespace {
 
@@ -70,7 +72,10 @@ std::string manual_page(const CommandLine& app) {
     }
     if (!command.footer.empty()) fmt::format_to(out, ".PP\n{}\n", roff(command.footer));
   }
-  fmt::format_to(out, ".SH EXIT STATUS\n{}\n", roff(program.footer));
+  fmt::format_to(out, ".SH EXIT STATUS\nOf several the first of 2, 1, 4, 3, 5.\n");
+  for (const StatusMeaning& s : exit_statuses()) {
+    fmt::format_to(out, ".TP\n.B {}\n{}\n", static_cast<int>(s.status), roff(s.meaning));
+  }
   return text;
 }
 

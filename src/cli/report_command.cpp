@@ -320,13 +320,13 @@ int execute(const ReportOptions& o, const Invocation& call) {
   if (parts.size() < tasks.size()) {
     fmt::print(standard_error(), "popgrad: interrupted; the page holds {} of {} parts\n",
                parts.size(), tasks.size());
-    return numerical_failure;
   }
   std::vector<Judged> all;
   for (const ReportPart& part : parts) {
     if (part.judged) all.push_back(*part.judged);
   }
-  return status_of(all, false);
+  const int of_verdicts = status_of(all, o.verification.patterns, false);
+  return parts.size() < tasks.size() ? combined(of_verdicts, numerical_failure) : of_verdicts;
 }
 
 }  // namespace

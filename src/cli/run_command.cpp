@@ -95,9 +95,46 @@ void tell_ends_of_moments(const Trajectory<T>& run) {
   }
 }
 
+bool is_failure(Ending ending) {
+  return ending != Ending::reached_end && ending != Ending::blew_up;
+}
+
+// Why a run did not get to its end.
+template <class T>
+void tell_end(const RunRecord<T>& record, std::size_t k) {
+  const Outcome& outcome = record.runs[k].outcome;
+  std::string why = describe(outcome.ending);
+  if (outcome.ending == Ending::diverged) {
+    // Of a prediction the note says all: no training diverged.
+    const std::string& note = outcome.notes.back();
+    why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
+  }
+  fmt::print(standard_error(), "popgrad: {}stopped at t = {:.17g}: {}\n",
+             record.ensemble ? fmt::format("run {}: ", k) : "", outcome.t_reached, why);
+}
+
+// The reason of status 4, which --quiet does not hide.
+template <class T>
+void tell_failures(const RunRecord<T>& record) {
+  std::size_t failures = 0;
+  for (std::size_t k = 0; k < record.runs.size(); ++k) {
+    const Ending ending = record.runs[k].outcome.ending;
+    // `finish` has a line for interruptions.
+    if (!is_failure(ending) || ending == Ending::interrupted) continue;
+    if (failures++ == 0) tell_end(record, k);
+  }
+  if (failures > 1) {
+    fmt::print(standard_error(), "popgrad: and {} runs more did not get to their ends\n",
+               failures - 1);
+  }
+}
+
 template <class T>
 void tell(const RunRecord<T>& record, const CommonOptions& options) {
-  if (options.quiet) return;
+  if (options.quiet) {
+    tell_failures(record);
+    return;
+  }
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Trajectory<T>& run = record.runs[k];
     const std::string which = record.ensemble ? fmt::format("run {}: ", k) : std::string{};
@@ -112,15 +149,7 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       fmt::print(standard_error(), "popgrad: {}{} of {} at t = {}\n", which, event.name,
                  event.column, time_with_uncertainty(event));
     }
-    if (run.outcome.ending == Ending::reached_end) continue;
-    std::string why = describe(run.outcome.ending);
-    if (run.outcome.ending == Ending::diverged) {
-      // Of a prediction the note says all: no training diverged.
-      const std::string& note = run.outcome.notes.back();
-      why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
-    }
-    fmt::print(standard_error(), "popgrad: {}stopped at t = {:.17g}: {}\n", which,
-               run.outcome.t_reached, why);
+    if (run.outcome.ending != Ending::reached_end) tell_end(record, k);
   }
   if constexpr (std::is_same_v<T, double>) {
     if (record.ensemble) {
@@ -207,7 +236,7 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
         "popgrad: interrupted; what was computed is saved. Go on with: popgrad run --resume {}{}\n",
         checkpoint, to_file ? " -o " + options.output : "");
   }
-  return worst == Ending::reached_end || worst == Ending::blew_up ? success : numerical_failure;
+  return is_failure(worst) ? numerical_failure : success;
 }
 
 template <class T>

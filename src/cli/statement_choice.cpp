@@ -9,6 +9,10 @@
 
 namespace popgrad::cli {
 
+bool matches(const std::string& pattern, const std::string& id) {
+  return ::fnmatch(pattern.c_str(), id.c_str(), 0) == 0;
+}
+
 std::vector<const Statement*> matching_statements(Theories theories, const std::string& command,
                                                   const std::vector<std::string>& patterns) {
   std::vector<std::string> ids;
@@ -23,7 +27,7 @@ std::vector<const Statement*> matching_statements(Theories theories, const std::
   for (const std::string& pattern : patterns) {
     bool any = false;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (::fnmatch(pattern.c_str(), ids[i].c_str(), 0) != 0) continue;
+      if (!matches(pattern, ids[i])) continue;
       chosen.insert(i);
       any = true;
     }

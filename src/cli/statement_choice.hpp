@@ -12,4 +12,7 @@ namespace popgrad::cli {
 std::vector<const Statement*> matching_statements(Theories theories, const std::string& command,
                                                   const std::vector<std::string>& patterns);
 
+/// Whether the id of a statement is the pattern, or of its form.
+bool matches(const std::string& pattern, const std::string& id);
+
 }  // namespace popgrad::cli

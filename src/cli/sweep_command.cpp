@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "cli/distribute.hpp"
 #include "cli/exit_status.hpp"
@@ -30,6 +31,11 @@ struct SweepOptions {
   double until_width = 0;
   std::optional<std::int64_t> most_runs;
 };
+
+// Of the cells that were refused, why.
+using Refusals = std::map<std::size_t, std::string>;
+// Between the axes of a cell and why it was refused, where a row would have its fields.
+constexpr char refusal_mark = '\x1F';
 
 Conditions conditions_of(const SweepOptions& o) {
   Conditions conditions;
@@ -88,6 +94,40 @@ SweepRows open_rows(const SweepOptions& o, const Invocation& call, std::size_t c
   return {where, shard->file(output), note, shard->cells(cells)};
 }
 
+// The first cell that is not refused; where all are, what is wrong is not of a cell.
+CommonOptions first_possible(const SweepGrid& grid, const RungInfo& info,
+                             const CommonOptions& common, const Model& model,
+                             const Conditions& conditions) {
+  std::optional<InputError> first;
+  for (std::size_t k = 0; k < grid.cells(); ++k) {
+    try {
+      CommonOptions cell = grid.options_of(k, common);
+      check_cell(info, cell, model, conditions);
+      return cell;
+    } catch (const InputError& refused) {
+      if (!first) first = refused;
+    }
+  }
+  throw *first;
+}
+
+// Says which cells have no result, quiet or not: they are the reason of the status.
+int status_of_cells(const SweepRows& rows, const Refusals& refusals) {
+  const std::vector<std::string> failed = failed_cells(rows.text());
+  if (failed.empty()) return success;
+  constexpr std::size_t most_told = 10;
+  const std::size_t told = std::min(failed.size(), most_told);
+  fmt::print(standard_error(), "popgrad: {} of {} cells have no result (ended 0): {}{}\n",
+             failed.size(), rows.cells(),
+             fmt::join(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(told), "; "),
+             told < failed.size() ? "; ..." : "");
+  if (!refusals.empty()) {
+    fmt::print(standard_error(), "popgrad: {} of them were refused, the first by: {}\n",
+               refusals.size(), refusals.begin()->second);
+  }
+  return numerical_failure;
+}
+
 int execute(const SweepOptions& o, const Replication& replication, const Invocation& call) {
   CommonOptions common = *o.common;
   const Model& model = find_model(common.theories, common.model);
@@ -120,10 +160,14 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
   const Compute compute = [&](std::size_t k, const Report& report) -> std::optional<std::string> {
     std::string row;
     for (const std::string& value : grid.values_of(cell_at(k))) row += value + ",";
-    const std::optional<std::string> fields =
-        row_of(info, grid.options_of(cell_at(k), common), model, conditions, replication, report);
-    if (!fields) return std::nullopt;
-    return row + *fields;
+    try {
+      const std::optional<std::string> fields =
+          row_of(info, grid.options_of(cell_at(k), common), model, conditions, replication, report);
+      if (!fields) return std::nullopt;
+      return row + *fields;
+    } catch (const InputError& refused) {
+      return row + refusal_mark + refused.what();
+    }
   };
   watch_for_termination();
   if (process_rank() > 0) {
@@ -137,7 +181,7 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
                rows.cells());
   }
   if (rows.header().empty()) {
-    const CommonOptions first = grid.options_of(0, common);
+    const CommonOptions first = first_possible(grid, info, common, model, conditions);
     const AnyRung<double> rung =
         model.rung(info.name, gather_parameters(first, model, info.name), first.seed);
     const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
@@ -149,8 +193,15 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
   }
   const bool to_output = common.output == "-" || (common.output.empty() && common.plot.empty());
   std::size_t printed = 0;
-  const Keep keep = [&](std::size_t k, const std::string& row) {
-    rows.keep(k, row);
+  Refusals refusals;
+  const Keep keep = [&](std::size_t k, const std::string& made) {
+    const std::size_t mark = made.find(refusal_mark);
+    if (mark == std::string::npos) {
+      rows.keep(k, made);
+    } else {
+      refusals.emplace(k, made.substr(mark + 1));
+      rows.keep(k, refused_row(made.substr(0, mark), rows.header()));
+    }
     // In the order of cells, whichever comes first.
     for (; to_output && printed < rows.cells() && rows.has(printed); ++printed) {
       if (printed == 0) fmt::print(standard_output(), "{}", rows.header());
@@ -171,15 +222,20 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
       fmt::print(standard_error(),
                  "popgrad: interrupted after {} of {} cells; the same command goes on\n",
                  rows.done(), rows.cells());
+    } else {
+      fmt::print(standard_error(),
+                 "popgrad: interrupted after {} of {} cells; with -o FILE.csv a sweep can go on\n",
+                 rows.done(), rows.cells());
     }
     return numerical_failure;
   }
   rows.finish();
   if (!common.plot.empty())
     draw_sweep(rows.text(), grid.axes(), common, o.rung, command_line(call));
-  if (common.quiet) return success;
+  const int status = status_of_cells(rows, refusals);
+  if (common.quiet) return status;
   if (replication.width > 0) {
-    const WideCells wide = wide_cells(rows.text(), grid.axes(), replication);
+    const WideCells wide = wide_cells(rows.text(), replication);
     if (wide.count > 0) {
       fmt::print(standard_error(),
                  "popgrad: {} of {} cells stopped at --most-runs {} with an interval wider than "
@@ -188,7 +244,7 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
     }
   }
   fmt::print(standard_error(), "popgrad: made by: {}\n", command_line(call));
-  return success;
+  return status;
 }
 
 }  // namespace

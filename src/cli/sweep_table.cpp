@@ -206,28 +206,86 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
   return found.fields();
 }
 
-WideCells wide_cells(const std::string& csv, const std::vector<Axis>& axes,
-                     const Replication& replication) {
-  WideCells found;
+void check_cell(const RungInfo& info, const CommonOptions& cell, const Model& model,
+                const Conditions& conditions) {
+  const Parameters p = gather_parameters(cell, model, info.name);
+  if (walks(info)) {
+    static_cast<void>(walk_request(cell, info));
+  } else {
+    static_cast<void>(solve_request<double>(cell, info, p));
+  }
+  const RunEnds known(conditions, info, model.rung(info.name, p, cell.seed).columns);
+}
+
+std::string refused_row(const std::string& axes, const std::string& header) {
+  const auto fields = [](const std::string& line) {
+    return static_cast<std::size_t>(std::count(line.begin(), line.end(), ','));
+  };
+  const std::string row = axes + "0,0";
+  return row + std::string(fields(header) - fields(row), ',');
+}
+
+namespace {
+
+// Axes, runs, ended, ... of the rows of a table, the first `count` fields behind the axes.
+template <class Take>
+void for_each_row(const std::string& csv, std::size_t axes, std::size_t count, const Take& take) {
   std::size_t begin = csv.find('\n') + 1;
   while (begin < csv.size()) {
     const std::size_t end = csv.find('\n', begin);
     std::vector<std::string> fields;
-    // Axes, runs, ended, successes, success, success_low, success_high.
-    for (std::size_t at = begin; fields.size() < axes.size() + 6 && at <= end;) {
+    for (std::size_t at = begin; fields.size() < axes + count && at <= end;) {
       const std::size_t next = std::min(csv.find(',', at), end);
       fields.push_back(csv.substr(at, next - at));
       at = next + 1;
     }
     begin = end + 1;
-    const auto runs = static_cast<std::size_t>(std::stoull(fields.at(axes.size())));
-    const auto successes = static_cast<std::size_t>(std::stoull(fields.at(axes.size() + 2)));
-    if (narrow_enough(successes, runs, replication.width)) continue;
-    if (found.count++ > 0) continue;
-    for (std::size_t k = 0; k < axes.size(); ++k) {
-      found.first += fmt::format("{}{}={}", k > 0 ? ", " : "", axes[k].name, fields[k]);
-    }
+    take(fields);
   }
+}
+
+std::vector<std::string> names_of_axes(const std::string& csv) {
+  std::vector<std::string> names;
+  std::size_t at = 0;
+  for (std::size_t next = csv.find(','); csv.compare(at, next - at, "runs") != 0;
+       next = csv.find(',', at)) {
+    names.push_back(csv.substr(at, next - at));
+    at = next + 1;
+  }
+  return names;
+}
+
+std::string cell_text(const std::vector<std::string>& axes,
+                      const std::vector<std::string>& fields) {
+  std::string text;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    text += fmt::format("{}{}={}", k > 0 ? ", " : "", axes[k], fields[k]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> failed_cells(const std::string& csv) {
+  const std::vector<std::string> axes = names_of_axes(csv);
+  std::vector<std::string> failed;
+  for_each_row(csv, axes.size(), 2, [&](const std::vector<std::string>& fields) {
+    if (fields.at(axes.size() + 1) == "0") failed.push_back(cell_text(axes, fields));
+  });
+  return failed;
+}
+
+WideCells wide_cells(const std::string& csv, const Replication& replication) {
+  WideCells found;
+  const std::vector<std::string> axes = names_of_axes(csv);
+  // runs, ended, successes.
+  for_each_row(csv, axes.size(), 3, [&](const std::vector<std::string>& fields) {
+    const auto runs = static_cast<std::size_t>(std::stoull(fields.at(axes.size())));
+    if (runs == 0) return;
+    const auto successes = static_cast<std::size_t>(std::stoull(fields.at(axes.size() + 2)));
+    if (narrow_enough(successes, runs, replication.width)) return;
+    if (found.count++ == 0) found.first = cell_text(axes, fields);
+  });
   return found;
 }
 

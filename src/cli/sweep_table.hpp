@@ -47,13 +47,22 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
                                   const Model& model, const Conditions& conditions,
                                   const Replication& replication, const Report& report);
 
+/// Throws InputError where `row_of` would before it computes.
+void check_cell(const RungInfo& info, const CommonOptions& cell, const Model& model,
+                const Conditions& conditions);
+
+/// The row of a cell that is refused: no runs, and nothing else. `axes`: its values with a comma behind each.
+std::string refused_row(const std::string& axes, const std::string& header);
+
+/// Cells of a table of which no run ended, each as `AXIS=VALUE, ...`.
+std::vector<std::string> failed_cells(const std::string& csv);
+
 /// How many rows of a table stopped at `replication.most` runs with a wider interval, and the first
 /// of them as `AXIS=VALUE, ...`.
 struct WideCells {
   std::size_t count = 0;
   std::string first;
 };
-WideCells wide_cells(const std::string& csv, const std::vector<Axis>& axes,
-                     const Replication& replication);
+WideCells wide_cells(const std::string& csv, const Replication& replication);
 
 }  // namespace popgrad::cli

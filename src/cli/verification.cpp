@@ -9,6 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
+#include "cli/statement_choice.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
@@ -25,32 +26,50 @@ bool is_statistical(const Statement& s) {
          s.reaches.end();
 }
 
-// The user's instance, which every statement chosen has to be able to read.
-std::optional<InstanceFile> given_instance(Theories theories, const std::string& file,
+bool is_named(const Statement& statement, const std::vector<std::string>& patterns) {
+  return std::find(patterns.begin(), patterns.end(), statement.id) != patterns.end();
+}
+
+std::string model_of(const Statement& statement) {
+  return statement.id.substr(0, statement.id.find('.'));
+}
+
+Finding not_examined(const Statement& statement, const std::string& why) {
+  Finding finding;
+  finding.statement = &statement;
+  finding.verdict = Verdict::not_applicable;
+  finding.failure = "not examined: " + why;
+  return finding;
+}
+
+// The user's instance, of one model.
+std::optional<InstanceFile> given_instance(const std::string& file,
                                            const std::vector<const Statement*>& statements) {
   if (file.empty()) return std::nullopt;
-  const std::string first = statements.front()->id;
-  const std::string model = first.substr(0, first.find('.'));
-  InstanceFile given = read_instance(model, file);
-  const Parameters& parameters = given.parameters;
+  const Statement& first = *statements.front();
   for (const Statement* s : statements) {
-    if (s->id.substr(0, s->id.find('.')) != model) {
-      reject("popgrad verify", "--instance", file,
-             fmt::format("can be of one model only, but {} and {} were asked for", first, s->id));
-    }
-    if (s->reads.empty()) {
-      reject("popgrad verify", "--instance", file,
-             fmt::format("cannot be read by {}, which makes its own instances; choose them with "
-                         "--set and --seed",
-                         s->id));
-    }
-    parameters.check_names(find_model(theories, model).parameters(), s->reads);
-    if (parameters.has(state_key)) {
-      reject("popgrad verify", state_key, "of " + file,
-             "is ignored by statements, which make their rungs themselves; leave it out");
-    }
+    if (model_of(*s) == model_of(first)) continue;
+    reject("popgrad verify", "--instance", file,
+           fmt::format("can be of one model only, but {} and {} were asked for", first.id, s->id));
+  }
+  InstanceFile given = read_instance(model_of(first), file);
+  if (given.parameters.has(state_key)) {
+    reject("popgrad verify", state_key, "of " + file,
+           "is ignored by statements, which make their rungs themselves; leave it out");
   }
   return given;
+}
+
+// Throws InputError if the statement cannot.
+void check_reads(const Statement& s, const Parameters& parameters, const std::string& file,
+                 Theories theories) {
+  if (s.reads.empty()) {
+    reject("popgrad verify", "--instance", file,
+           fmt::format("cannot be read by {}, which makes its own instances; choose them with "
+                       "--set and --seed",
+                       s.id));
+  }
+  parameters.check_names(find_model(theories, model_of(s)).parameters(), s.reads);
 }
 
 }  // namespace
@@ -144,7 +163,7 @@ void add_verification_options(Command& command, VerificationOptions& options) {
 
 Examiner::Examiner(const VerificationOptions& options, const std::vector<const Statement*>& chosen,
                    Theories theories)
-    : instance_(given_instance(theories, options.instance, chosen)),
+    : instance_(given_instance(options.instance, chosen)),
       instances_(options.seeds),
       seconds_(options.seconds) {
   for (const std::string& file : data_files_of(options)) static_cast<void>(read_file(file));
@@ -160,6 +179,18 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
   setting_.chosen = chosen_knobs("popgrad verify", options.knobs, chosen);
   if (instance_) {
     setting_.instance = &instance_->parameters;
+    std::optional<InputError> of_names;
+    for (const Statement* statement : chosen) {
+      try {
+        check_reads(*statement, instance_->parameters, options.instance, theories);
+      } catch (const InputError& error) {
+        if (is_named(*statement, options.patterns)) throw;
+        unread_[statement] = statement->reads.empty() ? "it makes its own instances" : error.what();
+        if (!of_names && !statement->reads.empty()) of_names = error;
+      }
+    }
+    // A name that none of them reads is a slip of the file.
+    if (of_names && unread_.size() == chosen.size()) throw *of_names;
     if (instance_->seed && !options.has_seed()) setting_.seed = *instance_->seed;
     for (const Statement* statement : chosen) {
       if (statement->id != instance_->statement) continue;
@@ -176,9 +207,14 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
 double Examiner::false_alarm() const { return false_alarm_of_all; }
 
 Finding Examiner::finding(const Statement& statement) const {
-  if (!instance_ || instance_->statement != statement.id) return check(statement, setting_);
+  if (const auto unread = unread_.find(&statement); unread != unread_.end()) {
+    return not_examined(statement, unread->second);
+  }
   Setting own = setting_;
-  own.chosen.insert(of_file_.begin(), of_file_.end());  // those of --set stay
+  // Those of --set stay.
+  if (instance_ && instance_->statement == statement.id) {
+    own.chosen.insert(of_file_.begin(), of_file_.end());
+  }
   return check(statement, own);
 }
 
@@ -202,6 +238,7 @@ Verification verification_of(const VerificationOptions& options,
   v.command = command_line(call);
   v.program = call.program;
   v.of_file = !options.instance.empty();
+  std::optional<InputError> refused;
   Progress bar("verify", options.quiet);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const Statement& statement = *chosen[i];
@@ -225,28 +262,44 @@ Verification verification_of(const VerificationOptions& options,
       }
       v.findings.push_back(std::move(finding));
     } else {
-      v.findings.push_back(examiner.finding(statement));
+      try {
+        v.findings.push_back(examiner.finding(statement));
+      } catch (const InputError& error) {
+        if (!v.of_file || is_named(statement, options.patterns)) throw;
+        if (!refused) refused = error;
+        v.findings.push_back(not_examined(statement, error.what()));
+      }
     }
     if (interrupted()) break;
   }
+  const bool any = std::any_of(v.findings.begin(), v.findings.end(),
+                               [](const Finding& f) { return !f.examination.hypotheses.empty(); });
+  if (refused && !any) throw *refused;  // what they refuse is the file's
   return v;
 }
 
-int status_of(const std::vector<Judged>& all, bool surveyed) {
-  bool open = false;
+int status_of(const std::vector<Judged>& all, const std::vector<std::string>& patterns,
+              bool surveyed) {
+  int status = success;
   for (const Judged& one : all) {
-    if (one.lacks_data) continue;
-    if (one.verdict == Verdict::violated) return violation;
-    if (!surveyed && one.verdict == Verdict::holds && !one.sound) return violation;
-    open = open || one.verdict == Verdict::inconclusive;
+    const bool void_check = !surveyed && one.verdict == Verdict::holds && !one.sound;
+    if (one.verdict == Verdict::violated || void_check) status = combined(status, violation);
+    if (one.verdict == Verdict::inconclusive) status = combined(status, undecided);
   }
-  return open ? undecided : success;
+  const std::vector<std::string> everything{"*"};
+  for (const std::string& pattern : patterns.empty() ? everything : patterns) {
+    const bool applies = std::any_of(all.begin(), all.end(), [&](const Judged& one) {
+      return matches(pattern, one.id) && one.verdict != Verdict::not_applicable;
+    });
+    if (!applies) status = combined(status, not_applicable);
+  }
+  return status;
 }
 
-int status_of(const Verification& v) {
+int status_of(const Verification& v, const std::vector<std::string>& patterns) {
   std::vector<Judged> all;
   for (const Finding& finding : v.findings) all.push_back(judged(finding));
-  return status_of(all, !v.surveys.empty());
+  return status_of(all, patterns, !v.surveys.empty());
 }
 
 }  // namespace popgrad::cli

@@ -48,7 +48,8 @@ std::vector<std::string> data_files_of(const VerificationOptions& options);
 /// budget of false alarms.
 class Examiner {
  public:
-  /// Throws InputError if the data or the instance cannot be read, or a knob is not one.
+  /// Throws InputError if the data cannot be read, or the instance by none of the statements or not by
+  /// one that is named by its id, or if a knob is not one.
   Examiner(const VerificationOptions& options, const std::vector<const Statement*>& chosen,
            Theories theories);
   // The setting refers to the instance.
@@ -58,6 +59,7 @@ class Examiner {
   [[nodiscard]] const Setting& setting() const { return setting_; }
   /// Of the whole verification.
   [[nodiscard]] double false_alarm() const;
+  /// Of a statement that cannot read the instance: not applicable, with the reason as `failure`.
   [[nodiscard]] Finding finding(const Statement& statement) const;
   /// On drawn instances; `report` is told the share that is done and says whether to stop.
   [[nodiscard]] Survey survey_of(const Statement& statement, const Report& report) const;
@@ -65,6 +67,7 @@ class Examiner {
  private:
   Setting setting_;
   std::optional<InstanceFile> instance_;
+  std::map<const Statement*, std::string> unread_;  ///< why a statement cannot read the instance
   std::map<std::string, double, std::less<>> of_file_;  ///< knobs of the statement of instance_
   std::size_t instances_;
   double seconds_;
@@ -75,9 +78,11 @@ class Examiner {
 Verification verification_of(const VerificationOptions& options,
                              const std::vector<const Statement*>& chosen, const Invocation& call);
 
-/// Exit status: the worst of the verdicts. A statement that holds but has a control that was not
-/// refuted counts as violated, unless it was surveyed, where that is its power.
-int status_of(const std::vector<Judged>& all, bool surveyed);
-int status_of(const Verification& verification);
+/// Exit status of the verdicts. A statement that holds but has a control that was not refuted counts
+/// as violated, unless it was surveyed, where that is its power. One that does not apply counts where a
+/// pattern is its id, or where a pattern matches no other.
+int status_of(const std::vector<Judged>& all, const std::vector<std::string>& patterns,
+              bool surveyed);
+int status_of(const Verification& verification, const std::vector<std::string>& patterns);
 
 }  // namespace popgrad::cli

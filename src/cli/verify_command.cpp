@@ -58,9 +58,9 @@ int execute(const VerifyOptions& options, const Invocation& call) {
       fmt::print(standard_error(), " {}", chosen[i]->id);
     }
     fmt::print(standard_error(), "\n");
-    return numerical_failure;
+    return combined(status_of(v, options.verification.patterns), numerical_failure);
   }
-  return status_of(v);
+  return status_of(v, options.verification.patterns);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/statistics.hpp"
 
 namespace popgrad::cli {
@@ -477,7 +478,7 @@ FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
       if (!predicted) ensemble = simulate(suspect, fitted.value, runs, 0, report);
       require_ends(ensemble);
     } catch (const std::exception& error) {
-      fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, error.what());
+      fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, words_of(error));
       return fitted;
     }
     const Matrix<double> own = logged_->of(ensemble);
@@ -532,7 +533,7 @@ FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) c
     require_ends(ensemble);
     fitted.explains = tests(ensemble, nullptr, predicted).consistent();
   } catch (const std::exception& error) {
-    fitted.why_not = error.what();
+    fitted.why_not = words_of(error);
   }
   return fitted;
 }

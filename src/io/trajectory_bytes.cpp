@@ -1,4 +1,5 @@
 #include "io/trajectory_bytes.hpp"
+#include "popgrad/failure.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -123,7 +124,7 @@ class Reader {
 
  private:
   void copy(void* to, std::size_t size) {
-    if (size > bytes_.size()) throw std::runtime_error("trajectories_from: bytes are missing");
+    if (size > bytes_.size()) throw Failure("trajectories_from: bytes are missing");
     if (size > 0) std::memcpy(to, bytes_.data(), size);
     bytes_.remove_prefix(size);
   }
@@ -132,7 +133,7 @@ class Reader {
     std::uint64_t count = 0;
     get(count);
     if (count > bytes_.size() / least) {
-      throw std::runtime_error("trajectories_from: bytes are missing");
+      throw Failure("trajectories_from: bytes are missing");
     }
     return count;
   }
@@ -151,7 +152,7 @@ std::vector<Trajectory<double>> trajectories_from(std::string_view bytes) {
   Reader reader(bytes);
   std::vector<Trajectory<double>> runs;
   reader.get(runs);
-  if (!reader.at_end()) throw std::runtime_error("trajectories_from: bytes are left over");
+  if (!reader.at_end()) throw Failure("trajectories_from: bytes are left over");
   return runs;
 }
 

@@ -19,6 +19,7 @@
 #include "cli/host.hpp"
 #include "io/given_files.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/theories.hpp"
 #include "python/arrays.hpp"
 #include "python/calling.hpp"
@@ -67,7 +68,7 @@ int guarded(py::dict& answer, const Work& work) {
   } catch (const std::bad_alloc&) {
     failed("memory", "popgrad: not enough memory for this size; lower it");
   } catch (const std::exception& error) {
-    failed("numerical", fmt::format("popgrad: {}", error.what()));
+    failed("numerical", fmt::format("popgrad: {}", words_of(error)));
   }
   return cli::numerical_failure;
 }

@@ -16,6 +16,7 @@
 #include "io/atomic_file.hpp"
 #include "io/temporary_folder.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/failure.hpp"
 #include "report/plot_scripts.hpp"
 
 namespace popgrad {
@@ -28,7 +29,7 @@ constexpr std::array<const char*, 3> picture_kinds{"svg", "png", "pdf"};
 // ---- gnuplot -------------------------------------------------------------------------------
 
 [[noreturn]] void gnuplot_missing(const fs::path& folder) {
-  throw std::runtime_error(
+  throw Failure(
       fmt::format("gnuplot is not installed; data and script are in {}; install it with "
                   "'apt-get install gnuplot-nox' and run this again",
                   folder.string()));
@@ -60,7 +61,7 @@ struct SpawnActions {
 bool run_gnuplot(const fs::path& folder, const std::string& script) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw std::runtime_error(fmt::format("gnuplot: no pipe: {}", std::strerror(errno)));
+    throw Failure(fmt::format("gnuplot: no pipe: {}", std::strerror(errno)));
   }
   Descriptor read_end;
   Descriptor write_end;
@@ -80,21 +81,21 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
   write_end.release();
   if (failed == ENOENT) return false;
   if (failed != 0) {
-    throw std::runtime_error(fmt::format("gnuplot cannot be started: {}", std::strerror(failed)));
+    throw Failure(fmt::format("gnuplot cannot be started: {}", std::strerror(failed)));
   }
-  std::string said;
+  // What it prints is dropped, and read as it would wait else.
   std::array<char, 4096> buffer{};
   while (true) {
     const ssize_t got = read(read_end.value, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    said.append(buffer.data(), static_cast<std::size_t>(got));
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw std::runtime_error(fmt::format("gnuplot failed on {}:\n{}", script, said));
+    throw Failure(fmt::format(
+        "gnuplot cannot draw {0}; data and script are kept: 'gnuplot {0}' there says why", script));
   }
   return true;
 }
@@ -152,7 +153,7 @@ std::vector<fs::path> draw(const Drawing& drawing) {
   bool drawn = false;
   try {
     drawn = run_gnuplot(room.path(), script);
-  } catch (const std::runtime_error&) {
+  } catch (const Failure&) {
     hand_over_data();  // to look for the fault
     throw;
   }
@@ -164,10 +165,10 @@ std::vector<fs::path> draw(const Drawing& drawing) {
     const fs::path picture = room.path() / (drawing.name + "." + kind);
     if (!fs::exists(picture) || fs::file_size(picture) == 0) {
       hand_over_data();
-      throw std::runtime_error(
-          fmt::format("gnuplot made no {}.{}; its terminals svg, pngcairo and pdfcairo are needed "
-                      "(apt-get install gnuplot-nox)",
-                      drawing.name, kind));
+      throw Failure(fmt::format(
+          "gnuplot made no {}.{}: see whether {} has free space, and gnuplot the terminals "
+          "svg, pngcairo and pdfcairo (apt-get install gnuplot-nox)",
+          drawing.name, kind, folder.string()));
     }
   }
   if (!drawing.picture.empty()) {

@@ -190,8 +190,8 @@ std::string erratum_element(const ExaminedErratum& examined) {
 }  // namespace
 
 Judged judged(const Finding& finding) {
-  return {finding.verdict, finding.verdict == Verdict::holds && finding.sound(),
-          finding.lacks_data};
+  return {finding.statement->id, finding.verdict,
+          finding.verdict == Verdict::holds && finding.sound(), finding.lacks_data};
 }
 
 HtmlTable table_of_verdicts() {
@@ -274,7 +274,8 @@ std::string kept_text(const ReportPart& part) {
   Json kept = Json::object();
   for (const auto& [section, html] : part.html) kept["html"][section] = html;
   if (part.judged) {
-    kept["judged"] = {{"verdict", name_of(part.judged->verdict)},
+    kept["judged"] = {{"id", part.judged->id},
+                      {"verdict", name_of(part.judged->verdict)},
                       {"sound", part.judged->sound},
                       {"lacks_data", part.judged->lacks_data}};
   }
@@ -297,8 +298,8 @@ std::optional<ReportPart> part_of_text(std::string_view text) {
       const auto verdict = std::find_if(verdicts.begin(), verdicts.end(),
                                         [&](Verdict v) { return name_of(v) == name; });
       if (verdict == verdicts.end()) return std::nullopt;
-      part.judged =
-          Judged{*verdict, found.at("sound").get<bool>(), found.at("lacks_data").get<bool>()};
+      part.judged = Judged{found.at("id").get<std::string>(), *verdict,
+                           found.at("sound").get<bool>(), found.at("lacks_data").get<bool>()};
     }
   } catch (const Json::exception&) {
     return std::nullopt;

@@ -20,6 +20,7 @@ class Model;
 
 /// What the sums and the exit status need of a statement.
 struct Judged {
+  std::string id;
   Verdict verdict = Verdict::inconclusive;
   bool sound = false;       ///< holds, and every control is refuted
   bool lacks_data = false;  ///< needs --data

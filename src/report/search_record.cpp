@@ -144,8 +144,9 @@ std::vector<Trial> trials_of(const Json& document, const std::string& file,
       for (const Json& item : search.at("trials")) trials.push_back(trial_from(item));
       return trials;
     }
-  } catch (const std::exception& error) {
-    throw InputError(fmt::format("{}: is no record of popgrad falsify: {}", file, error.what()));
+  } catch (const std::exception&) {
+    throw InputError(
+        fmt::format("{}: is no record of popgrad falsify; remove it, or name another file", file));
   }
   return {};
 }

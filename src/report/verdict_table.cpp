@@ -43,9 +43,10 @@ std::string margin_of(const Evidence& item) {
 // How far inside its bound the comparison nearest to failing is: of an equality, the share of the
 // bound that is left; of an inequality, the share of the numbers compared. The bound's largest part
 // tells what to refine.
-std::string margin(const Examination& examination) {
+std::string margin(const Finding& finding) {
+  const Examination& examination = finding.examination;
   // Outside of its hypotheses a claim has no bound to keep.
-  if (examination.broken() != nullptr) return "-";
+  if (finding.verdict == Verdict::not_applicable) return "-";
   const Evidence* tightest = examination.tightest();
   if (tightest == nullptr) return "identity";
   if (std::isnan(relative_margin(*tightest))) return "-";
@@ -54,9 +55,9 @@ std::string margin(const Examination& examination) {
                                         : fmt::format("{} ({})", share, tightest->largest_part);
 }
 
-// A check that failed has judged none.
+// A check that failed has judged none, and one that does not apply need not.
 std::string controls(const Finding& finding) {
-  if (finding.controls.empty()) return "-";
+  if (finding.controls.empty() || finding.verdict == Verdict::not_applicable) return "-";
   std::size_t refuted = 0;
   for (const auto& [control, examination] : finding.controls) {
     if (examination.verdict() == Verdict::violated) ++refuted;
@@ -148,7 +149,7 @@ std::string verdict_table(const Verification& v) {
   for (const Finding& f : v.findings) {
     width = std::max(width, f.statement->id.size());
     evidence_width = std::max(evidence_width, evidence_kinds(f.examination).size());
-    margin_width = std::max(margin_width, margin(f.examination).size());
+    margin_width = std::max(margin_width, margin(f).size());
   }
   const std::string row = fmt::format("{{:<{}}} {{:<14}} {{:<{}}} {{:<{}}} {{:>8}} {{:>7}}\n",
                                       width, evidence_width, margin_width);
@@ -157,7 +158,7 @@ std::string verdict_table(const Verification& v) {
   for (const Finding& finding : v.findings) {
     text += fmt::format(fmt::runtime(row), finding.statement->id, verdict_word(finding),
                         finding.lacks_data ? "--data FILE" : evidence_kinds(finding.examination),
-                        finding.lacks_data ? "" : margin(finding.examination),
+                        finding.lacks_data ? "" : margin(finding),
                         finding.lacks_data ? "" : controls(finding),
                         finding.lacks_data ? "" : fmt::format("{:.2f}", finding.seconds));
   }
@@ -261,6 +262,7 @@ std::string survey_table(const Verification& v) {
 std::string hypothesis_table(const Verification& v) {
   std::string text;
   for (const Finding& finding : v.findings) {
+    if (finding.examination.hypotheses.empty()) continue;
     std::size_t width = 0;
     for (const Hypothesis& h : finding.examination.hypotheses) {
       width = std::max(width, h.text.size());
@@ -429,7 +431,7 @@ std::string verdict_latex(const Verification& v) {
     if (finding.lacks_data) continue;
     text += fmt::format("\\texttt{{{}}} & {} & {} & {} & {} \\\\\n", escape(finding.statement->id),
                         verdict_word(finding), evidence_kinds(finding.examination),
-                        escape(margin(finding.examination)), controls(finding));
+                        escape(margin(finding)), controls(finding));
   }
   return text + "\\hline\n\\end{tabular}\n";
 }

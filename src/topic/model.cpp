@@ -114,17 +114,17 @@ AnyRung<T> optimum(const Parameters& p) {
         "lower --lambda or raise --p_r");
   }
   if (law.words == 1) x[1] = T(1);
-  if (!(T(0) < x[0]) || !(T(0) < x[1])) {
-    reject("topic optimum", "--value", form,
-           fmt::format("has its optimum at {} = 0 here, which a state of logarithms cannot hold; "
-                       "take 'popgrad landscape topic'",
-                       T(0) < x[0] ? "beta" : "alpha"));
-  }
   if (on_line) {
     // Of the line, the point where all words of the topic get the same.
     const T v = TopicLaw<T>::number(law.words);
     x[0] = (x[0] + (v - T(1)) * x[1]) / v;
     x[1] = x[0];
+  }
+  if (!(T(0) < x[0]) || !(T(0) < x[1])) {
+    reject("topic optimum", "--value", form,
+           fmt::format("has its optimum at {} = 0 here, which a state of logarithms cannot hold; "
+                       "take 'popgrad landscape topic'",
+                       T(0) < x[0] ? "beta" : "alpha"));
   }
   Vector<T> state(6);
   state << value.mask, value.diagonal, value.same, value.other, T(log(x[0])), T(log(x[1]));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/stop.hpp"
@@ -279,7 +280,7 @@ Certificate certify_minimum(const TopicLaw<Rational>& law, const Landscape<Ratio
     Task task = std::move(open.back());
     open.pop_back();
     if (++made.boxes > most_boxes) {
-      throw std::runtime_error(fmt::format(
+      throw Failure(fmt::format(
           "the certificate needs more than {} boxes; raise the tolerance or narrow the box",
           most_boxes));
     }
@@ -293,9 +294,9 @@ Certificate certify_minimum(const TopicLaw<Rational>& law, const Landscape<Ratio
         narrow(task.box.beta_high - task.box.beta_low, whole.beta_high - whole.beta_low);
     const bool near = small && all_at_least_zero(task.near);
     if (task.near.c[0] < 0) {
-      throw std::domain_error(fmt::format(
-          "L({}, {}) lies below {:.17g}, so {:.17g} is not the minimum", shown(task.box.alpha_low),
-          shown(task.box.beta_low), to_double(made.lower), to_double(made.upper)));
+      throw Refuted(fmt::format("L({}, {}) lies below {:.17g}, so {:.17g} is not the minimum",
+                                shown(task.box.alpha_low), shown(task.box.beta_low),
+                                to_double(made.lower), to_double(made.upper)));
     }
     if (near) {
       made.leaves.push_back({task.path, false});
@@ -331,8 +332,8 @@ Certificate certify_minimum(const TopicLaw<Rational>& law, const Landscape<Ratio
         {std::move(above_high), std::move(near_high), high, task.path + (in_alpha ? 'A' : 'B')});
   }
   if (!any) {
-    throw std::domain_error(fmt::format("L lies above {:.17g} on the whole box: it is not attained",
-                                        to_double(made.upper)));
+    throw Refuted(fmt::format("L lies above {:.17g} on the whole box: it is not attained",
+                              to_double(made.upper)));
   }
   return made;
 }

@@ -1,5 +1,10 @@
 #include "popgrad/topic/value_optimum.hpp"
 
+#include <fmt/format.h>
+
+#include <type_traits>
+
+#include "popgrad/error.hpp"
 #include "popgrad/linear_algebra.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
@@ -7,11 +12,30 @@
 #include "topic/moments.hpp"
 
 namespace popgrad::topic {
+namespace {
+
+// a, by which W_V divides.
+template <class T, class Count>
+T kept_by(const TopicLaw<T, Count>& law) {
+  const T a = law.kept();
+  if constexpr (!std::is_same_v<T, Expression>) {
+    if (!(T(0) < a)) {
+      reject(
+          "topic", "--p_c", to_text(law.correct),
+          fmt::format("with --p_m {} keeps no word of a document, so that no W_V of least loss is "
+                      "known; raise --p_c or lower --p_m",
+                      to_text(law.masked)));
+    }
+  }
+  return a;
+}
+
+}  // namespace
 
 template <class T, class Count>
 BlockValue<T> member(const TopicLaw<T, Count>& law, const T& u, const T& spread) {
   const T v = TopicLaw<T, Count>::number(law.words);
-  const T a = law.kept();
+  const T a = kept_by(law);
   const T b = law.stray();
   const T s = a / v + TopicLaw<T, Count>::number(law.topics) * b;
   BlockValue<T> made;
@@ -24,14 +48,14 @@ BlockValue<T> member(const TopicLaw<T, Count>& law, const T& u, const T& spread)
 
 template <class T, class Count>
 BlockValue<T> diagonal_value(const TopicLaw<T, Count>& law) {
-  return member(law, T(0), T(T(1) / law.kept()));
+  return member(law, T(0), T(T(1) / kept_by(law)));
 }
 
 template <class T, class Count>
 BlockValue<T> minimum_norm_value(const TopicLaw<T, Count>& law) {
   const T v = TopicLaw<T, Count>::number(law.words);
   const T topics = TopicLaw<T, Count>::number(law.topics);
-  const T a = law.kept();
+  const T a = kept_by(law);
   const T b = law.stray();
   const T s = a / v + topics * b;
   const T square = law.mask() * law.mask();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/solve.hpp"
@@ -36,7 +37,7 @@ Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess)
     request.find_events = false;
     const Trajectory<double> run = solve(rung, request);
     throw_if_stopped();
-    if (!run.outcome.usable()) throw std::runtime_error("the unit does not get to its end");
+    if (!run.outcome.usable()) throw Failure("the unit does not get to its end");
     Schedule found;
     Vector<double> slope(rung.dimension);
     Vector<double> first_slope(rung.dimension);
@@ -65,7 +66,7 @@ Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess)
     found.end = end;
     return found;
   }
-  throw std::runtime_error("the unit does not settle");
+  throw Failure("the unit does not settle");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/softmax.hpp"
@@ -148,7 +149,7 @@ double time_of_last_rise(const GapFlow<double>& gaps, const AnyRung<double>& run
   while (!run || !gaps.rises_last(run->state(0))) {
     const bool settled =
         run && std::fabs(gaps.left(run->state(0))) <= tolerance * entropy_at_target;
-    if (settled) throw std::runtime_error("the entropy has settled and never rose");
+    if (settled) throw Failure("the entropy has settled and never rose");
     run.emplace(rung_of_gaps, std::vector{time *= 1.5}, tolerance);
   }
   return time;

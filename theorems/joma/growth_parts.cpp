@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "popgrad/common_error.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/closed_form.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
@@ -29,7 +30,7 @@ Trajectory<double> solve_to_blow_up(const ReducedInstance<double>& instance, dou
   request.find_events = false;
   Trajectory<double> run = solve(forget_type(ReducedFlow<double>(instance)), request);
   throw_if_stopped();
-  if (run.outcome.ending != Ending::blew_up) throw std::runtime_error("no token blows up");
+  if (run.outcome.ending != Ending::blew_up) throw Failure("no token blows up");
   return run;
 }
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "popgrad/examined_instance.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/joma/instance_record.hpp"
 #include "popgrad/joma/joint_direction.hpp"
@@ -130,7 +131,7 @@ double time_unit(const PopulationFlow<double>& flow) {
   double unit = slope.norm() / std::sqrt(change);
   if (x.norm() > 0) unit = std::min(unit, x.norm() / slope.norm());
   if (!(unit > 0) || !std::isfinite(unit)) {
-    throw std::runtime_error("the start is at rest, or moves at one rate: nothing to compare");
+    throw Failure("the start is at rest, or moves at one rate: nothing to compare");
   }
   return unit;
 }

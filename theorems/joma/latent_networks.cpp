@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/joma/latent_correlation.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/stop.hpp"
@@ -161,7 +162,7 @@ Vector<double> trained_network(const MultilayerFlow<double>& flow, const Vector<
     x += training.step_size * slope;
   }
   throw_if_stopped();
-  if (!x.allFinite()) throw std::runtime_error("the network diverges: take a smaller step");
+  if (!x.allFinite()) throw Failure("the network diverges: take a smaller step");
   return x;
 }
 
@@ -181,7 +182,7 @@ std::vector<NetworkScores> network_scores(const LatentTraining& training, std::u
     }
   }
   throw_if_stopped();
-  if (diverged) throw std::runtime_error("a network diverges: take a smaller step");
+  if (diverged) throw Failure("a network diverges: take a smaller step");
   return all;
 }
 

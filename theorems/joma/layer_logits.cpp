@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/softmax.hpp"
 #include "popgrad/stop.hpp"
@@ -172,7 +173,7 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
   for (double units = 1; way.unit * units <= way.end; units = std::ceil(units * 1.05)) {
     const Vector<double> last = x;
     for (auto i = std::llround(units - passed) * steps_of_unit; i > 0; --i) step(x);
-    if (!x.allFinite()) throw std::runtime_error("the network diverges: take a smaller step");
+    if (!x.allFinite()) throw Failure("the network diverges: take a smaller step");
     const bool halved = flow.loss(x) <= half;
     if (halved && way.to_half) {
       looks.push_back(look_at_half(last, way.unit * passed));

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "popgrad/ensemble.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/parameters.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/softmax.hpp"
@@ -186,7 +187,7 @@ std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t
   throw_if_stopped();
   for (const LevelNetwork& network : all) {
     if (!std::isfinite(network.trained.classes) || !std::isfinite(network.uniform.classes)) {
-      throw std::runtime_error("a network diverges: take a smaller step");
+      throw Failure("a network diverges: take a smaller step");
     }
   }
   return all;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/scalar/interval.hpp"
 #include "popgrad/solved.hpp"
@@ -104,7 +105,7 @@ FoundEvent minimum_of(const ReducedInstance<double>& instance, double end) {
        events_of(forget_type(ReducedFlow<double>(instance)), end, tolerance)) {
     if (event.name == "entropy-minimum") return event;
   }
-  throw std::runtime_error("the entropy has no minimum");
+  throw Failure("the entropy has no minimum");
 }
 
 // t_exp at a time of the softmax clock; an error of that moves it by its slope, 1/sum_l a_l.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/joma/population_flow.hpp"
 #include "popgrad/joma/stationary_flow.hpp"
 #include "popgrad/rung.hpp"
@@ -35,7 +36,7 @@ GrowthRun growth_run(const ClassInstance<double>& instance, std::uint64_t steps,
     throw_if_stopped();
     flow.rhs(x, slope, 0.0);
     x += growth_step * slope;
-    if (!x.allFinite()) throw std::runtime_error("descent diverges: take a smaller step");
+    if (!x.allFinite()) throw Failure("descent diverges: take a smaller step");
     const auto v = x.head(instance.weights.size())
                        .reshaped(instance.weights.rows(), instance.units())
                        .topRows(instance.tokens());

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "popgrad/ensemble.hpp"
+#include "popgrad/failure.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/scb/geometry.hpp"
 #include "popgrad/scb/lumped_descent.hpp"
@@ -100,8 +101,7 @@ double Branching::left_out(double batch) const {
 Index counted(double batch) {
   // The nearest double to the largest count is beyond it.
   if (!(batch < static_cast<double>(std::numeric_limits<Index>::max()))) {
-    throw std::overflow_error(
-        fmt::format("a batch of {:.3g} samples is more than can be counted", batch));
+    throw Failure(fmt::format("a batch of {:.3g} samples is more than can be counted", batch));
   }
   return std::llround(batch);
 }

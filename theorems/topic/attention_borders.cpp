@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/topic/value_optimum.hpp"
@@ -26,7 +27,7 @@ Box<Rational> certified_near_uniform(const TopicLaw<Rational>& law) {
   const Landscape<Rational> made = landscape(law, diagonal_value(law));
   const Matrix<double> h = made.cast<double>().hessian(1, 1);
   const double flattest = (h(0, 0) * h(1, 1) - h(0, 1) * h(0, 1)) / std::fmax(h(0, 0), h(1, 1));
-  if (!(flattest > 0)) throw std::domain_error("the loss is flat at uniform attention");
+  if (!(flattest > 0)) throw Failure("the loss is flat at uniform attention");
   Box<Rational> found;
   double within = 0.01;
   // The boxes of a valley that lies across the axes are wider than the valley.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/order.hpp"
 #include "popgrad/refinement.hpp"
 #include "theorems/topic/distant_optimum.hpp"
@@ -66,7 +67,7 @@ std::optional<Certificate> certified(const TopicLaw<Rational>& law,
     detail = fmt::format("min L in [{:.12f}, {:.12f}], {} boxes", to_double(found.lower),
                          to_double(found.upper), found.boxes);
     return found;
-  } catch (const std::domain_error& refuted) {
+  } catch (const Refuted& refuted) {
     detail = refuted.what();
     return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/identity.hpp"
 #include "popgrad/refinement.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -21,7 +22,7 @@ Expression limit_of(const Expression& fraction, const Expression& e, const Expre
   const Expression top = fraction.normal().numer_denom();
   const GiNaC::exmap zero{{e, 0}, {d, 0}};
   const Expression below = top.op(1).subs(zero).normal();
-  if (below.is_zero()) throw std::domain_error("a coefficient has a pole in the limit");
+  if (below.is_zero()) throw Failure("a coefficient has a pole in the limit");
   return top.op(0).subs(zero) / below;
 }
 

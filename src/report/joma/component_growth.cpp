@@ -7,6 +7,7 @@
 #include <numbers>
 #include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/joma/closed_form.hpp"
 #include "popgrad/joma/reduced_flow.hpp"
 #include "popgrad/solve.hpp"
@@ -42,7 +43,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   for (const Event<double>& event : run.events) {
     if (event.name == "blow-up") located = event.t;
   }
-  if (std::isnan(located)) throw std::runtime_error("figure joma-component-growth: no blow-up");
+  if (std::isnan(located)) throw Failure("figure joma-component-growth: no blow-up");
 
   CsvText csv{"t", "v_0", "v_1", "v_2", "v_3", "v_4"};
   for (std::size_t i = 0; i < run.states.size(); ++i) {

@@ -2,7 +2,11 @@
 // certified optimum, and where attention trained on the frozen W_V goes, by the flow of W_K, W_Q
 // and by SGD. T = 5, tau = 2, v = 3.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
@@ -38,13 +42,53 @@ std::pair<double, double> weights(const TopicLaw<double>& law, const Matrix<doub
           std::exp(same / same_count - base)};
 }
 
-void add_path(CsvText& csv, const Layout& layout, const TopicLaw<double>& law,
-              const Trajectory<double>& run) {
+// (alpha, beta) along a path.
+using Path = std::vector<std::pair<double, double>>;
+
+Path path_of(const Layout& layout, const TopicLaw<double>& law, const Trajectory<double>& run) {
+  Path path;
   for (const Vector<double>& x : run.states) {
-    const auto [alpha, beta] = weights(law, effective(layout, x).logits);
-    csv.number(alpha).number(beta).end_row();
+    path.push_back(weights(law, effective(layout, x).logits));
   }
-  csv.end_block();
+  return path;
+}
+
+// Of the flow of W_K and W_Q on a frozen W_V, and of SGD.
+std::array<Path, 2> training_paths(const TopicLaw<Rational>& law, const BlockValue<Rational>& value,
+                                   std::uint64_t seed) {
+  Training training;
+  training.law = law.cast<double>();
+  training.key_width = training.law.vocabulary();
+  training.scale = 0.05;
+  training.start = ValueStart::block;
+  training.value = value.cast<double>();
+  training.train_value = false;
+  training.seed = seed;
+  const Layout layout(training);
+  const AnyRung<double> rung = forget_type(PopulationFlow(training));
+  SolveRequest<double> solve_request;
+  solve_request.end = 1e5;
+  solve_request.save_at = equally_spaced(0.0, solve_request.end, 401);
+  solve_request.relative_tolerance = 1e-8;
+  solve_request.absolute_tolerance = 1e-10;
+  solve_request.find_events = false;
+  solve_request.keep_states = true;
+  WalkRequest walk_request;
+  walk_request.step_size = 3;
+  walk_request.steps = 12'000;
+  walk_request.save_steps = evenly_spread_steps(walk_request.steps, 241);
+  walk_request.batch = 64;
+  walk_request.seed = seed;
+  walk_request.keep_states = true;
+  return {path_of(layout, training.law, solve(rung, solve_request)),
+          path_of(layout, training.law, walk(rung, rung.initial, walk_request).front())};
+}
+
+// The part of alpha + others beta = g in the box, as its two ends.
+void add_line(CsvText& csv, double g, int others, int most_alpha, int most_beta) {
+  const double low = std::max(0.0, (g - most_alpha) / others);
+  const double high = std::min<double>(most_beta, g / others);
+  for (const double beta : {low, high}) csv.number(g - others * beta).number(beta).end_row();
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
@@ -52,59 +96,44 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText optima{"alpha", "beta"};
   CsvText paths{"alpha", "beta"};
   const TopicLaw<Rational> exact = topic_law<Rational>(request.parameters);
-  // The best alpha of a large tau is below 9 tau v, and beta matters up to the number of words.
-  const int most_beta = static_cast<int>(exact.active * exact.words);
-  const int most_alpha = 9 * most_beta;
-  const auto others = static_cast<int>(exact.words - 1);
+  // The best alpha of a large tau is below 9 tau v, and beta matters up to the number of words; all
+  // panels show the paths whole.
+  int most_beta = static_cast<int>(exact.active * exact.words);
+  int most_alpha = 9 * most_beta;
+  std::vector<BlockValue<Rational>> values;
   for (const int half : {0, 1, 2}) {
-    const BlockValue<Rational> value = mixture_value(exact, Rational(Rational(half) / 2));
+    values.push_back(mixture_value(exact, Rational(Rational(half) / 2)));
+    for (const Path& path : training_paths(exact, values.back(), request.seed)) {
+      for (const auto& [alpha, beta] : path) {
+        most_alpha = std::max(most_alpha, static_cast<int>(std::ceil(alpha)));
+        most_beta = std::max(most_beta, static_cast<int>(std::ceil(beta)));
+        paths.number(alpha).number(beta).end_row();
+      }
+      paths.end_block();
+    }
+  }
+  const auto others = static_cast<int>(exact.words - 1);
+  for (const BlockValue<Rational>& value : values) {
     const Landscape<Rational> made = landscape(exact, value);
     const Certificate c =
         certify_minimum(exact, made, {0, most_alpha, 0, most_beta}, Rational(1) / 1'000'000'000);
     const std::vector<double> alphas = equally_spaced(0.0, static_cast<double>(most_alpha), 217);
     const std::vector<double> betas = equally_spaced(0.0, static_cast<double>(most_beta), 81);
-    const std::vector<double> values = on_grid(made.cast<double>(), alphas, betas, request.jobs);
+    const std::vector<double> losses = on_grid(made.cast<double>(), alphas, betas, request.jobs);
     for (std::size_t i = 0; i < betas.size(); ++i) {
       for (std::size_t j = 0; j < alphas.size(); ++j) {
         grid.number(alphas[j]).number(betas[i]);
-        grid.number(values[i * alphas.size() + j] - to_double(c.upper)).end_row();
+        grid.number(losses[i * alphas.size() + j] - to_double(c.upper)).end_row();
       }
     }
     grid.end_block();
-    if (c.on_line) {
-      const double g = to_double(Rational(c.alpha + Rational(others) * c.beta));
-      optima.number(g).number(0).end_row();
-      optima.number(g - others * most_beta).number(most_beta).end_row();
+    if (c.on_line && others > 0) {
+      add_line(optima, to_double(Rational(c.alpha + Rational(others) * c.beta)), others, most_alpha,
+               most_beta);
     } else {
       optima.number(to_double(c.alpha)).number(to_double(c.beta)).end_row();
     }
     optima.end_block();
-    Training training;
-    training.law = exact.cast<double>();
-    training.key_width = training.law.vocabulary();
-    training.scale = 0.05;
-    training.start = ValueStart::block;
-    training.value = value.cast<double>();
-    training.train_value = false;
-    training.seed = request.seed;
-    const Layout layout(training);
-    const AnyRung<double> rung = forget_type(PopulationFlow(training));
-    SolveRequest<double> solve_request;
-    solve_request.end = 1e5;
-    solve_request.save_at = equally_spaced(0.0, solve_request.end, 401);
-    solve_request.relative_tolerance = 1e-8;
-    solve_request.absolute_tolerance = 1e-10;
-    solve_request.find_events = false;
-    solve_request.keep_states = true;
-    add_path(paths, layout, training.law, solve(rung, solve_request));
-    WalkRequest walk_request;
-    walk_request.step_size = 3;
-    walk_request.steps = 12'000;
-    walk_request.save_steps = evenly_spread_steps(walk_request.steps, 241);
-    walk_request.batch = 64;
-    walk_request.seed = request.seed;
-    walk_request.keep_states = true;
-    add_path(paths, layout, training.law, walk(rung, rung.initial, walk_request).front());
   }
   return {{request.name + ".csv", paths.text()},
           {request.name + "-grid.csv", grid.text()},
