@@ -239,6 +239,14 @@ CrossCheck cross_check(const std::vector<RecordedRun>& recorded,
           column.first_outside = run.t[k];
         }
       }
+      if (c < run.gaps.size()) column.gaps = run.gaps[c];
+      if (std::optional<double>& end = column.gaps.diverged) {
+        const auto at = std::find(run.t.begin(), run.t.end(), *end) - run.t.begin();
+        const auto k = static_cast<std::size_t>(at);
+        // Where the rung itself has no number, nothing is missed.
+        if (k >= points || !std::isfinite(yard.centre[k])) end.reset();
+        if (end) column.first_outside = std::min(column.first_outside.value_or(*end), *end);
+      }
       column.root_mean_square = seen > 0 ? std::sqrt(own_squares / seen) : 0;
       squares += own_squares;
       check.columns.push_back(std::move(column));

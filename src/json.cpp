@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -12,12 +14,59 @@
 namespace popgrad {
 namespace {
 
+// Copies, comparisons and destructors of values recurse.
+constexpr std::size_t deepest = 100;
+// Records search their names one by one.
+constexpr std::size_t most_names = 10'000;
+
+// The parser says where it is only in errors of its own: counts what it has read.
+struct CountedByte {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at;
+  std::size_t* count;
+
+  reference operator*() const { return *at; }
+  CountedByte& operator++() {
+    ++at;
+    ++*count;
+    return *this;
+  }
+  bool operator==(const CountedByte& other) const { return at == other.at; }
+};
+
+// What the parser objects to, without its own words: it stops after byte `position`, from 1.
+std::string reason_of(std::string_view text, std::size_t position, std::string_view words) {
+  const auto says = [&](const char* part) { return words.find(part) != std::string_view::npos; };
+  if (says("number overflow")) {
+    return "a number is too large for a double; write it as a text, such as \"1e400\"";
+  }
+  if (says("invalid string")) {
+    return "a text is not closed, or has control characters, a wrong escape or bytes that are not "
+           "UTF-8";
+  }
+  if (position == 0 || position > text.size()) return "the end comes too early";
+  const std::string_view rest = text.substr(position - 1, 40);
+  const std::string_view word =
+      rest.substr(0, std::max<std::size_t>(1, rest.find_first_of(",:]} \t\r\n")));
+  if (word.starts_with("NaN") || word.starts_with("Inf")) {
+    return fmt::format("'{}' is no JSON; write null, or a text such as \"nan\"", word);
+  }
+  return fmt::format("'{}' is not expected here", word);
+}
+
 // Builds a JSON value in which every number is the text it was written as.
 class DigitKeeper final : public nlohmann::json_sax<Json> {
  public:
   Json result;
   std::string failure;
-  std::size_t failed_at = 0;
+  std::size_t read = 0;  // bytes, at a failure those up to it
+
+  explicit DigitKeeper(std::string_view text) : text_(text) {}
 
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
@@ -31,18 +80,20 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
   bool start_array(std::size_t /*count*/) override { return open(Json::array()); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
-    if (open_.back()->contains(name)) {
-      failure = fmt::format("key '{}' occurs twice", name);
-      return false;
+    std::unordered_set<std::string>& names = names_.back();
+    if (!names.insert(name).second) {
+      return fail(fmt::format("key '{}' occurs twice", name.substr(0, 40)));
+    }
+    if (names.size() > most_names) {
+      return fail(fmt::format("an object has more than {} keys", most_names));
     }
     key_ = name;
     return true;
   }
   bool parse_error(std::size_t position, const std::string& /*last*/,
                    const nlohmann::detail::exception& error) override {
-    failed_at = position;
-    failure = error.what();
-    return false;
+    read = position;
+    return fail(reason_of(text_, position, error.what()));
   }
 
  private:
@@ -56,23 +107,36 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
       top.push_back(std::move(value));
       return &top.back();
     }
-    return &(top[key_] = std::move(value));
+    auto& object = top.get_ref<Json::object_t&>();
+    object.emplace_back(key_, std::move(value));  // `key` has seen that it is new
+    return &object.back().second;
   }
   bool put(Json value) {
     place(std::move(value));
     return true;
   }
+  bool fail(std::string reason) {
+    failure = std::move(reason);
+    return false;
+  }
   bool open(Json value) {
+    if (open_.size() == deepest) {
+      return fail(fmt::format("lists and objects are nested deeper than {}", deepest));
+    }
     // Pointers into the parents stay valid: a parent grows again only after this child is closed.
     open_.push_back(place(std::move(value)));
+    names_.emplace_back();
     return true;
   }
   bool close() {
     open_.pop_back();
+    names_.pop_back();
     return true;
   }
 
+  std::string_view text_;
   std::vector<Json*> open_;
+  std::vector<std::unordered_set<std::string>> names_;  // of the objects among them
   std::string key_;
 };
 
@@ -142,16 +206,20 @@ Value value_from(const Json& json) {
 }
 
 Json parse_json_keeping_digits(std::string_view text, std::string_view file_name) {
-  DigitKeeper keeper;
-  if (Json::sax_parse(text.begin(), text.end(), &keeper)) return keeper.result;
-  const auto [line, column] = line_and_column(text, keeper.failed_at);
-  std::string reason = keeper.failure;
-  // The library's message repeats the position; what follows its last dash or colon is the reason.
-  if (const std::size_t at = reason.find("syntax error"); at != std::string::npos) {
-    reason = reason.substr(at);
+  DigitKeeper keeper(text);
+  // The parser takes a NUL byte for the end.
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) {
+    keeper.read = zero;
+    keeper.failure = "a NUL byte, which no JSON has";
+  } else {
+    const CountedByte begin{text.data(), &keeper.read};
+    const CountedByte end{text.data() + text.size(), &keeper.read};
+    if (Json::sax_parse(begin, end, &keeper)) return std::move(keeper.result);
   }
+  const auto [line, column] = line_and_column(text, keeper.read);
   throw InputError(fmt::format("{}: line {}, column {}: {}; give a complete JSON object", file_name,
-                               line, column, reason));
+                               line, column, keeper.failure));
 }
 
 }  // namespace popgrad

@@ -38,7 +38,7 @@ std::pair<std::string, long> mantissa_and_exponent(std::string_view text, std::s
   if (!any) refuse(whole);
   if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
     ++at;
-    if (at < text.size() && text[at] == '+') ++at;
+    if (at + 1 < text.size() && text[at] == '+' && is_digit(text[at + 1])) ++at;
     long power = 0;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), power);
     if (error != std::errc{} || power > 100000 || power < -100000) refuse(whole);

@@ -22,6 +22,7 @@ double from_text<double>(std::string_view text) {
   return value;
 }
 
-std::string to_text(double x) { return fmt::format("{:.17g}", x); }
+// The sign of what is no number depends on the machine.
+std::string to_text(double x) { return std::isnan(x) ? "nan" : fmt::format("{:.17g}", x); }
 
 }  // namespace popgrad

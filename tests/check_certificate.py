@@ -3,12 +3,15 @@
 
 Exact fractions, standard library only. The loss is made anew from the parameters and W_V; on every leaf
 (L - level) N_0^2 N_1^2 must have Bernstein coefficients > 0 for level = upper ("above"), or >= 0 for
-level = lower ("near"). Every other field is checked as well, or refused: the box of minimisers is that of
+level = lower ("near"). Every other field is checked as well, or refused: names, types and forms are those of
+landscape.schema.json, the law is one, the box has an inside, the box of minimisers is that of
 the near leaves, W_V is what `value` names, top-level numbers are those of the certificate, points lie
 on the surface. Only `command` and `version`, remarks, are taken as they are. Exit status 0: accepted, and what was
-accepted is printed; 1: rejected; 2: not a certificate.
+accepted is printed; 1: rejected; 2: not a certificate (no JSON, names twice, no numbers, another document).
 """
 import json
+import math
+import re
 import sys
 from fractions import Fraction as F
 from math import comb
@@ -105,33 +108,153 @@ def named_value(par, name):
     diagonal = member(F(0), 1 / a)
     if name == "block" or name == "diagonal":
         return block if name == "block" else diagonal
-    if name.startswith("mixture:"):
+    if MIXTURE.fullmatch(name):
         theta = F(name[len("mixture:"):])
         return {k: (1 - theta) * block[k] + theta * diagonal[k] for k in block}
     return None
 
 
-FIELDS = {"": {"schema", "version", "command", "parameters", "value", "minimum", "certificate", "points"},
-          "parameters": {"T", "tau", "v", "p_m", "p_c", "p_r"}, "minimum": {"alpha", "beta", "value"},
-          "certificate": {"lower", "upper", "alpha", "beta", "box", "on_line", "minimisers", "boxes", "evidence",
-                          "leaves", "W_V"}}
+class Wrong(Exception):
+    """A field that no certificate has; its text is the reason."""
+
+
+MOST_WORDS, MOST_DIGITS, MOST_HALVINGS = 2000, 4000, 1000
+FRACTION = re.compile(r"-?[0-9]+(/0*[1-9][0-9]*)?")
+MIXTURE = re.compile(r"mixture:[-+]?([0-9]+/0*[1-9][0-9]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,2})?)")
+
+
+def once(pairs):
+    """An object without a name that occurs twice."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{max(names, key=names.count)!r} occurs twice")
+    return made
+
+
+def finite(text):
+    if not math.isfinite(float(text)):
+        raise ValueError(f"{text} is no finite number")
+    return float(text)
+
+
+def load(path):
+    with open(path, encoding="utf-8-sig") as file:
+        data = json.load(file, object_pairs_hook=once, parse_float=finite, parse_constant=finite)
+    if not isinstance(data, dict) or not str(data.get("schema")).startswith("popgrad/landscape/"):
+        raise ValueError("no document of popgrad landscape")
+    if "certificate" in data and data["certificate"] is None:
+        raise ValueError("it was made without a certificate")
+    return data
+
+
+# Readers of one field each: a value that is not of the form raises Wrong. `at` is where the field stands.
+def fields(**readers):
+    def read(value, at):
+        if not isinstance(value, dict):
+            raise Wrong(f"{at or 'the document'} is no object")
+        inside = f"{at}: " if at else ""
+        for name in sorted(set(value) - set(readers)):
+            raise Wrong(f"{inside}unknown field {name!r}")
+        for name in sorted(set(readers) - set(value)):
+            raise Wrong(f"{inside}no field {name!r}")
+        for name, reader in readers.items():
+            reader(value[name], f"{at}.{name}" if at else name)
+    return read
+
+
+def exactly(what):
+    def read(value, at):
+        if value != what or isinstance(value, bool):
+            raise Wrong(f"{at} {value!r} is not {what!r}")
+    return read
+
+
+def of_type(*types):
+    def read(value, at):
+        if type(value) not in types:
+            raise Wrong(f"{at} is not of the type {types[0].__name__}")
+    return read
+
+
+def form(pattern):
+    def read(value, at):
+        if not isinstance(value, str) or len(value) > MOST_DIGITS or not pattern.fullmatch(value):
+            raise Wrong(f"{at} is not of its form")
+    return read
+
+
+def coordinate(value, at):
+    if type(value) not in (int, float):
+        fraction(value, at)
+    elif abs(value) > 10 ** 50:
+        raise Wrong(f"{at} is too large")
+
+
+def many(reader, count=None):
+    def read(value, at):
+        if not isinstance(value, list) or not value or len(value) != (count or len(value)):
+            raise Wrong(f"{at} is not a list of {count or 'some'} entries")
+        for k, item in enumerate(value):
+            reader(item, f"{at}[{k}]")
+    return read
+
+
+def leaf(value, at):
+    many(of_type(str), 2)(value, at)
+    if set(value[0]) - set("aAbB") or len(value[0]) > MOST_HALVINGS or value[1] not in ("above", "near"):
+        raise Wrong(f"{at} is no leaf")
+
+
+def table(value, at):
+    if isinstance(value, dict):
+        fields(w0=fraction, diagonal=fraction, same=fraction, other=fraction)(value, at)
+    else:
+        many(many(fraction, len(value) if isinstance(value, list) else None))(value, at)
+
+
+fraction, whole, side = form(FRACTION), of_type(int), many(form(FRACTION), 2)
+box = fields(alpha=side, beta=side)
+document = fields(
+    schema=exactly("popgrad/landscape/1"), version=of_type(str), command=of_type(str), value=of_type(str),
+    parameters=fields(T=whole, tau=whole, v=whole, p_m=fraction, p_c=fraction, p_r=fraction),
+    minimum=fields(alpha=coordinate, beta=coordinate, value=coordinate),
+    certificate=fields(lower=fraction, upper=fraction, alpha=fraction, beta=fraction, box=box, on_line=of_type(bool),
+                       minimisers=box, boxes=whole, evidence=exactly("exact"), leaves=many(leaf), W_V=table),
+    points=lambda value, at: value == [] or many(fields(alpha=coordinate, beta=coordinate, value=coordinate))(value, at))
+
+
+def read(data):
+    """Raises Wrong unless every field has its form and the law is one."""
+    document(data, "")
+    par, c = data["parameters"], data["certificate"]
+    pm, pc, pr = (F(par[k]) for k in ("p_m", "p_c", "p_r"))
+    if not (1 <= par["tau"] < par["T"] and par["v"] >= 1):
+        raise Wrong("parameters: T, tau, v are not 1 <= tau < T and v >= 1")
+    if par["T"] * par["v"] > MOST_WORDS:
+        raise Wrong(f"parameters: more than {MOST_WORDS} words, which is more than this program checks")
+    if not (0 < pm <= 1 and pc >= 0 and pr >= 0 and pc + pr < 1):
+        raise Wrong("parameters: p_m, p_c, p_r are not 0 < p_m <= 1, p_c, p_r >= 0 and p_c + p_r < 1")
+    if not data["value"].isprintable():
+        raise Wrong("value is no name of one line")
+    if isinstance(c["W_V"], list) and len(c["W_V"]) != par["T"] * par["v"] + 1:
+        raise Wrong("certificate.W_V has not a row and a column a word and [MASK]")
+    for name in ("alpha", "beta"):
+        low, high = (F(x) for x in c["box"][name])
+        if not 0 <= low < high:
+            raise Wrong(f"certificate.box.{name} is not 0 <= low < high")
+        if F(c["minimisers"][name][0]) > F(c["minimisers"][name][1]):
+            raise Wrong(f"certificate.minimisers.{name} is not low <= high")
 
 
 def outside(data):
     """What is wrong beside the certificate's own inequalities, or None."""
-    for place, known in FIELDS.items():
-        part = data[place] if place else data
-        strange = sorted(set(part) - known)
-        if strange or set(part) < known:
-            return f"unknown field {strange[0]!r}" if strange else f"no field {min(known - set(part))!r}"
-    if data["schema"] != "popgrad/landscape/1":
-        return f"schema {data['schema']!r} is not popgrad/landscape/1"
     c, given = data["certificate"], data["certificate"]["W_V"]
     named = named_value(data["parameters"], data["value"])
     if isinstance(given, dict) != (named is not None) or named and named != {k: F(x) for k, x in given.items()}:
         return "W_V is not the one that `value` names"
-    if c["evidence"] != "exact" or c["boxes"] != 2 * len(c["leaves"]) - 1:
-        return "evidence or number of boxes is not that of these leaves"
+    if c["boxes"] != 2 * len(c["leaves"]) - 1:
+        return "number of boxes is not that of these leaves"
     for name, exact in (("alpha", "alpha"), ("beta", "beta"), ("value", "upper")):
         if abs(F(data["minimum"][name]) - F(c[exact])) > abs(F(c[exact])) / 10 ** 15:
             return f"minimum: {name} is not {exact} of the certificate"
@@ -142,7 +265,7 @@ def off_the_surface(points, constant, parts):
     """A point whose value is not the loss there, or None. Fractions exactly, decimals to 1e-9."""
     floats = [[{key: float(a) for key, a in f.items()} for f in part] for part in parts]
     for point in points:
-        if set(point) != {"alpha", "beta", "value"}:
+        if len({isinstance(x, str) for x in point.values()}) > 1:
             return point
         exact = isinstance(point["value"], str)
         alpha, beta, value = ((F if exact else float)(point[k]) for k in ("alpha", "beta", "value"))
@@ -164,6 +287,7 @@ def bernstein(f, box, degree=4):
 
 
 def check(data):
+    read(data)
     wrong = outside(data)
     if wrong:
         return wrong
@@ -231,13 +355,25 @@ def accepted(data):
     return "\n".join([*lines, "minimisers   " + where])
 
 
-if __name__ == "__main__":
+def verdict(path):
+    """What to print, and the exit status."""
     try:
-        data = json.load(open(sys.argv[1]))
+        data = load(path)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+        return f"not a certificate: {reason}", 2
+    try:
         reason = check(data)
-        verdict = f"rejected: {reason}" if reason else accepted(data)
-    except (OSError, ValueError, KeyError, IndexError, TypeError, ZeroDivisionError) as error:
-        print(f"not a certificate: {error!r}")
-        sys.exit(2)
-    print(verdict)
-    sys.exit(1 if reason else 0)
+    except Wrong as error:
+        reason = str(error)
+    except ArithmeticError:
+        reason = "a number is too large, or a weight divides by 0"
+    return (f"rejected: {' '.join(reason.split())}", 1) if reason else (accepted(data), 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: check_certificate.py FILE.json")
+    text, status = verdict(sys.argv[1])
+    print(text)
+    sys.exit(status)

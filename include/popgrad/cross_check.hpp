@@ -23,12 +23,30 @@
 
 namespace popgrad {
 
+/// Rows of a run in which a column has no finite number.
+struct Gaps {
+  std::size_t rows = 0;            ///< of the run
+  std::size_t missing = 0;         ///< without a number
+  std::optional<double> diverged;  ///< time of the row from which on there is none
+};
+
+/// A learning rate that a row has, and that its time was made of.
+struct RecordedRate {
+  std::string column;
+  double rate = 0;
+  double t = 0;
+};
+
 /// One run on the clock of the rungs.
 struct RecordedRun {
   std::string label;  ///< file, or the values that tell it apart
   std::vector<double> t;
   std::vector<std::string> columns;         ///< observables by their names here
   std::vector<std::vector<double>> values;  ///< one list a column; NaN: not logged at that time
+  std::vector<Gaps> gaps;                   ///< one a column, of a run that was read
+  std::size_t without_time = 0;             ///< rows that were left out
+  double last = 0;                          ///< time of its last row; others may go on
+  std::vector<RecordedRate> rates;          ///< each that differs from the one before it
   double averaged = 1;  ///< runs that this is the mean of: its fluctuation is smaller by the root
 };
 
@@ -45,7 +63,8 @@ struct ColumnCheck {
   double root_mean_square = 0;
   double largest = 0;  ///< of |deviation|
   double time_of_largest = 0;
-  std::optional<double> first_outside;  ///< time at which it first leaves the band
+  std::optional<double> first_outside;  ///< time at which it first leaves the band, or diverges
+  Gaps gaps;                            ///< `diverged` only where a number is expected
 };
 
 struct RunCheck {

@@ -48,6 +48,52 @@ RecordedLayout layout_of(const CompareOptions& options) {
   return layout;
 }
 
+// What the files do not have.
+void print_gaps(const std::vector<RecordedRun>& recorded) {
+  for (const RecordedRun& run : recorded) {
+    if (run.averaged > 1) continue;
+    if (run.without_time > 0) {
+      fmt::print(standard_output(), "{}: {} of {} rows have no time and are left out\n", run.label,
+                 run.without_time,
+                 run.without_time + (run.gaps.empty() ? 0 : run.gaps.front().rows));
+    }
+    for (std::size_t c = 0; c < run.gaps.size(); ++c) {
+      const Gaps& gaps = run.gaps[c];
+      if (gaps.missing == 0) continue;
+      fmt::print(
+          standard_output(), "{}: {} of {} values of {} are missing{}\n", run.label, gaps.missing,
+          gaps.rows, run.columns[c],
+          gaps.diverged ? fmt::format(", all from t = {:.6g} on", *gaps.diverged) : std::string{});
+    }
+  }
+}
+
+// Where the rows end before those of other runs.
+void print_early_ends(const std::vector<RecordedRun>& recorded) {
+  double last = 0;
+  for (const RecordedRun& run : recorded) last = std::max(last, run.last);
+  for (const RecordedRun& run : recorded) {
+    if (run.averaged > 1 || !(run.last < last)) continue;
+    fmt::print(standard_output(), "{}: has no row after t = {:.6g}; others go on to {:.6g}\n",
+               run.label, run.last, last);
+  }
+}
+
+// A learning rate in a row that --eta denies; empty where there is none.
+std::string contradiction_of(const std::vector<RecordedRun>& recorded, double eta,
+                             double resolution) {
+  for (const RecordedRun& run : recorded) {
+    for (const RecordedRate& rate : run.rates) {
+      if (std::fabs(rate.rate - eta) <= resolution * eta) continue;
+      return fmt::format(
+          "{} of {} is {:.6g} at t = {:.6g}, and --eta {:g}; estimates here are relative to the "
+          "clock, so give the --eta that the runs were made with",
+          rate.column, run.label, rate.rate, rate.t, eta);
+    }
+  }
+  return {};
+}
+
 // ---- without a judgement --------------------------------------------------------------------
 
 // On our clock, or on one that is fitted.
@@ -352,6 +398,7 @@ int judge_runs(Judging& j, const Invocation& call) {
   const CrossCheck& check = made.rows;
   const WalkRequest steps = walk_request(j.common, sampled);
   made.batch = static_cast<double>(steps.batch);
+  made.contradiction = contradiction_of(j.recorded, steps.step_size, j.options.resolution);
   if (made.whole.chance > 0 && j.rung.name == sampled.name && !j.options.no_fit) {
     made.fits = whole.fits(made.whole, j.report);
   }
@@ -377,6 +424,8 @@ int judge_runs(Judging& j, const Invocation& call) {
         fmt::format("Student's t: {:.3g}; tail of own runs: {:.3g}", check.student_bound,
                     check.tail_bound),
         check.own_largest);
+    print_gaps(j.recorded);
+    print_early_ends(j.recorded);
     print_judgement(made, fmt::format("{} {}", j.model.name(), j.rung.name));
     print_regimes(j, sampled, ensemble, centre);
     if (!j.options.no_ladder) print_ladder(j, sampled, expected);
@@ -437,6 +486,8 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
                      "the runs are judged"
                    : "deviations alone: no sampled rung has instances of this form, so there is no "
                      "fluctuation to judge by");
+    print_gaps(recorded);
+    print_early_ends(recorded);
     print_deviations(recorded, runs, options.clock.empty());
     return success;
   }

@@ -158,6 +158,10 @@ std::string first_departure(const CrossCheck& check) {
       where = &run;
     }
   }
+  if (first->gaps.diverged == first->first_outside) {
+    return fmt::format("{} diverged at t = {:.6g}: {} has no finite number from there on",
+                       where->label, *first->first_outside, first->column);
+  }
   std::string text = fmt::format(
       "first departs at t = {:.6g} in {} ({}), up to {:.3g} at t = {:.6g}", *first->first_outside,
       first->column, where->label, first->largest, first->time_of_largest);
@@ -172,6 +176,7 @@ std::string verdict(const Judgement& judgement, const std::string& rung) {
            "either; log more rows on the way, more observables or more runs, or raise --runs";
   }
   if (judgement.consistent()) return "consistent with " + rung;
+  if (!judgement.contradiction.empty()) return "NOT consistent: " + judgement.contradiction;
   if (!judgement.rows.consistent()) {
     return "NOT consistent: " + first_departure(judgement.rows);
   }
@@ -191,7 +196,9 @@ Value run_records(const CrossCheck& check) {
                  {"rms", number_or_null(column.root_mean_square)},
                  {"largest", number_or_null(column.largest)},
                  {"time_of_largest", column.time_of_largest},
-                 {"first_outside", column.first_outside ? Value(*column.first_outside) : Value()}});
+                 {"first_outside", column.first_outside ? Value(*column.first_outside) : Value()},
+                 {"missing", static_cast<std::uint64_t>(column.gaps.missing)},
+                 {"diverged", column.gaps.diverged ? Value(*column.gaps.diverged) : Value()}});
     }
     runs.push_back(Record{{"run", run.label}, {"observables", std::move(columns)}});
   }
@@ -239,7 +246,7 @@ Value setting_records(const Judgement& judgement) {
 }  // namespace
 
 bool Judgement::consistent() const {
-  return rows.consistent() && (whole.chance == 0 || whole.consistent());
+  return contradiction.empty() && rows.consistent() && (whole.chance == 0 || whole.consistent());
 }
 
 bool Judgement::blind() const {
@@ -280,7 +287,9 @@ Record as_record(const Judgement& judgement) {
               {"looks", judgement.rows.looks},
               {"runs", run_records(judgement.rows)},
               {"settings", setting_records(judgement)},
-              {"unseen", unseen_records(judgement)}};
+              {"unseen", unseen_records(judgement)},
+              {"contradiction",
+               judgement.contradiction.empty() ? Value() : Value(judgement.contradiction)}};
   if (whole.chance > 0 && judgement.batch > 0) {
     const Share ratio = whole.scatter.interval(0.05);
     made["batch"] = Record{{"assumed", judgement.batch},

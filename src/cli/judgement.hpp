@@ -18,6 +18,8 @@ struct Judgement {
   double recorded_runs = 0;
   bool predicted = false;  ///< by the predicted law of a run, not by an ensemble of sampled ones
   double batch = 0;        ///< that the runs are said to have
+  std::string
+      contradiction;  ///< of --eta and the learning rates that the clock was made of; or empty
 
   [[nodiscard]] bool consistent() const;
   /// Nothing departs, but neither would it with a learning rate that is a tenth off.

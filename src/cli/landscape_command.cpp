@@ -44,7 +44,7 @@ Rational number(const std::string& option, const std::string& text) {
   try {
     return from_text<Rational>(text);
   } catch (const std::invalid_argument&) {
-    reject(where, option, text, "is not a number; give a decimal or p/q");
+    reject(where, option, text, "must be a decimal or p/q, 0 or of a size from 1e-50 to 1e50");
   }
 }
 

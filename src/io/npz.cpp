@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <span>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <type_traits>
 
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
@@ -57,23 +63,16 @@ struct Discard {
       fmt::format("{}: {}; give a file that numpy.savez writes", path.string(), reason));
 }
 
-template <class N>
-std::vector<double> numbers(std::string_view bytes) {
-  std::vector<double> values(bytes.size() / sizeof(N));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    N raw{};
-    std::memcpy(&raw, bytes.data() + i * sizeof(N), sizeof(N));
-    values[i] = static_cast<double>(raw);
-  }
-  return values;
-}
+// What the header of an array says.
+struct NpyHeader {
+  char order = '<', kind = 0;  // as in '<f8'
+  std::size_t size = 0;
+  std::string type;
+  std::optional<std::size_t> count;  // none where the rank is not 1
+  std::size_t end = 0;
+};
 
-// The values of one .npy, or nothing for a type or rank that is not read.
-bool parse_npy(const std::filesystem::path& path, const std::string& name, const std::string& npy,
-               std::vector<double>& values) {
-  const auto bad = [&](const char* what) {
-    refuse(path, fmt::format("array '{}' {}", name, what));
-  };
+NpyHeader read_header(const std::string& npy, const auto& bad) {
   if (npy.size() < 12 || npy.compare(0, 6, "\x93NUMPY") != 0) bad("is not in npy format");
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(npy[i]));
@@ -82,38 +81,96 @@ bool parse_npy(const std::filesystem::path& path, const std::string& name, const
   std::size_t length = byte(8) | (byte(9) << 8U);
   if (!first_version) length |= (byte(10) << 16U) | (byte(11) << 24U);
   const std::size_t begin = first_version ? 10 : 12;
-  if (begin + length > npy.size()) bad("is truncated in its header");
+  NpyHeader made;
+  made.end = begin + length;
+  if (made.end > npy.size()) bad("is truncated in its header");
   const std::string header = npy.substr(begin, length);
-  const std::size_t shape = header.find("'shape': (");
-  if (shape == std::string::npos) bad("has no shape");
-  const std::string dimensions = header.substr(shape + 10, header.find(')', shape) - shape - 10);
+  const auto between = [&](std::string_view before, char after) {
+    const std::size_t at = header.find(before);
+    const std::size_t from = at + before.size();
+    const std::size_t end = at == std::string::npos ? at : header.find(after, from);
+    if (end == std::string::npos) bad("has a header that no array has");
+    return header.substr(from, end - from);
+  };
+  const std::string dimensions = between("'shape': (", ')');
+  // Of structures the type is a list.
+  made.type =
+      header.find("'descr': '") == std::string::npos ? "of fields" : between("'descr': '", '\'');
+  if (made.type.size() == 3 && made.type[2] >= '1' && made.type[2] <= '8') {
+    made.order = made.type[0];
+    made.kind = made.type[1];
+    made.size = static_cast<std::size_t>(made.type[2] - '0');
+  }
   const std::size_t comma = dimensions.find(',');
   if (comma == std::string::npos ||
       dimensions.find_first_not_of(" ,", comma) != std::string::npos) {
-    return false;  // rank 0 or more than 1
+    return made;  // rank 0 or more than 1
   }
   std::size_t count = 0;
   for (const char c : dimensions.substr(0, comma)) {
     if (c < '0' || c > '9' || count > (std::size_t{1} << 48U)) bad("has an unreadable shape");
     count = 10 * count + static_cast<std::size_t>(c - '0');
   }
-  const std::string_view bytes = std::string_view(npy).substr(begin + length);
-  const auto whole = [&](std::size_t size) {
-    if (bytes.size() != count * size) bad("is truncated");
-    return bytes;
-  };
-  if (header.find("'<f8'") != std::string::npos) {
-    values = numbers<double>(whole(8));
-  } else if (header.find("'<f4'") != std::string::npos) {
-    values = numbers<float>(whole(4));
-  } else if (header.find("'<i8'") != std::string::npos) {
-    values = numbers<std::int64_t>(whole(8));
-  } else if (header.find("'<i4'") != std::string::npos) {
-    values = numbers<std::int32_t>(whole(4));
-  } else {
-    return false;
+  made.count = count;
+  return made;
+}
+
+template <class N, class F>
+void for_each_number(std::string_view bytes, bool reversed, const F& take) {
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(N)) {
+    std::array<char, sizeof(N)> raw;
+    std::memcpy(raw.data(), bytes.data() + i, sizeof(N));
+    if (reversed) std::reverse(raw.begin(), raw.end());
+    N number{};
+    std::memcpy(&number, raw.data(), sizeof(N));
+    take(number);
   }
-  return true;
+}
+
+void parse_npy(const std::filesystem::path& path, const std::string& name, const std::string& npy,
+               NpzContent& content) {
+  const auto bad = [&](const char* what) {
+    refuse(path, fmt::format("array '{}' {}", name, what));
+  };
+  const NpyHeader header = read_header(npy, bad);
+  const auto unread = [&](std::string why) { content.unread.emplace(name, std::move(why)); };
+  if (!header.count) {
+    unread("has not one dimension; give one number a row");
+    return;
+  }
+  const std::string_view bytes = std::string_view(npy).substr(header.end);
+  std::vector<double> values;
+  values.reserve(bytes.size() / std::max<std::size_t>(header.size, 1));
+  const auto all = [&]<class N>(N /*kind*/) {
+    if (bytes.size() != *header.count * sizeof(N)) bad("is truncated, or longer than it says");
+    std::vector<std::string> texts;
+    for_each_number<N>(bytes, header.order == '>', [&](N x) {
+      if constexpr (std::is_same_v<N, Eigen::half>) {
+        values.push_back(static_cast<double>(static_cast<float>(x)));
+      } else {
+        values.push_back(static_cast<double>(x));
+      }
+      if constexpr (std::is_integral_v<N> && sizeof(N) == 8) texts.push_back(std::to_string(x));
+    });
+    if (!texts.empty()) content.whole.emplace(name, std::move(texts));
+    content.arrays.emplace_back(name, std::move(values));
+  };
+  const auto is = [&](char kind, std::size_t size) {
+    return header.kind == kind && header.size == size;
+  };
+  if (is('f', 8)) return all(double{});
+  if (is('f', 4)) return all(float{});
+  if (is('f', 2)) return all(Eigen::half{});
+  if (is('i', 8)) return all(std::int64_t{});
+  if (is('i', 4)) return all(std::int32_t{});
+  if (is('i', 2)) return all(std::int16_t{});
+  if (is('i', 1)) return all(std::int8_t{});
+  if (is('u', 8)) return all(std::uint64_t{});
+  if (is('u', 4)) return all(std::uint32_t{});
+  if (is('u', 2)) return all(std::uint16_t{});
+  if (is('u', 1) || is('b', 1)) return all(std::uint8_t{});
+  unread(fmt::format("has the type {}; give truth values, whole numbers or floats of up to 64 bits",
+                     header.type));
 }
 
 }  // namespace
@@ -148,12 +205,13 @@ void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
   static_cast<void>(archive.release());
 }
 
-NpzArrays read_npz(const std::filesystem::path& path) {
+NpzContent read_npz(const std::filesystem::path& path) {
   int code = 0;
   const std::unique_ptr<zip_t, Discard> archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive)
     refuse(path, code == ZIP_ER_NOENT ? "does not exist" : "is not a complete zip archive");
-  NpzArrays arrays;
+  NpzContent content;
+  std::set<std::string> names;
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < entries; ++i) {
     const auto index = static_cast<zip_uint64_t>(i);
@@ -162,8 +220,9 @@ NpzArrays read_npz(const std::filesystem::path& path) {
     if (zip_stat_index(archive.get(), index, 0, &status) != 0)
       refuse(path, "has a damaged directory");
     std::string name = status.name;
-    if (!name.ends_with(".npy")) continue;
+    if (!name.ends_with(".npy")) refuse(path, fmt::format("'{}' in it is no array", name));
     name.resize(name.size() - 4);
+    if (!names.insert(name).second) refuse(path, fmt::format("has two arrays '{}'", name));
     zip_file_t* file = zip_fopen_index(archive.get(), index, 0);
     if (file == nullptr) refuse(path, fmt::format("array '{}' cannot be opened", name));
     std::string npy;
@@ -172,12 +231,11 @@ NpzArrays read_npz(const std::filesystem::path& path) {
     while ((n = zip_fread(file, buffer, sizeof buffer)) > 0) {
       npy.append(buffer, static_cast<std::size_t>(n));
     }
-    zip_fclose(file);
-    if (n < 0) refuse(path, fmt::format("array '{}' is damaged", name));
-    std::vector<double> values;
-    if (parse_npy(path, name, npy, values)) arrays.emplace_back(std::move(name), std::move(values));
+    const bool sound = zip_fclose(file) == 0 && n == 0;
+    if (!sound) refuse(path, fmt::format("array '{}' is damaged", name));
+    parse_npy(path, name, npy, content);
   }
-  return arrays;
+  return content;
 }
 
 }  // namespace popgrad

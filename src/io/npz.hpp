@@ -2,6 +2,7 @@
 /// NumPy's .npz: a ZIP (ZIP64 where needed) of .npy arrays, stored uncompressed.
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +15,17 @@ using NpzArrays = std::vector<std::pair<std::string, std::vector<double>>>;
 void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
                const std::string& command);
 
-/// The one-dimensional numeric arrays of a file (float64, float32, int64, int32), others left out.
-/// Throws InputError naming the file and array for anything truncated or unreadable.
-NpzArrays read_npz(const std::filesystem::path& path);
+struct NpzContent {
+  NpzArrays arrays;
+  /// Whole numbers of 64 bits in all their digits, of the arrays that have such.
+  std::map<std::string, std::vector<std::string>, std::less<>> whole;
+  /// Other arrays (of another rank, texts, complex numbers) and what is wrong with each.
+  std::map<std::string, std::string, std::less<>> unread;
+};
+
+/// The one-dimensional arrays of truth values, whole numbers and floats of up to 64 bits, in either order
+/// of bytes. Throws InputError naming the file and array for anything truncated or unreadable, for what is
+/// no array, and for two of one name.
+NpzContent read_npz(const std::filesystem::path& path);
 
 }  // namespace popgrad

@@ -3,126 +3,188 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <stdexcept>
 
+#include "io/row_formula.hpp"
 #include "io/table.hpp"
 #include "popgrad/error.hpp"
-#include "popgrad/scalar/expression.hpp"
 
 namespace popgrad {
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_finite = std::numeric_limits<double>::infinity();
 
-// A formula of a user over the columns of a table, by GiNaC's parser.
-class RowFormula {
- public:
-  RowFormula(const std::string& text, const Table& table, const std::string& file) : table_(table) {
-    GiNaC::symtab names;
-    for (const std::string& name : table.names) {
-      symbols_.emplace_back(name);
-      names[name] = symbols_.back();
+// By what follows the last / or . of its name.
+bool is_learning_rate(std::string_view column) {
+  std::string name(column.substr(column.find_last_of("/.") + 1));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  });
+  return name == "lr" || name == "learning_rate" || name == "learningrate" || name == "eta" ||
+         name == "step_size" || name.starts_with("lr-") || name.starts_with("lr_");
+}
+
+// How the time of a row follows from its columns.
+struct Clock {
+  RowFormula formula;
+  std::vector<std::size_t> rates;  // columns of it that are learning rates
+
+  // NaN where a column that it reads has nothing.
+  double operator()(const Table& table, std::size_t row) const {
+    for (const std::size_t c : formula.reads()) {
+      if (std::isnan(table.columns[c][row])) return missing;
     }
-    try {
-      GiNaC::parser reader(names, true);  // strict: no other names
-      formula_ = reader(text);
-    } catch (const std::exception&) {
-      reject("popgrad compare", "--clock", text,
-             fmt::format("is no formula over the columns of {}: {}; e.g. --clock 'lr*step'", file,
-                         fmt::join(table.names, ", ")));
-    }
+    const double t = formula([&](std::size_t c) { return table.columns[c][row]; });
+    return std::isnan(t) ? not_finite : t;
   }
-
-  double operator()(std::size_t row) const {
-    GiNaC::exmap values;
-    for (std::size_t c = 0; c < symbols_.size(); ++c) {
-      if (!formula_.has(symbols_[c])) continue;
-      if (std::isnan(table_.columns[c][row])) return missing;
-      values[symbols_[c]] = table_.columns[c][row];
-    }
-    const Expression value = GiNaC::evalf(formula_.subs(values));
-    return GiNaC::is_a<GiNaC::numeric>(value) && value.info(GiNaC::info_flags::real)
-               ? GiNaC::ex_to<GiNaC::numeric>(value).to_double()
-               : missing;
-  }
-
- private:
-  const Table& table_;
-  std::vector<GiNaC::symbol> symbols_;
-  Expression formula_;
 };
 
-bool is_number(const std::string& text) {
+Clock clock_of(const Table& table, const RecordedLayout& layout, const std::string& file) {
+  std::string text = layout.clock;
+  std::vector<std::string> names = table.names;
   try {
-    static_cast<void>(from_text<double>(text));
-    return true;
-  } catch (const std::invalid_argument&) {
-    return false;
+    Clock clock{RowFormula(text, names), {}};
+    if (clock.formula.reads().empty()) {
+      // A factor of the column of the time.
+      if (!(clock.formula([](std::size_t) { return 0.0; }) > 0)) {
+        reject("popgrad compare", "--clock", text, "must be > 0");
+      }
+      const std::string& time = layout.columns.at("t");
+      static_cast<void>(table.column(
+          time, file,
+          time == "t" ? "say which column is the time, e.g. --map t=step, or how it follows from "
+                        "columns, e.g. --clock 'lr*step'"
+                      : ""));
+      // Under a name that every formula can have.
+      std::replace(names.begin(), names.end(), time, std::string("t"));
+      clock.formula = RowFormula("(" + text + ")*t", names);
+    }
+    for (const std::size_t c : clock.formula.reads()) {
+      if (is_learning_rate(table.names[c])) clock.rates.push_back(c);
+    }
+    return clock;
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::invalid_argument& error) {
+    reject("popgrad compare", "--clock", text.substr(0, 60),
+           fmt::format("is no formula over the columns of {} ({}): {}; e.g. --clock 'lr*step'",
+                       file, error.what(), fmt::join(table.names, ", ")));
   }
 }
 
-std::vector<double> times_of(const Table& table, const RecordedLayout& layout,
-                             const std::string& file) {
-  if (is_number(layout.clock)) {
-    const double factor = from_text<double>(layout.clock);
-    if (!(factor > 0)) reject("popgrad compare", "--clock", layout.clock, "must be > 0");
-    std::vector<double> times = table.column(layout.columns.at("t"), file);
-    for (double& t : times) t *= factor;
-    return times;
-  }
-  const RowFormula formula(layout.clock, table, file);
-  std::vector<double> times;
-  for (std::size_t row = 0; row < table.rows(); ++row) times.push_back(formula(row));
-  return times;
-}
-
-std::string label_of(const std::string& file, const RecordedLayout& layout,
-                     const std::vector<double>& key) {
+std::string run_label(const std::string& file, const RecordedLayout& layout,
+                      const std::vector<std::string>& key) {
   std::string text = std::filesystem::path(file).filename().string();
   for (std::size_t i = 0; i < key.size(); ++i) {
-    text += fmt::format(" {} {:g}", layout.group[i], key[i]);
+    text += fmt::format(" {} {}", layout.group[i], key[i]);
   }
   return text;
+}
+
+// Of the numbers of a run in one column; times as they were read.
+Gaps gaps_of(const std::vector<double>& values, const std::vector<double>& t) {
+  Gaps gaps;
+  gaps.rows = values.size();
+  std::size_t longest = 0, length = 0;  // of the gaps that a number follows
+  bool said = false;                    // in words, since the last number
+  for (const double x : values) {
+    if (std::isfinite(x)) {
+      longest = std::max(longest, length);
+      length = 0;
+      said = false;
+      continue;
+    }
+    ++gaps.missing;
+    ++length;
+    said = said || std::isinf(x);
+  }
+  // What is logged at every tenth row may end with nine that have none.
+  if (said || (length > longest && length < values.size())) {
+    gaps.diverged = t[t.size() - length];
+  }
+  return gaps;
 }
 
 // The runs of one table, each on its own times.
 std::vector<RecordedRun> runs_of(const Table& table, const RecordedLayout& layout,
                                  const std::string& file) {
-  const std::vector<double> times = times_of(table, layout, file);
+  const Clock clock = clock_of(table, layout, file);
   std::vector<RecordedRun> runs;
-  std::map<std::vector<double>, std::size_t> places;
+  std::map<std::vector<std::string>, std::size_t> places;
+  std::vector<std::size_t> last_rows;
+  std::vector<const std::vector<std::string>*> groups;
+  for (const std::string& name : layout.group) {
+    static_cast<void>(table.column(name, file));
+    groups.push_back(&table.labels.at(name));
+  }
+  std::vector<const std::vector<double>*> columns;
+  for (const auto& [name, column] : layout.columns) {
+    if (name != "t") columns.push_back(&table.column(column, file));
+  }
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    std::vector<double> key;
-    for (const std::string& name : layout.group) key.push_back(table.column(name, file)[row]);
+    std::vector<std::string> key;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      key.push_back((*groups[i])[row]);
+      if (key.back().empty()) {
+        reject(file, "--group", layout.group[i],
+               fmt::format("is empty in row {}; every row must say which run it is of", row + 1));
+      }
+    }
     const auto [at, fresh] = places.try_emplace(key, runs.size());
     if (fresh) {
       RecordedRun run;
-      run.label = label_of(file, layout, key);
+      run.label = run_label(file, layout, key);
       for (const auto& [name, column] : layout.columns) {
         if (name != "t") run.columns.push_back(name);
       }
       run.values.resize(run.columns.size());
       runs.push_back(std::move(run));
+      last_rows.push_back(0);
     }
     RecordedRun& run = runs[at->second];
-    const double t = times[row];
-    if (std::isnan(t)) continue;
+    const double t = clock(table, row);
+    if (std::isnan(t)) {
+      ++run.without_time;
+      continue;
+    }
     if (!(t >= 0) || std::isinf(t)) {
-      reject(file, "time", fmt::format("{:g}", t),
+      reject(file, "time", std::isinf(t) ? "that is no number" : fmt::format("{:g}", t),
              fmt::format("in row {}: must be finite and >= 0; see --clock", row + 1));
     }
     if (!run.t.empty() && t <= run.t.back()) {
+      const std::string advice =
+          layout.group.empty() ? "name the columns that tell runs apart with --group"
+          : t == run.t.back()
+              ? "remove one of the two, or name with --group another column that tells runs apart"
+              : "put the rows of each run in order of time, or name with --group another column "
+                "that tells runs apart";
       reject(file, "time", fmt::format("{:g}", t),
-             fmt::format("in row {} does not come after the {:g} before it; name the columns that "
-                         "tell runs apart with --group",
-                         row + 1, run.t.back()));
+             fmt::format("in row {} does not come after the {:g} in row {} of the same run; {}",
+                         row + 1, run.t.back(), last_rows[at->second] + 1, advice));
     }
+    last_rows[at->second] = row;
     run.t.push_back(t);
-    for (std::size_t c = 0; c < run.columns.size(); ++c) {
-      run.values[c].push_back(table.column(layout.columns.at(run.columns[c]), file)[row]);
+    for (std::size_t c = 0; c < columns.size(); ++c) run.values[c].push_back((*columns[c])[row]);
+    for (const std::size_t c : clock.rates) {
+      const double rate = table.columns[c][row];
+      const auto differs = [&](const RecordedRate& known) { return known.rate != rate; };
+      if (std::all_of(run.rates.begin(), run.rates.end(), differs)) {
+        run.rates.push_back({table.names[c], rate, t});
+      }
+    }
+  }
+  for (RecordedRun& run : runs) {
+    if (!run.t.empty()) run.last = run.t.back();
+    for (std::vector<double>& values : run.values) {
+      run.gaps.push_back(gaps_of(values, run.t));
+      // To all that follows a number that is not finite is none.
+      for (double& x : values) x = std::isfinite(x) ? x : missing;
     }
   }
   return runs;
@@ -141,12 +203,17 @@ void spread_over(std::vector<RecordedRun>& runs) {
     std::vector<std::vector<double>> values(run.columns.size(),
                                             std::vector<double>(times.size(), missing));
     std::size_t next = 0;
+    std::vector<Gaps> gaps = run.gaps;
     for (std::size_t k = 0; k < times.size() && next < run.t.size(); ++k) {
       if (run.t[next] - times[k] > 1e-9 * std::fabs(times[k])) continue;
-      for (std::size_t c = 0; c < values.size(); ++c) values[c][k] = run.values[c][next];
+      for (std::size_t c = 0; c < values.size(); ++c) {
+        values[c][k] = run.values[c][next];
+        if (run.gaps[c].diverged == run.t[next]) gaps[c].diverged = times[k];
+      }
       ++next;
     }
     run.t = times;
+    run.gaps = std::move(gaps);
     run.values = std::move(values);
   }
 }
@@ -164,10 +231,11 @@ std::vector<RecordedRun> read_recorded_runs(const std::vector<std::string>& file
   }
   std::vector<RecordedRun> runs;
   for (const std::string& file : files) {
-    const Table table = read_table(file);
+    const Table table = read_table(file, {layout.group.begin(), layout.group.end()});
     for (const std::string& name : observables) {
       const bool there =
-          std::find(table.names.begin(), table.names.end(), name) != table.names.end();
+          std::find(table.names.begin(), table.names.end(), name) != table.names.end() ||
+          table.unread.contains(name);  // which is refused when it is read
       // What the first file has is asked of the others.
       if (there && runs.empty()) layout.columns.try_emplace(name, name);
     }
@@ -186,6 +254,9 @@ std::vector<RecordedRun> read_recorded_runs(const std::vector<std::string>& file
 
 RecordedRun mean_of(const std::vector<RecordedRun>& runs) {
   RecordedRun mean = runs.front();
+  mean.gaps.clear();
+  mean.rates.clear();
+  mean.without_time = 0;
   mean.label = fmt::format("mean of {}", runs.size());
   mean.averaged = static_cast<double>(runs.size());
   for (std::size_t c = 0; c < mean.values.size(); ++c) {

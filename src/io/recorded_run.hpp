@@ -19,7 +19,7 @@ struct RecordedLayout {
 };
 
 /// Every run of every file (.csv, .npz, .jsonl), in order; all on the union of their times, NaN
-/// where a run has none. `observables` are those that a rung has: a column with the name of one
+/// where a run has none. Numbers that end in nan, inf or a gap longer than any before have diverged. `observables` are those that a rung has: a column with the name of one
 /// needs no entry in the layout. Throws InputError naming file, column and row.
 std::vector<RecordedRun> read_recorded_runs(const std::vector<std::string>& files,
                                             RecordedLayout layout,

@@ -4,27 +4,65 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <new>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "io/atomic_file.hpp"
 #include "io/given_files.hpp"
 #include "io/npz.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
-#include "popgrad/scalar.hpp"
 
 namespace popgrad {
 namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_finite = std::numeric_limits<double>::infinity();
+
+// Beyond it two whole numbers may be one double.
+constexpr double largest_whole = 9007199254740992;
+
+/// A field of a table, the one reader for all forms of text: a decimal, nan or inf with any sign and in
+/// any case, or nothing. None for anything else.
+std::optional<double> number_of(std::string_view text) {
+  if (text.empty()) return missing;
+  if (text.front() == '+') text.remove_prefix(1);
+  if (text.empty() || (text.front() == '-' && text.size() > 1 && text[1] == '+')) return {};
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (stop != end || error == std::errc::invalid_argument) return {};
+  if (error == std::errc::result_out_of_range) {
+    value = std::strtod(std::string(text).c_str(), nullptr);  // 0, or too large for a double
+    return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  }
+  return std::isfinite(value) ? value : not_finite;
+}
+
+std::string text_label(std::string_view text) {
+  const std::optional<double> number = number_of(text);
+  if (!number) return std::string(text);
+  if (!std::isfinite(*number)) return {};
+  return std::fabs(*number) < largest_whole ? label_text(*number) : std::string(text);
+}
 
 struct CsvReader {
   Table table;
   std::string_view file;
+  const LabelNames& labels;
+  std::unordered_set<std::string> names;
+  std::vector<std::vector<std::string>*> texts;  // null where a column is no label
   std::size_t line = 1;
   std::size_t field = 0;
   std::string failure;
+
+  CsvReader(std::string_view name, const LabelNames& texts_of) : file(name), labels(texts_of) {}
 
   void fail(const std::string& reason) {
     if (failure.empty()) {
@@ -36,26 +74,25 @@ struct CsvReader {
     if (!failure.empty()) return;
     if (line == 1) {
       if (text.empty()) fail("has no name; the first line must name every column");
-      if (std::find(table.names.begin(), table.names.end(), text) != table.names.end()) {
-        fail(fmt::format("the name '{}' occurs twice", text));
-      }
+      if (!names.emplace(text).second) fail(fmt::format("the name '{}' occurs twice", text));
       table.names.emplace_back(text);
+      texts.push_back(labels.contains(text) ? &table.labels[std::string(text)] : nullptr);
     } else if (field >= table.names.size()) {
       fail(fmt::format("more fields than the {} of the header", table.names.size()));
+    } else if (texts[field] != nullptr) {
+      texts[field]->push_back(text_label(text));
+      table.columns[field].push_back(missing);
     } else {
-      table.columns[field].push_back(number(text));
+      const std::optional<double> number = number_of(text);
+      if (!number) {
+        fail(
+            fmt::format("'{}' is not a number that a double holds; '{}' must have decimals, nan, "
+                        "inf or nothing",
+                        text.substr(0, 40), table.names[field]));
+      }
+      table.columns[field].push_back(number.value_or(missing));
     }
     ++field;
-  }
-
-  double number(std::string_view text) {
-    if (text.empty() || text == "nan" || text == "NaN") return missing;
-    try {
-      return from_text<double>(text);
-    } catch (const std::invalid_argument&) {
-      fail(fmt::format("'{}' is not a number", text.substr(0, 40)));
-      return missing;
-    }
   }
 
   void on_row() {
@@ -70,9 +107,10 @@ struct CsvReader {
   }
 };
 
-Table parse_json_lines(std::string_view text, std::string_view file) {
+Table parse_json_lines(std::string_view text, std::string_view file, const LabelNames& labels) {
   Table table;
-  std::size_t line = 0;
+  std::unordered_map<std::string, std::size_t> places;
+  std::size_t line = 0, rows = 0;
   while (!text.empty()) {
     ++line;
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -83,22 +121,62 @@ Table parse_json_lines(std::string_view text, std::string_view file) {
     if (!object.is_object()) {
       throw InputError(fmt::format("{}: line {}: must be one JSON object", file, line));
     }
-    if (table.names.empty()) {
-      for (const auto& [name, value] : object.items()) table.names.push_back(name);
-      table.columns.resize(table.names.size());
-    }
-    for (std::size_t c = 0; c < table.names.size(); ++c) {
-      const auto found = object.find(table.names[c]);
-      double value = missing;
-      if (found != object.end() && !found->is_null()) {
-        try {
-          value = from_text<double>(found->is_string() ? found->get<std::string>() : found->dump());
-        } catch (const std::invalid_argument&) {
-          throw InputError(
-              fmt::format("{}: line {}: '{}' is not a number", file, line, table.names[c]));
-        }
+    for (const auto& [name, value] : object.items()) {
+      const auto [at, fresh] = places.try_emplace(name, table.names.size());
+      if (fresh) {
+        table.names.push_back(name);
+        table.columns.emplace_back(rows, missing);
+        if (labels.contains(name)) table.labels[name].resize(rows);
       }
-      table.columns[c].push_back(value);
+      std::vector<double>& column = table.columns[at->second];
+      column.push_back(missing);
+      const auto texts = table.labels.find(name);
+      if (texts != table.labels.end()) texts->second.emplace_back();
+      if (value.is_null()) continue;
+      // Numbers are texts here.
+      const std::string written = value.is_string() ? value.get<std::string>() : value.dump();
+      if (texts != table.labels.end()) {
+        texts->second.back() = text_label(written);
+        continue;
+      }
+      const std::optional<double> number = value.is_string() ? number_of(written) : std::nullopt;
+      if (!number) {
+        throw InputError(fmt::format(
+            "{}: line {}: {} = {} is not a number that a double holds; give a decimal, \"nan\", "
+            "\"inf\" or null",
+            file, line, name.substr(0, 40), written.substr(0, 40)));
+      }
+      column.back() = *number;
+    }
+    ++rows;
+    // What this row does not have.
+    for (std::vector<double>& column : table.columns) column.resize(rows, missing);
+    for (auto& [name, texts] : table.labels) texts.resize(rows);
+  }
+  return table;
+}
+
+Table table_of(NpzContent content, const std::filesystem::path& path, const LabelNames& labels) {
+  Table table;
+  table.unread = std::move(content.unread);
+  for (auto& [name, values] : content.arrays) {
+    if (labels.contains(name)) {
+      std::vector<std::string>& texts = table.labels[name];
+      const auto whole = content.whole.find(name);
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        texts.push_back(whole != content.whole.end() ? whole->second[k]
+                        : std::isfinite(values[k])   ? label_text(values[k])
+                                                     : std::string());
+      }
+    }
+    table.names.push_back(name);
+    table.columns.push_back(std::move(values));
+  }
+  for (std::size_t c = 1; c < table.columns.size(); ++c) {
+    if (table.columns[c].size() != table.rows()) {
+      throw InputError(fmt::format(
+          "{}: array '{}' has {} numbers and '{}' {}; give columns of one table", path.string(),
+          table.names[c], table.columns[c].size(), table.names.front(), table.rows()));
     }
   }
   return table;
@@ -106,21 +184,29 @@ Table parse_json_lines(std::string_view text, std::string_view file) {
 
 }  // namespace
 
-const std::vector<double>& Table::column(std::string_view name, std::string_view file) const {
+std::string label_text(double x) { return fmt::format("{}", x); }
+
+const std::vector<double>& Table::column(std::string_view name, std::string_view file,
+                                         std::string_view advice) const {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    reject(
-        file, "column", name,
-        fmt::format("is not there{}; it has {}", suggestion(name, names), fmt::join(names, ", ")));
+    if (const auto array = unread.find(name); array != unread.end()) {
+      reject(file, "array", name, array->second);
+    }
+    std::string hint = suggestion(name, names);
+    if (hint.empty() && !advice.empty()) hint = fmt::format("; {}", advice);
+    reject(file, "column", name,
+           fmt::format("is not there{}; it has {}", hint, fmt::join(names, ", ")));
   }
   return columns[static_cast<std::size_t>(found - names.begin())];
 }
 
-Table parse_csv(std::string_view text, std::string_view file) {
-  CsvReader reader;
-  reader.file = file;
+Table parse_csv(std::string_view text, std::string_view file, const LabelNames& labels) {
+  // Spreadsheets begin with the mark of UTF-8.
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  CsvReader reader(file, labels);
   csv_parser parser;
-  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw InputError("csv: out of memory");
+  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
   const auto field = [](void* bytes, std::size_t size, void* self) {
     static_cast<CsvReader*>(self)->on_field({static_cast<const char*>(bytes), size});
   };
@@ -134,26 +220,28 @@ Table parse_csv(std::string_view text, std::string_view file) {
   return std::move(reader.table);
 }
 
-Table read_table(const std::filesystem::path& path) {
+Table read_table(const std::filesystem::path& path, const LabelNames& labels) {
   const auto& given = given_files().tables;
-  if (const auto at = given.find(path.string()); at != given.end()) return at->second;
+  if (const auto at = given.find(path.string()); at != given.end()) {
+    Table table = at->second;
+    for (const std::string& name : labels) {
+      const auto found = std::find(table.names.begin(), table.names.end(), name);
+      if (found == table.names.end()) continue;
+      for (const double x : table.columns[static_cast<std::size_t>(found - table.names.begin())]) {
+        table.labels[name].push_back(std::isfinite(x) ? label_text(x) : std::string());
+      }
+    }
+    return table;
+  }
   const std::string suffix = path.extension().string();
   Table table;
   if (suffix == ".npz") {
-    for (auto& [name, values] : read_npz(path)) {
-      table.names.push_back(name);
-      table.columns.push_back(std::move(values));
-    }
-    for (const std::vector<double>& column : table.columns) {
-      if (column.size() != table.rows()) {
-        throw InputError(
-            fmt::format("{}: arrays differ in length; give columns of one table", path.string()));
-      }
-    }
+    table = table_of(read_npz(path), path, labels);
   } else {
     const std::string text = read_file(path);
-    table = suffix == ".jsonl" || suffix == ".ndjson" ? parse_json_lines(text, path.string())
-                                                      : parse_csv(text, path.string());
+    table = suffix == ".jsonl" || suffix == ".ndjson"
+                ? parse_json_lines(text, path.string(), labels)
+                : parse_csv(text, path.string(), labels);
   }
   if (table.rows() == 0) throw InputError(fmt::format("{}: holds no rows", path.string()));
   return table;

@@ -181,6 +181,72 @@ TEST_CASE("recorded runs: formula for the clock, several files, tables and pictu
   CHECK_THAT(elsewhere.out, Catch::Contains("another instance or start?"));
 }
 
+TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
+          "[cli][recorded]") {
+  const Folder folder;
+  const std::string data = places::sources() + "/tests/recorded/";
+  // The recorded runs with fields changed: f(row of its run, fields seed, step, lr, attn_ent, loss).
+  const auto changed = [&](const auto& f) {
+    std::istringstream whole(content(data + "data/joma.csv"));
+    std::string text, line;
+    std::getline(whole, text);
+    std::string seed;
+    for (int k = 0; std::getline(whole, line); ++k) {
+      std::istringstream in(line);
+      std::vector<std::string> fields;
+      for (std::string field; std::getline(in, field, ',');) fields.push_back(field);
+      if (fields[0] != seed) k = 0;
+      seed = fields[0];
+      f(k, fields);
+      text += "\n" + fields[0];
+      for (std::size_t c = 1; c < fields.size(); ++c) text += "," + fields[c];
+    }
+    return folder.file("runs.csv", text + "\n");
+  };
+  const auto judged = [&](const std::string& file, const std::string& more = "--clock 'lr*step'") {
+    return popgrad(
+        "compare joma sgd --no-ladder --no-events --no-fit -q --runs 16 --eta 0.1 --batch 8 "
+        "--group "
+        "seed --map attention_entropy=attn_ent --instance " +
+        data + "joma.json --with " + file + " " + more);
+  };
+  using Fields = std::vector<std::string>;
+  const std::string json = folder.file("judgement.json");
+  const Answer diverged = judged(changed([](int k, Fields& row) {
+                                   if (row[0] == "2" && k >= 8) row[4] = k == 9 ? "inf" : "-nan";
+                                 }),
+                                 "--clock 'lr*step' -o " + json);
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.out, Catch::Contains("runs.csv seed 2: 8 of 16 values of loss are missing"));
+  CHECK_THAT(diverged.out,
+             Catch::Contains("verdict: NOT consistent: runs.csv seed 2 diverged at t = 32: loss"));
+  const auto loss = nlohmann::json::parse(content(json))["judgement"]["runs"][1]["observables"][1];
+  CHECK(loss["observable"] == "loss");
+  CHECK(loss["missing"] == 8);
+  CHECK(loss["diverged"] == 32);
+  CHECK(loss["first_outside"] == 32);
+  const Answer gaps = judged(changed([](int k, Fields& row) {
+    row[0] = "seed " + row[0];
+    if (k == 3 || k == 4) row[3] = "";
+  }));
+  CHECK(gaps.status != 1);
+  CHECK_THAT(
+      gaps.out,
+      Catch::Contains("runs.csv seed seed 1: 2 of 16 values of attention_entropy are missing\n"));
+  CHECK_THAT(gaps.out, !Catch::Contains("NOT consistent"));
+  // A learning rate that the file denies, on a clock that hides it.
+  const auto half = [](int, Fields& row) {
+    row[2] = "0.2";
+    row[1] = std::to_string(std::stoi(row[1]) / 2);
+  };
+  const Answer other = judged(changed(half));
+  CHECK(other.status == 1);
+  CHECK_THAT(
+      other.out,
+      Catch::Contains("NOT consistent: lr of runs.csv seed 1 is 0.2 at t = 0, and --eta 0.1"));
+  CHECK(judged(changed(half), "--clock 0.2*step").status != 1);
+}
+
 #ifndef POPGRAD_SANITIZED
 TEST_CASE("recorded runs of scb: a query in the last position is found where queries look there",
           "[cli][recorded][slow]") {

@@ -10,9 +10,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "io/config_file.hpp"
+#include "io/row_formula.hpp"
 #include "io/table.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/parameters.hpp"
@@ -69,6 +72,15 @@ const std::map<std::string, std::function<void(std::string_view)>>& readers() {
        [](std::string_view text) { static_cast<void>(read_table(as_file(text, ".jsonl"))); }},
       {"npz", [](std::string_view text) { static_cast<void>(read_table(as_file(text, ".npz"))); }},
       {"json", read_instance},
+      {"formula",
+       [](std::string_view text) {
+         const std::vector<std::string> columns{"step", "lr", "optim/lr"};
+         try {
+           static_cast<void>(RowFormula(text, columns)([](std::size_t c) { return 0.5 + c; }));
+         } catch (const std::invalid_argument& error) {
+           throw InputError(error.what());
+         }
+       }},
       {"toml",
        [](std::string_view text) { static_cast<void>(parse_config(std::string(text), "a.toml")); }},
       {"corpus",
@@ -93,8 +105,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const char* name = std::getenv("POPGRAD_FUZZ_READER");
     const auto found = readers().find(name == nullptr ? "" : name);
     if (found == readers().end()) {
-      std::fprintf(stderr,
-                   "POPGRAD_FUZZ_READER: one of csv, jsonl, npz, json, toml, corpus, documents\n");
+      std::fprintf(
+          stderr,
+          "POPGRAD_FUZZ_READER: one of csv, jsonl, npz, json, formula, toml, corpus, documents\n");
       std::exit(2);
     }
     return found->second;

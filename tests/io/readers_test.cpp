@@ -1,0 +1,491 @@
+/// Readers of tables, instances and formulas under drawn mutations of valid files: what is missing is said,
+/// what is wrong is refused in one line of ours, and nothing else changes in silence.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "cli/shell.hpp"
+#include "io/npz.hpp"
+#include "io/recorded_run.hpp"
+#include "io/row_formula.hpp"
+#include "io/table.hpp"
+#include "popgrad/error.hpp"
+#include "popgrad/json.hpp"
+#include "popgrad/parameters.hpp"
+#include "popgrad/scalar/rational.hpp"
+
+using namespace popgrad;
+using command_line::Folder;
+
+namespace {
+
+using Draw = std::mt19937;
+
+std::size_t below(Draw& draw, std::size_t n) {
+  return std::uniform_int_distribution<std::size_t>(0, n - 1)(draw);
+}
+
+template <class List>
+const auto& one_of(Draw& draw, const List& list) {
+  return list[below(draw, list.size())];
+}
+
+// No library's words, and one line.
+void check_message(const std::string& text) {
+  CAPTURE(text);
+  CHECK(!text.empty());
+  CHECK(text.find('\n') == std::string::npos);
+  for (const char* foreign :
+       {"exception", "error while", "last read", "parse_error", "stoull", "stol", "stod", "GiNaC",
+        "boost", "Boost", "std::", "basic_string", "[json"}) {
+    CHECK(text.find(foreign) == std::string::npos);
+  }
+}
+
+// A table of texts: two runs with a step, a learning rate and two observables.
+struct Texts {
+  std::vector<std::string> names{"seed", "step", "lr", "loss", "entropy"};
+  std::vector<std::vector<std::string>> rows;
+};
+constexpr std::size_t seed_at = 0, step_at = 1, loss_at = 3, entropy_at = 4;
+constexpr std::size_t rows_of_a_run = 8;
+
+Texts whole_table() {
+  Texts table;
+  for (int run = 1; run <= 2; ++run) {
+    for (std::size_t k = 0; k < rows_of_a_run; ++k) {
+      const auto x = static_cast<double>(k);
+      table.rows.push_back({std::to_string(run), std::to_string(10 * k), "0.5",
+                            fmt::format("{:.9g}", std::exp(-x / run)), fmt::format("{}", 1 + x)});
+    }
+  }
+  return table;
+}
+
+std::string csv_of(const Texts& table) {
+  std::string text = fmt::format("{}\n", fmt::join(table.names, ","));
+  for (const auto& row : table.rows) text += fmt::format("{}\n", fmt::join(row, ","));
+  return text;
+}
+
+// What is a number of JSON is written as one, an empty field as null or left out.
+std::string json_lines_of(const Texts& table, Draw& draw) {
+  std::string text;
+  for (const auto& row : table.rows) {
+    std::vector<std::string> fields;
+    for (std::size_t c = 0; c < table.names.size(); ++c) {
+      std::string value = row[c];
+      if (value.empty()) {
+        if (below(draw, 2) == 0) continue;
+        value = "null";
+      } else if (value.find_first_not_of("0123456789.e-") != std::string::npos ||
+                 value.find_first_of("0123456789") == std::string::npos) {
+        value = Json(value).dump();
+      }
+      fields.push_back(Json(table.names[c]).dump() + ": " + value);
+    }
+    text += fmt::format("{{{}}}\n", fmt::join(fields, ", "));
+  }
+  return text;
+}
+
+struct Reading {
+  std::vector<RecordedRun> runs;
+  std::string refused;
+
+  // Rows that are said to lack something.
+  [[nodiscard]] std::size_t said() const {
+    std::size_t count = 0;
+    for (const RecordedRun& run : runs) {
+      count += run.without_time;
+      for (const Gaps& gaps : run.gaps) count += gaps.missing;
+    }
+    return count;
+  }
+};
+
+Reading read(const std::string& file) {
+  Reading made;
+  try {
+    RecordedLayout layout;
+    layout.group = {"seed"};
+    layout.clock = "lr*step";
+    made.runs = read_recorded_runs({file}, layout, {"loss", "entropy"});
+  } catch (const InputError& error) {
+    made.refused = error.what();
+    check_message(made.refused);
+  }
+  return made;
+}
+
+bool same(const Reading& a, const Reading& b) {
+  if (a.runs.size() != b.runs.size()) return false;
+  for (std::size_t r = 0; r < a.runs.size(); ++r) {
+    if (a.runs[r].label.substr(a.runs[r].label.find(' ')) !=
+            b.runs[r].label.substr(b.runs[r].label.find(' ')) ||
+        a.runs[r].t != b.runs[r].t || a.runs[r].columns != b.runs[r].columns ||
+        a.runs[r].values != b.runs[r].values) {
+      return false;
+    }
+  }
+  return true;
+}
+
+enum class Expected { refused, said, other_or_refused };
+
+struct Mutation {
+  const char* name;
+  Expected expected;
+  std::function<void(Draw&, Texts&)> change;
+};
+
+const std::vector<std::string> no_numbers{"nan", "-nan", "NaN", "inf", "-inf", "Infinity"};
+const std::vector<std::string> wrong{"1/3", "1e+-5", "1e400", "0x1p", "--1", "1.2.3",
+                                     "one", "+-1",   "1e",    "1 2",  "1_0", "(1)"};
+
+std::vector<Mutation> mutations() {
+  const auto cell = [](std::vector<std::size_t> columns, std::vector<std::string> values) {
+    return [columns, values](Draw& draw, Texts& table) {
+      table.rows[below(draw, table.rows.size())][one_of(draw, columns)] = one_of(draw, values);
+    };
+  };
+  return {
+      {"no finite number in an observable", Expected::said,
+       cell({loss_at, entropy_at}, no_numbers)},
+      {"an empty field in an observable", Expected::said, cell({loss_at, entropy_at}, {""})},
+      {"an empty field in the clock", Expected::said, cell({step_at, 2}, {""})},
+      {"no finite number in the clock", Expected::refused, cell({step_at, 2}, no_numbers)},
+      {"an empty label", Expected::refused, cell({seed_at}, {"", "nan"})},
+      {"what is no number", Expected::refused, cell({step_at, 2, loss_at, entropy_at}, wrong)},
+      {"a row twice", Expected::refused,
+       [](Draw& draw, Texts& table) {
+         const std::size_t k = below(draw, table.rows.size());
+         const std::vector<std::string> row = table.rows[k];
+         table.rows.insert(table.rows.begin() + static_cast<std::ptrdiff_t>(k), row);
+       }},
+      {"two rows exchanged", Expected::refused,
+       [](Draw& draw, Texts& table) {
+         const std::size_t k = below(draw, rows_of_a_run - 1);
+         std::swap(table.rows[k], table.rows[k + 1]);
+       }},
+      {"a column under another name", Expected::other_or_refused,
+       [](Draw& draw, Texts& table) { table.names[below(draw, table.names.size())] += "x"; }},
+      {"two columns of one name", Expected::refused,
+       [](Draw& draw, Texts& table) {
+         const std::size_t k = below(draw, table.names.size() - 1);
+         table.names[k + 1] = table.names[k];
+       }},
+      {"a row less", Expected::other_or_refused,
+       [](Draw& draw, Texts& table) {
+         table.rows.erase(table.rows.begin() +
+                          static_cast<std::ptrdiff_t>(below(draw, table.rows.size())));
+       }},
+      {"a run in two", Expected::other_or_refused, cell({seed_at}, {"first", "3", "1x"})},
+  };
+}
+
+void check_outcome(const Mutation& mutation, const Reading& whole, const Reading& made) {
+  const bool refused = !made.refused.empty();
+  if (mutation.expected == Expected::refused) CHECK(refused);
+  if (mutation.expected == Expected::said) {
+    CHECK_FALSE(refused);
+    CHECK(made.said() == 1);
+  }
+  if (mutation.expected == Expected::other_or_refused) CHECK((refused || !same(whole, made)));
+}
+
+}  // namespace
+
+TEST_CASE("tables with drawn mutations of structure: refused, or what is missing is said",
+          "[io][readers]") {
+  const Folder folder;
+  Draw draw(1);
+  const std::string csv = folder.file("runs.csv", csv_of(whole_table()));
+  const Reading whole = read(csv);
+  REQUIRE(whole.refused.empty());
+  REQUIRE(whole.runs.size() == 2);
+  CHECK(whole.said() == 0);
+  const std::string lines = folder.file("runs.jsonl", json_lines_of(whole_table(), draw));
+  CHECK(same(read(lines), whole));
+  for (const Mutation& mutation : mutations()) {
+    for (int repeat = 0; repeat < 30; ++repeat) {
+      Texts table = whole_table();
+      mutation.change(draw, table);
+      const std::string as_csv = csv_of(table);
+      CAPTURE(mutation.name, as_csv);
+      check_outcome(mutation, whole, read(folder.file("runs.csv", as_csv)));
+      const std::string as_lines = json_lines_of(table, draw);
+      CAPTURE(as_lines);
+      check_outcome(mutation, whole, read(folder.file("runs.jsonl", as_lines)));
+    }
+  }
+}
+
+TEST_CASE("tables with drawn mutations of bytes: refused in one line, or another table",
+          "[io][readers]") {
+  const Folder folder;
+  Draw draw(2);
+  const std::string csv = csv_of(whole_table());
+  const std::string lines = json_lines_of(whole_table(), draw);
+  const auto changed = [&](std::string text) {
+    const std::size_t at = below(draw, text.size());
+    const char byte = static_cast<char>(below(draw, 256));
+    switch (below(draw, 4)) {
+      case 0:
+        text[at] = byte;
+        break;
+      case 1:
+        text.insert(at, 1, byte);
+        break;
+      case 2:
+        text.erase(at, 1 + below(draw, 5));
+        break;
+      default:
+        text.resize(at + 1);
+    }
+    return text;
+  };
+  for (int repeat = 0; repeat < 1000; ++repeat) {
+    static_cast<void>(read(folder.file("runs.csv", changed(csv))));
+    static_cast<void>(read(folder.file("runs.jsonl", changed(lines))));
+  }
+  // What is behind a NUL byte is read.
+  for (const std::string& hidden : {std::string("\0{", 2), std::string("\0", 1)}) {
+    std::string text = lines;
+    text.insert(text.find('\n'), hidden);
+    CHECK_THAT(read(folder.file("runs.jsonl", text)).refused, Catch::Contains("NUL"));
+  }
+  // The mark of a spreadsheet is no part of a name.
+  CHECK(same(read(folder.file("runs.csv", "\xEF\xBB\xBF" + csv)), read(folder.file("a.csv", csv))));
+}
+
+TEST_CASE("arrays: NaN and inf are said, and what is no column is refused by its name",
+          "[io][readers]") {
+  const Folder folder;
+  Draw draw(3);
+  const std::string file = folder.file("runs.npz");
+  NpzArrays arrays;
+  const Texts table = whole_table();
+  for (std::size_t c = 0; c < table.names.size(); ++c) {
+    std::vector<double> column;
+    for (const auto& row : table.rows) column.push_back(std::stod(row[c]));
+    arrays.emplace_back(table.names[c], column);
+  }
+  write_npz(file, arrays, "command");
+  const Reading whole = read(file);
+  REQUIRE(whole.refused.empty());
+  for (const double other : {NAN, -NAN, INFINITY, -INFINITY}) {
+    for (int repeat = 0; repeat < 10; ++repeat) {
+      NpzArrays changed = arrays;
+      const std::size_t row = below(draw, table.rows.size());
+      changed[loss_at].second[row] = other;
+      write_npz(file, changed, "command");
+      const Reading made = read(file);
+      CHECK(made.said() == 1);
+      const RecordedRun& run = made.runs[row / rows_of_a_run];
+      const auto loss = std::find(run.columns.begin(), run.columns.end(), "loss");
+      const Gaps& gaps = run.gaps[static_cast<std::size_t>(loss - run.columns.begin())];
+      CHECK(gaps.diverged.has_value() == (row % rows_of_a_run == rows_of_a_run - 1));
+    }
+  }
+  NpzArrays twice = arrays;
+  twice.push_back(twice[loss_at]);
+  const auto refusal = [&](const NpzArrays& of) {
+    try {
+      write_npz(file, of, "command");
+      return read(file).refused;
+    } catch (const InputError& error) {
+      return std::string(error.what());  // libzip takes no two of one name
+    }
+  };
+  CHECK_THAT(refusal(twice), Catch::Contains("loss"));
+  NpzArrays shorter = arrays;
+  shorter[entropy_at].second.pop_back();
+  CHECK_THAT(refusal(shorter), Catch::Contains("'entropy' has 15 numbers"));
+}
+
+TEST_CASE("a run has diverged where its numbers end", "[io][readers]") {
+  const Folder folder;
+  const auto diverged = [&](const std::vector<std::string>& loss) {
+    std::string text = "seed,step,lr,loss\n";
+    for (std::size_t k = 0; k < loss.size(); ++k) text += fmt::format("a,{},1,{}\n", k, loss[k]);
+    return read(folder.file("run.csv", text)).runs.at(0).gaps.at(0).diverged;
+  };
+  CHECK_FALSE(diverged({"3", "2", "1"}));
+  CHECK(diverged({"3", "2", "nan"}) == 2.0);
+  CHECK(diverged({"3", "inf", "nan", "-nan"}) == 1.0);
+  CHECK(diverged({"3", "", ""}) == 1.0);
+  CHECK_FALSE(diverged({"3", "nan", "1"}));
+  // Logged at every third row.
+  CHECK_FALSE(diverged({"3", "", "", "2", "", ""}));
+  CHECK_FALSE(diverged({"3", "", "", "2", ""}));
+  CHECK(diverged({"3", "", "2", "", "", ""}) == 3.0);
+  CHECK(diverged({"3", "", "", "2", "nan"}) == 4.0);
+}
+
+TEST_CASE("JSON: depth, names twice, NaN and the end of a file are refused where they are",
+          "[io][readers]") {
+  const auto refusal = [](const std::string& text) {
+    try {
+      static_cast<void>(Parameters::parse("joma", text, "i.json"));
+      return std::string();
+    } catch (const InputError& error) {
+      check_message(error.what());
+      return std::string(error.what());
+    }
+  };
+  const auto nested = [](std::size_t lists) {
+    return R"({"mu": )" + std::string(lists, '[') + "1" + std::string(lists, ']') + "}";
+  };
+  CHECK(refusal(nested(99)).empty());
+  for (const std::size_t lists : {100UL, 20'000UL, 200'000UL}) {
+    CHECK_THAT(refusal(nested(lists)), Catch::Contains("nested deeper than 100"));
+  }
+  CHECK_THAT(refusal("{\"a\": 1,\n \"b\": 2,\n \"a\": 3}"),
+             Catch::StartsWith("i.json: line 3, column 4: key 'a' occurs twice"));
+  CHECK_THAT(refusal(R"({"mu": [1, NaN]})"), Catch::Contains("'NaN' is no JSON"));
+  CHECK_THAT(refusal(R"({"mu": [1, Infinity]})"), Catch::Contains("'Infinity' is no JSON"));
+  CHECK_THAT(refusal(R"({"mu": [1, 2)"), Catch::Contains("the end comes too early"));
+  CHECK_THAT(refusal(R"({"mu": [1, 2]} {"tau": 1})"),
+             Catch::Contains("'{\"tau\"' is not expected here"));
+  CHECK_THAT(refusal(R"({"mu": 1e400})"), Catch::Contains("too large for a double"));
+  CHECK_THAT(refusal("{\"mu\": \"a\nb\"}"), Catch::Contains("a text is not closed"));
+  std::string many = "{";
+  for (int k = 0; k < 200'000; ++k) many += fmt::format("\"k{}\": 1,", k);
+  CHECK_THAT(refusal(many + "\"k\": 1}"), Catch::Contains("more than 10000 keys"));
+}
+
+TEST_CASE("instances with drawn mutations: refused in one line, or another run", "[io][readers]") {
+  const Folder folder;
+  Draw draw(4);
+  const Json whole = Json::parse(R"({"mu": [1, 2.5, 3], "v0": 0.1, "tau": 3, "attention": "exp"})");
+  const auto run = [&](const std::string& text) {
+    return command_line::popgrad(
+        "run joma reduced --t1 0.1 --save 2 --no-events -q -o - --instance " +
+        folder.file("i.json", text));
+  };
+  const command_line::Answer before = run(whole.dump());
+  REQUIRE(before.status == 0);
+  const std::vector<Json> values{
+      nullptr, true,           "text",        "nan",
+      "1e400", Json::object(), Json::array(), Json::array({Json::array({1, 2}), 3}),
+      -1,      1e300};
+  for (int repeat = 0; repeat < 80; ++repeat) {
+    Json made = whole;
+    const std::vector<std::string> keys{"mu", "v0", "tau", "attention"};
+    const std::string key = one_of(draw, keys);
+    std::string text;
+    switch (below(draw, 5)) {
+      case 0:
+        made[key + "x"] = made[key];
+        made.erase(key);
+        text = made.dump();
+        break;
+      case 1:
+        made[key] = one_of(draw, values);
+        text = made.dump();
+        break;
+      case 2:
+        made["mu"][below(draw, 3)] = one_of(draw, values);
+        text = made.dump();
+        break;
+      case 3:
+        text = whole.dump();
+        text.insert(1, Json(key).dump() + ": 1, ");
+        break;
+      default:
+        text = whole.dump();
+        text.resize(below(draw, text.size()));
+    }
+    CAPTURE(text);
+    const command_line::Answer answer = run(text);
+    CAPTURE(answer.out);
+    CHECK((answer.status == 2 || answer.status == 0 || answer.status == 4));
+    if (answer.status == 4) continue;  // numbers of which nothing can be computed
+    if (answer.status == 0) {
+      // A number may be given as a text or be what it was.
+      CHECK((answer.out != before.out || made == whole || made[key] == whole[key]));
+    } else {
+      CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
+      check_message(answer.out.substr(0, answer.out.size() - 1));
+    }
+  }
+}
+
+TEST_CASE("formulas over the columns of a row", "[io][readers]") {
+  const std::vector<std::string> columns{"lr", "step", "optim/lr", "x y", "optim"};
+  const std::vector<double> row{0.5, 4, 0.25, 3, 8};
+  const auto value = [&](const std::string& text) {
+    return RowFormula(text, columns)([&](std::size_t c) { return row[c]; });
+  };
+  CHECK(value("lr*step") == 2);
+  CHECK(value("optim/lr*step") == 1);
+  CHECK(value("optim / lr*step") == 64);
+  CHECK(value("x y + 1") == 4);
+  CHECK(value("-2^2") == -4);
+  CHECK(value("2^3^2") == 512);
+  CHECK(value("2^-1") == 0.5);
+  CHECK(value("7-4-2") == 1);
+  CHECK(value("sqrt(step)/(1+lr)") == Approx(4.0 / 3));
+  CHECK(value("1e-320*0+step") == 4);
+  CHECK(value("floor(2.7)+abs(-1)+exp(0)+log(1)") == 4);
+  for (const char* text :
+       {"", "lr*", "lr steps", "lr**step", "(lr", "lr)", "2lr", "steps", "factorial(step)",
+        "lr,step", "1e999", "log", "log()", "*lr", "lr;step"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(RowFormula(text, columns), std::invalid_argument);
+  }
+  for (const char* deep : {"(", "-", "log(", "2^"}) {
+    std::string text;
+    for (int k = 0; k < 10'000; ++k) text += deep;
+    CHECK_THROWS_WITH(RowFormula(text + "step", columns),
+                      Catch::Contains("nested deeper than 100"));
+  }
+  // Drawn sums and products, as the compiler computes them.
+  Draw draw(5);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    const std::size_t a = below(draw, 9) + 1, b = below(draw, 9) + 1, c = below(draw, 9) + 1;
+    const auto x = static_cast<double>(a), y = static_cast<double>(b), z = static_cast<double>(c);
+    CHECK(value(fmt::format("{}-{}*step/{}", a, b, c)) == x - y * 4 / z);
+    CHECK(value(fmt::format("({}-{})*-step^{}", a, b, c)) == (x - y) * -std::pow(4, z));
+    std::string letters;
+    for (std::size_t k = 0; k < 12; ++k) letters += one_of(draw, std::string("lrstep()+-*/^12. e"));
+    try {
+      static_cast<void>(value(letters));
+    } catch (const std::invalid_argument& error) {
+      check_message(error.what());
+    }
+  }
+}
+
+TEST_CASE("exact numbers stay within what formulas can hold", "[io][readers]") {
+  CHECK(from_text<Rational>("1e50") > 0);
+  CHECK(from_text<Rational>("0e9") == 0);
+  for (const char* text : {"1e51", "-1e400", "1e-51", "1e-5000", "1e+-5"}) {
+    CHECK_THROWS_AS(from_text<Rational>(text), std::invalid_argument);
+  }
+  for (const char* words : {"--alpha 0,1e400", "--value mixture:1e1000", "--value mixture:1e-400",
+                            "--at 1e400,1", "--tolerance 1e-400"}) {
+    CAPTURE(words);
+    const command_line::Answer answer =
+        command_line::popgrad(std::string("landscape topic --T 3 --tau 2 --v 2 ") + words);
+    CHECK(answer.status == 2);
+    CHECK_THAT(answer.out, Catch::Contains("from 1e-50 to 1e50"));
+  }
+  CHECK(to_text(-std::nan("")) == "nan");
+}
+
+TEST_CASE("suggestions are names that are alike", "[io][readers]") {
+  const std::vector<std::string> names{"seed", "lr", "T", "step", "loss"};
+  CHECK(suggestion("t", names) == "; did you mean 'T'?");
+  CHECK(suggestion("x", names).empty());
+  const std::vector<std::string> rate{"lr"}, others{"step", "lr"}, mean{"tau", "mu"};
+  CHECK(suggestion("mew", mean) == "; did you mean 'mu'?");
+  CHECK(suggestion("t", rate).empty());
+  CHECK(suggestion("l", rate).empty());
+  CHECK(suggestion("seed", others).empty());
+  CHECK(suggestion("stpe", names) == "; did you mean 'step'?");
+  CHECK(suggestion("LOSS", names) == "; did you mean 'loss'?");
+}
