@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "number_text.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
 
@@ -57,14 +58,10 @@ std::string told(const Declared& parameter, std::string_view standard) {
 
 template <class T>
 T checked(const Parameters& p, const NumberParameter& parameter, T value) {
-  const Range& range = parameter.range;
-  const bool low =
-      !range.has_low || (range.without_low ? T(range.low) < value : !(value < T(range.low)));
-  const bool high =
-      !range.has_high || (range.without_high ? value < T(range.high) : !(T(range.high) < value));
-  if (low && high) return value;
-  reject(p.model(), "--" + std::string(parameter.name), p.text(parameter.name, to_text(value)),
-         "must be " + rule_of(range));
+  if (allows(parameter.range, value)) return value;
+  const std::string text = p.text(parameter.name, to_text(value));
+  reject(p.model(), "--" + std::string(parameter.name), text,
+         refusal_of_number(text, parameter.range).value_or("must be " + rule_of(parameter.range)));
 }
 
 std::string first_or(const ChoiceParameter& parameter) {
@@ -73,14 +70,6 @@ std::string first_or(const ChoiceParameter& parameter) {
 }
 
 }  // namespace
-
-std::string rule_of(const Range& range) {
-  std::string rule;
-  if (range.has_low) rule += fmt::format("{} {}", range.without_low ? ">" : ">=", range.low);
-  if (range.has_low && range.has_high) rule += " and ";
-  if (range.has_high) rule += fmt::format("{} {}", range.without_high ? "<" : "<=", range.high);
-  return rule;
-}
 
 template <class T>
 T read(const Parameters& p, const NumberParameter& parameter, std::string_view when) {
@@ -132,7 +121,9 @@ ParameterInfo info_of(const NumberParameter& parameter) {
           std::string(parameter.meaning) + (rule.empty() ? "" : ", " + rule),
           {},
           rungs_of(parameter.rungs),
-          true};
+          true,
+          parameter.range,
+          std::string(parameter.unit)};
 }
 
 ParameterInfo info_of(const CountParameter& parameter) {
@@ -145,7 +136,9 @@ ParameterInfo info_of(const CountParameter& parameter) {
           std::string(parameter.meaning) + rule,
           {},
           rungs_of(parameter.rungs),
-          true};
+          true,
+          within(static_cast<double>(parameter.low), static_cast<double>(parameter.high)),
+          std::string(parameter.unit)};
 }
 
 ParameterInfo info_of(const SwitchParameter& parameter) {

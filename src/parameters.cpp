@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "number_text.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
 #include "popgrad/scalar/expression.hpp"
@@ -65,25 +65,21 @@ template <class T>
 T Parameters::number(std::string_view name, std::string_view fallback) const {
   const Value* found = values_.find(name);
   const std::string text = found == nullptr ? std::string(fallback) : text_of(*found);
-  try {
-    return from_text<T>(text);
-  } catch (const std::invalid_argument&) {
-    reject(model_, "--" + std::string(name), text,
-           "is not a finite number; give a decimal such as 0.5 or a quotient such as 1/3");
+  if (const auto why = refusal_of_number(text, {})) {
+    reject(model_, "--" + std::string(name), text.substr(0, 40), *why);
   }
+  return from_text<T>(text);
 }
 
 long Parameters::count(std::string_view name, long fallback, long low, long high) const {
   const Value* found = values_.find(name);
   if (found == nullptr) return fallback;
   const std::string text = text_of(*found);
-  long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) {
-    reject(model_, "--" + std::string(name), text,
-           fmt::format("must be a whole number from {} to {}", low, high));
+  const Range range = within(static_cast<double>(low), static_cast<double>(high));
+  if (const auto why = refusal_of_whole(text, range)) {
+    reject(model_, "--" + std::string(name), text.substr(0, 40), *why);
   }
-  return value;
+  return std::stol(*whole_digits(text));
 }
 
 bool Parameters::flag(std::string_view name, bool fallback) const {
@@ -132,12 +128,11 @@ Matrix<T> Parameters::matrix(std::string_view name) const {
       reject(model_, name, json_text(value).substr(0, 40),
              fmt::format("in row {}, column {} is not a number", i, j));
     }
-    try {
-      return from_text<T>(text_of(value));
-    } catch (const std::invalid_argument&) {
-      reject(model_, name, text_of(value).substr(0, 40),
-             fmt::format("in row {}, column {} is not a finite number", i, j));
+    const std::string text = text_of(value);
+    if (const auto why = refusal_of_number(text, {})) {
+      reject(model_, name, text.substr(0, 40), fmt::format("in row {}, column {} {}", i, j, *why));
     }
+    return from_text<T>(text);
   };
   const auto* list = found->as<Value::List>();
   if (list == nullptr) {

@@ -17,31 +17,17 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/parameters.hpp"
+#include "popgrad/range.hpp"
 
 namespace popgrad {
-
-/// What a number has to satisfy, with whole limits.
-struct Range {
-  int low = 0, high = 0;
-  bool has_low = false, has_high = false;          ///< false: no limit on that side
-  bool without_low = false, without_high = false;  ///< the limit itself is not allowed
-};
-constexpr Range above(int low) { return {low, 0, true, false, true, false}; }
-constexpr Range at_least(int low) { return {low, 0, true, false, false, false}; }
-/// low <= x <= high.
-constexpr Range within(int low, int high) { return {low, high, true, true, false, false}; }
-/// low < x <= high.
-constexpr Range above_up_to(int low, int high) { return {low, high, true, true, true, false}; }
-/// "> 0", ">= 0 and <= 1"; empty for any number.
-std::string rule_of(const Range& range);
 
 /// A default that holds in one case only, told as `value` `when`.
 struct SpecialDefault {
   std::string_view when, value;
 };
 
-// Of every kind: `meaning` is a phrase with units; `otherwise` tells in words a default that is
-// computed, which is then given to `read_or`; `rungs` are names parted by spaces, empty for all.
+// Of every kind: `meaning` is a phrase; `otherwise` describes in words a default that is computed, which
+// is then given to `read_or`; `rungs` are names parted by spaces, empty for all.
 
 struct NumberParameter {
   std::string_view name, meaning;
@@ -50,6 +36,7 @@ struct NumberParameter {
   std::string_view otherwise = {};
   Range range{};
   std::string_view rungs = {};
+  std::string_view unit = {};  ///< empty: a pure number
 };
 
 struct CountParameter {
@@ -58,6 +45,7 @@ struct CountParameter {
   std::string_view otherwise = {};
   long low = 0, high = 1'000'000'000;
   std::string_view rungs = {};
+  std::string_view unit = {};
 };
 
 struct SwitchParameter {

@@ -9,13 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "popgrad/range.hpp"
 #include "popgrad/record.hpp"
 #include "popgrad/scalar.hpp"
 #include "popgrad/vector.hpp"
 
 namespace popgrad {
 
-/// What a model says of one of its parameters; makes the help text and the check of names.
+/// Declaration of a parameter of a model, or of an option of a command: what the command line,
+/// --config, --over, instance files and the help know of it.
 struct ParameterInfo {
   std::string name;                  ///< flag `--name`, key in files
   std::string kind;                  ///< number, count, choice, switch, text, vector, matrix or
@@ -24,7 +26,9 @@ struct ParameterInfo {
   std::string help;                  ///< meaning, unit, allowed range
   std::vector<std::string> choices;  ///< for a choice
   std::vector<std::string> rungs;    ///< that read it; empty: all of the model
-  bool flag = true;  ///< can be given on the command line (vectors: files only, if false)
+  bool flag = true;       ///< can be given on the command line (vectors: files only, if false)
+  Range range = {};       ///< of a number, a count, and each number of a list
+  std::string unit = {};  ///< empty: pure numbers
 };
 
 class Parameters {
@@ -44,8 +48,7 @@ class Parameters {
   /// Throws InputError with a suggestion if a name is not among `known`.
   void check_names(std::span<const ParameterInfo> known, std::string_view rung) const;
 
-  /// A finite number; InputError if it is none or outside [low, high] (text of the allowed range in
-  /// `rule`, e.g. "must be > 0").
+  /// A number of at most `largest_number` in size; InputError otherwise.
   template <class T>
   [[nodiscard]] T number(std::string_view name, std::string_view fallback) const;
   /// Whole number in [low, high].

@@ -4,43 +4,112 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
-#include <limits>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 #include "cli/host.hpp"
+#include "number_text.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/scalar.hpp"
 
 namespace popgrad::cli {
 namespace {
 
-// `10000` for `1e4`; what is no whole number is told as such. strtoull takes -1 for the largest
-// number, and what is too large as well.
-template <class Whole>
-CLI::Option* whole_number(CLI::Option* option) {
-  const auto spelled_out = [](std::string& text) -> std::string {
-    Whole value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return {};
-    double number = 0;
-    const auto [last, failure] = std::from_chars(text.data(), end, number);
-    // Beyond 2^53 a double does not tell neighbouring integers apart.
-    constexpr double most = 9007199254740992.0;
-    const bool fits =
-        number >= std::max(-most, static_cast<double>(std::numeric_limits<Whole>::lowest())) &&
-        number <= std::min(most, static_cast<double>(std::numeric_limits<Whole>::max()));
-    if (failure == std::errc() && last == end && fits && std::trunc(number) == number) {
-      text = std::to_string(static_cast<Whole>(number));
-      return {};
+std::string joined(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// A long value is recognised by its beginning.
+std::string shown(const std::string& value) {
+  constexpr std::size_t most = 40;
+  if (value.empty()) return "''";
+  return value.size() <= most ? value : value.substr(0, most) + "...";
+}
+
+std::vector<std::string> split(const std::string& text, char mark) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(mark, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Of every part; what is wrong with the first that is no number.
+std::optional<std::string> refusal_of_parts(const std::vector<std::string>& parts,
+                                            const Range& range) {
+  for (const std::string& part : parts) {
+    if (const auto why = refusal_of_number(part, range)) {
+      return parts.size() == 1 ? *why : fmt::format("has {}, which {}", shown(part), *why);
     }
-    return fmt::format("{} must be a whole number from {} to {}, such as 100 or 1e4", text,
-                       std::numeric_limits<Whole>::lowest(), std::numeric_limits<Whole>::max());
-  };
-  return option->transform(CLI::Validator(spelled_out, ""));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> refusal(const std::string& value, const DeclaredOption& option) {
+  ParameterInfo declared = option.info;
+  const std::string& kind = declared.kind;
+  if (contains(declared.choices, value)) return std::nullopt;
+  // What is below the end is for the command to refuse, which knows the digits.
+  if (option.finer_with_digits) declared.range = {0, declared.range.high, true, false};
+  if (kind == "count") return refusal_of_whole(value, declared.range);
+  if (kind == "number") return refusal_of_number(value, declared.range);
+  if (kind == "numbers") return refusal_of_parts(split(value, ','), declared.range);
+  if (kind == "pair") {
+    const std::vector<std::string> parts = split(value, ',');
+    if (parts.size() != 2) return "must be two numbers, as in 2,1/2";
+    return refusal_of_parts(parts, declared.range);
+  }
+  if (kind == "vector" || kind == "matrix") {
+    std::string flat = value;
+    std::replace(flat.begin(), flat.end(), ';', ',');
+    return refusal_of_parts(split(flat, ','), declared.range);
+  }
+  if (kind == "choice") {
+    return fmt::format("must be {}{}", joined(declared.choices),
+                       suggestion(value, declared.choices));
+  }
+  if ((kind == "list" || kind == "input files") && contains(split(value, ','), ""))
+    return "has an empty part";
+  if (value.empty()) return "must not be empty";
+  return std::nullopt;
+}
+
+std::string longest_name(const CLI::Option& option) {
+  const std::vector<std::string>& names = option.get_lnames();
+  return names.empty() ? option.get_name() : "--" + names.front();
+}
+
+std::string help_of(const ParameterInfo& declared) {
+  std::string help = declared.help;
+  if (declared.kind == "choice") help += ": " + joined(declared.choices);
+  if (!declared.default_value.empty()) {
+    help += fmt::format(" (default {})", declared.default_value);
+  }
+  return help;
+}
+
+// What options say after their meaning; parameters of models have it in theirs.
+std::string with_range(const ParameterInfo& declared) {
+  std::string text = declared.help;
+  if (!declared.unit.empty()) text += ", " + declared.unit;
+  const std::string rule = rule_of(declared.range);
+  if (!rule.empty()) text += ", " + rule;
+  return text;
+}
+
+ParameterInfo text_info(const char* kind, const std::string& help) {
+  ParameterInfo info;
+  info.kind = kind;
+  info.help = help;
+  return info;
 }
 
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
@@ -55,15 +124,11 @@ CLI::App* command_in(CLI::App& app, const std::vector<std::string>& words) {
   return nullptr;
 }
 
-// `--flag true` as `--flag=true`, which CLI11 takes. It takes the word that follows `--option=` for its
-// value, hence the refusal.
+// `--flag true` as `--flag=true`, which CLI11 takes.
 std::vector<std::string> with_values(CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* const command = command_in(app, words);
   std::vector<std::string> made;
   for (const std::string& word : words) {
-    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
-      throw UsageError(fmt::format("{} needs a value behind it", word));
-    }
     const CLI::Option* before = nullptr;
     if (command != nullptr && !made.empty() && made.back().starts_with("--")) {
       before = command->get_option_no_throw(made.back());
@@ -175,25 +240,39 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& error,
 
 }  // namespace
 
-Option Option::required() { return Option(option_->required()); }
-
-Option Option::delimiter(char mark) { return Option(option_->delimiter(mark)); }
-
-Option Option::excludes(const std::string& name) { return Option(option_->excludes(name)); }
-
-Option Option::allow_extra_args(bool allowed) { return Option(option_->allow_extra_args(allowed)); }
-
-Option Option::group(const std::string& name) { return Option(option_->group(name)); }
-
-Option Option::between(int low, int high) { return Option(option_->check(CLI::Range(low, high))); }
-
-Option Option::between(double low, double high) {
-  return Option(option_->check(CLI::Range(low, high)));
+Option Option::required() {
+  option_->required();
+  return *this;
 }
 
-Option Option::not_negative() { return Option(option_->check(CLI::NonNegativeNumber)); }
+Option Option::excludes(const std::string& name) {
+  option_->excludes(name);
+  return *this;
+}
 
-Option Option::positive() { return Option(option_->check(CLI::PositiveNumber)); }
+Option Option::allow_extra_args(bool allowed) {
+  option_->allow_extra_args(allowed);
+  return *this;
+}
+
+Option Option::group(const std::string& name) {
+  option_->group(name);
+  return *this;
+}
+
+Option Option::kind(const std::string& what) {
+  declared_->info.kind = what;
+  return *this;
+}
+
+Option Option::read_by(const std::string& kinds) {
+  declared_->info.rungs = split(kinds, ' ');
+  return *this;
+}
+
+std::optional<std::string> Option::refusal_of(const std::string& value) const {
+  return refusal(value, *declared_);
+}
 
 std::size_t Option::count() const { return option_->count(); }
 
@@ -220,60 +299,155 @@ void Option::give(const std::string& value) {
   }
 }
 
+Command::Command(CLI::App* app) : app_(app) {}
+
+Command::~Command() = default;
+
+Option Command::declare(CLI::Option* option, DeclaredOption declared) {
+  auto& place = declared_[option] = std::make_unique<DeclaredOption>(std::move(declared));
+  DeclaredOption* const kept = place.get();
+  const std::string& kind = kept->info.kind;
+  option->description(help_of(kept->info));
+  if (option->get_items_expected_max() == 0) return {option, kept};  // a flag
+  option->type_name(kind == "number" ? "NUMBER" : kind == "count" ? "INT" : "TEXT");
+  const std::string where = "popgrad " + app_->get_name();
+  const auto check = [option, kept, where](std::string& text) -> std::string {
+    if (const auto why = refusal(text, *kept)) {
+      reject(where, longest_name(*option), shown(text), *why);
+    }
+    if (kept->info.kind == "count") text = *whole_digits(text);
+    return {};
+  };
+  option->transform(CLI::Validator(check, ""));
+  return {option, kept};
+}
+
 Option Command::add_option(const std::string& names, const std::string& help) {
-  return Option(app_->add_option(names, help));
+  return declare(app_->add_option(names, help), {text_info("text", help)});
 }
 
 Option Command::add_option(const std::string& names, std::string& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return declare(app_->add_option(names, target), {text_info("text", help)});
 }
 
 Option Command::add_option(const std::string& names, std::filesystem::path& target,
                            const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return declare(app_->add_option(names, target), {text_info("output file", help)});
 }
 
 Option Command::add_option(const std::string& names, std::vector<std::string>& target,
                            const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+  return declare(app_->add_option(names, target), {text_info("text", help)});
 }
 
-Option Command::add_option(const std::string& names, int& target, const std::string& help) {
-  return Option(whole_number<int>(app_->add_option(names, target, help)));
+namespace {
+
+// Several words of numbers or texts by commas, as one list. The parser's own splitting drops empty parts.
+CLI::Option* add_split(CLI::App& app, const std::string& names, std::vector<std::string>& target) {
+  return app.add_option_function<std::vector<std::string>>(
+      names, [&target](const std::vector<std::string>& words) {
+        target.clear();
+        for (const std::string& word : words) {
+          for (const std::string& part : split(word, ',')) target.push_back(part);
+        }
+      });
 }
 
-Option Command::add_option(const std::string& names, std::uint64_t& target,
+DeclaredOption declaration_of(const Number& number, const char* kind, const std::string& help) {
+  ParameterInfo info = text_info(kind, help);
+  info.default_value = number.standard;
+  info.choices = number.words;
+  info.range = number.range;
+  info.unit = number.unit;
+  info.help = with_range(info);
+  return {std::move(info), number.finer_with_digits};
+}
+
+DeclaredOption declaration_of(const Pair& pair, const std::string& help) {
+  return declaration_of(Number{pair.range}, "pair", help);
+}
+
+DeclaredOption declaration_of(const Whole& whole, const std::string& help) {
+  return declaration_of(Number{whole.range, whole.standard, whole.unit}, "count", help);
+}
+
+}  // namespace
+
+Option Command::add_list(const std::string& names, std::vector<std::string>& target,
+                         const std::string& help) {
+  return declare(add_split(*app_, names, target), {text_info("list", help)});
+}
+
+Option Command::add_option(const std::string& names, std::string& target, const Choice& choice,
                            const std::string& help) {
-  return Option(whole_number<std::uint64_t>(app_->add_option(names, target, help)));
+  ParameterInfo info = text_info("choice", help);
+  info.default_value = choice.standard;
+  info.choices = choice.choices;
+  return declare(app_->add_option(names, target), {std::move(info)});
+}
+
+Option Command::add_option(const std::string& names, double& target, const Number& number,
+                           const std::string& help) {
+  // The parser of this program reads it, which takes quotients as well.
+  const auto take = [&target](const std::string& text) { target = from_text<double>(text); };
+  return declare(app_->add_option_function<std::string>(names, take),
+                 declaration_of(number, "number", help));
+}
+
+Option Command::add_option(const std::string& names, std::string& target, const Number& number,
+                           const std::string& help) {
+  return declare(app_->add_option(names, target), declaration_of(number, "number", help));
+}
+
+Option Command::add_option(const std::string& names, std::vector<std::string>& target,
+                           const Number& number, const std::string& help) {
+  return declare(add_split(*app_, names, target), declaration_of(number, "numbers", help));
+}
+
+Option Command::add_option(const std::string& names, std::string& target, const Pair& pair,
+                           const std::string& help) {
+  return declare(app_->add_option(names, target), declaration_of(pair, help));
+}
+
+Option Command::add_option(const std::string& names, std::vector<std::string>& target,
+                           const Pair& pair, const std::string& help) {
+  return declare(app_->add_option(names, target), declaration_of(pair, help));
+}
+
+Option Command::add_option(const std::string& names, int& target, const Whole& whole,
+                           const std::string& help) {
+  return declare(app_->add_option(names, target), declaration_of(whole, help));
+}
+
+Option Command::add_option(const std::string& names, std::uint64_t& target, const Whole& whole,
+                           const std::string& help) {
+  return declare(app_->add_option(names, target), declaration_of(whole, help));
 }
 
 Option Command::add_option(const std::string& names, std::optional<std::int64_t>& target,
-                           const std::string& help) {
-  return Option(whole_number<std::int64_t>(app_->add_option(names, target, help)));
-}
-
-Option Command::add_option(const std::string& names, double& target, const std::string& help) {
-  return Option(app_->add_option(names, target, help));
+                           const Whole& whole, const std::string& help) {
+  return declare(app_->add_option(names, target), declaration_of(whole, help));
 }
 
 Option Command::add_flag(const std::string& names, bool& target, const std::string& help) {
-  return Option(app_->add_flag(names, target, help));
+  return declare(app_->add_flag(names, target), {text_info("switch", help)});
 }
 
-Option Command::add_option_function(const std::string& names,
-                                    const std::function<void(const std::string&)>& take,
-                                    const std::string& help) {
-  return Option(app_->add_option_function<std::string>(names, take, help));
+Option Command::add_parameter(const ParameterInfo& declared,
+                              const std::function<void(const std::string&)>& take) {
+  return declare(app_->add_option_function<std::string>("--" + declared.name, take), {declared});
 }
 
-Option Command::add_flag_function(const std::string& names,
-                                  const std::function<void(std::int64_t)>& take,
-                                  const std::string& help) {
-  return Option(app_->add_flag_function(names, take, help));
+Option Command::add_switch(const ParameterInfo& declared, const std::function<void(bool)>& take) {
+  return declare(app_->add_flag_function(fmt::format("--{0},!--no-{0}", declared.name),
+                                         [take](std::int64_t count) { take(count > 0); }),
+                 {declared});
 }
 
 void Command::remove_option(const std::string& name) {
-  app_->remove_option(app_->get_option(name));
+  CLI::Option* const option = app_->get_option(name);
+  declared_.erase(option);
+  app_->remove_option(option);
 }
 
 void Command::footer(const std::string& text) { app_->footer(text); }
@@ -282,12 +456,39 @@ std::string Command::name() const { return app_->get_name(); }
 
 bool Command::parsed() const { return app_->parsed(); }
 
-Option Command::get_option(const std::string& name) const { return Option(app_->get_option(name)); }
+Option Command::get_option(const std::string& name) const {
+  const std::optional<Option> found = find_option(name);
+  if (!found) throw std::logic_error(fmt::format("{} has no option {}", this->name(), name));
+  return *found;
+}
 
 std::optional<Option> Command::find_option(const std::string& name) const {
-  CLI::Option* option = app_->get_option_no_throw(name);
-  if (option == nullptr) return std::nullopt;
-  return Option(option);
+  CLI::Option* const option = app_->get_option_no_throw(name);
+  const auto declared = declared_.find(option);
+  if (option == nullptr || declared == declared_.end()) return std::nullopt;
+  return Option(option, declared->second.get());
+}
+
+CommandText Command::describe() const {
+  CommandText text{
+      app_->get_name(), app_->get_description(), app_->get_footer(), {}, takes_parameters_};
+  for (const CLI::Option* option : app_->get_options()) {
+    if (option->get_group().empty()) continue;
+    const auto declared = declared_.find(option);
+    const bool flag = option->get_items_expected_max() == 0;
+    OptionText own;
+    own.names = option->get_name(option->get_positional(), true);
+    own.value = flag ? "" : option->get_type_name();
+    own.help = option->get_description();
+    own.positional = option->get_positional();
+    own.required = option->get_required();
+    own.repeatable = option->get_items_expected_max() > 1;
+    // The parser's own --help.
+    own.declared =
+        declared == declared_.end() ? text_info("switch", own.help) : declared->second->info;
+    text.options.push_back(std::move(own));
+  }
+  return text;
 }
 
 std::vector<std::string> Command::long_names() const {
@@ -324,17 +525,7 @@ void CommandLine::add_answer(const std::string& name, const std::string& help,
 
 ProgramText CommandLine::describe() const {
   ProgramText program{app_->get_description(), app_->get_footer(), {}};
-  for (const CLI::App* command : app_->get_subcommands({})) {
-    CommandText text{command->get_name(), command->get_description(), command->get_footer(), {}};
-    for (const CLI::Option* option : command->get_options()) {
-      if (option->get_group().empty()) continue;
-      const bool flag = option->get_items_expected_max() == 0;
-      text.options.push_back({option->get_name(option->get_positional(), true),
-                              flag ? "" : option->get_type_name(), option->get_description(),
-                              option->get_positional()});
-    }
-    program.commands.push_back(std::move(text));
-  }
+  for (const auto& command : commands_) program.commands.push_back(command->describe());
   return program;
 }
 
@@ -342,7 +533,20 @@ void CommandLine::footer(const std::string& text) { app_->footer(text); }
 
 void CommandLine::column_width(std::size_t width) { app_->get_formatter()->column_width(width); }
 
+namespace {
+
+// `--t1=` would take the next word as its value.
+void refuse_empty_values(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (!word.starts_with("--") || word.find('=') != word.size() - 1) continue;
+    throw UsageError(fmt::format("{} needs a value after the =", word.substr(0, word.size() - 1)));
+  }
+}
+
+}  // namespace
+
 void CommandLine::parse(const std::vector<std::string>& words) {
+  refuse_empty_values(words);
   try {
     const std::vector<std::string> whole = with_values(*app_, words);
     app_->parse(std::vector<std::string>(whole.rbegin(), whole.rend()));  // in the order it wants

@@ -187,30 +187,25 @@ Action add_compare(CommandLine& app, const Invocation& call) {
       *command, call,
       {{"--digits", "--states"}, "is for 'run': comparisons are in double, of observables"});
   command
-      ->add_option("--with", options->with,
-                   "recorded runs: .csv, .npz or .jsonl, several by commas")
-      .delimiter(',');
-  command->add_option("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time")
-      .delimiter(',');
-  command->add_option("--group", options->group, "columns that tell recorded runs apart")
-      .delimiter(',');
+      ->add_list("--with", options->with, "recorded runs: .csv, .npz or .jsonl, several by commas")
+      .kind("input files");
+  command->add_list("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time");
+  command->add_list("--group", options->group, "columns that tell recorded runs apart");
   command->add_option(
       "--clock", options->clock,
       "time on our clock: a formula over the columns such as 'lr*step', or a factor "
       "of the time column. Without it the factor is fitted, and nothing is judged");
-  command->add_option("--level", options->level,
-                      "probability that a run of the same law is found to depart (default 1e-3)");
-  command->add_option("--resolution", options->resolution,
-                      "relative precision of the recorded numbers (default 1e-6)");
-  command
-      ->add_option(
-          "--suspect", options->suspects,
-          "settings that are doubted: eta, batch, momentum, numbers or choices of the model, by "
-          "commas. They take nine tenths of the level of tests of settings, which looks for "
-          "faults in learning rate, batch, label noise, temperature, the rate of attention over "
-          "that of the rest and the place of the query anyway; all: every number of the model, in "
-          "equal parts")
-      .delimiter(',');
+  command->add_option("--level", options->level, Number{within(1e-9, 0.5), "1e-3"},
+                      "probability that a run of the same law is found to depart");
+  command->add_option("--resolution", options->resolution, Number{within(0, 0.1), "1e-6"},
+                      "relative precision of the recorded numbers");
+  command->add_list(
+      "--suspect", options->suspects,
+      "settings that are doubted: eta, batch, momentum, numbers or choices of the model, by "
+      "commas. They take nine tenths of the level of tests of settings, which looks for "
+      "faults in learning rate, batch, label noise, temperature, the rate of attention over "
+      "that of the rest and the place of the query anyway; all: every number of the model, in "
+      "equal parts");
   command->add_flag("--fresh-starts", options->fresh_starts,
                     "every run of the ensemble from an instance of its own seed, for recorded runs "
                     "whose random starts are not ours");

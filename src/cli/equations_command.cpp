@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
@@ -10,6 +11,8 @@
 
 namespace popgrad::cli {
 namespace {
+
+constexpr std::array<const char*, 4> notations{"text", "latex", "cpp", "python"};  // of Notation
 
 // One line an equation, so that a diff against a paper's source is possible.
 std::string equation(const std::string& name, const Expression& x, const Expression& rate,
@@ -43,17 +46,13 @@ Action add_equations(CommandLine& app, const Invocation& call) {
         "--save", "--save-at", "--method", "--rtol", "--atol", "--digits", "--jobs", "--states",
         "--no-events", "--output", "--plot"},
        "has no meaning here: the equation of a rung is the same however it is solved"});
-  command->add_option("--format", *format, "latex, cpp, python or text (default text)");
+  command->add_option("--format", *format, Choice{{notations.begin(), notations.end()}, "text"},
+                      "notation");
   return [=]() -> int {
     common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *common);
-    const std::vector<std::string> allowed{"text", "latex", "cpp", "python"};
-    const auto chosen = std::find(allowed.begin(), allowed.end(), *format);
-    if (chosen == allowed.end()) {
-      reject("popgrad equations", "--format", *format,
-             "must be latex, cpp, python or text" + suggestion(*format, allowed));
-    }
-    const auto notation = static_cast<Notation>(chosen - allowed.begin());
+    const auto chosen = std::find(notations.begin(), notations.end(), *format);
+    const auto notation = static_cast<Notation>(chosen - notations.begin());
     const Model& model = find_model(common->theories, common->model);
     const RungInfo info = find_rung(model, *rung_name);
     const Parameters parameters = gather_parameters(*common, model, info.name);

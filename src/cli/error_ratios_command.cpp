@@ -97,18 +97,13 @@ Action add_error_ratios(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
       "error-ratios", "true errors of measurements over the bounds stated for them");
   command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
-  command
-      ->add_option("--instances", o->request.instances,
-                   "drawn instances, and as many of least margin of a search (default 30)")
-      .between(1, 1'000'000);
-  command
-      ->add_option("--seconds", o->request.seconds,
-                   "budget of each statement, seconds (default 15)")
-      .between(1e-3, 1e9);
-  command->add_option("--seed", o->request.seed, "fixes the instances (default 1)");
-  command
-      ->add_option("--jobs", o->request.jobs, "threads of one examination (default 0: all cores)")
-      .not_negative();
+  command->add_option("--instances", o->request.instances, Whole{within(1, 1e6), "30"},
+                      "drawn instances, and as many of least margin of a search");
+  command->add_option("--seconds", o->request.seconds, Number{any_budget, "15", "seconds"},
+                      "budget of each statement");
+  command->add_option("--seed", o->request.seed, Whole{any_seed, "1"}, "fixes the instances");
+  command->add_option("--jobs", o->request.jobs, Whole{any_jobs, "0"},
+                      "threads of one examination; 0: all cores");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
   command->footer(
       "Each instance is examined again with tighter solves, in 40 digits, with limits taken "

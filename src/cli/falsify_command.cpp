@@ -152,17 +152,17 @@ Action add_falsify(CommandLine& app, const Invocation& call) {
   command
       ->add_flag("--controls", o->controls, "search against every control; each is to be falsified")
       .excludes("--control");
-  command->add_option("--seconds", o->seconds, "budget of each search, seconds (default 60)")
-      .between(1e-3, 1e9);
+  command->add_option("--seconds", o->seconds, Number{any_budget, "60", "seconds"},
+                      "budget of each search");
+  command->add_option("--evaluations", o->evaluations, Whole{within(1, 1e9), "1e6", "points"},
+                      "budget of each search");
+  command->add_option("--seed", o->seed, Whole{any_seed, "1"}, "fixes the points searched");
+  command->add_option("--jobs", o->jobs, Whole{any_jobs, "0"},
+                      "threads; results do not depend on it; 0: all cores");
   command
-      ->add_option("--evaluations", o->evaluations, "budget of each search, points (default 1e6)")
-      .between(1, 1'000'000'000);
-  command->add_option("--seed", o->seed, "fixes the points searched (default 1)");
-  command
-      ->add_option("--jobs", o->jobs, "threads; results do not depend on it (default 0: all cores)")
-      .not_negative();
-  command->add_option("-o,--output", o->output,
-                      "record of every point, .json; if it is there, the search goes on from it");
+      ->add_option("-o,--output", o->output,
+                   "record of every point, .json; if it is there, the search goes on from it")
+      .kind("output file");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
   command->footer(
       "A miss counts only if a second examination of the same instance confirms it: tighter "

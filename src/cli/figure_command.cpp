@@ -33,14 +33,19 @@ Action add_figure(CommandLine& app, const Invocation& call) {
   auto request = std::make_shared<FigureRequest>();
   request->folder = "figures";
   command->add_option("name", request->name, "figure, or all (see 'popgrad list')").required();
-  command->add_option("-o,--output", request->folder, "folder, made if missing (default figures)");
-  command->add_option("--seed", request->seed, "fixes every random draw (default 1)");
-  command->add_option("--jobs", request->jobs, "threads (default 0: all cores)").not_negative();
-  command->add_option("--data", request->data_file,
-                      "recorded runs (CSV) or a text, for the figures that show them");
+  command->add_option("-o,--output", request->folder, "folder, made if missing (default figures)")
+      .kind("folder");
+  command->add_option("--seed", request->seed, Whole{any_seed, "1"}, "fixes every random draw");
+  command->add_option("--jobs", request->jobs, Whole{any_jobs, "0"}, "threads; 0: all cores");
+  command
+      ->add_option("--data", request->data_file,
+                   "recorded runs (CSV) or a text, for the figures that show them")
+      .kind("input file");
   auto typed = std::make_shared<TypedParameters>();
-  command->add_option("--instance", typed->instance,
-                      "parameters of the figure as JSON, or a law of one's own where it reads one");
+  command
+      ->add_option("--instance", typed->instance,
+                   "parameters of the figure as JSON, or a law of one's own where it reads one")
+      .kind("input file");
   const std::string named = figure_in(call);
   if (!named.empty()) {
     add_parameter_flags(*command, figure_parameters(call.theories, named), "Parameters of " + named,

@@ -211,25 +211,24 @@ Action add_frontier(CommandLine& app, const Invocation& call) {
   command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
   command->add_option("--hypothesis", o->hypothesis,
                       "which (see 'popgrad list'; default: every quantitative one)");
-  command->add_option("--instances", o->request.instances, "random instances (default 32)")
-      .between(1, 100'000);
-  command->add_option("--grid", o->request.grid, "values scanned before bisection (default 9)")
-      .between(2, 1000);
+  command->add_option("--instances", o->request.instances, Whole{within(1, 1e5), "32"},
+                      "random instances");
+  command->add_option("--grid", o->request.grid, Whole{within(2, 1000), "9"},
+                      "values scanned before bisection");
+  command->add_option("--within", o->request.slack, Number{above_up_to(0, 1000), "0.01"},
+                      "what an equality may be off by, relative");
+  command->add_option("--seed", o->request.seed, Whole{any_seed, "1"}, "fixes the instances");
+  command->add_option("--jobs", o->request.jobs, Whole{any_jobs, "0"},
+                      "threads; results do not depend on it; 0: all cores");
   command
-      ->add_option("--within", o->request.slack,
-                   "what an equality may be off by, relative (default 0.01)")
-      .between(1e-300, 1e300);
-  command->add_option("--seed", o->request.seed, "fixes the instances (default 1)");
+      ->add_option("-o,--output", o->output,
+                   "folder for the curve and its picture, one set a hypothesis")
+      .kind("folder");
   command
-      ->add_option("--jobs", o->request.jobs,
-                   "threads; results do not depend on it (default 0: all cores)")
-      .not_negative();
-  command->add_option("-o,--output", o->output,
-                      "folder for the curve and its picture, one set a hypothesis");
-  command->add_option(
-      "--plot", o->plot,
-      "picture of the frontier: FILE.svg, FILE.png, FILE.pdf, or a folder, where each "
-      "hypothesis gets all three with data and gnuplot script");
+      ->add_option("--plot", o->plot,
+                   "picture of the frontier: FILE.svg, FILE.png, FILE.pdf, or a folder, where each "
+                   "hypothesis gets all three with data and gnuplot script")
+      .kind("output file");
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
   return [o, call] { return execute(*o, call); };
 }

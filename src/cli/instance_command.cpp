@@ -62,10 +62,11 @@ Action add_instance(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
       "instance", "the instance that a statement examines, as a file for verify --instance");
   command->add_option("statement", o->id, "id such as joma.entropy-bounce").required();
-  command->add_option("--seed", o->seed, "that makes the instance (default 1)");
+  command->add_option("--seed", o->seed, Whole{any_seed, "1"}, "that makes the instance");
   command->add_option("--set", o->knobs,
                       "KNOB=VALUE of the instance (repeatable; see 'popgrad list')");
-  command->add_option("-o,--output", o->output, "file, .json (default -: standard output)");
+  command->add_option("-o,--output", o->output, "file, .json (default -: standard output)")
+      .kind("output file");
   command->footer(
       "Of a statement that reads no file it prints the options of verify that make the instance, "
       "with exit status 2.");

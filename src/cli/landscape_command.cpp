@@ -362,30 +362,33 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
        "has no meaning here: of a training --around looks at one end, in double"},
       "points, grid and certificate as .json, points and grid as .csv; - is standard output");
   command->remove_option("--value");
-  command->add_option_function(
-      "--value", [o](const std::string& v) { o->common->flags["value"] = v; },
-      "W_V: block, diagonal, mixture:THETA, or a JSON file with W_V (default block)");
-  command->add_option("--at", o->points, "evaluate at ALPHA,BETA; exact for p/q (repeatable)")
+  ParameterInfo value;
+  value.name = "value";
+  value.kind = "text";
+  value.default_value = "block";
+  value.help = "W_V: block, diagonal, mixture:THETA, or a JSON file with W_V";
+  command->add_parameter(value, [o](const std::string& text) { o->common->flags["value"] = text; });
+  command
+      ->add_option("--at", o->points, Pair{at_least(0)},
+                   "evaluate at ALPHA,BETA; exact for p/q (repeatable)")
       .allow_extra_args(false);
-  command->add_option("--grid", o->grid, "values on a grid of n x n points, n >= 2, into -o FILE")
-      .between(2, 20'000);
-  command->add_option("--alpha", o->alphas, "range LOW,HIGH of alpha (default 0,20 tau v)");
-  command->add_option("--beta", o->betas,
+  command->add_option("--grid", o->grid, Whole{within(2, 20'000)},
+                      "values on a grid of n x n points, into -o FILE");
+  command->add_option("--alpha", o->alphas, Pair{at_least(0)},
+                      "range LOW,HIGH of alpha (default 0,20 tau v)");
+  command->add_option("--beta", o->betas, Pair{at_least(0)},
                       "range of beta (default 0,20; 0,20 tau v where minimisers form a line)");
-  command->add_option("--tolerance", o->tolerance,
-                      "width of the certified minimum, > 0 (default 1e-9)");
+  command->add_option("--tolerance", o->tolerance, Number{within(1e-30, 1), "1e-9"},
+                      "width of the certified minimum");
   command->add_flag("--no-certificate", o->no_certificate, "only points and grid");
   command->add_option("--around", o->slice.around,
                       "slice the loss of the whole model around what this rung ends at");
-  command
-      ->add_option("--slice", o->slice.directions, "with --around: directions, 1 or 2 (default 1)")
-      .between(1, 2);
-  command
-      ->add_option("--span", o->slice.span,
-                   "of a slice, in lengths of the parameters, > 0 (default 1)")
-      .positive();
-  command->add_option("--points", o->slice.points, "of a slice in each direction (default 41)")
-      .between(2, 2000);
+  command->add_option("--slice", o->slice.directions, Whole{within(1, 2), "1"},
+                      "with --around: directions");
+  command->add_option("--span", o->slice.span, Number{above_up_to(0, 1e6), "1"},
+                      "of a slice, in lengths of the parameters");
+  command->add_option("--points", o->slice.points, Whole{within(2, 2000), "41"},
+                      "of a slice in each direction");
   command->footer(
       "The certificate in -o FILE.json can be checked on its own: python3 "
       "tests/check_certificate.py FILE.json");

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/declarations.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "io/atomic_file.hpp"
@@ -43,11 +44,21 @@ Action add_list(CommandLine& app, const Invocation& call) {
   command->add_flag("--errata", *only_errata,
                     "where a paper's formula and the algebra disagree, each with its evidence");
   auto json = std::make_shared<std::string>();
-  command->add_option("--json", *json, "write it as JSON (- is standard output)");
-  return [model, only_errata, json, theories = call.theories]() -> int {
+  command->add_option("--json", *json, "write it as JSON (- is standard output)")
+      .kind("output file");
+  auto only_options = std::make_shared<bool>(false);
+  command->add_flag("--options", *only_options,
+                    "all options and parameters with types and ranges, as JSON for other programs");
+  return [&app, model, only_errata, only_options, json, theories = call.theories]() -> int {
     if (!json->empty() && *json != "-") check_writable(*json);
     const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
     if (*only_errata) return list_errata(chosen, *json);
+    if (*only_options) {
+      const std::string text = declarations_json(app, chosen);
+      if (host().results != nullptr) host().results->document = text;
+      write(json->empty() ? "-" : *json, text);
+      return success;
+    }
     if (host().results != nullptr) host().results->document = catalogue_json(chosen);
     if (*json != "-") std::fputs(catalogue_text(chosen).c_str(), standard_output());
     if (!json->empty()) write(*json, catalogue_json(chosen));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -10,12 +11,18 @@
 #include "cli/panels.hpp"
 #include "io/atomic_file.hpp"
 #include "io/config_file.hpp"
+#include "number_text.hpp"
 #include "popgrad/error.hpp"
+#include "report/catalogue.hpp"
 
 namespace popgrad::cli {
 namespace {
 
-constexpr int most_digits = 10'000;
+// Steps of double cannot be told apart below; above, a step says nothing.
+constexpr Range relative_tolerances = within(1e-15, 0.01);
+constexpr double most_steps = 1e12;
+constexpr std::array<const char*, 3> optimisers{"plain", "momentum", "adam"};  // of Optimiser::Rule
+constexpr const char* taking_steps = "descent random moments";
 
 const Model* model_in(const Invocation& call) {
   for (const std::string& word : call.words) {
@@ -44,15 +51,33 @@ Value list_from_flag(const std::string& text) {
   return matrix;
 }
 
+// Options have been read within their ranges; the words among them have a meaning for some rungs only.
 template <class T>
 T positive(const std::string& option, const std::string& text) {
   T value(0);
   try {
     value = from_text<T>(text);
   } catch (const std::invalid_argument&) {
-    reject("popgrad", option, text, "is not a finite number; give a decimal such as 0.5");
+    reject("popgrad", option, text, "is not a finite number; it must be " + rule_of(above(0)));
   }
   if (!(value > T(0))) reject("popgrad", option, text, "must be > 0");
+  return value;
+}
+
+// Of one step, as finely as the digits allow.
+template <class T>
+T tolerance(const CommonOptions& options, const std::string& option, const std::string& text,
+            double least) {
+  const T value = positive<T>(option, text);
+  if (options.digits <= 16 && value < T(least)) {
+    reject(
+        "popgrad", option, text,
+        fmt::format("must be >= {} in double; give --digits above 16 for less", short_text(least)));
+  }
+  if (options.digits > 16 && value < machine_epsilon<T>()) {
+    reject("popgrad", option, text,
+           fmt::format("must be >= 1e-{} with --digits {}", options.digits - 1, options.digits));
+  }
   return value;
 }
 
@@ -66,11 +91,10 @@ void take_config(Command& command, const std::string& file) {
       reject(where, "key", entry.key, "is not an option" + suggestion(entry.key, names));
     }
     if (option->count() > 0) continue;  // the command line has the last word
-    try {
-      option->give(entry.value);
-    } catch (const UsageError&) {
-      reject(where, entry.key, entry.value, "is not a value that this option takes");
+    if (const auto why = option->refusal_of(entry.value)) {
+      reject(where, entry.key, entry.value, *why);
     }
+    option->give(entry.value);
   }
 }
 
@@ -80,24 +104,13 @@ void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& par
                          const std::string& group, const std::shared_ptr<TypedParameters>& typed) {
   for (const ParameterInfo& info : parameters) {
     if (!info.flag) continue;
-    std::string help = info.help;
-    if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, ", "));
-    if (!info.default_value.empty()) help += fmt::format(" (default {})", info.default_value);
-    if (!info.rungs.empty()) help += fmt::format(" [{}]", fmt::join(info.rungs, ", "));
-    if (info.kind == "switch") {
-      command
-          .add_flag_function(
-              fmt::format("--{0},!--no-{0}", info.name),
-              [typed, name = info.name](std::int64_t count) { typed->switches[name] = count > 0; },
-              help)
-          .group(group);
-    } else {
-      command
-          .add_option_function(
-              "--" + info.name,
-              [typed, name = info.name](const std::string& v) { typed->flags[name] = v; }, help)
-          .group(group);
-    }
+    const std::string& name = info.name;
+    Option option =
+        info.kind == "switch"
+            ? command.add_switch(info, [typed, name](bool on) { typed->switches[name] = on; })
+            : command.add_parameter(
+                  info, [typed, name](const std::string& text) { typed->flags[name] = text; });
+    option.group(group);
   }
 }
 
@@ -121,43 +134,69 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
   auto o = std::make_shared<CommonOptions>();
   o->theories = call.theories;
   o->unread = std::move(unread);
-  command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')");
-  command.add_option("--config", o->config, "TOML file with the same keys as these options");
-  command.add_option("--seed", o->seed, "fixes every random draw (default 1)");
+  command.takes_parameters();
+  command.add_option("--instance", o->instance, "data law as JSON (see 'popgrad list')")
+      .kind("input file");
+  command.add_option("--config", o->config, "TOML file with the same keys as these options")
+      .kind("input file");
+  command.add_option("--seed", o->seed, Whole{any_seed, "1"}, "fixes every random draw");
   command.add_option("--t1", o->end,
-                     "end time, units of learning rate * steps, > 0 (moments: or inf)");
-  command.add_option("--steps", o->steps, "steps of gd and sgd, >= 1");
-  command.add_option(
-      "--eta", o->step_size,
-      "step of gd and sgd on the clock, > 0 (default: the rung's, see 'popgrad list')");
-  command.add_option("--optimiser", o->optimiser,
-                     "plain, momentum or adam: steps of gd and sgd (default plain)");
-  command.add_option("--momentum", o->momentum, "of --optimiser momentum, in [0, 1) (default 0.9)");
-  command.add_option("--batch", o->batch,
-                     "samples a step of sgd, >= 1 (default: the rung's, see 'popgrad list')");
-  command.add_option("--runs", o->runs, "ensemble of sgd, >= 1 (default 1)");
-  command.add_option("--save", o->save,
-                     "equally spaced save points, ends included, >= 2 (default 101)");
-  command.add_option("--save-at", o->save_at, "save points t,t,... ascending").delimiter(',');
-  command.add_option("--method", o->method,
-                     "auto, dopri5, bulirsch-stoer or rosenbrock4 (default auto)");
-  command.add_option("--rtol", o->relative_tolerance,
-                     "relative tolerance a step, > 0 (default 10^(5 - digits), so 1e-11 for "
-                     "double; 1e-6 for texts)");
-  command.add_option("--atol", o->absolute_tolerance,
-                     "absolute tolerance a step, > 0 (default a hundredth of --rtol)");
-  command.add_option("--digits", o->digits, "16 (double), or 17 to 10000 decimal digits");
-  command.add_option("--jobs", o->jobs,
-                     "threads of an ensemble; results do not depend on it (0: all)");
+                     Number{.range = above(0), .unit = "learning rate * steps", .words = {"inf"}},
+                     "end time (moments: or inf)");
+  command.add_option("--steps", o->steps, Whole{within(1, most_steps)}, "steps of gd and sgd")
+      .read_by(taking_steps);
+  command
+      .add_option("--eta", o->step_size, Number{above(0)},
+                  "step of gd and sgd on the clock (default: the rung's, see 'popgrad list')")
+      .read_by(taking_steps);
+  command
+      .add_option("--optimiser", o->optimiser,
+                  Choice{{optimisers.begin(), optimisers.end()}, "plain"}, "steps of gd and sgd")
+      .read_by(taking_steps);
+  command
+      .add_option("--momentum", o->momentum, Number{within_below(0, 1), "0.9"},
+                  "of --optimiser momentum")
+      .read_by(taking_steps);
+  command
+      .add_option("--batch", o->batch, Whole{within(1, 1e8)},
+                  "samples a step of sgd (default: the rung's, see 'popgrad list')")
+      .read_by("random moments");
+  command.add_option("--runs", o->runs, Whole{within(1, 1e7), "1"}, "ensemble of sgd")
+      .read_by("random");
+  command.add_option("--save", o->save, Whole{within(2, 1e7), "101"},
+                     "equally spaced save points, both ends included");
+  command.add_option("--save-at", o->save_at, Number{at_least(0)}, "save points t,t,... ascending");
+  command
+      .add_option("--method", o->method,
+                  Choice{{"auto", "dopri5", "bulirsch-stoer", "rosenbrock4"}, "auto"},
+                  "of integration")
+      .read_by("flow");
+  command
+      .add_option("--rtol", o->relative_tolerance,
+                  Number{.range = relative_tolerances, .finer_with_digits = true},
+                  "relative tolerance a step (default 10^(5 - digits), so 1e-11 for double; 1e-6 "
+                  "for texts)")
+      .read_by("flow");
+  command
+      .add_option("--atol", o->absolute_tolerance,
+                  Number{.range = above(0), .finer_with_digits = true},
+                  "absolute tolerance a step (default a hundredth of --rtol)")
+      .read_by("flow");
+  command.add_option("--digits", o->digits, Whole{within(16, 10'000), "16"},
+                     "decimal digits; 16 is double");
+  command.add_option("--jobs", o->jobs, Whole{any_jobs, "0"},
+                     "threads of an ensemble; results do not depend on it; 0: all cores");
   command.add_flag("--states", o->states, "write the state as well, not only observables");
   command.add_flag(
       "--no-events", o->no_events,
       "do not look for events and regimes, which take a second, looser solve of a flow");
-  command.add_option("-o,--output", o->output, output);
-  command.add_option("--plot", o->plot,
-                     "picture of the result: FILE.svg, FILE.png, FILE.pdf, or a folder for all "
-                     "three with data and gnuplot script; alone it leaves out the "
-                     "table on standard output");
+  command.add_option("-o,--output", o->output, output).kind("output file");
+  command
+      .add_option("--plot", o->plot,
+                  "picture of the result: FILE.svg, FILE.png, FILE.pdf, or a folder for all "
+                  "three with data and gnuplot script; alone it leaves out the "
+                  "table on standard output")
+      .kind("output file");
   command.add_flag("-q,--quiet", o->quiet, "no notes and no progress on standard error");
   // No heading: CLI11 leaves them out of the help, and still knows them.
   for (const std::string& name : o->unread.names) command.get_option(name).group("");
@@ -196,59 +235,61 @@ void refuse_options(const Command& command, const std::vector<std::string>& name
   }
 }
 
-void check_meaning(const Command& command, const RungInfo& rung) {
-  const auto given = [&](const char* name) { return command.get_option(name).count() > 0; };
-  const auto refuse = [&](const char* name, const std::string& why) {
-    if (given(name)) {
-      reject("popgrad", name, command.get_option(name).as<std::string>(),
-             fmt::format("has no meaning for the rung '{}': {}", rung.name, why));
-    }
+namespace {
+
+// Why a rung does not read an option that rungs of another kind read.
+std::string why_unread(const std::string& name, const RungInfo& rung) {
+  if (name == "--method" || name == "--rtol" || name == "--atol") {
+    return walks(rung) ? "it takes plain steps" : "nothing is integrated";
+  }
+  if (name == "--runs" && rung.kind == RungKind::moments) {
+    return "it predicts all runs of sgd at once";
+  }
+  if (name == "--runs" || name == "--batch") return "nothing in it is random";
+  return "its clock is continuous; use --t1";
+}
+
+}  // namespace
+
+void check_meaning(const Command& command, const RungInfo& rung,
+                   const std::vector<std::string>& axes) {
+  const auto is_axis = [&](const std::string& name) {
+    return std::find(axes.begin(), axes.end(), name.substr(2)) != axes.end();
   };
-  const bool steps = walks(rung);
-  if (steps) {
-    for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "it takes plain steps");
-    if (given("--steps") && given("--t1")) {
-      reject("popgrad", "--t1", command.get_option("--t1").as<std::string>(),
-             "and --steps exclude each other; t1 = eta * steps");
+  const auto given = [&](const std::string& name) {
+    return command.get_option(name).count() > 0 || is_axis(name);
+  };
+  const auto refuse = [&](const std::string& name, const std::string& why) {
+    if (is_axis(name)) reject("popgrad " + command.name(), "--over", name.substr(2), why);
+    reject("popgrad", name, command.get_option(name).as<std::string>(), why);
+  };
+  const std::string kind = name_of(rung.kind);
+  for (const std::string& bare : command.long_names()) {
+    const std::string name = "--" + bare;
+    const std::optional<Option> option = command.find_option(name);
+    if (!option || !given(name)) continue;
+    const std::vector<std::string>& kinds = option->declared().rungs;
+    const bool of_model = !option->declared().name.empty();
+    if (of_model || kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) {
+      continue;
     }
-  } else {
-    for (const char* name : {"--steps", "--eta", "--optimiser", "--momentum"})
-      refuse(name, "its clock is continuous; use --t1");
+    refuse(name,
+           fmt::format("has no meaning for the rung '{}': {}", rung.name, why_unread(name, rung)));
   }
-  if (rung.kind == RungKind::moments) {
-    refuse("--runs", "it predicts all runs of sgd at once");
-    if (command.get_option("--optimiser").as<std::string>() == "adam") {
-      refuse("--optimiser",
-             "the size of Adam's steps depends on the draws, and their law is not followed; give "
-             "plain or momentum, or take an ensemble: the rung sgd with --runs 200");
-    }
-  } else if (rung.kind != RungKind::random) {
-    for (const char* name : {"--runs", "--batch"}) refuse(name, "nothing in it is random");
+  if (given("--steps") && given("--t1")) {
+    refuse("--t1", "and --steps exclude each other; t1 = eta * steps");
   }
-  if (rung.kind == RungKind::closed_form) {
-    for (const char* name : {"--method", "--rtol", "--atol"}) refuse(name, "nothing is integrated");
+  if (rung.kind == RungKind::moments &&
+      command.get_option("--optimiser").as<std::string>() == "adam") {
+    refuse("--optimiser",
+           "the size of Adam's steps depends on the draws, and their law is not followed; give "
+           "plain or momentum, or take an ensemble: the rung sgd with --runs 200");
   }
   if (given("--momentum") && command.get_option("--optimiser").as<std::string>() != "momentum") {
-    reject("popgrad", "--momentum", command.get_option("--momentum").as<std::string>(),
-           "belongs to --optimiser momentum; give that as well");
+    refuse("--momentum", "belongs to --optimiser momentum; give that as well");
   }
   if (given("--save") && given("--save-at")) {
-    reject("popgrad", "--save", command.get_option("--save").as<std::string>(),
-           "and --save-at exclude each other");
-  }
-  const int digits =
-      command.get_option("--digits").count() > 0 ? command.get_option("--digits").as<int>() : 16;
-  if (digits < 16 || digits > most_digits) {
-    reject("popgrad", "--digits", std::to_string(digits),
-           fmt::format("must be 16 (double) or from 17 to {}", most_digits));
-  }
-  if (given("--save") && command.get_option("--save").as<std::int64_t>() < 2) {
-    reject("popgrad", "--save", command.get_option("--save").as<std::string>(),
-           "must be >= 2: both ends are save points");
-  }
-  if (given("--jobs") && command.get_option("--jobs").as<int>() < 0) {
-    reject("popgrad", "--jobs", command.get_option("--jobs").as<std::string>(),
-           "must be >= 0 (0: all cores)");
+    refuse("--save", "and --save-at exclude each other");
   }
 }
 
@@ -286,10 +327,10 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
     reject("popgrad", "--method", "rosenbrock4",
            "is of order 4 and needs --digits 16; use bulirsch-stoer for many digits");
   }
-  std::string tolerance = fmt::format("1e-{}", options.digits - 5);
-  if (from_text_file) tolerance = "1e-6";
-  request.relative_tolerance = positive<T>(
-      "--rtol", options.relative_tolerance.empty() ? tolerance : options.relative_tolerance);
+  const std::string standard = from_text_file ? "1e-6" : fmt::format("1e-{}", options.digits - 5);
+  request.relative_tolerance = tolerance<T>(
+      options, "--rtol", options.relative_tolerance.empty() ? standard : options.relative_tolerance,
+      relative_tolerances.low);
   request.absolute_tolerance = options.absolute_tolerance.empty()
                                    ? T(request.relative_tolerance / T(100))
                                    : positive<T>("--atol", options.absolute_tolerance);
@@ -301,21 +342,9 @@ namespace {
 
 Optimiser optimiser_of(const CommonOptions& options) {
   Optimiser optimiser;
-  const std::vector<std::string> names{"plain", "momentum", "adam"};
-  const auto found = std::find(names.begin(), names.end(), options.optimiser);
-  if (found == names.end()) {
-    reject("popgrad", "--optimiser", options.optimiser,
-           "must be plain, momentum or adam" + suggestion(options.optimiser, names));
-  }
-  optimiser.rule = static_cast<Optimiser::Rule>(found - names.begin());
-  try {
-    optimiser.momentum = from_text<double>(options.momentum);
-  } catch (const std::invalid_argument&) {
-    optimiser.momentum = -1;
-  }
-  if (!(optimiser.momentum >= 0 && optimiser.momentum < 1)) {
-    reject("popgrad", "--momentum", options.momentum, "must be >= 0 and < 1");
-  }
+  const auto found = std::find(optimisers.begin(), optimisers.end(), options.optimiser);
+  optimiser.rule = static_cast<Optimiser::Rule>(found - optimisers.begin());
+  optimiser.momentum = from_text<double>(options.momentum);
   return optimiser;
 }
 
@@ -326,20 +355,17 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   const std::string step_size = options.step_size.empty() ? rung.default_step : options.step_size;
   request.step_size = positive<double>("--eta", step_size);
   request.optimiser = optimiser_of(options);
-  const auto whole = [](const char* option, std::optional<std::int64_t> given,
-                        std::int64_t fallback, std::int64_t most) {
-    const std::int64_t value = given.value_or(fallback);
-    if (value < 1 || value > most) {
-      reject("popgrad", option, std::to_string(value), fmt::format("must be from 1 to {}", most));
-    }
-    return value;
-  };
   const auto step_of = [&](const std::string& option, const std::string& text) {
     const double ratio = positive<double>(option, text) / request.step_size;
     const double nearest = std::round(ratio);
     // Times of a walk are multiples of eta; the text may carry rounding of its last digit.
-    if (std::fabs(ratio - nearest) > 1e-9 * std::max(1.0, nearest) || nearest > 1e15) {
-      reject("popgrad", option, text, fmt::format("is not a multiple of --eta {}", step_size));
+    if (nearest < 1) {
+      reject("popgrad", option, text, fmt::format("is less than one step of --eta {}", step_size));
+    }
+    if (std::fabs(ratio - nearest) > 1e-9 * nearest || nearest > most_steps) {
+      reject("popgrad", option, text,
+             fmt::format("must be --eta {} times a whole number up to {}", step_size,
+                         short_text(most_steps)));
     }
     return static_cast<std::int64_t>(nearest);
   };
@@ -347,7 +373,7 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   if (!options.end.empty()) {
     steps = step_of("--t1", options.end);
   } else {
-    steps = whole("--steps", options.steps, std::stoll(rung.default_end), 1'000'000'000'000);
+    steps = options.steps.value_or(std::stoll(rung.default_end));
   }
   request.steps = static_cast<std::uint64_t>(steps);
   if (!options.save_at.empty()) {
@@ -365,10 +391,8 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
         evenly_spread_steps(request.steps, static_cast<std::size_t>(options.save.value_or(101)));
   }
   request.batch =
-      samples(rung)
-          ? static_cast<Index>(whole("--batch", options.batch, rung.default_batch, 100'000'000))
-          : 0;
-  request.runs = static_cast<std::uint32_t>(whole("--runs", options.runs, 1, 10'000'000));
+      samples(rung) ? static_cast<Index>(options.batch.value_or(rung.default_batch)) : 0;
+  request.runs = static_cast<std::uint32_t>(options.runs.value_or(1));
   request.seed = options.seed;
   request.jobs = options.jobs;
   request.keep_states = options.states;

@@ -88,7 +88,9 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);
 void refuse_options(const Command& command, const std::vector<std::string>& names,
                     const std::string& why);
 
-/// Throws InputError if an option given has no meaning for this kind of rung.
-void check_meaning(const Command& command, const RungInfo& rung);
+/// Throws InputError if an option given, or one that an axis of a sweep gives, has no meaning for this
+/// kind of rung.
+void check_meaning(const Command& command, const RungInfo& rung,
+                   const std::vector<std::string>& axes = {});
 
 }  // namespace popgrad::cli

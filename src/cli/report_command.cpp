@@ -338,11 +338,9 @@ Action add_report(CommandLine& app, const Invocation& call) {
       "verdicts, equations, ladders, figures and errata as one page that a person can read");
   add_verification_options(*command, o->verification);
   add_survey_options(*command, o->verification);
-  command->add_option("-o,--output", o->output, "the page, .html").required();
-  command
-      ->add_option("--figures", o->figures,
-                   "figures by name, separated by commas; all; or none (default: two a model)")
-      .delimiter(',');
+  command->add_option("-o,--output", o->output, "the page, .html").kind("output file").required();
+  command->add_list("--figures", o->figures,
+                    "figures by name, separated by commas; all; or none (default: two a model)");
   command->add_flag("--no-ladders", o->no_ladders, "leave out what each assumption costs");
   command->add_flag("--no-cache", o->no_cache,
                     "make all parts anew, and keep none for the next report");

@@ -478,8 +478,9 @@ Action add_run(CommandLine& app, const Invocation& call) {
   command->add_option("rung", options->rung, "rung of the model");
   options->common = add_common_options(*command, call);
   add_float(*command, *options->common);
-  command->add_option("--resume", options->resume,
-                      "go on from the checkpoint of an interrupted run");
+  command
+      ->add_option("--resume", options->resume, "go on from the checkpoint of an interrupted run")
+      .kind("input file");
   add_correlations_option(*command, *options);
   command->footer(
       "'popgrad run MODEL --help' lists the parameters of the model too.\n"

@@ -277,9 +277,10 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
       .allow_extra_args(false);
   command->add_option(
       "--until-width", o->until_width,
+      Number{Range{.low = least_positive, .high = 1, .without_high = true}},
       "further runs, --runs at a time, until the 95 % interval of the share of --success is no "
-      "wider than this, in (0, 1); stopping so leaves it at 93 to 99 % (90 % near 0 or 1)");
-  command->add_option("--most-runs", o->most_runs,
+      "wider than this; stopping so leaves it at 93 to 99 % (90 % near 0 or 1)");
+  command->add_option("--most-runs", o->most_runs, Whole{within(2, 1e7)},
                       "of a cell with --until-width (default 100 times --runs)");
   command->add_option("--shard", o->shard,
                       "I/N: only the cells I, I + N, ... (counted from 1), into "

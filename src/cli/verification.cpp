@@ -126,37 +126,34 @@ std::vector<std::string> data_files_of(const VerificationOptions& options) {
 }
 
 void add_instance_options(Command& command, VerificationOptions& options) {
-  command.add_option("--instance", options.instance,
-                     "examine this instance (JSON, as for 'run'; see 'popgrad list')");
+  command
+      .add_option("--instance", options.instance,
+                  "examine this instance (JSON, as for 'run'; see 'popgrad list')")
+      .kind("input file");
   command.add_option("--set", options.knobs,
                      "KNOB=VALUE of the instances that a statement makes (repeatable; see 'popgrad "
                      "list')");
 }
 
 void add_survey_options(Command& command, VerificationOptions& options) {
-  command
-      .add_option("--seeds", options.seeds,
-                  "examine so many drawn instances and tell shares and the power of each control")
-      .between(1, 1'000'000);
-  command
-      .add_option("--seconds", options.seconds,
-                  "with --seeds: begin no instance after that long, seconds a statement (default "
-                  "600)")
-      .between(1e-3, 1e9);
+  command.add_option(
+      "--seeds", options.seeds, Whole{within(1, 1e6)},
+      "drawn instances to examine: shares of verdicts, and the power of each control");
+  command.add_option("--seconds", options.seconds, Number{any_budget, "600", "seconds a statement"},
+                     "with --seeds: begin no instance after that long");
 }
 
 void add_verification_options(Command& command, VerificationOptions& options) {
   command.add_option("statements", options.patterns,
                      "ids or globs such as 'joma.*' (default: all)");
-  command.add_option("--data", options.data, "recorded runs (CSV) for statements on measurements");
+  command.add_option("--data", options.data, "recorded runs (CSV) for statements on measurements")
+      .kind("input files");
   const Option seed = command.add_option(
-      "--seed", options.seed,
+      "--seed", options.seed, Whole{any_seed},
       "fixes every random draw (default 1, or that of a file written by 'popgrad instance')");
   options.has_seed = [seed] { return seed.count() > 0; };
-  command
-      .add_option("--jobs", options.jobs,
-                  "threads; results do not depend on it (default 0: all cores)")
-      .not_negative();
+  command.add_option("--jobs", options.jobs, Whole{any_jobs, "0"},
+                     "threads; results do not depend on it; 0: all cores");
   command.add_flag("--full", options.full, "larger samples and searches");
   command.add_flag("-q,--quiet", options.quiet, "no progress on standard error");
 }

@@ -71,8 +71,10 @@ Action add_verify(CommandLine& app, const Invocation& call) {
   add_verification_options(*command, o->verification);
   add_instance_options(*command, o->verification);
   add_survey_options(*command, o->verification);
-  command->add_option("--json", o->json, "write the findings as JSON (- is standard output)");
-  command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)");
+  command->add_option("--json", o->json, "write the findings as JSON (- is standard output)")
+      .kind("output file");
+  command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)")
+      .kind("output file");
   command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");
   return [o, call] { return execute(*o, call); };
 }

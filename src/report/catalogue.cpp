@@ -96,27 +96,11 @@ std::string statements_text(Theories theories) {
   return text;
 }
 
-const char* kind_of(RungKind kind) {
-  switch (kind) {
-    case RungKind::flow:
-      return "flow";
-    case RungKind::descent:
-      return "descent";
-    case RungKind::random:
-      return "random";
-    case RungKind::closed_form:
-      return "closed-form";
-    case RungKind::moments:
-      break;
-  }
-  return "moments";
-}
-
 Json rungs_json(const Model& model) {
   Json list = Json::array();
   for (const RungInfo& rung : model.rungs()) {
     Json own{{"name", rung.name},
-             {"kind", kind_of(rung.kind)},
+             {"kind", name_of(rung.kind)},
              {"summary", rung.summary},
              {"cost", rung.cost},
              {"columns", all_columns(model, rung)},
@@ -184,6 +168,22 @@ Json statement_json(const Statement& s) {
 }
 
 }  // namespace
+
+std::string name_of(RungKind kind) {
+  switch (kind) {
+    case RungKind::flow:
+      return "flow";
+    case RungKind::descent:
+      return "descent";
+    case RungKind::random:
+      return "random";
+    case RungKind::closed_form:
+      return "closed-form";
+    case RungKind::moments:
+      break;
+  }
+  return "moments";
+}
 
 std::string column_pattern(const std::string& name) {
   const std::size_t mark = name.rfind('_');

@@ -14,6 +14,9 @@ std::string catalogue_text(Theories theories);
 /// "figures", "errata"}]}.
 std::string catalogue_json(Theories theories);
 
+/// flow, descent, random, closed-form or moments.
+std::string name_of(RungKind kind);
+
 /// `entropy_0` as `entropy_N`: class by class names would fill pages.
 std::string column_pattern(const std::string& name);
 /// The observables of a rung at its defaults, each pattern once.

@@ -1,8 +1,6 @@
 #pragma once
 /// Parameters of scan and snap, each declared once.
 
-#include <limits>
-
 #include "popgrad/declared_parameter.hpp"
 
 namespace popgrad::scan_snap::parameter {
@@ -82,7 +80,6 @@ inline constexpr CountParameter min_count{.name = "min-count",
                                           .meaning = "how often a pair (last, next) must occur",
                                           .standard = 1,
                                           .low = 1,
-                                          .high = std::numeric_limits<long>::max(),
                                           .rungs = integrated};
 inline constexpr CountParameter classes{.name = "classes",
                                         .meaning = "most frequent pairs that are kept",
