@@ -46,7 +46,8 @@ void reject(std::string_view where, std::string_view parameter, std::string_view
 std::string suggestion(std::string_view given, std::span<const std::string> candidates) {
   const std::string* best = nullptr;
   // Farther than a third of the word is a guess, not a slip of the finger.
-  std::size_t least = std::max<std::size_t>(2, given.size() / 3) + 1;
+  // Nor is a word like another from which every letter differs.
+  std::size_t least = std::min(std::max<std::size_t>(2, given.size() / 3) + 1, given.size());
   for (const std::string& candidate : candidates) {
     const bool prefix = given.size() >= 2 && candidate.starts_with(given);
     const std::size_t distance = prefix ? 1 : edit_distance(given, candidate);

@@ -69,7 +69,13 @@ std::vector<double> times_of(const Table& table, const RecordedLayout& layout,
   if (is_number(layout.clock)) {
     const double factor = from_text<double>(layout.clock);
     if (!(factor > 0)) reject("popgrad compare", "--clock", layout.clock, "must be > 0");
-    std::vector<double> times = table.column(layout.columns.at("t"), file);
+    const std::string& name = layout.columns.at("t");
+    if (std::find(table.names.begin(), table.names.end(), name) == table.names.end()) {
+      reject(file, "column", name,
+             fmt::format("is not there; it has {}; say how times follow, as in --clock 'lr*step'",
+                         fmt::join(table.names, ", ")));
+    }
+    std::vector<double> times = table.column(name, file);
     for (double& t : times) t *= factor;
     return times;
   }
