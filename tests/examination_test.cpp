@@ -2,8 +2,12 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
+#include <stdexcept>
 
+#include "popgrad/failure.hpp"
 #include "popgrad/statement.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/survey.hpp"
 
 using namespace popgrad;
@@ -197,4 +201,53 @@ TEST_CASE("one examination serves the claim and each control", "[statement]") {
   outside.chosen["x"] = 0.9;
   CHECK(examine(s, outside).verdict() == Verdict::not_applicable);
   CHECK(examine(s, outside).broken()->margin == Approx(-0.4));
+}
+
+// Without a measurement of its own: whether what comes behind a hypothesis is asked to stop.
+TEST_CASE("a broken hypothesis ends an examination before it measures", "[statement]") {
+  int measured = 0;
+  Statement s = small_statement();
+  s.examine = [&](const Setting& setting, Examination& it) {
+    it.require("x <= 1/2", 0.5 - setting.value(s.knobs.front()));
+    it.require("cheap", Truth::yes);
+    throw_if_stopped();
+    ++measured;
+    it.judge(Comparison{.what = "1", .measured = {1.0}, .predicted = {1.0}});
+  };
+  s.hypotheses = {"x <= 1/2", "cheap"};
+  Setting inside, outside;
+  inside.chosen["x"] = 0.4;
+  outside.chosen["x"] = 0.9;
+  CHECK(check(s, inside).verdict == Verdict::holds);
+  CHECK(measured == 1);
+  const Finding found = check(s, outside);
+  CHECK(found.verdict == Verdict::not_applicable);
+  CHECK_FALSE(found.cut_short);
+  CHECK(found.examination.hypotheses.size() == 2);
+  CHECK(measured == 1);
+  CHECK_FALSE(stop_asked());
+  // What a frontier asks is the conclusion outside.
+  CHECK(check_point(s, outside, {.despite_hypotheses = true}).verdict == Verdict::holds);
+  CHECK(measured == 2);
+  // What was left unfinished may fail.
+  s.examine = [](const Setting&, Examination& it) {
+    it.require("x <= 1/2", Truth::no);
+    throw std::out_of_range("vector::at");
+  };
+  CHECK(check(s, outside).verdict == Verdict::not_applicable);
+}
+
+TEST_CASE("exceptions: only texts for people are told", "[statement]") {
+  CHECK(words_of(Failure("the network diverges")) == "the network diverges");
+  CHECK(words_of(Refuted("no minimum")) == "no minimum");
+  const std::vector<std::string> foreign{
+      words_of(std::overflow_error("Division by zero.")), words_of(std::runtime_error("boost")),
+      words_of(std::bad_function_call()), words_of(std::out_of_range("map::at")),
+      words_of(std::bad_alloc())};
+  for (const std::string& text : foreign) {
+    CAPTURE(text);
+    CHECK(text.size() > 40);
+    CHECK(text.find("::") == std::string::npos);
+    CHECK(text.find("boost") == std::string::npos);
+  }
 }

@@ -1,11 +1,16 @@
 #include "report/figure.hpp"
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "popgrad/error.hpp"
 #include "popgrad/record.hpp"
@@ -257,4 +262,42 @@ TEST_CASE("Figures: what goes wrong is said", "[figure]") {
   CHECK(fs::exists(folder.path / "joma-component-growth.csv"));
   CHECK(fs::exists(folder.path / "joma-component-growth.gp"));
   CHECK_FALSE(fs::exists(folder.path / "joma-component-growth.svg"));
+}
+
+TEST_CASE("Figures: the topic landscape shows paths and minimisers whole, at own parameters",
+          "[figure][slow]") {
+  FigureRequest own = request("topic-landscape", {});
+  own.parameters = Parameters("topic", {{"T", 6}, {"tau", 2}, {"v", 5}});
+  for (const char* name : {"p_m", "p_c", "p_r"}) {
+    own.parameters.set(name, std::string(name) == "p_m" ? "0.15" : "0.1");
+  }
+  std::vector<FigureFile> files;
+  for (const Theory& theory : theories()) {
+    for (const FigureMaker& maker : theory.figures) {
+      if (maker.info.name == own.name) files = maker.data(own);
+    }
+  }
+  REQUIRE(files.size() == 3);
+  // Largest and least number of the first two columns.
+  const auto ranges = [](const std::string& csv) {
+    std::array<std::pair<double, double>, 2> found{{{0, 0}, {0, 0}}};
+    std::istringstream in(csv);
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream fields(line);
+      std::string field;
+      for (auto& [low, high] : found) {
+        if (!std::getline(fields, field, ',') || field.empty() || std::isalpha(field[0])) break;
+        low = std::min(low, std::stod(field));
+        high = std::max(high, std::stod(field));
+      }
+    }
+    return found;
+  };
+  const auto paths = ranges(files[0].content), grid = ranges(files[1].content),
+             optimum = ranges(files[2].content);
+  for (std::size_t k = 0; k < 2; ++k) {
+    CHECK(optimum.at(k).first >= 0);
+    CHECK(optimum.at(k).second <= grid.at(k).second);
+    CHECK(paths.at(k).second <= grid.at(k).second);
+  }
 }

@@ -202,8 +202,10 @@ std::string wrong_value(const CLI::App& command, const std::string& text) {
 // In words of ours: CLI11's own texts name types and counts, not what to do.
 std::string in_our_words(const CLI::App& app, const CLI::ParseError& error,
                          const std::vector<std::string>& words) {
-  // Of validators of this file.
-  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return error.what();
+  // Of validators of this file, which say what is allowed.
+  const std::string text = error.what();
+  const bool of_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
+  if (of_value && text.find("must be") != std::string::npos) return text;
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   if (parsed.empty()) {
     for (const std::string& word : words) {
@@ -235,7 +237,7 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& error,
       }
     }
   }
-  return wrong_value(command, error.what());
+  return wrong_value(command, text);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::string exit_status_text() {
   for (const StatusMeaning& s : statuses) {
     text += fmt::format("  {}  {}\n", static_cast<int>(s.status), s.meaning);
   }
-  return text;
+  return text + where_to_read_on;
 }
 
 }  // namespace popgrad::cli

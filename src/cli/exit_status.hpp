@@ -26,6 +26,10 @@ std::span<const StatusMeaning> exit_statuses();
 /// Of a command that did two things: the first of 2, 1, 4, 3, 5 among them; 0 if neither is.
 int combined(int one, int other);
 
+/// Of --help and the manual page.
+inline constexpr const char* where_to_read_on =
+    "What is kept where, and how to go on: README.md, 'When something goes wrong'.";
+
 /// The statuses as lines for --help.
 std::string exit_status_text();
 

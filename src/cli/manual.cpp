@@ -76,6 +76,7 @@ std::string manual_page(const CommandLine& app) {
   for (const StatusMeaning& s : exit_statuses()) {
     fmt::format_to(out, ".TP\n.B {}\n{}\n", static_cast<int>(s.status), roff(s.meaning));
   }
+  fmt::format_to(out, ".PP\n{}\n", roff(where_to_read_on));
   return text;
 }
 
