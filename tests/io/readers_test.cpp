@@ -472,7 +472,7 @@ TEST_CASE("exact numbers stay within what formulas can hold", "[io][readers]") {
     const command_line::Answer answer =
         command_line::popgrad(std::string("landscape topic --T 3 --tau 2 --v 2 ") + words);
     CHECK(answer.status == 2);
-    CHECK_THAT(answer.out, Catch::Contains("from 1e-50 to 1e50"));
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
   }
   CHECK(to_text(-std::nan("")) == "nan");
 }
