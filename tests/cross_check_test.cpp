@@ -172,3 +172,22 @@ TEST_CASE("a prediction ends where its second order changes it by a quarter of a
   }
   CHECK(prediction_ends(second, first, {"x"}, 1e-6) == 16.0);
 }
+
+TEST_CASE("numbers that end are a departure where numbers are expected", "[cross-check]") {
+  auto own = ensemble(1, 64);
+  RecordedRun run = as_recorded(noise_run(1000, 0.1));
+  run.gaps = {{.rows = 41, .missing = 20, .diverged = 21.0}};
+  for (std::size_t k = 21; k < run.t.size(); ++k) run.values[0][k] = NAN;
+  const CrossCheckRequest request;
+  const CrossCheck check = cross_check({run}, own, nullptr, request);
+  CHECK_FALSE(check.consistent());
+  REQUIRE(check.runs[0].first_departure() != nullptr);
+  CHECK(check.runs[0].first_departure()->first_outside == 21.0);
+  CHECK(check.runs[0].columns[0].gaps.diverged == 21.0);
+  CHECK(check.runs[0].columns[0].gaps.missing == 20);
+  // Where the rung has none either nothing is missed.
+  for (Trajectory<double>& other : own) {
+    for (std::size_t k = 21; k < other.rows.size(); ++k) other.rows[k][0] = NAN;
+  }
+  CHECK(cross_check({run}, own, nullptr, request).consistent());
+}

@@ -231,7 +231,8 @@ Json points_json(const LandscapeOptions& o, const Made& made) {
     const Rational value = made.landscape(alpha, beta);
     // Exact where the point was given as fractions.
     if (text.find('/') != std::string::npos) {
-      points.push_back({{"alpha", first}, {"beta", second}, {"value", to_text(value)}});
+      points.push_back(
+          {{"alpha", to_text(alpha)}, {"beta", to_text(beta)}, {"value", to_text(value)}});
     } else {
       points.push_back(
           {{"alpha", to_double(alpha)}, {"beta", to_double(beta)}, {"value", to_double(value)}});
@@ -302,7 +303,7 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   if (common.output != "-") {
     for (const Json& point : points) {
       const auto text = [](const Json& x) {
-        return x.is_string() ? x.get<std::string>() : fmt::format("{:.17g}", x.get<double>());
+        return x.is_string() ? x.get<std::string>() : to_text(x.get<double>());
       };
       fmt::print(standard_output(), "L({}, {}) = {}\n", text(point["alpha"]), text(point["beta"]),
                  text(point["value"]));
@@ -327,15 +328,15 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   } else {
     text = "alpha,beta,value\n";
     for (std::size_t i = 0; i < values.size(); ++i) {
-      fmt::format_to(std::back_inserter(text), "{:.17g},{:.17g},{:.17g}\n",
-                     alphas[i % alphas.size()], betas[i / alphas.size()], values[i]);
+      fmt::format_to(std::back_inserter(text), "{},{},{}\n", to_text(alphas[i % alphas.size()]),
+                     to_text(betas[i / alphas.size()]), to_text(values[i]));
     }
     for (const Json& point : points) {
       for (const char* name : {"alpha", "beta", "value"}) {
         const Json& x = point[name];
         const double number =
             x.is_string() ? to_double(from_text<Rational>(x.get<std::string>())) : x.get<double>();
-        fmt::format_to(std::back_inserter(text), "{:.17g}{}", number,
+        fmt::format_to(std::back_inserter(text), "{}{}", to_text(number),
                        std::string_view(name) == "value" ? "\n" : ",");
       }
     }

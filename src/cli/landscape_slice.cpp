@@ -121,12 +121,12 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
   for (const double a : along) {
     if (slice.directions == 1) {
       losses.push_back(flow.loss(x + a * first));
-      csv += fmt::format("{:.17g},{:.17g}\n", a, losses.back());
+      csv += fmt::format("{},{}\n", to_text(a), to_text(losses.back()));
     }
     for (const double b : along) {
       if (slice.directions == 1) break;
       losses.push_back(flow.loss(x + a * first + b * second));
-      csv += fmt::format("{:.17g},{:.17g},{:.17g}\n", a, b, losses.back());
+      csv += fmt::format("{},{},{}\n", to_text(a), to_text(b), to_text(losses.back()));
     }
     if (interrupted()) return numerical_failure;
   }

@@ -65,19 +65,13 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 std::string read_file(const std::filesystem::path& path) {
   const auto& given = given_files().texts;
   if (const auto at = given.find(path.string()); at != given.end()) return at->second;
-  const auto fail = [&](int code) {
-    throw InputError(fmt::format("{}: cannot be read ({}); give a file that exists", path.string(),
-                                 std::strerror(code != 0 ? code : EIO)));
-  };
-  std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) fail(EISDIR);
-  errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail(errno);
+  if (!in || std::filesystem::is_directory(path)) {
+    throw InputError(fmt::format("{}: cannot be read ({}); give a file that exists", path.string(),
+                                 std::strerror(errno != 0 ? errno : EISDIR)));
+  }
   std::ostringstream content;
-  // Of an empty file nothing is put, which the stream calls a failure.
-  if (in.peek() != std::ifstream::traits_type::eof()) content << in.rdbuf();
-  if (in.bad() || content.fail()) fail(errno);
+  content << in.rdbuf();
   return std::move(content).str();
 }
 

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <new>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "io/atomic_file.hpp"
 #include "io/given_files.hpp"
 #include "io/npz.hpp"
+#include "number_field.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
 
@@ -28,21 +27,10 @@ constexpr double not_finite = std::numeric_limits<double>::infinity();
 // Beyond it two whole numbers may be one double.
 constexpr double largest_whole = 9007199254740992;
 
-/// A field of a table, the one reader for all forms of text: a decimal, nan or inf with any sign and in
-/// any case, or nothing. None for anything else.
+// Told from a field that is empty: nan is no finite number.
 std::optional<double> number_of(std::string_view text) {
-  if (text.empty()) return missing;
-  if (text.front() == '+') text.remove_prefix(1);
-  if (text.empty() || (text.front() == '-' && text.size() > 1 && text[1] == '+')) return {};
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (stop != end || error == std::errc::invalid_argument) return {};
-  if (error == std::errc::result_out_of_range) {
-    value = std::strtod(std::string(text).c_str(), nullptr);  // 0, or too large for a double
-    return std::isfinite(value) ? std::optional(value) : std::nullopt;
-  }
-  return std::isfinite(value) ? value : not_finite;
+  const std::optional<double> number = number_field(text);
+  return number && !std::isfinite(*number) && !text.empty() ? not_finite : number;
 }
 
 std::string text_label(std::string_view text) {
@@ -202,8 +190,7 @@ const std::vector<double>& Table::column(std::string_view name, std::string_view
 }
 
 Table parse_csv(std::string_view text, std::string_view file, const LabelNames& labels) {
-  // Spreadsheets begin with the mark of UTF-8.
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   CsvReader reader(file, labels);
   csv_parser parser;
   if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();

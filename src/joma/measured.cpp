@@ -10,12 +10,13 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <tuple>
 
+#include "number_field.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/random.hpp"
-#include "popgrad/scalar.hpp"
 #include "popgrad/statistics.hpp"
 
 namespace popgrad::joma {
@@ -50,16 +51,12 @@ struct NumberRows {
   }
 
   double number(std::string_view text) {
-    if (text.empty() || text == "nan" || text == "NaN") return missing;
-    // How a diverged loss is often written.
-    if (text == "inf" || text == "Infinity") return std::numeric_limits<double>::infinity();
-    try {
-      return from_text<double>(text);
-    } catch (const std::invalid_argument&) {
+    const std::optional<double> value = number_field(text);
+    if (!value) {
       fail(fmt::format("'{}' in column {} is not a number", text.substr(0, 40),
                        field < names.size() ? names[field] : "?"));
-      return missing;
     }
+    return value.value_or(missing);
   }
 
   void take_row() {
@@ -86,7 +83,8 @@ NumberRows read_numbers(const std::string& path) {
   if (!stream || whole.fail()) {
     reject("measured runs", "file", path, "cannot be read; give the path of a CSV file");
   }
-  const std::string text = whole.str();
+  const std::string all = whole.str();
+  const std::string_view text = without_byte_order_mark(all);
   NumberRows rows;
   rows.file = path;
   csv_parser parser;

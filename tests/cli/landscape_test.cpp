@@ -93,6 +93,10 @@ TEST_CASE("landscape: points, grids and matrices from files", "[cli]") {
   CHECK(popgrad("landscape topic --T 2 --tau 1 --v 2 --value " + matrix + " --at 1,2 -o " + out)
             .status == 0);
   CHECK_THAT(check_certificate(out).out, Catch::StartsWith("accepted\n"));
+  // Points as they are typed are fractions in the file.
+  CHECK(popgrad("landscape topic --T 3 --tau 2 --v 2 --at 0.5,4/2 -o " + out).status == 0);
+  CHECK(Json::parse(content(out))["points"][0]["alpha"] == "1/2");
+  CHECK_THAT(check_certificate(out).out, Catch::StartsWith("accepted\n"));
   const Answer slice = popgrad(
       "landscape topic --T 3 --tau 1 --v 2 --d_a 3 --around flow --t1 50 --slice 2 --points 5 -o "
       "-");

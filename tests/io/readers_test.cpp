@@ -11,6 +11,7 @@
 #include "io/recorded_run.hpp"
 #include "io/row_formula.hpp"
 #include "io/table.hpp"
+#include "number_field.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
 #include "popgrad/parameters.hpp"
@@ -460,6 +461,21 @@ TEST_CASE("formulas over the columns of a row", "[io][readers]") {
   }
 }
 
+TEST_CASE("fields of tables are decimals, nan, inf or nothing", "[io][readers]") {
+  for (const char* text : {"1", "+1", "-1.5e-3", ".5", "5.", "1e-320", "1e-400", "1E+5", "-0"}) {
+    CAPTURE(text);
+    REQUIRE(number_field(text).has_value());
+    CHECK(*number_field(text) == std::strtod(text, nullptr));
+  }
+  for (const char* text : {"", "nan", "-nan", "NaN", "+nan"})
+    CHECK(std::isnan(*number_field(text)));
+  for (const char* text : {"inf", "-inf", "Infinity"}) CHECK(std::isinf(*number_field(text)));
+  for (const std::string& text : wrong) CHECK_FALSE(number_field(text).has_value());
+  for (const char* text : {"+", "-", "+-1", "++1", "1+", " 1", "1e400", "true", "0x10"}) {
+    CHECK_FALSE(number_field(text).has_value());
+  }
+}
+
 TEST_CASE("exact numbers stay within what formulas can hold", "[io][readers]") {
   CHECK(from_text<Rational>("1e50") > 0);
   CHECK(from_text<Rational>("0e9") == 0);
@@ -472,7 +488,7 @@ TEST_CASE("exact numbers stay within what formulas can hold", "[io][readers]") {
     const command_line::Answer answer =
         command_line::popgrad(std::string("landscape topic --T 3 --tau 2 --v 2 ") + words);
     CHECK(answer.status == 2);
-    CHECK_THAT(answer.out, Catch::Contains("from 1e-50 to 1e50"));
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
   }
   CHECK(to_text(-std::nan("")) == "nan");
 }

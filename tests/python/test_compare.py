@@ -88,6 +88,31 @@ def test_two_rungs():
     assert not np.array_equal(made["loss_gd"], made["loss_flow"])
 
 
+def test_labels_may_be_texts_or_whole_numbers_beyond_doubles():
+    theory = popgrad.theory("joma", recorded / "joma.json")
+    columns = columns_of(recorded / "data" / "joma.csv")
+    short = {**how, "runs": 8, "no_ladder": True, "no_fit": True}
+    plain = theory.compare("sgd", run=columns, **short)
+    texts = {**columns, "seed": np.array([f"run, {seed:g}" for seed in columns["seed"]])}
+    made = theory.compare("sgd", run=texts, **short)
+    assert made.verdict == plain.verdict
+    assert [run["run"] for run in made.judgement["runs"]][:2] == ["run seed run, 1", "run seed run, 2"]
+    close = {**columns, "seed": (2**60 + columns["seed"].astype(np.int64))}
+    assert theory.compare("sgd", run=close, **short).verdict == plain.verdict
+    texts["seed"] = np.array([None if k == 3 else "a" for k in range(len(columns["seed"]))], dtype=object)
+    with pytest.raises(popgrad.Error, match="--group seed is empty in row 4"):
+        theory.compare("sgd", run=texts, **short)
+
+
+def test_pictures_have_each_observable_in_its_own_panel():
+    pytest.importorskip("matplotlib")
+    made = popgrad.theory("scb", N=3, T=6).compare("gd", "flow", t1=1)
+    panels = {panel.get_title(): panel for panel in made.plot()}
+    assert {"dist_P", "dist_P_normalised"} <= set(panels)
+    for name, panel in panels.items():
+        assert [line.get_label() for line in panel.get_lines()] == ["gd", "flow"], name
+
+
 # ---- in a training loop ---------------------------------------------------------------------------
 
 @pytest.fixture
@@ -132,6 +157,24 @@ def test_a_learning_rate_5_percent_off_is_called_while_training(joma, train):
     assert final.verdict == "departs"
     fit = next(f for f in final.fits if f["setting"] == "learning rate")
     assert fit["explains"] and abs(fit["value"] - 0.105) < 2 * fit["half_width"]
+
+
+@pytest.mark.parametrize("word", [float("inf"), float("nan"), -float("inf")])
+def test_a_run_that_diverges_departs(joma, train, word, tmp_path):
+    watch = popgrad.Watch("joma", joma, eta=0.1, batch=8, runs=8, no_fit=True)
+    train(watch, 0.1, seed=1)
+    for row in watch._rows[20:]:
+        row["loss"] = word
+    del watch._rows[5]["loss"]  # not logged
+    made = watch.verdict()
+    assert made.verdict == "departs"
+    step = watch._rows[20]["step"]
+    assert f"diverged at t = {0.1 * step:.6g}: loss has no finite number" in made.text
+    lost = next(o for o in made.judgement["runs"][0]["observables"] if o["observable"] == "loss")
+    assert lost["missing"] == len(watch) - 20 + 1 and lost["diverged"] == pytest.approx(0.1 * step)
+    watch.to_csv(tmp_path / "watch.csv")
+    rows = list(csv.DictReader(open(tmp_path / "watch.csv")))
+    assert rows[5]["loss"] == "" and rows[20]["loss"] == repr(word)
 
 
 def test_a_callback_may_end_the_training(joma, train):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import decimal
 import fractions
+import io
 import json
+import math
 import os
 import sys
 import threading
@@ -128,9 +131,14 @@ def instance_text(instance: Mapping[str, Any]) -> str:
                     f"{error}") from None
 
 
-def table_of(data: Any, name: str) -> dict[str, Array]:
+def _label(value: Any) -> str:
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "" if missing else str(value)
+
+
+def table_of(data: Any, name: str, labels: Iterable[str] = ()) -> dict[str, Array]:
     """Columns of numbers from a DataFrame, a dictionary of arrays or a structured array; the empty
-    field is NaN. Throws Error naming the column."""
+    field is NaN. Columns in ``labels`` may hold texts and are objects then. Throws Error naming the column."""
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a DataFrame
         columns: Mapping[Any, Any] = {column: data[column].to_numpy() for column in data.columns}
     elif isinstance(data, Mapping):
@@ -140,14 +148,36 @@ def table_of(data: Any, name: str) -> dict[str, Array]:
     else:
         raise Error(f"popgrad: {name} of type {type(data).__name__} must be a DataFrame, a dictionary "
                     "of arrays, or the path of a .csv, .npz or .jsonl file")
+    chosen = set(labels)
     made = {}
     for column, values in columns.items():
+        given = np.asarray(plain(values))
         try:
-            made[str(column)] = np.ascontiguousarray(plain(values), dtype=float)
+            numbers = np.ascontiguousarray(given, dtype=float)
+            # Two whole numbers may be one double.
+            exact = given.dtype.kind not in "iu" or not (np.abs(numbers) >= 2.0**53).any()
         except (TypeError, ValueError):
-            raise Error(f"popgrad: {name}: column '{column}' must hold numbers alone; leave it out, or "
-                        "number its values") from None
+            exact = False
+            if column not in chosen:
+                raise Error(f"popgrad: {name}: column '{column}' must hold numbers alone; leave it out, or "
+                            "number its values") from None
+        if column in chosen and not exact:
+            made[str(column)] = np.array([_label(value) for value in given.ravel().tolist()], dtype=object)
+        else:
+            made[str(column)] = numbers
     return made
+
+
+def csv_of(table: Mapping[str, Array]) -> str:
+    """The text of a table that has labels."""
+    if len({column.shape for column in table.values()}) > 1:
+        raise Error("popgrad: columns of one table must have one dimension and one length")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    for row in zip(*(column.tolist() for column in table.values())):
+        writer.writerow([x if isinstance(x, str) else "" if math.isnan(x) else repr(x) for x in row])
+    return text.getvalue()
 
 
 class _Bar:
@@ -175,15 +205,15 @@ class _Bar:
 def call(words: list[str], make: Callable[[dict[str, Any]], Made], *,
          instance: Union[None, Path, Mapping[str, Any]] = None,
          tables: Optional[Mapping[str, Mapping[str, Array]]] = None,
-         progress: Progress = None) -> Made:
+         texts: Optional[Mapping[str, str]] = None, progress: Progress = None) -> Made:
     """Runs a command and makes its result. ``make`` gets what the compiled part gives.
 
     Throws Error for bad input, KeyboardInterrupt after Ctrl-C, and NumericalError for a numerical failure
     (status 4); the latter two carry what had been computed as ``partial``.
     """
-    texts = {}
+    files = dict(texts or {})
     if isinstance(instance, Mapping):
-        texts["instance"] = instance_text(instance)
+        files["instance"] = instance_text(instance)
         words = words + ["--instance=instance"]
     elif instance is not None:
         words = words + ["--instance=" + os.fspath(instance)]
@@ -196,7 +226,7 @@ def call(words: list[str], make: Callable[[dict[str, Any]], Made], *,
         raise Error(f"popgrad: progress {progress!r} must be True, False or a function of the share "
                     "done and a text")
     main = threading.current_thread() is threading.main_thread()
-    answer = _popgrad.call(words, texts, dict(tables or {}), callback, main)
+    answer = _popgrad.call(words, files, dict(tables or {}), callback, main)
     if bar is not None:
         bar.end()
 

@@ -90,7 +90,8 @@ def comparison(made: "_results.Comparison", axes: Any) -> Any:
     for name, panel in zip(names, panels):
         if made.verdict is None:
             for column in made.columns:
-                if column.startswith(name + "_") and not column.endswith("_deviation"):
+                # X_normalised is another observable than X, a rung has no underscore.
+                if column.rsplit("_", 1)[0] == name and not column.endswith("_deviation"):
                     panel.plot(made.t, made[column], label=column[len(name) + 1:])
         else:
             middle, half = made[f"{name}_expected"], made[f"{name}_band"]

@@ -12,7 +12,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _popgrad
-from ._call import (Array, Path, Progress, call, check_names, document, instance_text, plain,
+from ._call import (Array, Path, Progress, call, check_names, csv_of, document, instance_text, plain,
                     table_of, words_of)
 from ._errors import Error
 from ._results import Comparison, Landscape, Result, Run, Searches, Table, Verdicts
@@ -162,7 +162,9 @@ class Theory:
     def _compare(self, rung: str, other: Optional[str], run: Any, name: str, progress: Progress,
                  options: Mapping[str, Any]) -> Comparison:
         """Tables in memory are files with that name, a number behind it if there are several."""
-        tables = {}
+        tables, texts = {}, {}
+        group = options.get("group") or []
+        labels = [group] if isinstance(group, str) else list(group)
         if run is not None:
             given = run if isinstance(run, (list, tuple)) else [run]
             names = []
@@ -171,10 +173,14 @@ class Theory:
                     names.append(os.fspath(one))
                     continue
                 names.append(name if len(given) == 1 else f"{name}{k}")
-                tables[names[-1]] = table_of(one, names[-1])
+                table = table_of(one, names[-1], labels)
+                if any(column.dtype == object for column in table.values()):
+                    texts[names[-1]] = csv_of(table)
+                else:
+                    tables[names[-1]] = table
             options = {**options, "with": names}
         return call(self._words("compare", [rung] if other is None else [rung, other], options),
-                    Comparison, instance=self.instance, tables=tables, progress=progress)
+                    Comparison, instance=self.instance, tables=tables, texts=texts, progress=progress)
 
     def verify(self, *statements: str, set: Union[Mapping[str, Number], Sequence[str], None] = None,
                seeds: Optional[int] = None, seed: Optional[int] = None, data: Optional[Path] = None,

@@ -148,6 +148,11 @@ class Watch:
         return {name: np.array([row.get(name, math.nan) for row in self._rows], dtype=float)
                 for name in names}
 
+    def _table(self) -> dict[str, Array]:
+        # A number that was logged and is not finite is no number that was left out, which is NaN.
+        return {name: np.array([math.inf if not math.isfinite(row.get(name, 0.0)) else row.get(name, math.nan)
+                                for row in self._rows], dtype=float) for name in self.columns()}
+
     def to_pandas(self) -> Any:
         """The same as a DataFrame."""
         return _pandas().DataFrame(self.columns())
@@ -158,8 +163,8 @@ class Watch:
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(names)
-            writer.writerows([["" if math.isnan(x) else repr(x) for x in
-                               (row.get(name, math.nan) for name in names)] for row in self._rows])
+            writer.writerows([[repr(row[name]) if name in row else "" for name in names]
+                              for row in self._rows])
 
     def verdict(self, *, level: Optional[float] = None, progress: Progress = None,
                 **options: Any) -> Comparison:
@@ -168,7 +173,7 @@ class Watch:
         for ``on_departure`` are corrected for that."""
         if not any(row["step"] > 0 for row in self._rows):
             raise Error("popgrad watch: no row after step 0 is there; log some before asking")
-        return self.theory._compare(self.rung, None, self.columns(), "watch", progress, {
+        return self.theory._compare(self.rung, None, self._table(), "watch", progress, {
             "eta": self.eta, "batch": self.batch, "clock": "lr*step", "group": ["run"],
             "level": self.level if level is None else level, "no_ladder": True, "no_events": True,
             **self.options, **options})
