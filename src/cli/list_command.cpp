@@ -45,7 +45,7 @@ Action add_list(CommandLine& app, const Invocation& call) {
   auto json = std::make_shared<std::string>();
   command->add_option("--json", *json, "write it as JSON (- is standard output)");
   return [model, only_errata, json, theories = call.theories]() -> int {
-    if (!json->empty() && *json != "-") check_writable(*json);
+    if (!json->empty() && *json != "-") check_writable(*json, "--json");
     const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
     if (*only_errata) return list_errata(chosen, *json);
     if (host().results != nullptr) host().results->document = catalogue_json(chosen);

@@ -9,7 +9,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress.hpp"
-#include "io/atomic_file.hpp"
+#include "io/input_files.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/model.hpp"

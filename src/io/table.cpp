@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "io/atomic_file.hpp"
 #include "io/given_files.hpp"
+#include "io/input_files.hpp"
 #include "io/npz.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
