@@ -281,6 +281,7 @@ int execute(const ReportOptions& o, const Invocation& call) {
     reject("popgrad report", "--output", o.output, "must end in .html");
   }
   check_writable(o.output);
+  check_regular("popgrad report", o.output);
   const std::vector<const Statement*> chosen =
       matching_statements(call.theories, "popgrad report", o.verification.patterns);
   const std::vector<Theory> shown = theories_of(chosen, call.theories);

@@ -84,22 +84,6 @@ void discard(const Temporary& made) {
   ::close(made.file);
 }
 
-void remove_temporaries_left_in(const fs::path& folder) {
-  std::error_code failure;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(temporary_mark) ||
-        name.size() != temporary_mark.size() + temporary_end.size() ||
-        !fs::is_regular_file(entry.symlink_status(failure))) {
-      continue;
-    }
-    const int file = ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (file < 0) continue;
-    if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
-    ::close(file);
-  }
-}
-
 // 0 or the code of what failed.
 int write_whole(int file, std::string_view content) {
   while (!content.empty()) {
@@ -144,6 +128,29 @@ void check_writable(const fs::path& path, std::string_view option) {
     return;
   }
   check_temporary(folder_of(target), option, path);
+}
+
+void check_regular(std::string_view where, const fs::path& output) {
+  std::error_code failure;
+  if (!fs::exists(output, failure) || fs::is_regular_file(output, failure)) return;
+  reject(where, "--output", output.string(),
+         "is no regular file, which this command needs to go on from or to write again; name one");
+}
+
+void remove_temporaries_left_in(const fs::path& folder) {
+  std::error_code failure;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(temporary_mark) ||
+        name.size() != temporary_mark.size() + temporary_end.size() ||
+        !fs::is_regular_file(entry.symlink_status(failure))) {
+      continue;
+    }
+    const int file = ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) continue;
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+    ::close(file);
+  }
 }
 
 void check_folder(const fs::path& folder, std::string_view option) {

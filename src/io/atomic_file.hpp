@@ -28,6 +28,13 @@ void check_writable(const std::filesystem::path& path, std::string_view option =
 /// The same for a folder to write into, which need not be there yet.
 void check_folder(const std::filesystem::path& folder, std::string_view option = "-o");
 
+/// Throws InputError, as of the command `where`, for what is there and is no regular file: what a command
+/// reads again, or writes more than once, cannot be a FIFO.
+void check_regular(std::string_view where, const std::filesystem::path& output);
+
+/// Removes temporaries that processes left there when they were killed.
+void remove_temporaries_left_in(const std::filesystem::path& folder);
+
 /// A whole file that popgrad wrote itself. Throws InputError if it cannot be read.
 std::string read_own_file(const std::filesystem::path& path);
 

@@ -18,13 +18,10 @@ namespace fs = std::filesystem;
 
 LockedFile::LockedFile(std::string_view where, fs::path file, const fs::path& output)
     : path_(std::move(file)) {
+  check_regular(where, output);
   const auto refuse = [&](const std::string& why) {
     reject(where, "--output", output.string(), why);
   };
-  std::error_code failure;
-  if (fs::exists(output, failure) && !fs::is_regular_file(output, failure)) {
-    refuse("is no regular file, which this command needs to go on from; name one");
-  }
   while (true) {
     file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file_ < 0) {

@@ -101,6 +101,7 @@ fs::path usual_cache_folder() {
 
 ResultCache::ResultCache(fs::path folder) : folder_(std::move(folder)) {
   if (folder_.empty()) return;
+  remove_temporaries_left_in(folder_);
   std::error_code failure;
   const auto now = fs::file_time_type::clock::now();
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, failure)) {

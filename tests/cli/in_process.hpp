@@ -24,8 +24,9 @@ using Words = std::vector<std::string>;
 
 struct Answer {
   int status = 0;
-  std::string error;
-  int asked = 0;  // how often the command asked whether to stop
+  std::string error;   // thrown
+  std::string output;  // standard output and standard error together
+  int asked = 0;       // how often the command asked whether to stop
 };
 
 // Interrupted when it asks for the time after these; negative: never.
@@ -56,6 +57,7 @@ inline Answer call(const Words& words, int interrupted_after = -1) {
   }
   cli::host() = {};
   std::fclose(kept);
+  answer.output.assign(bytes, size);
   std::free(bytes);
   return answer;
 }

@@ -134,7 +134,7 @@ TEST_CASE("outputs: all options that name one are known here", "[cli]") {
   for (const char* command :
        {"list", "run", "compare", "verify", "falsify", "instance", "frontier", "error-ratios",
         "figure", "ladder", "report", "sweep", "merge", "landscape", "equations"}) {
-    const std::string help = command_line::popgrad(std::string(command) + " --help").out;
+    const std::string help = call({command, "--help"}).output;
     for (const std::string option : {"-o", "--plot", "--json", "--latex"}) {
       const std::string shown = option == "-o" ? "-o,--output" : option;
       const bool offered = help.find("\n  " + shown + " ") != std::string::npos;
@@ -172,9 +172,16 @@ TEST_CASE("outputs: links are followed, and what is no file is written to", "[cl
     CHECK(got.size() == written.size());
   }
   // What is gone on from has to be a file.
-  const std::string fifo = folder.file("search.json");
-  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK(call({"falsify", "joma.stable-rank", "-q", "-o", fifo}).status == cli::bad_input);
+  for (const Words& words :
+       {Words{"falsify", "joma.stable-rank", "-q", "-o", folder.file("f.json")},
+        Words{"sweep", "joma", "reduced", "--over", "tau=1", "-q", "-o", folder.file("s.csv")},
+        Words{"report", "joma.stable-rank", "-q", "-o", folder.file("r.html")}}) {
+    REQUIRE(::mkfifo(words.back().c_str(), 0600) == 0);
+    const Answer answer = call(words);
+    CAPTURE(words);
+    CHECK(answer.status == cli::bad_input);
+    CHECK_THAT(answer.error, Catch::Contains("is no regular file"));
+  }
 }
 
 TEST_CASE("outputs: what killed processes left is removed where its lock is free", "[cli]") {
@@ -203,7 +210,7 @@ TEST_CASE("outputs: what killed processes left is removed where its lock is free
 TEST_CASE("outputs: figures have the same bytes in every time zone", "[cli]") {
   const Folder folder;
   std::string before;
-  for (const char* zone : {"Asia/Tokyo", "UTC", "America/St_Johns"}) {
+  for (const char* zone : {"Asia/Tokyo", "America/St_Johns"}) {
     REQUIRE(command_line::shell(fmt::format("cd {} && TZ={} {} figure joma-entropy -o f",
                                             folder.path.string(), zone, places::popgrad()))
                 .status == 0);
