@@ -15,8 +15,10 @@
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/manual.hpp"
+#include "io/input_files.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/failure.hpp"
+#include "popgrad/record.hpp"
 #include "report/versions.hpp"
 
 namespace popgrad::cli {
@@ -40,7 +42,30 @@ std::string command_line(const Invocation& call) {
   return line;
 }
 
+namespace {
+
+// Throws InputError for what no document could quote: the line that made it stands in each.
+void check_words(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    try {
+      static_cast<void>(json_text(word));
+    } catch (const std::exception&) {
+      std::string shown;
+      for (const char c : word) {
+        const auto byte = static_cast<unsigned char>(c);
+        shown += byte < 0x80 ? std::string(1, c) : fmt::format("\\x{:02X}", byte);
+      }
+      throw InputError(fmt::format(
+          "popgrad: {} is not UTF-8 text; give such a file another name, or a link to it", shown));
+    }
+  }
+}
+
+}  // namespace
+
 int carry_out(const Invocation& call) {
+  check_words(call.words);
+  begin_reading();
   CommandLine app{"popgrad checks theorems about how transformers train", "popgrad"};
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);

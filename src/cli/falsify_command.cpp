@@ -3,20 +3,24 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "cli/statement_choice.hpp"
 #include "io/atomic_file.hpp"
+#include "io/locked_file.hpp"
 #include "popgrad/error.hpp"
-#include "popgrad/json.hpp"
 #include "report/search_record.hpp"
 
 namespace popgrad::cli {
 namespace {
+
+constexpr const char* where = "popgrad falsify";
 
 /// Probability that a true statement is called falsified in one search.
 constexpr double false_alarm = 1e-3;
@@ -24,7 +28,7 @@ constexpr double false_alarm = 1e-3;
 struct FalsifyOptions {
   std::vector<std::string> patterns;
   std::string control, output;
-  bool controls = false, quiet = false;
+  bool controls = false, quiet = false, same_results = false;
   double seconds = 60;
   std::size_t evaluations = 1'000'000;
   std::uint64_t seed = 1;
@@ -34,7 +38,7 @@ struct FalsifyOptions {
 // What is searched: statements, or controls of them.
 std::vector<SearchRecord> plan(Theories theories, const FalsifyOptions& o) {
   std::vector<SearchRecord> records;
-  for (const Statement* s : matching_statements(theories, "popgrad falsify", o.patterns)) {
+  for (const Statement* s : matching_statements(theories, where, o.patterns)) {
     if (s->needs_data) continue;
     if (!o.controls) {
       records.push_back({s, o.control, o.seed, {}});
@@ -50,39 +54,25 @@ std::vector<SearchRecord> plan(Theories theories, const FalsifyOptions& o) {
   return records;
 }
 
-// The searches that are done, and of an earlier record those that are not among them.
-Json document_of(const std::vector<SearchRecord>& done, const Json& earlier,
-                 const Invocation& call) {
-  Json document = search_json(done, command_line(call), call.program);
-  if (earlier.is_null()) return document;
-  for (const Json& search : earlier.at("searches")) {
-    const bool made = std::any_of(done.begin(), done.end(), [&](const SearchRecord& record) {
-      return search.at("id") == record.statement->id && search.at("control") == record.control &&
-             search.at("seed") == record.seed;
-    });
-    if (!made) document["searches"].push_back(search);
-  }
-  return document;
-}
-
 int execute(const FalsifyOptions& o, const Invocation& call) {
   std::vector<SearchRecord> records = plan(call.theories, o);
   const bool to_file = !o.output.empty();
-  Json earlier;
+  EarlierSearches earlier;
+  std::optional<LockedFile> lock;
   if (to_file) {
     if (std::filesystem::path(o.output).extension() != ".json") {
-      reject("popgrad falsify", "--output", o.output, "must end in .json");
+      reject(where, "--output", o.output, "must end in .json");
     }
     check_writable(o.output);
+    lock.emplace(where, o.output + ".lock", o.output);
     if (std::filesystem::exists(o.output)) {
-      // Plain numbers: no digits beyond a double's matter here.
-      earlier = Json::parse(read_file(o.output), nullptr, false);
-      if (earlier.is_discarded()) {
-        reject("popgrad falsify", "--output", o.output,
-               "is there and is no record to go on from; remove it, or name another file");
-      }
+      earlier = earlier_searches(read_own_file(o.output), o.output);
+      check_versions(where, "--output", o.output, earlier.versions, this_version(), o.same_results);
     }
   }
+  const auto document_of = [&](const std::vector<SearchRecord>& made) {
+    return search_json(made, command_line(call), call.program, earlier);
+  };
   bool stopped = false;
   std::size_t done = 0;
   {
@@ -95,9 +85,7 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
       request.seconds = o.seconds;
       request.false_alarm = false_alarm;
       request.jobs = o.jobs;
-      if (!earlier.is_null()) {
-        request.earlier = trials_of(earlier, o.output, *record.statement, record.control, o.seed);
-      }
+      request.earlier = trials_of(earlier, *record.statement, record.control, o.seed);
       request.on_progress = [&](const std::vector<Trial>& trials) {
         bar.update(static_cast<double>(done) / static_cast<double>(records.size()),
                    fmt::format("{} {} points", record.statement->id, trials.size()));
@@ -108,14 +96,14 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
       if (to_file) {
         const std::vector<SearchRecord> made(records.begin(),
                                              records.begin() + static_cast<std::ptrdiff_t>(done));
-        write_atomically(o.output, document_of(made, earlier, call).dump() + "\n");
+        write_atomically(o.output, document_of(made).dump() + "\n");
       }
       if ((stopped = record.result.stopped)) break;
     }
   }
   records.resize(done);
   if (host().results != nullptr) {
-    host().results->document = document_of(records, earlier, call).dump();
+    host().results->document = document_of(records).dump();
   }
   std::fputs(search_table(records, call.program).c_str(), standard_output());
   if (stopped) {
@@ -163,6 +151,7 @@ Action add_falsify(CommandLine& app, const Invocation& call) {
       ->add_option("-o,--output", o->output,
                    "record of every point, .json; if it is there, the search goes on from it")
       .kind("output file");
+  add_same_results(*command, o->same_results);
   command->add_flag("-q,--quiet", o->quiet, "no progress on standard error");
   command->footer(
       "A miss counts only if a second examination of the same instance confirms it: tighter "

@@ -9,6 +9,7 @@
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/options.hpp"
+#include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
 #include "report/figure.hpp"
 
@@ -69,6 +70,7 @@ Action add_figure(CommandLine& app, const Invocation& call) {
              "is not known" + suggestion(request->name, names) + "; see 'popgrad list'");
     }
     request->command = command_line(call);
+    check_folder(request->folder);
     if (chosen.size() == 1) {
       const std::string& name = chosen.front();
       request->parameters = typed_parameters(*typed, figure_model(call.theories, name).name(),

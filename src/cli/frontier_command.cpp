@@ -13,6 +13,7 @@
 #include "cli/panels.hpp"
 #include "cli/progress.hpp"
 #include "cli/statement_choice.hpp"
+#include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/failure.hpp"
 #include "popgrad/figure.hpp"
@@ -142,6 +143,7 @@ Drawing drawing_of(const Task& task, const Frontier& found, const FrontierOption
 int execute(const FrontierOptions& o, const Invocation& call) {
   const std::vector<Task> tasks = plan(call.theories, o);
   check_pictures(o, tasks);
+  if (!o.output.empty()) check_folder(o.output);
   std::size_t widest = 9;
   std::size_t longest = 10;
   for (const Task& task : tasks) {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "io/atomic_file.hpp"
+#include "io/input_files.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
 

@@ -13,6 +13,7 @@
 #include "cli/options.hpp"
 #include "cli/surface.hpp"
 #include "io/atomic_file.hpp"
+#include "io/input_files.hpp"
 #include "io/json_document.hpp"
 #include "io/run_record.hpp"
 #include "io/table.hpp"

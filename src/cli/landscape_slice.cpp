@@ -92,6 +92,7 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
     reject(where, "--around", slice.around,
            "has no whole matrices; take flow, two-stage, gd or sgd");
   }
+  if (!common.output.empty() && common.output != "-") check_writable(common.output);
   const PopulationFlow flow(training(p, common.seed));
   Progress bar("training", common.quiet);
   const Report report = [&](double done) {

@@ -50,7 +50,7 @@ Action add_list(CommandLine& app, const Invocation& call) {
   command->add_flag("--options", *only_options,
                     "all options and parameters with types and ranges, as JSON for other programs");
   return [&app, model, only_errata, only_options, json, theories = call.theories]() -> int {
-    if (!json->empty() && *json != "-") check_writable(*json);
+    if (!json->empty() && *json != "-") check_writable(*json, "--json");
     const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
     if (*only_errata) return list_errata(chosen, *json);
     if (*only_options) {

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
+#include "cli/options.hpp"
 #include "cli/sweep_rows.hpp"
 #include "cli/sweep_shard.hpp"
 #include "popgrad/error.hpp"
@@ -46,10 +47,12 @@ std::string command_of_shard(const Invocation& call, const SweepNote& sweep, con
   return command_line(made);
 }
 
-// What the shards have in common: that of the first. Throws InputError if one is of another sweep.
-SweepNote sweep_of(const std::map<std::size_t, Shard>& shards, const fs::path& output,
-                   const Invocation& call) {
-  std::optional<SweepNote> sweep;
+// The note of each shard that has files, by its number. Throws InputError if they are not all of one
+// sweep.
+std::map<std::size_t, SweepNote> notes_of(const std::map<std::size_t, Shard>& shards,
+                                          const fs::path& output, bool same_results,
+                                          const Invocation& call) {
+  std::map<std::size_t, SweepNote> notes;
   for (const auto& [number, shard] : shards) {
     const fs::path file = shard.file(output);
     // One that was killed before its first row.
@@ -61,37 +64,60 @@ SweepNote sweep_of(const std::map<std::size_t, Shard>& shards, const fs::path& o
                          "again",
                          file.string()));
     }
-    if (!sweep) sweep = note;
-    if (same_sweep(*note, *sweep)) continue;
-    reject(where, "output", output.string(),
-           fmt::format(
-               "has shards of two sweeps beside it: {} by '{}' and {} by '{}'; remove those "
-               "of one",
-               sweep->shard->file(output).string(), command_of_shard(call, *sweep, *sweep->shard),
-               file.string(), command_of_shard(call, *note, shard)));
+    notes.emplace(number, *note);
+    const SweepNote& first = notes.begin()->second;
+    const std::string other = first.shard->file(output).string();
+    if (!same_sweep(*note, first)) {
+      reject(
+          where, "output", output.string(),
+          fmt::format("has shards of two sweeps beside it: {} by '{}' and {} by '{}'; remove those "
+                      "of one",
+                      other, command_of_shard(call, first, *first.shard), file.string(),
+                      command_of_shard(call, *note, shard)));
+    }
+    const std::string changed = first_difference(note->files, first.files);
+    if (!changed.empty()) {
+      reject(where, "output", output.string(),
+             fmt::format("has shards made with two contents of {} beside it: {} and {}; remove "
+                         "those of one",
+                         changed, other, file.string()));
+    }
+    if (note->versions != first.versions && !same_results) {
+      reject(where, "output", output.string(),
+             fmt::format("has shards made by popgrad {} and by {} beside it: {} and {}; give "
+                         "--same-results if both compute the same, or remove those of one",
+                         fmt::join(first.versions, ", "), fmt::join(note->versions, ", "), other,
+                         file.string()));
+    }
   }
-  if (!sweep) {
+  if (notes.empty()) {
     reject(where, "output", output.string(),
            fmt::format("has no shards beside it (such as {}); make them by 'popgrad sweep ... "
                        "--shard I/N -o {}'",
                        Shard{1, 4}.file(output).filename().string(), output.string()));
   }
-  return *sweep;
+  return notes;
 }
 
-int merge(const fs::path& output, bool quiet, const Invocation& call) {
+int merge(const fs::path& output, bool quiet, bool same_results, const Invocation& call) {
   if (output.extension() != ".csv") {
     reject(where, "output", output.string(), "must end in .csv, as that of the sweep does");
   }
   const std::map<std::size_t, Shard> found = shards_beside(output);
-  const SweepNote sweep = sweep_of(found, output, call);
+  const std::map<std::size_t, SweepNote> notes = notes_of(found, output, same_results, call);
+  const SweepNote& sweep = notes.begin()->second;
+  SweepNote whole{sweep.words, std::nullopt, 0, sweep.files, {}, {}};
   std::vector<StoredRows> parts;
   std::vector<std::string> incomplete;
   std::optional<Shard> first_incomplete;
   for (std::size_t number = 1; number <= sweep.shard->of; ++number) {
     const Shard shard{number, sweep.shard->of};
     const std::size_t cells = shard.cells(sweep.cells);
-    parts.push_back(stored_rows(shard.file(output), cells));
+    const auto note = notes.find(number);
+    parts.push_back(note == notes.end()
+                        ? StoredRows{}
+                        : stored_rows(where, shard.file(output), cells, note->second));
+    if (note != notes.end()) whole.versions = united(whole.versions, note->second.versions);
     // One without cells is there all the same, once it was made.
     if (parts.back().done == cells && !parts.back().header.empty()) continue;
     if (!first_incomplete) first_incomplete = shard;
@@ -106,7 +132,12 @@ int merge(const fs::path& output, bool quiet, const Invocation& call) {
                     fmt::join(incomplete, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
                     first_incomplete->text(), command_of_shard(call, sweep, *first_incomplete)));
   }
-  SweepRows rows(where, output, {sweep.words, std::nullopt, 0}, sweep.cells);
+  for (const StoredRows& part : parts) {
+    if (part.header == parts.front().header) continue;
+    reject(where, "output", output.string(),
+           "has shards of two headers beside it; make them again");
+  }
+  SweepRows rows(where, output, whole, sweep.cells, same_results);
   rows.set_header(parts.front().header);
   for (std::size_t cell = 0; cell < sweep.cells; ++cell) {
     if (!rows.has(cell)) rows.keep(cell, parts[cell % parts.size()].rows[cell / parts.size()]);
@@ -135,10 +166,14 @@ Action add_merge(CommandLine& app, const Invocation& call) {
       .required();
   auto quiet = std::make_shared<bool>(false);
   command->add_flag("-q,--quiet", *quiet, "no notes on standard error");
+  auto same_results = std::make_shared<bool>(false);
+  add_same_results(*command, *same_results);
   command->footer(
       "The command of the sweep without --shard then finds all cells there, with --plot to draw "
       "them.");
-  return [output, quiet, call]() -> int { return merge(*output, *quiet, call); };
+  return [output, quiet, same_results, call]() -> int {
+    return merge(*output, *quiet, *same_results, call);
+  };
 }
 
 }  // namespace popgrad::cli

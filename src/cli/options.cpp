@@ -9,8 +9,8 @@
 
 #include "cli/instance_file.hpp"
 #include "cli/panels.hpp"
-#include "io/atomic_file.hpp"
 #include "io/config_file.hpp"
+#include "io/input_files.hpp"
 #include "number_text.hpp"
 #include "popgrad/error.hpp"
 #include "report/catalogue.hpp"
@@ -126,6 +126,11 @@ Parameters typed_parameters(const TypedParameters& typed, const std::string& mod
     }
   }
   for (const auto& [name, on] : typed.switches) parameters.set(name, on);
+  for (const ParameterInfo& info : known) {
+    if (info.kind == "text" && parameters.has(info.name)) {
+      note_file(parameters.text(info.name, ""));
+    }
+  }
   return parameters;
 }
 
@@ -225,6 +230,12 @@ Parameters gather_parameters(const CommonOptions& options, const Model& model,
   }
   parameters.check_names(known, rungs.front());
   return parameters;
+}
+
+void add_same_results(Command& command, bool& target) {
+  command.add_flag(
+      "--same-results", target,
+      "go on from what another version of popgrad kept; both are stated as its makers");
 }
 
 void refuse_options(const Command& command, const std::vector<std::string>& names,

@@ -84,6 +84,9 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
 /// Steps asked for: --steps or --t1, --save or --save-at, --eta, --batch, --runs, --jobs.
 WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);
 
+/// --same-results, of commands that go on from what an earlier one kept.
+void add_same_results(Command& command, bool& target);
+
 /// Throws InputError if one of these options is given; `why` says what they would need.
 void refuse_options(const Command& command, const std::vector<std::string>& names,
                     const std::string& why);

@@ -116,11 +116,15 @@ std::string caption_of(const Record& parameters, const Record& settings, std::ui
 void check_plot(const std::string& plot) {
   if (plot.empty()) return;
   const std::string suffix = fs::path(plot).extension().string();
-  if (suffix.empty() || fs::is_directory(plot)) return;
+  std::error_code failure;
+  if (suffix.empty() || fs::is_directory(plot, failure)) {
+    check_folder(plot, "--plot");
+    return;
+  }
   if (suffix != ".svg" && suffix != ".png" && suffix != ".pdf") {
     reject("popgrad", "--plot", plot, "must end in .svg, .png or .pdf, or be a folder");
   }
-  check_writable(plot);
+  check_writable(plot, "--plot");
 }
 
 Drawing captioned_drawing(const std::string& name, const std::string& script,

@@ -15,6 +15,8 @@
 #include "cli/statement_choice.hpp"
 #include "cli/verification.hpp"
 #include "io/atomic_file.hpp"
+#include "io/fingerprint.hpp"
+#include "io/input_files.hpp"
 #include "io/result_cache.hpp"
 #include "io/temporary_folder.hpp"
 #include "popgrad/error.hpp"
@@ -108,7 +110,7 @@ struct Workshop {
 
   // Of a picture on the page, whose data and script nobody looks for.
   [[nodiscard]] std::string svg_of(const std::string& name) const {
-    return read_file(scratch.path() / (name + ".svg"));
+    return read_own_file(scratch.path() / (name + ".svg"));
   }
 };
 
@@ -279,6 +281,7 @@ int execute(const ReportOptions& o, const Invocation& call) {
     reject("popgrad report", "--output", o.output, "must end in .html");
   }
   check_writable(o.output);
+  check_regular("popgrad report", o.output);
   const std::vector<const Statement*> chosen =
       matching_statements(call.theories, "popgrad report", o.verification.patterns);
   const std::vector<Theory> shown = theories_of(chosen, call.theories);

@@ -21,6 +21,8 @@
 #include "cli/produce.hpp"
 #include "cli/progress.hpp"
 #include "cli/shared_walks.hpp"
+#include "io/checkpoint.hpp"
+#include "io/input_files.hpp"
 #include "io/run_record.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
@@ -41,6 +43,13 @@ struct RunOptions {
   std::shared_ptr<CommonOptions> common;
   std::string rung, resume;
   bool correlations = false;
+  bool same_results = false;
+};
+
+// What a run goes on from; an empty file: nothing.
+struct Resumed {
+  std::string file;
+  Versions versions;  // that made it
 };
 
 // The worst ending of an ensemble decides the exit status.
@@ -210,8 +219,38 @@ void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
   draw_panels(panels, options.plot, record.command, record.seed);
 }
 
+// Where an interrupted run is saved: with its output, else in the file that it went on from, else in this
+// folder or, where that cannot be written, the one for temporary files.
+std::filesystem::path checkpoint_of(const CommonOptions& options, const std::string& name,
+                                    const Resumed& resumed) {
+  if (!options.output.empty() && options.output != "-") {
+    return options.output + ".checkpoint.json";
+  }
+  if (!resumed.file.empty()) return resumed.file;
+  const std::filesystem::path here = new_checkpoint("", name);
+  return here.empty() ? new_checkpoint(std::filesystem::temp_directory_path(), name) : here;
+}
+
 template <class T>
-int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& call) {
+void save(const RunRecord<T>& record, const CommonOptions& options, const Invocation& call,
+          const Resumed& resumed) {
+  const std::filesystem::path checkpoint =
+      checkpoint_of(options, fmt::format("popgrad-{}-{}", record.model, record.rung), resumed);
+  write_checkpoint(
+      Checkpoint<T>{{call.words, files_read(), united(record.earlier_versions, this_version())},
+                    record.runs},
+      checkpoint);
+  Invocation again{{"run", "--resume", checkpoint.string()}, call.theories, call.program};
+  if (!options.output.empty()) {
+    again.words.insert(again.words.end(), {"-o", options.output});
+  }
+  fmt::print(standard_error(), "popgrad: interrupted; what was computed is saved. Go on with: {}\n",
+             command_line(again));
+}
+
+template <class T>
+int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& call,
+           const Resumed& resumed) {
   const bool handed_over = host().results != nullptr;
   if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
     write_record(record, options.output);
@@ -226,15 +265,7 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
       host().results->run_in_digits = std::move(record);
     }
   } else if (worst == Ending::interrupted) {
-    const bool to_file = !options.output.empty() && options.output != "-";
-    const std::string checkpoint =
-        (to_file ? options.output : "popgrad-" + record.model + "-" + record.rung) +
-        ".checkpoint.json";
-    write_checkpoint(Checkpoint<T>{call.words, record.runs}, checkpoint);
-    fmt::print(
-        standard_error(),
-        "popgrad: interrupted; what was computed is saved. Go on with: popgrad run --resume {}{}\n",
-        checkpoint, to_file ? " -o " + options.output : "");
+    save(record, options, call, resumed);
   }
   return is_failure(worst) ? numerical_failure : success;
 }
@@ -341,9 +372,26 @@ void add_correlations_option(Command& command, RunOptions& options) {
                    "FILE.json");
 }
 
+// Throws InputError where the checkpoint does not fit, as one of another version of popgrad may.
+template <class T>
+void check_fit(const Checkpoint<T>& earlier, const AnyRung<T>& rung, const Resumed& resumed) {
+  for (const Trajectory<T>& run : earlier.runs) {
+    const bool rows_fit =
+        run.rows.size() == run.t.size() &&
+        (run.states.empty() || run.states.size() == run.t.size()) &&
+        std::all_of(run.rows.begin(), run.rows.end(),
+                    [&](const std::vector<T>& row) { return row.size() == rung.columns.size(); });
+    const bool state_fits =
+        rung.varying_length || rung.state_at || run.last_state.size() == rung.dimension;
+    if (rows_fit && state_fits) continue;
+    reject("popgrad run", "--resume", resumed.file,
+           "does not fit this version of popgrad; start the run again");
+  }
+}
+
 template <class T>
 int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
-               const Parameters& parameters, const Invocation& call, const std::string& resume,
+               const Parameters& parameters, const Invocation& call, const Resumed& resumed,
                bool correlations) {
   RunRecord<T> record;
   record.model = model.name();
@@ -352,7 +400,8 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
   record.command = command_line(call);
   record.seed = options.seed;
   Checkpoint<T> earlier;
-  if (!resume.empty()) earlier = read_checkpoint<T>(resume);
+  if (!resumed.file.empty()) earlier = read_checkpoint<T>(resumed.file);
+  record.earlier_versions = resumed.versions;
   Progress bar(model.name() + " " + info.name, options.quiet);
   const Report report = [&](double done) {
     bar.update(done);
@@ -370,7 +419,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       if (!take_steps(walks, request, options, model, info, earlier, report, record)) {
         return success;
       }
-      return finish(std::move(record), options, call);
+      return finish(std::move(record), options, call, resumed);
     }
     const bool at_rest = info.kind == RungKind::moments && options.end == "inf";
     CommonOptions timed = options;
@@ -380,6 +429,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     std::optional<WalkRequest> steps = request;
     const AnyRung<double> rung = steps ? rung_to_step(model, info, parameters, options.seed, *steps)
                                        : model.rung(info.name, parameters, options.seed);
+    check_fit(earlier, rung, resumed);
     if (options.states) record.state_names = rung.state_names;
     if (options.states && rung.varying_length) {
       reject(model.name() + " " + info.name, "--states", "given",
@@ -389,7 +439,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       record.settings = settings_of(*request, options.optimiser);
       record.settings["steps"] = "inf";
       record.runs = {stationary_run(options, model, rung, parameters, *request)};
-      return finish(std::move(record), options, call);
+      return finish(std::move(record), options, call, resumed);
     }
     if (steps) {
       record.settings = settings_of(*request, options.optimiser);
@@ -405,7 +455,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       }
-      return finish(std::move(record), options, call);
+      return finish(std::move(record), options, call, resumed);
     }
     record.settings = settings_of(solve_request<double>(options, info, parameters), options.digits);
     record.runs = {
@@ -415,15 +465,16 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     }
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
+    check_fit(earlier, rung, resumed);
     if (options.states) record.state_names = rung.state_names;
     record.settings = settings_of(solve_request<Real>(options, info, parameters), options.digits);
     record.runs = {flow_with_events<Real>(options, model, info, parameters, rung, earlier, report)};
   }
-  return finish(std::move(record), options, call);
+  return finish(std::move(record), options, call, resumed);
 }
 
 int execute(const Command& command, const RunOptions& options, const Invocation& call,
-            const std::string& resume) {
+            const Resumed& resumed) {
   const CommonOptions& common = *options.common;
   const Model& model = find_model(common.theories, common.model);
   const RungInfo info = find_rung(model, options.rung);
@@ -437,10 +488,10 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   if (common.single) in_single_precision(common, model, info);
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
-    return run_scalar<double>(common, model, info, parameters, call, resume, options.correlations);
+    return run_scalar<double>(common, model, info, parameters, call, resumed, options.correlations);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
-  return run_scalar<Real>(common, model, info, parameters, call, resume, false);
+  return run_scalar<Real>(common, model, info, parameters, call, resumed, false);
 }
 
 void add_float(Command& command, CommonOptions& options) {
@@ -449,9 +500,33 @@ void add_float(Command& command, CommonOptions& options) {
       "keep the attention of scb noisy in single precision: half of its memory and time");
 }
 
+// Throws InputError for what the checkpoint has the last word on.
+void refuse_beside_resume(const Command& command) {
+  for (const std::string& name : command.long_names()) {
+    if (name == "resume" || name == "output" || name == "quiet" || name == "same-results" ||
+        command.get_option("--" + name).count() == 0) {
+      continue;
+    }
+    throw InputError(fmt::format(
+        "popgrad run: --{} cannot be given with --resume, which goes on with the options "
+        "of the interrupted run; leave it out",
+        name));
+  }
+  for (const char* name : {"model", "rung"}) {
+    if (command.get_option(name).count() == 0) continue;
+    reject("popgrad run", name, command.get_option(name).as<std::string>(),
+           "cannot be given with --resume, which goes on with that of the interrupted run");
+  }
+}
+
 // Parses the words of the interrupted run again and goes on from its checkpoint.
-int resume_run(const std::string& file, const std::string& output, const Invocation& again) {
-  const Invocation call{checkpoint_words(file), again.theories, again.program};
+int resume_run(const RunOptions& asked, const Invocation& again) {
+  const std::string& file = asked.resume;
+  const CheckpointOrigin origin = checkpoint_origin(file);
+  check_versions("popgrad run", "--resume", file, origin.versions, this_version(),
+                 asked.same_results);
+  begin_reading(origin.files);
+  const Invocation call{origin.words, again.theories, again.program};
   CommandLine app{"", "popgrad"};
   Command* command = app.add_subcommand("run", "");
   RunOptions options;
@@ -465,8 +540,9 @@ int resume_run(const std::string& file, const std::string& output, const Invocat
   app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
   apply_config(*command, *options.common);
-  if (!output.empty()) options.common->output = output;
-  return execute(*command, options, call, file);
+  if (!asked.common->output.empty()) options.common->output = asked.common->output;
+  options.common->quiet = options.common->quiet || asked.common->quiet;
+  return execute(*command, options, call, {file, origin.versions});
 }
 
 }  // namespace
@@ -479,15 +555,23 @@ Action add_run(CommandLine& app, const Invocation& call) {
   options->common = add_common_options(*command, call);
   add_float(*command, *options->common);
   command
-      ->add_option("--resume", options->resume, "go on from the checkpoint of an interrupted run")
+      ->add_option("--resume", options->resume,
+                   "go on from the checkpoint of an interrupted run, with its options")
       .kind("input file");
+  add_same_results(*command, options->same_results);
   add_correlations_option(*command, *options);
   command->footer(
       "'popgrad run MODEL --help' lists the parameters of the model too.\n"
       "Under mpirun (a build with POPGRAD_MPI) the first process gives out the runs of an ensemble "
       "and the others make them, with one thread each unless --jobs says more.");
   return [command, options, call]() -> int {
-    if (!options->resume.empty()) return resume_run(options->resume, options->common->output, call);
+    if (!options->resume.empty()) {
+      refuse_beside_resume(*command);
+      return resume_run(*options, call);
+    }
+    if (options->same_results) {
+      reject("popgrad run", "--same-results", "given", "belongs to --resume; leave it out");
+    }
     if (command->get_option("model").count() == 0 || options->rung.empty()) {
       throw InputError("popgrad run: model and rung are missing; e.g. popgrad run joma reduced");
     }

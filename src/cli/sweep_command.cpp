@@ -30,6 +30,7 @@ struct SweepOptions {
   std::vector<std::string> over, success, first;
   double until_width = 0;
   std::optional<std::int64_t> most_runs;
+  bool same_results = false;
 };
 
 // Of the cells that were refused, why.
@@ -90,8 +91,18 @@ SweepRows open_rows(const SweepOptions& o, const Invocation& call, std::size_t c
   const std::string& output = o.common->output;
   if (output.empty() || output == "-") return SweepRows(cells);
   const SweepNote note = note_of_words(call.words, shard, cells);
-  if (!shard) return {where, output, note, cells};
-  return {where, shard->file(output), note, shard->cells(cells)};
+  if (!shard) return {where, output, note, cells, o.same_results};
+  return {where, shard->file(output), note, shard->cells(cells), o.same_results};
+}
+
+// Those that an axis names, such as texts.
+void note_files(const SweepGrid& grid, const Model& model) {
+  for (const Axis& axis : grid.axes()) {
+    for (const ParameterInfo& info : model.parameters()) {
+      if (info.name != axis.name || info.kind != "text") continue;
+      for (const std::string& value : axis.values) note_file(value);
+    }
+  }
 }
 
 // The first cell that is not refused; where all are, what is wrong is not of a cell.
@@ -175,15 +186,17 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
     return success;
   }
 
+  // All files are read once before, since the note of the rows states their contents.
+  note_files(grid, model);
+  const CommonOptions first = first_possible(grid, info, common, model, conditions);
+  const Parameters parameters = gather_parameters(first, model, info.name);
   SweepRows rows = open_rows(o, call, grid.cells(), shard);
   if (!common.quiet && rows.done() > 0) {
     fmt::print(standard_error(), "popgrad: {} of {} cells are there already\n", rows.done(),
                rows.cells());
   }
   if (rows.header().empty()) {
-    const CommonOptions first = first_possible(grid, info, common, model, conditions);
-    const AnyRung<double> rung =
-        model.rung(info.name, gather_parameters(first, model, info.name), first.seed);
+    const AnyRung<double> rung = model.rung(info.name, parameters, first.seed);
     const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
     rows.set_header(header_of(grid.axes(), conditions, rung.columns, ensemble));
   }
@@ -285,6 +298,7 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
   command->add_option("--shard", o->shard,
                       "I/N: only the cells I, I + N, ... (counted from 1), into "
                       "NAME.I-of-N.csv; 'popgrad merge NAME.csv' puts them together");
+  add_same_results(*command, o->same_results);
   command->footer(
       "A sweep that was interrupted goes on when the same command is given again.\n"
       "As an array of N Slurm jobs, sbatch --array=0-(N-1): --shard $((SLURM_ARRAY_TASK_ID + "

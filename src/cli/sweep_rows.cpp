@@ -1,18 +1,13 @@
 #include "cli/sweep_rows.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <optional>
 
 #include "io/atomic_file.hpp"
+#include "io/fingerprint.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad::cli {
@@ -24,28 +19,49 @@ constexpr std::chrono::seconds between_saves{1};
 /// Of the time is spent on other things than writing tables, which grow.
 constexpr int share_of_saves = 20;
 
-// Calls take(line) for each line that has its end, until that gives false; returns the length of
-// what was taken.
+// Calls take(line, end) for each line that has its end, with where the next one begins.
 template <class Take>
-std::size_t take_lines(std::string_view text, const Take& take) {
+void for_each_line(std::string_view text, const Take& take) {
   std::size_t begin = 0;
   while (true) {
     const std::size_t end = text.find('\n', begin);
-    if (end == std::string_view::npos || !take(text.substr(begin, end - begin))) return begin;
+    if (end == std::string_view::npos) return;
+    take(text.substr(begin, end - begin), end + 1);
     begin = end + 1;
   }
 }
 
-// The cell of `CELL<TAB>ROW`; none if it is not that.
-std::optional<std::size_t> cell_of(std::string_view line) {
-  std::size_t cell = 0;
-  const char* const end = line.data() + line.size();
-  const auto [stop, error] = std::from_chars(line.data(), end, cell);
-  if (error != std::errc() || stop == end || *stop != '\t') return std::nullopt;
-  return cell;
+constexpr std::string_view header_mark = "-";
+
+std::string sum_of(std::string_view key, std::string_view mark, std::string_view row) {
+  return fingerprint(fmt::format("{}\t{}\t{}", key, mark, row));
 }
 
-constexpr std::string_view header_mark = "-\t";
+struct JournalLine {
+  std::optional<std::size_t> cell;  // none: the header
+  std::string_view row;
+};
+
+// None if it is not a line of this sweep as it was written.
+std::optional<JournalLine> journal_line(std::string_view line, std::string_view key,
+                                        std::size_t cells) {
+  const std::size_t first = line.find('\t');
+  const std::size_t second = first == std::string_view::npos ? first : line.find('\t', first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  const std::string_view mark = line.substr(0, first);
+  JournalLine made{std::nullopt, line.substr(second + 1)};
+  if (line.substr(first + 1, second - first - 1) != sum_of(key, mark, made.row)) {
+    return std::nullopt;
+  }
+  if (mark == header_mark) return made;
+  std::size_t cell = 0;
+  const auto [stop, error] = std::from_chars(mark.data(), mark.data() + mark.size(), cell);
+  if (error != std::errc() || stop != mark.data() + mark.size() || cell >= cells) {
+    return std::nullopt;
+  }
+  made.cell = cell;
+  return made;
+}
 
 void take(StoredRows& stored, std::size_t cell, std::string_view row) {
   if (row.empty() || !stored.rows[cell].empty()) return;
@@ -53,133 +69,140 @@ void take(StoredRows& stored, std::size_t cell, std::string_view row) {
   ++stored.done;
 }
 
+// Empty without a header.
+StoredRows rows_of_journal(std::string_view where, const fs::path& journal, std::size_t cells,
+                           std::string_view key) {
+  StoredRows stored;
+  stored.rows.resize(cells);
+  std::size_t number = 0;
+  std::size_t changed = 0;
+  for_each_line(read_own_file(journal), [&](std::string_view text, std::size_t end) {
+    ++number;
+    const std::optional<JournalLine> line = journal_line(text, key, cells);
+    if (!line || line->cell.has_value() == stored.header.empty()) {
+      if (changed == 0) changed = number;
+      return;
+    }
+    if (changed != 0) {
+      reject(
+          where, "journal", journal.string(),
+          fmt::format("is not as popgrad wrote it: line {} was changed, or one before it removed; "
+                      "restore it, or remove it and the table, and begin anew",
+                      changed));
+    }
+    if (line->cell) {
+      take(stored, *line->cell, line->row);
+    } else {
+      stored.header = std::string(line->row) + "\n";
+    }
+    stored.journal_length = end;
+  });
+  return stored;
+}
+
 }  // namespace
 
 fs::path note_of(const fs::path& output) { return output.string() + ".sweep.json"; }
 fs::path journal_of(const fs::path& output) { return output.string() + ".journal"; }
 
-StoredRows stored_rows(const fs::path& output, std::size_t cells) {
+StoredRows stored_rows(std::string_view where, const fs::path& output, std::size_t cells,
+                       const SweepNote& note) {
+  const std::string key = key_of(note);
   StoredRows stored;
   stored.rows.resize(cells);
   if (fs::exists(journal_of(output))) {
-    stored.journal_length = take_lines(read_file(journal_of(output)), [&](std::string_view line) {
-      if (line.starts_with(header_mark)) {
-        stored.header = std::string(line.substr(header_mark.size())) + "\n";
-        return true;
-      }
-      const std::optional<std::size_t> cell = cell_of(line);
-      if (!cell || *cell >= cells) return false;
-      take(stored, *cell, line.substr(line.find('\t') + 1));
-      return true;
-    });
-    if (!stored.header.empty()) return stored;
-    stored = {};
-    stored.rows.resize(cells);
+    StoredRows kept = rows_of_journal(where, journal_of(output), cells, key);
+    if (!kept.header.empty()) return kept;
   }
   if (!fs::exists(output)) return stored;
+  const std::string table = read_own_file(output);
+  if (sum_of(key, header_mark, table) != note.table) {
+    reject(where, "table", output.string(),
+           "is not as popgrad wrote it; restore it, or remove it, and begin anew");
+  }
   std::size_t line_number = 0;
-  static_cast<void>(take_lines(read_file(output), [&](std::string_view line) {
+  for_each_line(table, [&](std::string_view line, std::size_t /*end*/) {
     if (line_number == 0) {
       stored.header = std::string(line) + "\n";
     } else if (line_number <= cells) {
       take(stored, line_number - 1, line);
     }
     ++line_number;
-    return true;
-  }));
+  });
   return stored;
 }
 
-SweepRows::SweepRows(const char* where, fs::path output, SweepNote note, std::size_t cells)
-    : where_(where), output_(std::move(output)), note_(std::move(note)) {
-  check_writable(output_);
-  const auto noted = [&] {
-    const std::optional<SweepNote> there = read_note(note_of(output_));
-    return there && same_rows(*there, note_);
-  };
-  if (fs::exists(output_) && !noted()) {
-    refuse("holds something that another command made; remove it, or name another file");
+SweepRows::SweepRows(const char* where, fs::path output, SweepNote note, std::size_t cells,
+                     bool same_results)
+    : where_(where), output_(std::move(output)), note_(std::move(note)), versions_(note_.versions) {
+  for (const fs::path& file : {output_, note_of(output_), journal_of(output_)}) {
+    check_writable(file);
   }
-  stored_ = stored_rows(output_, cells);
-  // Of a whole table there is nothing to write.
-  if (fs::exists(output_) && done() == cells && !fs::exists(journal_of(output_))) return;
-  open_journal();
-  // Once more: another process may have ended meanwhile.
-  stored_ = stored_rows(output_, cells);
-  if (stored_.journal_length > 0 && !noted()) {
-    const std::string journal = journal_of(output_).string();
-    ::close(journal_);
-    refuse("has rows of another command beside it in " + journal +
+  stored_.rows.resize(cells);
+  journal_.emplace(where_, journal_of(output_), output_);
+  take_over(same_results);
+}
+
+void SweepRows::take_over(bool same_results) {
+  const bool rows_in_journal = fs::file_size(journal_of(output_)) > 0;
+  key_ = key_of(note_);
+  if (!rows_in_journal && !fs::exists(output_)) return;
+  const std::optional<SweepNote> there = read_note(note_of(output_));
+  if (!there || !same_rows(*there, note_)) {
+    if (fs::exists(output_)) {
+      refuse("holds something that another command made; remove it, or name another file");
+    }
+    refuse("has rows of another command beside it in " + journal_of(output_).string() +
            "; remove that, or name another file");
   }
-  if (::ftruncate(journal_, static_cast<off_t>(stored_.journal_length)) != 0) {
-    const int code = errno;
-    ::close(journal_);
-    refuse(fmt::format("cannot be written ({})", std::strerror(code)));
+  const std::string file = first_difference(there->files, note_.files);
+  if (!file.empty()) {
+    refuse(fmt::format("was made with other contents of {}; restore them, or name another file",
+                       file));
   }
+  check_versions(where_, "--output", output_.string(), there->versions, versions_, same_results);
+  stored_ = stored_rows(where_, output_, cells(), *there);
+  note_.versions = there->versions;
+  note_.table = there->table;
+  if (rows_in_journal) journal_->truncate(stored_.journal_length);
 }
 
 SweepRows::~SweepRows() {
-  if (journal_ < 0) return;
+  if (!journal_) return;
   try {
     save();
-    // Nothing came of it.
-    if (stored_.journal_length == 0) fs::remove(journal_of(output_));
   } catch (const std::exception&) {
     // The rows are in the journal.
   }
-  ::close(journal_);
 }
 
 void SweepRows::refuse(const std::string& why) const {
   reject(where_, "--output", output_.string(), why);
 }
 
-// The lock goes with the open file, so that none is left by a process that was killed.
-void SweepRows::open_journal() {
-  const fs::path path = journal_of(output_);
-  while (true) {
-    journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (journal_ < 0) refuse(fmt::format("cannot be written ({})", std::strerror(errno)));
-    // Folders that have no locks are written without.
-    if (::flock(journal_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      ::close(journal_);
-      refuse("is being made by another process; wait for it, or name another file");
-    }
-    // One that ends removes its journal: it may have been this.
-    struct stat status {};
-    if (::fstat(journal_, &status) == 0 && status.st_nlink > 0) return;
-    ::close(journal_);
-  }
-}
-
-void SweepRows::append(std::string_view lines) {
-  stored_.journal_length += lines.size();
-  while (!lines.empty()) {
-    const ssize_t n = ::write(journal_, lines.data(), lines.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) refuse(fmt::format("cannot be written ({})", std::strerror(errno)));
-    lines.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
-void SweepRows::begin_journal() {
-  // Whose rows they are has to be known before there are any.
-  write_atomically(note_of(output_), text_of(note_));
-  std::string begin;
-  for (std::size_t cell = 0; cell < cells(); ++cell) {
-    if (has(cell)) begin += fmt::format("{}\t{}\n", cell, row(cell));
-  }
-  append(fmt::format("{}{}{}", begin, header_mark, header()));
+std::string SweepRows::line_of(std::string_view mark, std::string_view row) const {
+  return fmt::format("{}\t{}\t{}\n", mark, sum_of(key_, mark, row), row);
 }
 
 void SweepRows::keep(std::size_t cell, const std::string& row) {
-  if (journal_ >= 0) {
-    if (stored_.journal_length == 0) begin_journal();
-    append(fmt::format("{}\t{}\n", cell, row));
+  if (journal_) {
+    std::string lines;
+    if (!changed_) {
+      // Whose rows they are has to be known before there are any.
+      note_.versions = united(std::move(note_.versions), versions_);
+      note_.table.clear();
+      write_atomically(note_of(output_), text_of(note_));
+      changed_ = true;
+    }
+    if (stored_.journal_length == 0) {
+      lines += line_of(header_mark, std::string_view(header()).substr(0, header().size() - 1));
+    }
+    lines += line_of(std::to_string(cell), row);
+    journal_->append(lines);
+    stored_.journal_length += lines.size();
   }
   take(stored_, cell, row);
-  if (journal_ < 0) return;
+  if (!journal_) return;
   unsaved_ = true;
   if (Clock::now() >= next_) save();
 }
@@ -192,7 +215,7 @@ void SweepRows::write_table() {
   const Clock::time_point begin = Clock::now();
   // After a crash of the machine the table must not have rows that the journal has not; where that
   // is not possible, they are made again.
-  static_cast<void>(::fdatasync(journal_));
+  journal_->flush();
   write_atomically(output_, text());
   unsaved_ = false;
   const Clock::time_point end = Clock::now();
@@ -200,12 +223,15 @@ void SweepRows::write_table() {
 }
 
 void SweepRows::finish() {
-  if (journal_ < 0) return;
-  if (stored_.journal_length == 0) write_atomically(note_of(output_), text_of(note_));
-  write_table();
-  fs::remove(journal_of(output_));
-  ::close(journal_);
-  journal_ = -1;
+  if (!journal_) return;
+  // Else the rows are those of the table.
+  if (stored_.journal_length > 0 || !fs::exists(output_)) {
+    note_.table = sum_of(key_, header_mark, text());
+    write_atomically(note_of(output_), text_of(note_));
+    write_table();
+  }
+  journal_->remove();
+  journal_.reset();
 }
 
 std::string SweepRows::text() const {

@@ -6,17 +6,20 @@
 ///     NAME.csv.sweep.json  what makes them (SweepNote)
 ///
 /// A process that is killed has thus lost no row that it kept, and the same command goes on. The
-/// journal: lines `CELL<TAB>ROW`, and one `-<TAB>HEADER` behind the rows that NAME.csv had before
-/// it. Where that line is missing the journal does not count, and a last line without its end never
-/// does.
+/// journal: a line `-<TAB>SUM<TAB>HEADER`, then lines `CELL<TAB>SUM<TAB>ROW`. SUM is a fingerprint of
+/// the note, the cell and the row, so that a line that was changed, or is of another sweep, is known as
+/// such. At the end of a journal it is what a crash left, and is dropped; before other lines it is
+/// refused. A table without a journal has the fingerprint that its note states.
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/sweep_shard.hpp"
+#include "io/locked_file.hpp"
 
 namespace popgrad::cli {
 
@@ -27,7 +30,9 @@ struct StoredRows {
   std::size_t done = 0;
   std::size_t journal_length = 0;  ///< bytes of the lines of the journal that count
 };
-StoredRows stored_rows(const std::filesystem::path& output, std::size_t cells);
+/// Throws InputError, as of the command `where`, for what is not as popgrad left it.
+StoredRows stored_rows(std::string_view where, const std::filesystem::path& output,
+                       std::size_t cells, const SweepNote& note);
 
 /// NAME.csv.sweep.json of NAME.csv, and its journal.
 std::filesystem::path note_of(const std::filesystem::path& output);
@@ -39,8 +44,10 @@ class SweepRows {
   explicit SweepRows(std::size_t cells) { stored_.rows.resize(cells); }
   /// Takes over what the same command left at `output`, and keeps other processes from writing
   /// there. `where` is the command, for errors. Throws InputError if another command made what is
-  /// there, or if another process is at it.
-  SweepRows(const char* where, std::filesystem::path output, SweepNote note, std::size_t cells);
+  /// there, or this one with other contents of a file, or, without `same_results`, another version of
+  /// popgrad; or if another process is at it.
+  SweepRows(const char* where, std::filesystem::path output, SweepNote note, std::size_t cells,
+            bool same_results);
   /// Saves what is not saved.
   ~SweepRows();
   SweepRows(const SweepRows&) = delete;
@@ -68,17 +75,19 @@ class SweepRows {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void open_journal();
-  void begin_journal();
-  void append(std::string_view lines);
+  void take_over(bool same_results);
+  [[nodiscard]] std::string line_of(std::string_view mark, std::string_view row) const;
   void write_table();
   [[noreturn]] void refuse(const std::string& why) const;
 
   const char* where_ = "";
   std::filesystem::path output_;  // empty: in memory alone
   SweepNote note_;
+  Versions versions_;  // of the rows that are kept here
   StoredRows stored_;
-  int journal_ = -1;          // open, and locked
+  std::string key_;  // of the note
+  std::optional<LockedFile> journal_;
+  bool changed_ = false;      // rows that were not there before
   bool unsaved_ = false;      // rows that are not in the table yet
   Clock::time_point next_{};  // when the table is written again
 };

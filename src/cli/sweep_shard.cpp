@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "io/atomic_file.hpp"
+#include "io/fingerprint.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad::cli {
@@ -95,24 +96,41 @@ std::optional<Shard> shard_of_file(const std::string& name, const std::filesyste
 
 SweepNote note_of_words(const std::vector<std::string>& words, const std::optional<Shard>& shard,
                         std::size_t cells) {
-  return {without(words, {"--shard"}, {}), shard, shard ? cells : 0};
+  return {without(words, {"--shard"}, {"--same-results"}),
+          shard,
+          shard ? cells : 0,
+          files_read(),
+          this_version(),
+          {}};
 }
 
 std::string text_of(const SweepNote& note) {
-  const nlohmann::json words = note.words;
-  if (!note.shard) return words.dump();
-  return nlohmann::json{{"cells", note.cells}, {"shard", note.shard->text()}, {"words", words}}
-      .dump();
+  nlohmann::json document{
+      {"words", note.words}, {"files", note.files}, {"versions", note.versions}};
+  if (note.shard) {
+    document["shard"] = note.shard->text();
+    document["cells"] = note.cells;
+  }
+  if (!note.table.empty()) document["table"] = note.table;
+  return document.dump();
 }
 
 std::optional<SweepNote> read_note(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
-  const nlohmann::json read = nlohmann::json::parse(read_file(file), nullptr, false);
+  const nlohmann::json read = nlohmann::json::parse(read_own_file(file), nullptr, false);
   try {
-    if (read.is_array()) return SweepNote{read.get<std::vector<std::string>>(), std::nullopt, 0};
-    return SweepNote{read.at("words").get<std::vector<std::string>>(),
-                     shard_from(read.at("shard").get<std::string>()),
-                     read.at("cells").get<std::size_t>()};
+    SweepNote note{read.at("words").get<std::vector<std::string>>(),
+                   std::nullopt,
+                   0,
+                   read.at("files").get<Fingerprints>(),
+                   read.at("versions").get<std::vector<std::string>>(),
+                   read.value("table", "")};
+    if (read.contains("shard")) {
+      note.shard = shard_from(read.at("shard").get<std::string>());
+      note.cells = read.at("cells").get<std::size_t>();
+    }
+    if (note.versions.empty()) return std::nullopt;
+    return note;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   } catch (const InputError&) {
@@ -120,16 +138,29 @@ std::optional<SweepNote> read_note(const std::filesystem::path& file) {
   }
 }
 
+namespace {
+
+std::vector<std::string> words_that_matter(const SweepNote& note) {
+  return without(note.words, {"--plot", "--jobs"}, {"-q", "--quiet"});
+}
+
+}  // namespace
+
+std::string key_of(const SweepNote& note) {
+  SweepNote what_matters = note;
+  what_matters.words = words_that_matter(note);
+  what_matters.versions.clear();
+  what_matters.table.clear();
+  return fingerprint(text_of(what_matters));
+}
+
 bool same_sweep(const SweepNote& a, const SweepNote& b) {
-  const auto what_matters = [](const SweepNote& note) {
-    return without(note.words, {"--plot", "--jobs"}, {"-q", "--quiet"});
-  };
-  return what_matters(a) == what_matters(b) && a.cells == b.cells &&
+  return words_that_matter(a) == words_that_matter(b) && a.cells == b.cells &&
          (a.shard ? a.shard->of : 0) == (b.shard ? b.shard->of : 0);
 }
 
 bool same_rows(const SweepNote& a, const SweepNote& b) {
-  return same_sweep(a, b) && (!a.shard || a.shard->number == b.shard->number);
+  return same_sweep(a, b) && (a.shard ? a.shard->number : 0) == (b.shard ? b.shard->number : 0);
 }
 
 }  // namespace popgrad::cli

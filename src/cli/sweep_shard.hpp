@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "io/input_files.hpp"
+#include "io/versions.hpp"
+
 namespace popgrad::cli {
 
 struct Shard {
@@ -34,19 +37,26 @@ std::optional<Shard> shard_of_file(const std::string& name, const std::filesyste
 
 /// What makes the rows of a file: NAME.csv.sweep.json.
 struct SweepNote {
-  std::vector<std::string> words;  ///< without --shard
+  std::vector<std::string> words;  ///< without --shard and --same-results
   std::optional<Shard> shard;
-  std::size_t cells = 0;  ///< of the whole sweep; told with a shard only
+  std::size_t cells = 0;  ///< of the whole sweep; stated with a shard only
+  Fingerprints files;     ///< that were read for them
+  Versions versions;      ///< that made them
+  std::string table;      ///< fingerprint of the whole table; empty: not whole yet
 };
-/// From the words of a command, --shard among them or not.
+/// From the words of a command, --shard among them or not; the files are those read so far, the version
+/// is this program's.
 SweepNote note_of_words(const std::vector<std::string>& words, const std::optional<Shard>& shard,
                         std::size_t cells);
 std::string text_of(const SweepNote& note);
 /// Nothing if there is no such file, or another text in it.
 std::optional<SweepNote> read_note(const std::filesystem::path& file);
 
-/// Whether the rows are the same, or parts of the same sweep: --plot, --jobs and --quiet do not
-/// matter.
+/// Of what rows are made by, but for the version: by it a row is known to be of this sweep.
+std::string key_of(const SweepNote& note);
+
+/// Whether the commands are the same, or make parts of the same sweep: --plot, --jobs and --quiet do
+/// not matter.
 bool same_sweep(const SweepNote& a, const SweepNote& b);
 /// The same, and the same part.
 bool same_rows(const SweepNote& a, const SweepNote& b);

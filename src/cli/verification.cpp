@@ -11,6 +11,7 @@
 #include "cli/progress.hpp"
 #include "cli/statement_choice.hpp"
 #include "io/atomic_file.hpp"
+#include "io/input_files.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/model.hpp"

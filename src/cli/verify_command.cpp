@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
@@ -22,8 +23,9 @@ struct VerifyOptions {
 int execute(const VerifyOptions& options, const Invocation& call) {
   const std::vector<const Statement*> chosen =
       matching_statements(call.theories, "popgrad verify", options.verification.patterns);
-  for (const std::string& file : {options.json, options.latex}) {
-    if (!file.empty() && file != "-") check_writable(file);
+  for (const auto& [option, file] :
+       {std::pair{"--json", &options.json}, std::pair{"--latex", &options.latex}}) {
+    if (!file->empty() && *file != "-") check_writable(*file, option);
   }
   const Verification v = verification_of(options.verification, chosen, call);
   const bool json_to_stdout = options.json == "-";

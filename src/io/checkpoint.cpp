@@ -1,8 +1,13 @@
 #include "io/checkpoint.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "io/atomic_file.hpp"
+#include "io/json_document.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/json.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -10,7 +15,7 @@
 namespace popgrad {
 namespace {
 
-constexpr const char* format_name = "popgrad-checkpoint-2";
+constexpr const char* format_name = "popgrad-checkpoint-3";
 
 template <class List>
 Json texts(const List& numbers) {
@@ -33,7 +38,7 @@ Vector<T> as_vector(const Json& list) {
 }
 
 Json open(const std::filesystem::path& path) {
-  const Json document = parse_json_keeping_digits(read_file(path), path.string());
+  const Json document = parse_json_keeping_digits(read_own_file(path), path.string());
   if (!document.is_object() || !document.contains("format") ||
       document["format"] != Json(format_name)) {
     throw InputError(
@@ -41,14 +46,27 @@ Json open(const std::filesystem::path& path) {
                     "interrupted run named",
                     path.string()));
   }
+  if (!is_as_sealed(document)) {
+    throw InputError(
+        fmt::format("--resume {}: is not as popgrad wrote it; restore it, or start the run again",
+                    path.string()));
+  }
   return document;
+}
+
+CheckpointOrigin origin_of(const Json& document) {
+  return {document.at("words").get<std::vector<std::string>>(),
+          document.at("files").get<Fingerprints>(), document.at("versions").get<Versions>()};
 }
 
 }  // namespace
 
 template <class T>
 void write_checkpoint(const Checkpoint<T>& checkpoint, const std::filesystem::path& path) {
-  Json document{{"format", format_name}, {"words", checkpoint.words}};
+  Json document{{"format", format_name},
+                {"words", checkpoint.origin.words},
+                {"files", checkpoint.origin.files},
+                {"versions", checkpoint.origin.versions}};
   Json runs = Json::array();
   for (const Trajectory<T>& run : checkpoint.runs) {
     Json rows = Json::array();
@@ -74,42 +92,51 @@ void write_checkpoint(const Checkpoint<T>& checkpoint, const std::filesystem::pa
                     {"events", events}});
   }
   document["runs"] = std::move(runs);
+  seal(document);
   write_atomically(path, document.dump() + "\n");
 }
 
-std::vector<std::string> checkpoint_words(const std::filesystem::path& path) {
-  return open(path)["words"].get<std::vector<std::string>>();
+CheckpointOrigin checkpoint_origin(const std::filesystem::path& path) {
+  return origin_of(open(path));
+}
+
+std::filesystem::path new_checkpoint(const std::filesystem::path& folder, const std::string& name) {
+  for (int number = 1;; ++number) {
+    const std::string own = number > 1 ? fmt::format("{}-{}", name, number) : name;
+    std::filesystem::path path = folder / (own + ".checkpoint.json");
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) {
+      ::close(file);
+      return path;
+    }
+    if (errno != EEXIST) return {};
+  }
 }
 
 template <class T>
 Checkpoint<T> read_checkpoint(const std::filesystem::path& path) {
   const Json document = open(path);
   Checkpoint<T> checkpoint;
-  try {
-    checkpoint.words = document.at("words").get<std::vector<std::string>>();
-    for (const Json& item : document.at("runs")) {
-      Trajectory<T> run;
-      run.outcome.ending =
-          item.at("complete").get<bool>() ? Ending::reached_end : Ending::interrupted;
-      run.outcome.t_reached = from_text<double>(item.at("t_reached").get<std::string>());
-      run.outcome.steps_taken = std::stoull(item.at("steps").get<std::string>());
-      run.last_state = as_vector<T>(item.at("last_state"));
-      run.last_memory = as_vector<T>(item.at("last_memory"));
-      run.t = numbers<T>(item.at("t"));
-      for (const Json& row : item.at("rows")) run.rows.push_back(numbers<T>(row));
-      for (const Json& state : item.at("states")) run.states.push_back(as_vector<T>(state));
-      for (const Json& event : item.at("events")) {
-        run.events.push_back({event.at("name").get<std::string>(),
-                              from_text<T>(event.at("t").get<std::string>()),
-                              event.at("column").get<std::string>(),
-                              from_text<T>(event.at("value").get<std::string>()),
-                              from_text<double>(event.at("uncertainty").get<std::string>())});
-      }
-      checkpoint.runs.push_back(std::move(run));
+  checkpoint.origin = origin_of(document);
+  for (const Json& item : document.at("runs")) {
+    Trajectory<T> run;
+    run.outcome.ending =
+        item.at("complete").get<bool>() ? Ending::reached_end : Ending::interrupted;
+    run.outcome.t_reached = from_text<double>(item.at("t_reached").get<std::string>());
+    run.outcome.steps_taken = std::stoull(item.at("steps").get<std::string>());
+    run.last_state = as_vector<T>(item.at("last_state"));
+    run.last_memory = as_vector<T>(item.at("last_memory"));
+    run.t = numbers<T>(item.at("t"));
+    for (const Json& row : item.at("rows")) run.rows.push_back(numbers<T>(row));
+    for (const Json& state : item.at("states")) run.states.push_back(as_vector<T>(state));
+    for (const Json& event : item.at("events")) {
+      run.events.push_back({event.at("name").get<std::string>(),
+                            from_text<T>(event.at("t").get<std::string>()),
+                            event.at("column").get<std::string>(),
+                            from_text<T>(event.at("value").get<std::string>()),
+                            from_text<double>(event.at("uncertainty").get<std::string>())});
     }
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("--resume {}: is damaged ({}); start the run again", path.string(),
-                                 error.what()));
+    checkpoint.runs.push_back(std::move(run));
   }
   return checkpoint;
 }

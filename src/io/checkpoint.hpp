@@ -5,13 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "io/input_files.hpp"
+#include "io/versions.hpp"
 #include "popgrad/trajectory.hpp"
 
 namespace popgrad {
 
+/// What an interrupted run was made of.
+struct CheckpointOrigin {
+  std::vector<std::string> words;  ///< its command line
+  Fingerprints files;              ///< that it read
+  Versions versions;               ///< that made it
+};
+
 template <class T>
 struct Checkpoint {
-  std::vector<std::string> words;  ///< the command line of the interrupted run
+  CheckpointOrigin origin;
   std::vector<Trajectory<T>> runs;
 };
 
@@ -19,10 +28,15 @@ struct Checkpoint {
 template <class T>
 void write_checkpoint(const Checkpoint<T>& checkpoint, const std::filesystem::path& path);
 
-/// The command line alone, to know what to build before the rest is read. Throws InputError.
-std::vector<std::string> checkpoint_words(const std::filesystem::path& path);
+/// Where to write one: NAME.checkpoint.json in the folder, else NAME-2.checkpoint.json, ...: an empty file
+/// that was not there before. Empty if the folder cannot be written.
+std::filesystem::path new_checkpoint(const std::filesystem::path& folder, const std::string& name);
 
-/// Throws InputError if the file is damaged or belongs to something else.
+/// To know what to build before the rest is read. Throws InputError, also for a file that is not as
+/// popgrad wrote it.
+CheckpointOrigin checkpoint_origin(const std::filesystem::path& path);
+
+/// Throws InputError if the file is not as popgrad wrote it.
 template <class T>
 Checkpoint<T> read_checkpoint(const std::filesystem::path& path);
 

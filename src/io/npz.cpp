@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 
@@ -56,6 +58,9 @@ std::string npy_of(const std::string& text) {
 
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+struct Release {
+  void operator()(zip_source_t* source) const { zip_source_free(source); }
 };
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
@@ -177,11 +182,21 @@ void parse_npy(const std::filesystem::path& path, const std::string& name, const
 
 void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
                const std::string& command) {
-  check_writable(path);
-  // libzip writes into a temporary of its own and renames it on close.
-  int code = 0;
-  std::unique_ptr<zip_t, Discard> archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
-  if (!archive) refuse(path, "cannot be written");
+  const auto fail = [&](const std::string& why) {
+    throw std::runtime_error(fmt::format("{} cannot be written ({})", path.string(), why));
+  };
+  zip_error_t error;
+  zip_error_init(&error);
+  // Kept by one more reference than the archive has, to be read when that is closed.
+  const std::unique_ptr<zip_source_t, Release> made(
+      zip_source_buffer_create(nullptr, 0, 0, &error));
+  if (!made) fail(zip_error_strerror(&error));
+  zip_source_keep(made.get());
+  std::unique_ptr<zip_t, Discard> archive(zip_open_from_source(made.get(), ZIP_TRUNCATE, &error));
+  if (!archive) {
+    zip_source_free(made.get());
+    fail(zip_error_strerror(&error));
+  }
   std::vector<std::string> contents;
   contents.reserve(arrays.size() + 1);
   const auto add = [&](const std::string& name, std::string npy) {
@@ -192,7 +207,7 @@ void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
         zip_file_add(archive.get(), (name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
       zip_source_free(source);
-      refuse(path, fmt::format("array '{}' cannot be added", name));
+      fail(fmt::format("array '{}' cannot be added", name));
     }
     const auto entry = static_cast<zip_uint64_t>(index);
     zip_set_file_compression(archive.get(), entry, ZIP_CM_STORE, 0);
@@ -201,8 +216,18 @@ void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
   };
   for (const auto& [name, values] : arrays) add(name, npy_of(values));
   add("command", npy_of(command));
-  if (zip_close(archive.get()) != 0) refuse(path, zip_strerror(archive.get()));
+  if (zip_close(archive.get()) != 0) fail(zip_strerror(archive.get()));
   static_cast<void>(archive.release());
+  zip_stat_t status;
+  zip_stat_init(&status);
+  if (zip_source_stat(made.get(), &status) != 0 || zip_source_open(made.get()) != 0) {
+    fail(zip_error_strerror(zip_source_error(made.get())));
+  }
+  std::string bytes(status.size, '\0');
+  const zip_int64_t got = zip_source_read(made.get(), bytes.data(), bytes.size());
+  zip_source_close(made.get());
+  if (got != static_cast<zip_int64_t>(bytes.size())) fail("the archive is incomplete");
+  write_atomically(path, bytes);
 }
 
 NpzContent read_npz(const std::filesystem::path& path) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/atomic_file.hpp"
+#include "io/fingerprint.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad {
@@ -71,23 +72,10 @@ std::string whole_file(std::string_view key, std::string_view content) {
 
 }  // namespace
 
-std::string fingerprint(std::string_view text) {
-  // Two sums of FNV's kind (xor, then multiply), with multipliers and turns of their own.
-  std::uint64_t first = 0xcbf29ce484222325U;
-  std::uint64_t second = 0x9e3779b97f4a7c15U ^ text.size();
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    first = (first ^ byte) * 0x100000001b3U;
-    second = (second ^ byte) * 0xff51afd7ed558ccdU;
-    second ^= second >> 29;
-  }
-  return fmt::format("{:016x}{:016x}", first, second);
-}
-
 std::string program_identity() {
   std::string program;
   try {
-    program = read_file("/proc/self/exe");
+    program = read_own_file("/proc/self/exe");
   } catch (const InputError&) {
     return {};
   }
@@ -113,6 +101,7 @@ fs::path usual_cache_folder() {
 
 ResultCache::ResultCache(fs::path folder) : folder_(std::move(folder)) {
   if (folder_.empty()) return;
+  remove_temporaries_left_in(folder_);
   std::error_code failure;
   const auto now = fs::file_time_type::clock::now();
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, failure)) {
@@ -129,7 +118,7 @@ std::optional<std::string> ResultCache::find(std::string_view key) const {
   if (!fs::exists(path, failure)) return std::nullopt;
   std::string text;
   try {
-    text = read_file(path);
+    text = read_own_file(path);
   } catch (const InputError&) {
     return std::nullopt;
   }
@@ -155,7 +144,7 @@ bool ResultCache::keep(std::string_view key, std::string_view content) const {
   fs::create_directories(folder_, failure);
   try {
     write_atomically(file_of(key), whole_file(key, content));
-  } catch (const InputError&) {
+  } catch (const OutputError&) {
     return false;
   }
   return true;

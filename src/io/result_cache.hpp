@@ -8,9 +8,6 @@
 
 namespace popgrad {
 
-/// 32 hexadecimal digits that differ for different texts, but for an accident.
-std::string fingerprint(std::string_view text);
-
 /// What computes: the bytes of the running program, and the libraries and tools beside it by path,
 /// size and time of change, a line each. A build with uncommitted changes is thus a program of its
 /// own. Empty where the system does not tell; then nothing may be kept.

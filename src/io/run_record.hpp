@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/versions.hpp"
 #include "popgrad/record.hpp"
 #include "popgrad/statement.hpp"
 #include "popgrad/trajectory.hpp"
@@ -36,7 +37,8 @@ struct RunRecord {
   Record parameters;
   /// How it was run: eta, steps, batch, runs, optimiser; or t1, method, rtol, atol, digits.
   Record settings;
-  std::string command;  ///< the one command line that makes it again
+  std::string command;        ///< the one command line that makes it again
+  Versions earlier_versions;  ///< that made parts of it, where it goes on from a checkpoint
   std::uint64_t seed = 1;
   bool ensemble = false;  ///< adds the column `run`
   std::vector<std::string> state_names;

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "io/atomic_file.hpp"
 #include "io/given_files.hpp"
+#include "io/input_files.hpp"
 #include "io/npz.hpp"
 #include "number_field.hpp"
 #include "popgrad/error.hpp"

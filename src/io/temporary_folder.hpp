@@ -4,7 +4,8 @@
 
 namespace popgrad {
 
-/// A folder of its own inside another, removed with all that is in it at the end.
+/// A folder of its own inside another, removed with all that is in it at the end. It is locked until
+/// then; those of the same name without a lock, left by processes that were killed, are removed.
 class TemporaryFolder {
  public:
   /// Throws InputError, naming `inside`, if none can be made there.
@@ -16,6 +17,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  int lock_ = -1;
 };
 
 }  // namespace popgrad

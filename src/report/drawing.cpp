@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include "io/atomic_file.hpp"
 #include "io/temporary_folder.hpp"
@@ -56,6 +57,27 @@ struct SpawnActions {
   ~SpawnActions() { posix_spawn_file_actions_destroy(&value); }
 };
 
+// That of this process with the time zone of the world, so that dates have one form.
+std::vector<std::string> environment_of_gnuplot() {
+  std::vector<std::string> variables;
+  for (char** at = environ; *at != nullptr; ++at) {
+    if (!std::string_view(*at).starts_with("TZ=")) variables.emplace_back(*at);
+  }
+  variables.emplace_back("TZ=UTC0");
+  return variables;
+}
+
+// A date of the same length in place of that on which cairo made the picture, which it does not leave
+// out: equal results are equal byte for byte.
+void fix_date(const fs::path& pdf) {
+  constexpr std::string_view mark = "/CreationDate (D:";
+  constexpr std::string_view date = "19800101000000";
+  std::string bytes = read_own_file(pdf);
+  const std::size_t at = bytes.find(mark);
+  if (at == std::string::npos || at + mark.size() + date.size() > bytes.size()) return;
+  write_atomically(pdf, bytes.replace(at + mark.size(), date.size(), date));
+}
+
 // Runs `gnuplot SCRIPT` inside `folder`; false if there is no gnuplot. Throws std::runtime_error
 // with what it printed if it fails.
 bool run_gnuplot(const fs::path& folder, const std::string& script) {
@@ -75,9 +97,13 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
   std::string program = "gnuplot";
   std::string argument = script;
   std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
+  std::vector<std::string> variables = environment_of_gnuplot();
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
   pid_t child = 0;
-  const int failed =
-      posix_spawnp(&child, "gnuplot", &actions.value, nullptr, arguments.data(), environ);
+  const int failed = posix_spawnp(&child, "gnuplot", &actions.value, nullptr, arguments.data(),
+                                  environment.data());
   write_end.release();
   if (failed == ENOENT) return false;
   if (failed != 0) {
@@ -135,17 +161,18 @@ std::vector<fs::path> draw(const Drawing& drawing) {
     reject("popgrad", "--output", folder.string(),
            fmt::format("cannot be made: {}; name a folder that can", failure.message()));
   }
-  // Drawn apart and moved when all are there, so an old figure is never half overwritten.
-  const TemporaryFolder room(folder, ".figure");
+  // Drawn apart and handed over when all are there, so an old figure is never half overwritten.
+  const TemporaryFolder room(fs::temp_directory_path(), "popgrad-figure");
   std::vector<FigureFile> files = drawing.files;
   const std::string script = drawing.name + ".gp";
   files.push_back({script, whole_script(drawing)});
   for (const FigureFile& file : files) write_atomically(room.path() / file.name, file.content);
   std::vector<fs::path> made;
-  const auto hand_over = [&](const std::string& name) {
-    fs::rename(room.path() / name, folder / name);
-    made.push_back(folder / name);
+  const auto write = [&](const std::string& name, const fs::path& to) {
+    write_atomically(to, read_own_file(room.path() / name));
+    made.push_back(to);
   };
+  const auto hand_over = [&](const std::string& name) { write(name, folder / name); };
   const auto hand_over_data = [&] {
     for (const FigureFile& file : files) hand_over(file.name);
   };
@@ -171,10 +198,10 @@ std::vector<fs::path> draw(const Drawing& drawing) {
           drawing.name, kind, folder.string()));
     }
   }
+  fix_date(room.path() / (drawing.name + ".pdf"));
   if (!drawing.picture.empty()) {
-    fs::rename(room.path() / (drawing.name + drawing.picture.extension().string()),
-               drawing.picture);
-    return {drawing.picture};
+    write(drawing.name + drawing.picture.extension().string(), drawing.picture);
+    return made;
   }
   hand_over_data();
   for (const char* kind : picture_kinds) hand_over(drawing.name + "." + kind);

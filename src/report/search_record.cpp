@@ -103,8 +103,17 @@ std::string search_table(const std::vector<SearchRecord>& records, const std::st
          fmt::format("\nmargin, the smallest met: {};\nnegative: violated\n", meaning_of_margins);
 }
 
+namespace {
+
+bool is_of(const Json& search, const std::string& id, const std::string& control,
+           std::uint64_t seed) {
+  return search.at("id") == id && search.at("control") == control && search.at("seed") == seed;
+}
+
+}  // namespace
+
 Json search_json(const std::vector<SearchRecord>& records, const std::string& command,
-                 const std::string& program) {
+                 const std::string& program, const EarlierSearches& earlier) {
   Json searches = Json::array();
   for (const SearchRecord& record : records) {
     const SearchResult& r = record.result;
@@ -125,30 +134,46 @@ Json search_json(const std::vector<SearchRecord>& records, const std::string& co
     item["trials"] = std::move(trials);
     searches.push_back(std::move(item));
   }
-  Json document = json_document("searches/1");
+  for (const Json& search : earlier.searches) {
+    const bool made = std::any_of(records.begin(), records.end(), [&](const SearchRecord& record) {
+      return is_of(search, record.statement->id, record.control, record.seed);
+    });
+    if (!made) searches.push_back(search);
+  }
+  Json document = json_document("searches/2", earlier.versions);
   document["command"] = command;
   document["searches"] = std::move(searches);
+  seal(document);
   return document;
 }
 
-std::vector<Trial> trials_of(const Json& document, const std::string& file,
-                             const Statement& statement, const std::string& control,
-                             std::uint64_t seed) {
-  try {
-    for (const Json& search : document.at("searches")) {
-      if (search.at("id") != statement.id || search.at("control") != control ||
-          search.at("seed") != seed) {
-        continue;
-      }
-      std::vector<Trial> trials;
-      for (const Json& item : search.at("trials")) trials.push_back(trial_from(item));
-      return trials;
-    }
-  } catch (const std::exception&) {
-    throw InputError(
-        fmt::format("{}: is no record of popgrad falsify; remove it, or name another file", file));
+EarlierSearches earlier_searches(const std::string& text, const std::string& file) {
+  // Plain numbers: no digits beyond a double's matter here.
+  const Json document = Json::parse(text, nullptr, false);
+  if (document.is_discarded() || !is_as_sealed(document)) {
+    reject("popgrad falsify", "--output", file,
+           "is there and is no record as popgrad wrote it; restore it, remove it, or name another "
+           "file");
   }
-  return {};
+  EarlierSearches earlier{document.at("searches"), {}};
+  const std::string versions = document.value("version", "");
+  for (std::size_t begin = 0; begin <= versions.size();) {
+    const std::size_t end = std::min(versions.find(", ", begin), versions.size());
+    earlier.versions.push_back(versions.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return earlier;
+}
+
+std::vector<Trial> trials_of(const EarlierSearches& earlier, const Statement& statement,
+                             const std::string& control, std::uint64_t seed) {
+  std::vector<Trial> trials;
+  for (const Json& search : earlier.searches) {
+    if (!is_of(search, statement.id, control, seed)) continue;
+    for (const Json& item : search.at("trials")) trials.push_back(trial_from(item));
+    break;
+  }
+  return trials;
 }
 
 }  // namespace popgrad

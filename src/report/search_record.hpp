@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "io/versions.hpp"
 #include "popgrad/falsify.hpp"
-#include "popgrad/json_fwd.hpp"
+#include "popgrad/json.hpp"
 
 namespace popgrad {
 
@@ -23,13 +24,19 @@ std::string point_text(const Trial& trial);
 /// `program` is the name in the lines that hand a counterexample on.
 std::string search_table(const std::vector<SearchRecord>& records,
                          const std::string& program = "popgrad");
-/// With every trial.
+/// A document that a search goes on from.
+struct EarlierSearches {
+  Json searches = Json::array();
+  Versions versions;  ///< that made them
+};
+/// Throws InputError, naming `file`, for a text that popgrad did not write as it is.
+EarlierSearches earlier_searches(const std::string& text, const std::string& file);
+
+/// With every trial, and of `earlier` the searches that are not among the records.
 Json search_json(const std::vector<SearchRecord>& records, const std::string& command,
-                 const std::string& program = "popgrad");
-/// The trials of one search in such a document; none if it is not there. InputError, naming `file`,
-/// if the document is of another form.
-std::vector<Trial> trials_of(const Json& document, const std::string& file,
-                             const Statement& statement, const std::string& control,
-                             std::uint64_t seed);
+                 const std::string& program = "popgrad", const EarlierSearches& earlier = {});
+/// The trials of one search of an earlier document; none if it is not there.
+std::vector<Trial> trials_of(const EarlierSearches& earlier, const Statement& statement,
+                             const std::string& control, std::uint64_t seed);
 
 }  // namespace popgrad

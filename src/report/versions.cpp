@@ -12,9 +12,7 @@
 namespace popgrad {
 
 std::vector<std::pair<std::string, std::string>> versions() {
-  constexpr std::string_view commit = POPGRAD_COMMIT;
-  return {{"popgrad", commit.empty() ? POPGRAD_VERSION
-                                     : fmt::format("{} (commit {})", POPGRAD_VERSION, commit)},
+  return {{"popgrad", program_version()},
           {"Compiler", __VERSION__},
           {"Boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000,
                                 BOOST_VERSION % 100)},
@@ -24,6 +22,11 @@ std::vector<std::pair<std::string, std::string>> versions() {
                                 GINACLIB_MICRO_VERSION)},
           {"MPFR", mpfr_get_version()},
           {"MPFI", mpfi_get_version()}};
+}
+
+std::string program_version() {
+  constexpr std::string_view commit = POPGRAD_COMMIT;
+  return commit.empty() ? POPGRAD_VERSION : fmt::format("{} (commit {})", POPGRAD_VERSION, commit);
 }
 
 std::string version_text() {

@@ -9,6 +9,8 @@ namespace popgrad {
 
 /// Name and version; the commit is left out where the sources were not a clone.
 std::vector<std::pair<std::string, std::string>> versions();
+/// popgrad's own, as results and what is kept of them state it.
+std::string program_version();
 /// A line each.
 std::string version_text();
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/shell.hpp"
+#include "interrupted_sweep.hpp"
 #include "places.hpp"
 
 namespace fs = std::filesystem;
@@ -127,31 +128,41 @@ TEST_CASE("sweep: what a batch system asks to end is saved", "[cli]") {
 TEST_CASE("sweep: rows are taken from the journal as far as its lines are whole", "[cli]") {
   const Folder folder;
   const std::string file = folder.file("sweep.csv");
+  const std::string journal = file + ".journal";
   const std::string words = "sweep topic optimum --over tau=2,3 --over T=16,64 -o " + file;
   REQUIRE(popgrad(words).status == 0);
   const std::string whole = content(file);
-  const std::vector<std::string> lines = lines_of(whole);
-  REQUIRE(lines.size() == 5);
-  const std::string begin = "-\t" + lines[0] + "\n3\t" + lines[4] + "\n";
-  const auto goes_on = [&](const std::string& journal, const std::string& says) {
-    static_cast<void>(folder.file("sweep.csv.journal", journal));
+  REQUIRE(lines_of(whole).size() == 5);
+  const auto goes_on = [&](const std::string& says) {
     const Answer answer = popgrad(words);
-    CAPTURE(journal, answer.out);
+    CAPTURE(says, answer.out);
     CHECK(answer.status == 0);
     CHECK_THAT(answer.out, Catch::Contains(says));
     CHECK(content(file) == whole);
-    CHECK_FALSE(fs::exists(file + ".journal"));
+    CHECK_FALSE(fs::exists(journal));
   };
-  // The journal says more than the table: rows there may have gaps.
-  goes_on(begin + "0\t" + lines[1] + "\n", "2 of 4 cells are there already");
-  goes_on(begin + "0\t" + lines[1].substr(0, 5), "1 of 4 cells are there already");
-  goes_on(begin + "0\t" + lines[1] + "\n\x01?!\n1\twrong\n", "2 of 4 cells are there already");
-  goes_on(begin + "77\t" + lines[1] + "\n", "1 of 4 cells are there already");
-  // Killed while it copied the rows of the table into a new journal: the table has them all.
-  goes_on("0\t" + lines[1] + "\n1\t" + lines[2] + "\n", "4 of 4 cells are there already");
+  leave_interrupted(file, {3, 0});
+  goes_on("2 of 4 cells are there already");
   // Without the table, which is made again.
+  leave_interrupted(file, {3, 0});
   fs::remove(file);
-  goes_on(begin, "1 of 4 cells are there already");
+  goes_on("2 of 4 cells are there already");
+  // What a crash leaves behind the last line.
+  leave_interrupted(file, {3, 0});
+  fs::resize_file(journal, fs::file_size(journal) - 5);
+  goes_on("1 of 4 cells are there already");
+  leave_interrupted(file, {3, 0});
+  std::ofstream(journal, std::ios::app) << "\x01?!\n1\twrong\n77\t";
+  goes_on("2 of 4 cells are there already");
+  // Killed with the table written and the journal still there.
+  leave_interrupted(file, {0, 1, 2, 3});
+  goes_on("4 of 4 cells are there already");
+  // A line in the middle that no crash changes.
+  leave_interrupted(file, {3, 0, 1});
+  std::string text = content(journal);
+  text[text.find('\n', text.find('\n') + 1) - 1] ^= 1;
+  std::ofstream(journal) << text;
+  check_refused(words, "line 2 was changed");
 }
 
 TEST_CASE("sweep: what is another's is left alone", "[cli]") {
@@ -202,12 +213,13 @@ TEST_CASE("merge: shards have the bytes of one process", "[cli]") {
     CHECK_FALSE(fs::exists(merged));
     REQUIRE(popgrad("merge -q " + merged).out.empty());
     CHECK(content(merged) == content(whole));
-    // The command of the whole finds all there; so it does not matter what a row says.
+    // The command of the whole finds all there, and refuses other rows.
+    CHECK(popgrad(words + "-o " + merged).status == 0);
+    CHECK(content(merged) == content(whole));
     std::string other = content(merged);
     std::replace(other.begin(), other.end(), '1', '7');
     std::ofstream(merged) << other;
-    CHECK(popgrad(words + "-o " + merged).status == 0);
-    CHECK(content(merged) == other);
+    check_refused(words + "-o " + merged, "is not as popgrad wrote it");
     for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
       fs::remove(entry.path());
     }
@@ -226,7 +238,7 @@ TEST_CASE("merge: a shard that lacks cells is told with the command that finishe
   const std::string second = folder.file("merged.2-of-3.csv");
   const std::vector<std::string> lines = lines_of(content(second));
   REQUIRE(lines.size() == 4);
-  std::ofstream(second) << lines[0] << "\n" << lines[1] << "\n";
+  leave_interrupted(second, {0});
   const Answer lacks = popgrad("merge " + merged);
   CHECK(lacks.status == 2);
   CHECK_THAT(lacks.out, Catch::Contains("shard 2/3 (1 of 3 cells), 3/3 (0 of 3 cells)") &&
@@ -246,7 +258,7 @@ TEST_CASE("merge: a shard that lacks cells is told with the command that finishe
   const std::string whole = content(merged);
   // Again, and in the place of what was stopped half-way.
   CHECK(popgrad("merge " + merged).status == 0);
-  std::ofstream(merged) << whole.substr(0, whole.find('\n') + 1);
+  leave_interrupted(merged, {1, 5});
   CHECK(popgrad("merge " + merged).status == 0);
   CHECK(content(merged) == whole);
   // Not in the place of something else.

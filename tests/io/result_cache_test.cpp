@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/shell.hpp"
+#include "io/fingerprint.hpp"
 
 using popgrad::fingerprint;
 using popgrad::ResultCache;

@@ -1,0 +1,82 @@
+#pragma once
+/// Commands as functions of the test, with their statuses and errors as the program has them: many calls
+/// take no time, and a signal ends the test.
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/host.hpp"
+#include "popgrad/theories.hpp"
+
+namespace in_process {
+
+using Words = std::vector<std::string>;
+
+struct Answer {
+  int status = 0;
+  std::string error;   // thrown
+  std::string output;  // standard output and standard error together
+  int asked = 0;       // how often the command asked whether to stop
+};
+
+// Interrupted when it asks for the time after these; negative: never.
+inline Answer call(const Words& words, int interrupted_after = -1) {
+  using namespace popgrad;
+  char* bytes = nullptr;
+  std::size_t size = 0;
+  std::FILE* const kept = ::open_memstream(&bytes, &size);
+  Answer answer;
+  cli::Host host;
+  host.output = host.errors = kept;
+  host.interrupted = [&] {
+    ++answer.asked;
+    return interrupted_after >= 0 && answer.asked > interrupted_after;
+  };
+  cli::host() = std::move(host);
+  try {
+    answer.status = cli::carry_out({words, theories(), "popgrad"});
+  } catch (const std::invalid_argument& error) {
+    answer.status = cli::bad_input;
+    answer.error = error.what();
+  } catch (const cli::UsageError& error) {
+    answer.status = cli::bad_input;
+    answer.error = error.what();
+  } catch (const std::exception& error) {
+    answer.status = cli::numerical_failure;
+    answer.error = error.what();
+  }
+  cli::host() = {};
+  std::fclose(kept);
+  answer.output.assign(bytes, size);
+  std::free(bytes);
+  return answer;
+}
+
+// A folder of its own for every test, removed afterwards.
+struct Folder {
+  std::filesystem::path path;
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "popgrad-test-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return (path / name).string(); }
+};
+
+inline void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace in_process
