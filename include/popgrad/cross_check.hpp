@@ -46,7 +46,7 @@ struct RecordedRun {
   std::vector<Gaps> gaps;                   ///< one a column, of a run that was read
   std::size_t without_time = 0;             ///< rows that were left out
   double last = 0;                          ///< time of its last row; others may go on
-  std::vector<RecordedRate> rates;          ///< each that differs from the one before it
+  std::vector<RecordedRate> rates;          ///< the first, and the first other one
   double averaged = 1;  ///< runs that this is the mean of: its fluctuation is smaller by the root
 };
 

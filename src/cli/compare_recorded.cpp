@@ -114,7 +114,11 @@ void print_deviations(const std::vector<RecordedRun>& recorded,
         t.push_back(run.t[k]);
         y.push_back(run.values[c][k]);
       }
-      if (t.size() < 3 || !(t.back() > 0)) continue;
+      if (t.size() < 3 || !(t.back() > 0)) {
+        fmt::print(standard_output(), "{:<{}} {:<20} {:>6}  too few to be compared\n", run.label,
+                   widest, run.columns[c], t.size());
+        continue;
+      }
       const std::vector<double> computed = band(runs, run.columns[c]).mean;
       const ClockFit fit =
           fitted ? fit_clock(times, computed, t, y) : deviation_at(1.0, times, computed, t, y);

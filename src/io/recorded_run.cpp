@@ -41,7 +41,8 @@ struct Clock {
       if (std::isnan(table.columns[c][row])) return missing;
     }
     const double t = formula([&](std::size_t c) { return table.columns[c][row]; });
-    return std::isnan(t) ? not_finite : t;
+    if (std::isnan(t)) return not_finite;
+    return t;
   }
 };
 
@@ -173,8 +174,11 @@ std::vector<RecordedRun> runs_of(const Table& table, const RecordedLayout& layou
     for (std::size_t c = 0; c < columns.size(); ++c) run.values[c].push_back((*columns[c])[row]);
     for (const std::size_t c : clock.rates) {
       const double rate = table.columns[c][row];
-      const auto differs = [&](const RecordedRate& known) { return known.rate != rate; };
-      if (std::all_of(run.rates.begin(), run.rates.end(), differs)) {
+      // Of two that differ --eta denies one.
+      const auto known = [&](const RecordedRate& other) {
+        return other.column == table.names[c] && (other.rate == rate || other.t > run.t.front());
+      };
+      if (std::none_of(run.rates.begin(), run.rates.end(), known)) {
         run.rates.push_back({table.names[c], rate, t});
       }
     }
