@@ -21,8 +21,8 @@ void note(const std::string& name, const std::string& content) {
   const auto [at, added] = noted().emplace(name, fingerprint(content));
   if (added || at->second == fingerprint(content)) return;
   throw InputError(
-      fmt::format("{}: has other contents than when this command began; restore it, or begin anew "
-                  "under another name",
+      fmt::format("{}: has other contents than when it was first read for this result; restore it, "
+                  "or begin anew under another name",
                   name));
 }
 
