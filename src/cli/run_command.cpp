@@ -119,6 +119,11 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
       const std::string& note = run.outcome.notes.back();
       why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
     }
+    // The time of a blow-up is known to the digits that its event has.
+    if (run.outcome.ending == Ending::blew_up) {
+      fmt::print(standard_error(), "popgrad: {}stopped: {}\n", which, why);
+      continue;
+    }
     fmt::print(standard_error(), "popgrad: {}stopped at t = {:.17g}: {}\n", which,
                run.outcome.t_reached, why);
   }
