@@ -494,9 +494,11 @@ std::vector<Event<T>> find_regimes(const Trajectory<T>& run, std::span<const Reg
 }
 
 template <class T>
-std::vector<Event<T>> confirmed(std::vector<Event<T>> events, const std::vector<Event<T>>& looser,
-                                std::vector<std::string>& notes) {
-  for (Event<T>& event : events) {
+std::vector<std::size_t> confirm(std::vector<Event<T>>& events, const std::vector<Event<T>>& looser,
+                                 std::vector<std::string>& notes) {
+  std::vector<std::size_t> unseen;
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    Event<T>& event = events[k];
     double nearest = std::numeric_limits<double>::infinity();
     for (const Event<T>& other : looser) {
       if (other.name != event.name || other.column != event.column) continue;
@@ -505,11 +507,12 @@ std::vector<Event<T>> confirmed(std::vector<Event<T>> events, const std::vector<
     if (std::isinf(nearest)) {
       notes.push_back(fmt::format("{} of {} at t = {:.6g} is not seen at looser tolerances",
                                   event.name, event.column, to_double(event.t)));
+      unseen.push_back(k);
     } else {
       event.uncertainty += nearest;
     }
   }
-  return events;
+  return unseen;
 }
 
 std::vector<RegimeTime> regime_times(const std::vector<Trajectory<double>>& runs) {
@@ -547,11 +550,11 @@ template std::vector<Event<double>> find_regimes(const Trajectory<double>&, std:
                                                  SeriesKind);
 template std::vector<Event<Real>> find_regimes(const Trajectory<Real>&, std::span<const Regime>,
                                                SeriesKind);
-template std::vector<Event<double>> confirmed(std::vector<Event<double>>,
-                                              const std::vector<Event<double>>&,
-                                              std::vector<std::string>&);
-template std::vector<Event<Real>> confirmed(std::vector<Event<Real>>,
-                                            const std::vector<Event<Real>>&,
-                                            std::vector<std::string>&);
+template std::vector<std::size_t> confirm(std::vector<Event<double>>&,
+                                          const std::vector<Event<double>>&,
+                                          std::vector<std::string>&);
+template std::vector<std::size_t> confirm(std::vector<Event<Real>>&,
+                                          const std::vector<Event<Real>>&,
+                                          std::vector<std::string>&);
 
 }  // namespace popgrad

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -163,15 +164,17 @@ AnyRung<T> with_functions(const AnyRung<T>& rung, std::vector<T> times) {
   return watched;
 }
 
-// By how much the zero of a function moves, seen at three times around it.
+// By how much the zero of a function moves, seen at three times around it; infinite where it is not between them.
 template <class T>
 T move_of_zero(const Trajectory<T>& loose, const T* three, std::size_t column) {
   const auto value_at = [&](const T& t) {
     const auto found = std::lower_bound(loose.t.begin(), loose.t.end(), t) - loose.t.begin();
     return loose.rows[static_cast<std::size_t>(found)][column];
   };
-  const T rate = (value_at(three[2]) - value_at(three[0])) / T(three[2] - three[0]);
-  return value_at(three[1]) / rate;
+  const T before = value_at(three[0]);
+  const T after = value_at(three[2]);
+  if (before * after > T(0)) return T(std::numeric_limits<double>::infinity());
+  return value_at(three[1]) * T(three[2] - three[0]) / T(after - before);
 }
 
 }  // namespace
@@ -221,10 +224,10 @@ bool add_time_errors(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const
       next += 3;
     } else {
       for (const std::vector<Event<T>>& half : moved) {
-        std::vector<std::string> missed;
-        const Event<T> wider = confirmed<T>({event}, half, missed).front();
-        if (!missed.empty()) return false;
-        by = std::max(by, wider.uncertainty - event.uncertainty);
+        std::vector<std::string> notes;
+        std::vector<Event<T>> wider{event};
+        if (!confirm(wider, half, notes).empty()) return false;
+        by = std::max(by, wider.front().uncertainty - event.uncertainty);
       }
     }
     if (!std::isfinite(by)) return false;

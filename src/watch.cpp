@@ -22,6 +22,9 @@ constexpr double earliest = 1e-6;
 constexpr int closer_times = 24;
 constexpr std::uint64_t most_extra_rows = 512;
 constexpr double extra_ratio = 1.1;
+/// Rows of steps on either side of an event that make up its step: three lie inside one, in digits some dozen.
+template <class T>
+constexpr std::size_t rows_of_step = std::is_same_v<T, double> ? 4 : 16;
 
 template <class T>
 void append_events(std::vector<Event<T>>& events, std::vector<Event<T>> more) {
@@ -42,15 +45,29 @@ std::vector<Regime> not_found_by(const AnyRung<T>& rung, std::span<const Regime>
   return left;
 }
 
-// By chance two solves may agree to more digits than the tolerance says; those in digits, whose
-// steps are long and few, to one more.
+// By chance two solves may agree to more digits than the tolerance says; those of extrapolation, whose
+// steps are long and few, to one more in digits and to two more in double, where it takes fewer columns.
 template <class T>
-void no_surer_than(const T& tolerance, std::vector<Event<T>>& events) {
-  const T shares(std::is_same_v<T, double> ? 1 : 10);
+void no_surer_than(const SolveRequest<T>& request, std::vector<Event<T>>& events) {
+  T shares(std::is_same_v<T, double> ? 1 : 10);
+  if (std::is_same_v<T, double> && request.method == Method::bulirsch_stoer) shares = T(100);
   for (Event<T>& event : events) {
-    const double least = std::fabs(to_double(T(shares * tolerance * event.t)));
+    const double least = std::fabs(to_double(T(shares * request.relative_tolerance * event.t)));
     event.uncertainty = std::max(event.uncertainty, least);
   }
+}
+
+// All that is known of an event that no second solve shows is the step that it was seen in.
+template <class T>
+void no_surer_than_step(const Trajectory<T>& run, Event<T>& event) {
+  const std::vector<T>& t = run.step_t;
+  const auto after =
+      static_cast<std::size_t>(std::lower_bound(t.begin(), t.end(), event.t) - t.begin());
+  const std::size_t first = after > rows_of_step<T> ? after - rows_of_step<T> : 0;
+  const std::size_t last = std::min(after + rows_of_step<T>, t.size() - 1);
+  const double width = std::max(to_double(T(event.t - t[std::min(first, t.size() - 1)])),
+                                to_double(T(t[last] - event.t)));
+  event.uncertainty = std::max(event.uncertainty, width);
 }
 
 }  // namespace
@@ -66,20 +83,26 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
     run.outcome.notes.push_back("events are not looked for again at looser tolerances");
     return;
   }
-  const T tolerance = request.relative_tolerance;
+  const SolveRequest<T> first = request;
   if (add_time_errors<T>(run, rung, left, request, looked_again)) {
-    no_surer_than(tolerance, run.events);
+    no_surer_than(first, run.events);
     return;
   }
   request.save_at.clear();
+  // A blow-up may lie a little later in the second solve.
+  if (run.outcome.ending == Ending::blew_up) {
+    request.end = std::max(request.end, T(T(2) * run.events.back().t));
+  }
   request.relative_tolerance *= T(looser<T>);
   request.absolute_tolerance *= T(looser<T>);
   request.on_progress = [&](double) { return looked_again(); };
   Trajectory<T> loose = solve(rung, request);
-  if (!loose.outcome.usable()) return;
+  if (loose.outcome.ending == Ending::interrupted) return;
   append_events(loose.events, find_regimes<T>(loose, left, SeriesKind::smooth));
-  run.events = confirmed(std::move(run.events), loose.events, run.outcome.notes);
-  no_surer_than(tolerance, run.events);
+  for (const std::size_t k : confirm(run.events, loose.events, run.outcome.notes)) {
+    no_surer_than_step(run, run.events[k]);
+  }
+  no_surer_than(first, run.events);
 }
 
 template <class T>

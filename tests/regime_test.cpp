@@ -263,10 +263,12 @@ TEST_CASE("regime: two crossings inside a quarter of a step are both found", "[r
 TEST_CASE("regime: a looser solve adds its distance, or is told to lack the event", "[regime]") {
   std::vector<Event<double>> sharp{{"snap", 10.0, "y", 0.5, 0.01}, {"snap", 20.0, "y", 0.7, 0.01}};
   std::vector<std::string> notes;
-  const auto both = confirmed(sharp, {{"snap", 10.3, "y", 0.5, 0}}, notes);
+  auto both = sharp;
+  CHECK(confirm(both, {{"snap", 10.3, "y", 0.5, 0}}, notes).empty());
   CHECK(both[0].uncertainty == Approx(0.31));
   CHECK(notes.empty());
-  const auto none = confirmed(sharp, {}, notes);
+  auto none = sharp;
+  CHECK(confirm(none, {}, notes).size() == sharp.size());
   CHECK(none[0].uncertainty == Approx(0.01));
   CHECK(notes.size() == 2);
 }

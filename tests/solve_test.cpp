@@ -1,7 +1,10 @@
 #include "popgrad/solve.hpp"
 
+#include <boost/throw_exception.hpp>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <random>
+#include <stdexcept>
 
 #include "popgrad/fit.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -79,11 +82,12 @@ TEST_CASE("solve: rosenbrock4 converges at order 4", "[solve]") {
           dx[0] = x[1];
           dx[1] = -x[0] * x[0];
         },
-        [](const double* x, double* j, double) {
+        [](const double* x, double* j, double, double* in_time) {
           j[0] = 0;
           j[1] = 1;
           j[2] = -2 * x[0];
           j[3] = 0;
+          in_time[0] = in_time[1] = 0;
         },
         1.0, 1.0);
     double x[2] = {1, 0};
@@ -250,6 +254,147 @@ TEST_CASE("solve: auto hands a stiff flow to rosenbrock4", "[solve]") {
   CHECK(automatic.outcome.steps_taken * 10 < explicit_run.outcome.steps_taken);
   CHECK(automatic.rows.back()[0] == Approx(std::exp(-5.0)).margin(1e-6));
   CHECK_FALSE(automatic.outcome.notes.empty());
+}
+
+TEST_CASE("solve: rosenbrock4 goes without a Jacobian, of fields in time as well", "[solve]") {
+  // Drawn couplings; what x is an independent method says.
+  std::mt19937 draw(5);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (const int n : {1, 3, 8}) {
+    const Matrix<double> coupling =
+        Matrix<double>::NullaryExpr(n, n, [&] { return uniform(draw); });
+    AnyRung<double> rung =
+        any_flow<double>(Vector<double>::Constant(n, 0.5), [](const auto&, auto&) {});
+    rung.rhs = [&](const Vector<double>& x, Vector<double>& dx, const double& t) {
+      dx = (coupling * x).array().sin() - 30 * (x.array() - std::cos(t));
+    };
+    SolveRequest<double> request = request_to(3.0, 1e-11);
+    request.method = Method::bulirsch_stoer;
+    const auto truth = solve(rung, request);
+    for (const double tolerance : {1e-6, 1e-9}) {
+      request = request_to(3.0, tolerance);
+      request.method = Method::rosenbrock4;
+      const auto run = solve(rung, request);
+      REQUIRE(run.outcome.ending == Ending::reached_end);
+      for (std::size_t k = 0; k < run.rows.size(); ++k) {
+        for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+          CHECK(std::fabs(run.rows[k][i] - truth.rows[k][i]) < 300 * tolerance);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("solve: rosenbrock4 is refused where its Jacobian is too large", "[solve]") {
+  SolveRequest<double> request = request_to(1.0, 1e-8);
+  request.method = Method::rosenbrock4;
+  const auto large =
+      any_flow<double>(Vector<double>::Ones(2001), [](const auto& x, auto& dx) { dx = -x; });
+  CHECK_THROWS_WITH(
+      solve(large, request),
+      Catch::Contains("n = 2001") && Catch::Contains("take auto, dopri5 or bulirsch-stoer"));
+}
+
+TEST_CASE("solve: auto ends where the field comes to rest, with a Jacobian and without",
+          "[solve]") {
+  const auto field = [](const auto& x, auto& dx) {
+    dx[0] = x[1] - x[0];
+    dx[1] = x[0] - x[1];  // x_0 + x_1 is conserved: rounding alone moves it
+    dx[2] = -1000 * (x[2] - x[0] * x[1]);
+  };
+  const auto jacobian = [](const auto& x, auto& j) {
+    j(0, 0) = j(1, 1) = -1;
+    j(0, 1) = j(1, 0) = 1;
+    j(2, 0) = 1000 * x[1];
+    j(2, 1) = 1000 * x[0];
+    j(2, 2) = -1000;
+  };
+  const Vector<double> start{{1.0, 0.3, 0.0}};
+  for (const bool known : {true, false}) {
+    SolveRequest<double> request = request_to(1e12, 1e-11);
+    request.step_budget = 100'000;
+    const auto run = solve(
+        known ? any_flow<double>(start, field, jacobian) : any_flow<double>(start, field), request);
+    CAPTURE(known, run.outcome.notes);
+    REQUIRE(run.outcome.ending == Ending::reached_end);
+    CHECK(run.t == request.save_at);
+    CHECK(run.rows.back()[0] == Approx(0.65).margin(1e-9));
+    CHECK(run.rows.back()[2] == Approx(0.65 * 0.65).margin(1e-9));
+  }
+}
+
+TEST_CASE("solve: what was computed is kept when a solve stops on its way", "[solve]") {
+  SolveRequest<double> request = request_to(1000.0, 1e-12);
+  request.step_budget = 300;
+  const auto exhausted = solve(oscillator(), request);
+  REQUIRE(exhausted.outcome.ending == Ending::budget_exhausted);
+  CHECK(exhausted.outcome.t_reached > 1);
+  REQUIRE(exhausted.last_state.size() == 2);
+  CHECK(exhausted.last_state[0] == Approx(std::cos(exhausted.outcome.t_reached)).margin(1e-8));
+
+  // What Boost throws is an ending: rows before it are there, and its text is not.
+  int evaluations = 0;
+  const auto throws = any_flow<double>(Vector<double>{{1.0}}, [&](const auto& x, auto& dx) {
+    dx[0] = -x[0];
+    if (++evaluations > 400) boost::throw_exception(std::runtime_error("a text of Boost"));
+  });
+  SolveRequest<double> broken = request_to(50.0, 1e-8);
+  broken.save_at = equally_spaced(0.0, 50.0, 501);
+  broken.find_blow_up = false;
+  const auto run = solve(throws, broken);
+  CHECK(run.outcome.ending == Ending::not_a_number);
+  CHECK(run.rows.size() > 1);
+  CHECK(run.outcome.t_reached >= run.t.back());
+}
+
+TEST_CASE("solve: blow-ups on every scale of time, and at the end of a solve", "[solve][events]") {
+  const auto square = [](double rate) {
+    return any_flow<double>(Vector<double>{{1.0}},
+                            [rate](const auto& x, auto& dx) { dx[0] = rate * x[0] * x[0]; });
+  };
+  for (const double rate : {1e-200, 1e-9, 1.0, 1e9, 1e200}) {
+    const auto run = solve(square(rate), request_to(3 / rate, 1e-11));
+    CAPTURE(rate);
+    REQUIRE(run.outcome.ending == Ending::blew_up);
+    CHECK(run.events.back().t * rate == Approx(1.0).margin(1e-9));
+  }
+  for (const double share : {-1e-10, -1e-13, 0.0, 1e-13, 1e-10}) {
+    const auto run = solve(square(1.0), request_to(1 + share, 1e-11));
+    CAPTURE(share);
+    CHECK(run.outcome.ending == Ending::blew_up);
+    CHECK(run.events.size() == 1);
+    CHECK(run.rows.size() == 10);  // that at the end is not known
+  }
+  const auto before = solve(square(1.0), request_to(1 - 1e-7, 1e-11));
+  CHECK(before.outcome.ending == Ending::reached_end);
+  CHECK(before.rows.back()[0] == Approx(1e7).epsilon(1e-3));
+}
+
+TEST_CASE("solve: where a sketch has a wrong sign the zero is found beside", "[solve][events]") {
+  const DigitsScope scope(30);
+  // x = t^2/2, and a sketch by a field that is a ten thousandth off.
+  const auto field = [](const auto& x, auto& dx) {
+    dx[0] = x[1];
+    dx[1] = 1;
+  };
+  std::mt19937 draw(3);
+  std::uniform_real_distribution<double> uniform(0.2, 4.8);
+  for (int k = 0; k < 40; ++k) {
+    const Real level(uniform(draw));
+    AnyRung<Real> rung = any_flow<Real>(Vector<Real>::Zero(2), field);
+    const auto above = [&](const Vector<Real>& x, const Real&) { return Real(x[0] - level); };
+    rung.events = {{"level", "x_0", EventKind::crossing, above, above}};
+    SolveRequest<Real> request;
+    request.end = Real(3.2);
+    request.relative_tolerance = request.absolute_tolerance = pow(Real(10), -25);
+    request.field_in_double = [&](const Vector<double>& x, Vector<double>& dx, double) {
+      dx[0] = 1.0001 * x[1];
+      dx[1] = 1;
+    };
+    const auto run = solve(rung, request);
+    REQUIRE(run.events.size() == 1);
+    CHECK(abs(Real(run.events[0].t - sqrt(Real(2 * level)))) < pow(Real(10), -22));
+  }
 }
 
 TEST_CASE("solve: requests that make no sense are refused", "[solve]") {

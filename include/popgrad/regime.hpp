@@ -53,11 +53,11 @@ template <class T>
 std::vector<Event<T>> find_regimes(const Trajectory<T>& run, std::span<const Regime> regimes,
                                    SeriesKind kind);
 
-/// The events of a solve, each with the distance to the nearest of its name and column in a looser
-/// solve added to its uncertainty. That the looser one has none such is told in `notes`.
+/// Adds to the uncertainty of each event of a solve the distance to the nearest of its name and column in a
+/// looser solve. Those of which the looser one has none are told in `notes`, and which they are is returned.
 template <class T>
-std::vector<Event<T>> confirmed(std::vector<Event<T>> events, const std::vector<Event<T>>& looser,
-                                std::vector<std::string>& notes);
+std::vector<std::size_t> confirm(std::vector<Event<T>>& events, const std::vector<Event<T>>& looser,
+                                 std::vector<std::string>& notes);
 
 /// One regime over the runs of a rung.
 struct RegimeTime {

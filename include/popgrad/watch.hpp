@@ -19,8 +19,9 @@ namespace popgrad {
 /// the tolerance leave 30 times below; some 0.1 to 0.15 of the cost of the first. At tolerances too
 /// loose for that, or where an event is not seen again, the second solve is at a hundred times the
 /// tolerances (in many digits: 10^8 times) with the same event finders, and the whole difference
-/// counts; 2/5 of the cost of the first. No time is surer than the relative tolerance of itself (in
-/// many digits: than ten times that). There is no second solve, and the notes say so, where `run`
+/// counts; 2/5 of the cost of the first. An event that it does not show is known to the step that it was
+/// seen in. No time is surer than the relative tolerance of itself (in many digits: than ten times that,
+/// with bulirsch-stoer in double: a hundred times). There is no second solve, and the notes say so, where `run`
 /// does not hold the rows of its steps (`observe_steps`): regimes are then found in its rows.
 /// `looked_again` is called now and then during the second solve; it returns true to stop, and the
 /// events are then left as they were found.

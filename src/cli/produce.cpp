@@ -1,6 +1,8 @@
 #include "cli/produce.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "popgrad/moments_rung.hpp"
@@ -31,16 +33,40 @@ Trajectory<T> joined(const Trajectory<T>& earlier, Trajectory<T> later) {
 }
 
 template <class T>
+bool finite_everywhere(const Vector<T>& state) {
+  using std::isfinite;
+  return std::all_of(state.begin(), state.end(), [](const T& x) { return isfinite(x); });
+}
+
+// Where a closed form that is finite at `low` and not at `high` stops being so, to the spacing of numbers.
+template <class T>
+Event<T> blow_up_between(const AnyRung<T>& rung, T low, T high) {
+  for (T middle = (low + high) / T(2); low < middle && middle < high;
+       middle = (low + high) / T(2)) {
+    (finite_everywhere<T>(rung.state_at(middle)) ? low : high) = middle;
+  }
+  const Vector<T> state = rung.state_at(low);
+  Index component = 0;
+  state.cwiseAbs().maxCoeff(&component);
+  const T infinite(std::numeric_limits<double>::infinity());
+  return {"blow-up", high, rung.state_names[static_cast<std::size_t>(component)],
+          state[component] < T(0) ? T(-infinite) : infinite};
+}
+
+template <class T>
 Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>& request,
                                    const Report& report) {
   Trajectory<T> result;
   result.columns = rung.columns;
   for (const T& t : request.save_at) {
     const Vector<T> state = rung.state_at(t);
-    bool finite = true;
-    for (const T& x : state) finite = finite && to_double(x) - to_double(x) == 0;
-    if (!finite) {
+    if (!finite_everywhere(state)) {
+      if (result.t.empty()) {
+        result.outcome.ending = Ending::not_a_number;
+        return result;
+      }
       result.outcome.ending = Ending::blew_up;
+      result.events.push_back(blow_up_between(rung, result.t.back(), t));
       return result;
     }
     std::vector<T> row(rung.columns.size());

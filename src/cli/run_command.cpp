@@ -118,8 +118,11 @@ void tell_end(const RunRecord<T>& record, std::size_t k) {
     const std::string& note = outcome.notes.back();
     why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
   }
-  fmt::print(standard_error(), "popgrad: {}stopped at t = {:.17g}: {}\n",
-             record.ensemble ? fmt::format("run {}: ", k) : "", outcome.t_reached, why);
+  // The time of a blow-up is known to the digits that its event has.
+  const std::string at =
+      outcome.ending == Ending::blew_up ? "" : fmt::format(" at t = {:.17g}", outcome.t_reached);
+  fmt::print(standard_error(), "popgrad: {}stopped{}: {}\n",
+             record.ensemble ? fmt::format("run {}: ", k) : "", at, why);
 }
 
 // The reason of status 4, which --quiet does not hide.

@@ -38,7 +38,14 @@ std::string distance(const RegimeTime* a, const RegimeTime* b) {
 std::string with_uncertainty(double value, double uncertainty) {
   if (!(uncertainty > 0) || !std::isfinite(uncertainty)) return fmt::format("{:.10g}", value);
   const int first = static_cast<int>(std::floor(std::log10(uncertainty)));
-  const int decimals = std::clamp(1 - first, 0, 17);
+  const int decimals = std::max(1 - first, 0);
+  constexpr int most_decimals = 17;
+  if (decimals > most_decimals) {
+    const double size = std::max(std::fabs(value), uncertainty);
+    const int last = static_cast<int>(std::floor(std::log10(size))) + decimals;
+    return fmt::format("{:.{}e} +- {:.2g}", value, std::clamp(last, 0, most_decimals - 1),
+                       uncertainty);
+  }
   return fmt::format("{:.{}f} +- {:.2g}", value, decimals, uncertainty);
 }
 

@@ -14,18 +14,27 @@
 
 namespace popgrad::solving {
 
-/// The field in the arc clock, on (x, t) of dimension n + 1; one evaluation of the rung each.
+/// sqrt(1 + |f|^2), where the squares overflow as well.
 template <class T>
-Field<T> in_arc_clock(const Field<T>& field, Index n) {
+T speed_of(const Vector<T>& slope) {
+  using std::sqrt;
+  const T largest = norm_inf(slope);
+  constexpr double large = 1e100;
+  if (!(largest > T(large))) return sqrt(T(T(1) + slope.squaredNorm()));
+  return largest * sqrt(T(Vector<T>(slope / largest).squaredNorm()));
+}
+
+/// The field in the arc clock, on (x, t/unit) of dimension n + 1; one evaluation of the rung each.
+template <class T>
+Field<T> in_arc_clock(const Field<T>& field, Index n, const T& unit) {
   Field<T> arc;
-  arc.rhs = [rhs = field.rhs, n, x = Vector<T>(n), slope = Vector<T>(n)](
+  arc.rhs = [rhs = field.rhs, n, unit, x = Vector<T>(n), slope = Vector<T>(n)](
                 const Vector<T>& y, Vector<T>& dy, const T& /*s*/) mutable {
     x = y.head(n);
-    rhs(x, slope, y[n]);
-    using std::sqrt;
-    const T speed = sqrt(T(T(1) + slope.squaredNorm()));
+    rhs(x, slope, T(y[n] * unit));
+    const T speed = speed_of(slope);
     dy.head(n) = slope / speed;
-    dy[n] = T(1) / speed;
+    dy[n] = T(1) / speed / unit;
   };
   return arc;
 }

@@ -4,6 +4,8 @@
 #include <boost/numeric/odeint/stepper/bulirsch_stoer.hpp>
 #include <boost/numeric/odeint/stepper/controlled_runge_kutta.hpp>
 #include <boost/numeric/odeint/stepper/runge_kutta_dopri5.hpp>
+#include <utility>
+#include <vector>
 
 #include "solve/algebra.hpp"
 #include "solve/stepper.hpp"
@@ -66,6 +68,7 @@ class BulirschStoer final : public TwoEndedStepper<T> {
   void start(const Vector<T>& x, const T& t, const T& step) override {
     TwoEndedStepper<T>::start(x, t, step);
     controlled_ = Controlled(tolerances_.absolute, tolerances_.relative);
+    known_.clear();
   }
 
   bool try_step(const T& largest) override {
@@ -78,16 +81,27 @@ class BulirschStoer final : public TwoEndedStepper<T> {
     if (accepted) {
       this->field_.rhs(this->x_old_, this->slope_old_, t);
       this->accept(t);
+      known_.clear();
     }
     return accepted;
   }
 
-  void sketch_at(const T& t, Vector<T>& x) override { this->cubic_at(t, x); }
+  // Its steps are so long that a cubic through their ends has other turns than the solution.
+  void sketch_at(const T& t, Vector<T>& x) override {
+    at(t, x);
+    known_.push_back({t, x});
+  }
 
-  // Extrapolation has no cheap interpolant of its own order, so the step is taken again, shorter.
+  // Extrapolation has no cheap interpolant of its own order, so the step is taken again, shorter, from the
+  // last place before that was sketched.
   void at(const T& t, Vector<T>& x) override {
     x = this->x_old_;
     T now = this->t_old_;
+    for (const auto& [time, state] : known_) {
+      if (time > t) break;
+      now = time;
+      x = state;
+    }
     if (!(now < t)) return;
     Controlled inner(tolerances_.absolute, tolerances_.relative);
     T step = t - now;
@@ -104,6 +118,7 @@ class BulirschStoer final : public TwoEndedStepper<T> {
  private:
   Tolerances<T> tolerances_;
   Controlled controlled_;
+  std::vector<std::pair<T, Vector<T>>> known_;  // inside the last step, ascending
 };
 
 template <class T>

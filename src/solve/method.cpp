@@ -38,7 +38,9 @@ std::string describe(Ending ending) {
     case Ending::reached_end:
       return "reached the end";
     case Ending::blew_up:
-      return "a component blows up before the end; the event says where";
+      return "a component blows up before the end, or no farther after it than its time is known; "
+             "the event "
+             "says where";
     case Ending::step_underflow:
       return "the step fell below the spacing of numbers at t; loosen --rtol, raise --digits, or "
              "end earlier";
@@ -48,8 +50,9 @@ std::string describe(Ending ending) {
     case Ending::diverged:
       return "training diverged";
     case Ending::budget_exhausted:
-      return "the step budget is used up; loosen --rtol or choose --method rosenbrock4 if the "
-             "field is stiff";
+      return "the step budget is used up; loosen --rtol, end earlier, or leave --method out where "
+             "it is "
+             "given";
     case Ending::interrupted:
       return "interrupted";
   }

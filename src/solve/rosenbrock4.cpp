@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -34,9 +36,17 @@ class Rosenbrock4 final : public Stepper<double> {
           field_.rhs(point_, image_, now);
           Eigen::Map<Vector<double>>(dx, n) = image_;
         },
-        [this, n](const double* at, double* jacobian, double now) {
+        [this, n](const double* at, double* jacobian, double now, double* time_slope) {
           point_ = Eigen::Map<const Vector<double>>(at, n);
-          field_.jacobian(point_, matrix_, now);
+          Eigen::Map<Vector<double>> in_time(time_slope, n);
+          if (field_.jacobian) {
+            // Rungs that have a Jacobian are autonomous.
+            field_.jacobian(point_, matrix_, now);
+            in_time.setZero();
+          } else {
+            by_differences(now);
+            in_time = slope_in_time_;
+          }
           Eigen::Map<RowMajor>(jacobian, n, n) = matrix_;
         },
         tolerances_.absolute, tolerances_.relative);
@@ -85,10 +95,38 @@ class Rosenbrock4 final : public Stepper<double> {
   [[nodiscard]] const Vector<double>& slope_old() const override { return slope_old_; }
 
  private:
+  // Central differences, 2 n + 2 evaluations: truncation and rounding of some 1e-10 of the entries, which the
+  // step multiplies by its own length twice.
+  void by_differences(double now) {
+    const Index n = point_.size();
+    matrix_.resize(n, n);
+    const double share = std::cbrt(std::numeric_limits<double>::epsilon());
+    const auto slope_along = [&](double& number, double width) {
+      const double middle = number;
+      number = middle + width;
+      const double ahead = number;
+      field_.rhs(point_, image_, now_);
+      above_ = image_;
+      number = middle - width;
+      field_.rhs(point_, image_, now_);
+      const double apart = ahead - number;
+      number = middle;
+      return Vector<double>((above_ - image_) / apart);
+    };
+    image_.resize(n);
+    now_ = now;
+    for (Index j = 0; j < n; ++j) {
+      matrix_.col(j) = slope_along(point_[j], share * (1 + std::fabs(point_[j])));
+    }
+    const double width = share * std::max(std::fabs(now), step_);
+    slope_in_time_ = slope_along(now_, width);
+  }
+
   Field<double> field_;
   Tolerances<double> tolerances_;
   std::optional<Rosenbrock4Core> core_;
-  Vector<double> x_, x_old_, next_, slope_, slope_old_, point_, image_;
+  double now_ = 0;
+  Vector<double> x_, x_old_, next_, slope_, slope_old_, point_, image_, above_, slope_in_time_;
   Matrix<double> matrix_;
 };
 

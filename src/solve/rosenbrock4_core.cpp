@@ -27,9 +27,7 @@ struct Rosenbrock4Core::Implementation {
     const Jacobian* jacobian;
     void operator()(const UblasVector& x, UblasMatrix& matrix, const double& t,
                     UblasVector& dfdt) const {
-      (*jacobian)(&x[0], &matrix.data()[0], t);
-      // Every rung is autonomous; a field with its own time would put df/dt here.
-      std::fill(dfdt.begin(), dfdt.end(), 0.0);
+      (*jacobian)(&x[0], &matrix.data()[0], t, &dfdt[0]);
     }
   };
 

@@ -14,8 +14,9 @@ class Rosenbrock4Core {
  public:
   /// dx[n] = f(x[n], t)
   using Right = std::function<void(const double* x, double* dx, double t)>;
-  /// jacobian[n * n], row by row
-  using Jacobian = std::function<void(const double* x, double* jacobian, double t)>;
+  /// jacobian[n * n], row by row, and df/dt
+  using Jacobian =
+      std::function<void(const double* x, double* jacobian, double t, double* time_slope)>;
 
   Rosenbrock4Core(std::size_t n, Right right, Jacobian jacobian, double absolute_tolerance,
                   double relative_tolerance);

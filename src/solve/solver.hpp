@@ -1,9 +1,11 @@
 #pragma once
 /// The loop around the steppers: save points, events, blow-up, changes of method, budgets.
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
+#include <boost/exception/exception.hpp>
 #include <boost/math/tools/minima.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
@@ -13,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/stop.hpp"
@@ -22,8 +25,12 @@
 
 namespace popgrad::solving {
 
-/// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5.
+/// Dense Jacobians and LU factors beyond this size cost more than the small steps of dopri5 do at first.
 inline constexpr Index largest_stiff_dimension = 400;
+/// Beyond, a step with an LU of n^3 / 3 takes minutes.
+inline constexpr Index largest_dense_dimension = 2000;
+/// Steps after which a trial of rosenbrock4 is judged.
+inline constexpr int steps_of_trial = 16;
 /// Interior points of a step at which events are looked for. A pair of crossings between two of
 /// them shows as a turn of the function towards 0, which is followed. Very large states have none
 /// of them, nor rows of steps: to observe such a state costs as much as to evaluate its field.
@@ -56,27 +63,35 @@ class Solver {
   }
 
   Trajectory<T> run(const Vector<T>& initial) {
-    begin(initial);
-    while (!finished_) {
-      if ((omp_get_level() == 0 && stop_asked())) {
-        interrupt();
-        break;
-      }
-      if (result_.outcome.steps_taken + result_.outcome.steps_rejected >= request_.step_budget) {
-        finish(Ending::budget_exhausted);
-        break;
-      }
-      if (!take_step()) continue;
-      record_step();
-      if (!finished_) choose_method();
+    try {
+      begin(initial);
+      while (!finished_) go_on();
+    } catch (const boost::exception&) {
+      // What Odeint and the searches of Boost.Math throw, whose texts are not for users, is that a step or
+      // a function has no finite value.
+      if (!finished_) stop_here(Ending::not_a_number);
     }
     return std::move(result_);
   }
 
  private:
+  void go_on() {
+    if ((omp_get_level() == 0 && stop_asked())) {
+      stop_here(Ending::interrupted);
+      return;
+    }
+    if (result_.outcome.steps_taken + result_.outcome.steps_rejected >= request_.step_budget) {
+      stop_here(Ending::budget_exhausted);
+      return;
+    }
+    if (!take_step()) return;
+    record_step();
+    if (!finished_) choose_method();
+  }
+
   // --- one solution, whatever the clock ---
   [[nodiscard]] T time_of(const Vector<T>& y, const T& clock) const {
-    return in_arc_ ? y[n_] : clock;
+    return in_arc_ ? T(y[n_] * arc_unit_) : clock;
   }
   void split(const Vector<T>& y) {
     if (in_arc_) {
@@ -101,10 +116,10 @@ class Solver {
     T high = stepper_->t();
     const auto excess = [&](const T& s) {
       stepper_->at(s, y_now_);
-      return T(y_now_[n_] - t);
+      return T(y_now_[n_] * arc_unit_ - t);
     };
-    const T at_low = stepper_->x_old()[n_] - t;
-    const T at_high = stepper_->x()[n_] - t;
+    const T at_low = stepper_->x_old()[n_] * arc_unit_ - t;
+    const T at_high = stepper_->x()[n_] * arc_unit_ - t;
     if (!(at_low < T(0))) return low;
     if (!(at_high > T(0))) return high;
     return root(excess, low, high, at_low, at_high);
@@ -180,13 +195,16 @@ class Solver {
     stepper_->start(y, clock, step);
     speed_ = norm_inf(stepper_->slope());
     stiff_votes_ = 0;
+    since_start_ = 0;
   }
 
   // At the end of the last step.
-  void interrupt() {
-    split(stepper_->x());
-    last_good(x_now_, t_);
-    finish(Ending::interrupted);
+  void stop_here(Ending ending) {
+    if (stepper_ && stepper_->x().size() > 0) {
+      split(stepper_->x());
+      last_good(x_now_, t_);
+    }
+    finish(ending);
   }
 
   // --- one step ---
@@ -229,6 +247,10 @@ class Solver {
       t_ = request_.end;
       stepper_->snap_time(t_);
     }
+    if (past_end_) {
+      look_past_end();
+      return;
+    }
     const T until = t_ < request_.end ? t_ : request_.end;
     const T clock_end = until < t_ ? arc_length_at(until) : stepper_->t();
     place_probes(clock_end);
@@ -250,7 +272,12 @@ class Solver {
         state_at(request_.end);
       }
       last_good(x_now_, request_.end);
-      finish(Ending::reached_end);
+      past_end_ = request_.find_blow_up && t_ + time_left() - request_.end < unresolved_time();
+      if (!past_end_) {
+        finish(Ending::reached_end);
+      } else if (!in_arc_) {
+        enter_arc();
+      }
       return;
     }
     if (in_arc_ && blew_up()) return;
@@ -258,8 +285,15 @@ class Solver {
     const int between = std::is_same_v<T, double> ? 256 : 1;
     if (request_.on_progress && ++since_progress_ >= between) {
       since_progress_ = 0;
-      if (request_.on_progress(to_double(t_))) interrupt();
+      if (request_.on_progress(to_double(t_))) stop_here(Ending::interrupted);
     }
+  }
+
+  // A blow-up so near to the end may as well lie before it: it is located, and what lies nearer to it than its
+  // time is known is taken back.
+  void look_past_end() {
+    if (blew_up()) return;
+    if (falling_ > 0 || unresolved_time() < t_ - request_.end) finish(Ending::reached_end);
   }
 
   void save(const T& at) {
@@ -341,7 +375,7 @@ class Solver {
   }
 
   // Looks for sign changes between the ends of the last step and at points inside it, in the clock
-  // of the step. A sketch is good enough to see a sign; the zero itself is found on the solution to the
+  // of the step. A sketch is good enough to see that there is a zero; it is found on the solution, to the
   // accuracy of the method.
   void find_events() {
     if (event_values_.empty()) return;
@@ -386,6 +420,31 @@ class Solver {
                      [](const Event<T>& a, const Event<T>& b) { return a.t < b.t; });
   }
 
+  /// A time inside the step, in its clock, and the function of an event there.
+  struct Seen {
+    T clock, value;
+  };
+
+  // The function of an event on the solution; at the end of the step that is the step's own.
+  T value_at(const EventFinder<T>& finder, const T& clock) {
+    if (clock == stepper_->t()) {
+      split(stepper_->x());
+      return finder.value(x_now_, time_of(stepper_->x(), clock));
+    }
+    stepper_->at(clock, y_now_);
+    split(y_now_);
+    return finder.value(x_now_, time_of(y_now_, clock));
+  }
+
+  // Where the function times `sign` is smallest.
+  Seen turn(const EventFinder<T>& finder, const T& sign, const T& from, const T& to) {
+    // Half the digits: a turn is flat.
+    const auto lowest = boost::math::tools::brent_find_minima(
+        [&](const T& clock) { return T(sign * value_at(finder, clock)); }, from, to,
+        std::numeric_limits<double>::digits / 2);
+    return {lowest.first, T(sign * lowest.second)};
+  }
+
   // Two crossings between neighbouring probes leave the signs as they are, but the function turns
   // there: where the parabola through three probes comes near 0 or beyond it, we look at the turn.
   void find_pair(const EventFinder<T>& finder, const std::vector<T>& values) {
@@ -403,16 +462,8 @@ class Solver {
       if (!(bend > T(0)) || !(-slope < T(2) * bend) || !(slope < T(2) * bend * before)) continue;
       const T lowest = b - slope * slope / (T(4) * bend);
       if (!(lowest < std::min({a, b, c}) / T(2))) continue;
-      const auto value_at = [&](const T& clock) {
-        stepper_->at(clock, y_now_);
-        split(y_now_);
-        return T(sign * finder.value(x_now_, time_of(y_now_, clock)));
-      };
-      // Half the digits: a turn is flat.
-      const auto turn = boost::math::tools::brent_find_minima(
-          value_at, clocks_[j], clocks_[j + 2], std::numeric_limits<double>::digits / 2);
-      if (!(turn.second < T(0))) continue;
-      const Seen bottom{turn.first, T(sign * turn.second)};
+      const Seen bottom = turn(finder, sign, clocks_[j], clocks_[j + 2]);
+      if (!(sign * bottom.value < T(0))) continue;
       if (finder.kind != (sign > T(0) ? EventKind::minimum : EventKind::maximum)) {
         locate_event(finder, {clocks_[j], values[j]}, bottom);
       }
@@ -433,34 +484,83 @@ class Solver {
     return sketches_[probe];
   }
 
-  /// A time inside the step, in its clock, and the function of an event there.
-  struct Seen {
-    T clock, value;
-  };
-
-  void locate_event(const EventFinder<T>& finder, const Seen& left, const Seen& right) {
-    const auto value_at = [&](const T& clock) {
-      stepper_->at(clock, y_now_);
-      split(y_now_);
-      return finder.value(x_now_, time_of(y_now_, clock));
+  // The zero between two times that a sketch has on different sides of it.
+  void locate_event(const EventFinder<T>& finder, Seen left, Seen right) {
+    const T sign = right.value > T(0) ? T(1) : T(-1);
+    const auto before = [&](const Seen& seen) { return sign * seen.value < T(0); };
+    const auto after = [&](const Seen& seen) { return sign * seen.value > T(0); };
+    const auto on_solution = [&](const T& clock) { return Seen{clock, value_at(finder, clock)}; };
+    const auto zero_between = [&](const Seen& a, const Seen& b) {
+      return root([&](const T& clock) { return value_at(finder, clock); }, a.clock, b.clock,
+                  a.value, b.value);
     };
-    T before = left.value;
-    T after = right.value;
-    if constexpr (std::is_same_v<T, double>) {
-      before = value_at(left.clock);
-      after = value_at(right.clock);
+    const Seen sketched_left = left;
+    const Seen sketched_right = right;
+    T where = right.clock;
+    bool known = false;
+    if constexpr (!std::is_same_v<T, double>) {
+      // The solution at a time of its own costs half a step in digits, so the sketch is believed until the
+      // search ends at a side of the interval.
+      where = zero_between(left, right);
+      using std::abs;
+      const T spacing = T(16) * machine_epsilon<T>() * std::max(T(abs(where)), T(abs(right.clock)));
+      known = spacing < where - left.clock && spacing < right.clock - where;
     }
-    // Where the sketch and the solution disagree on a sign, the zero is at the nearer end. In
-    // digits, where the solution at a time of its own costs half a step, the search ends there by
-    // itself.
-    T where = before * before < after * after ? left.clock : right.clock;
-    if ((before < T(0) && after > T(0)) || (before > T(0) && after < T(0))) {
-      where = root(value_at, left.clock, right.clock, before, after);
+    if (!known) {
+      left = on_solution(left.clock);
+      right = on_solution(right.clock);
+      // Where sketch and solution differ in a sign, the zero is in an interval beside.
+      for (auto next = std::lower_bound(clocks_.begin(), clocks_.end(), left.clock);
+           after(left) && next != clocks_.begin();) {
+        right = left;
+        left = on_solution(*--next);
+      }
+      for (auto next = std::upper_bound(clocks_.begin(), clocks_.end(), right.clock);
+           before(right) && next != clocks_.end(); ++next) {
+        left = right;
+        right = on_solution(*next);
+      }
+      if (before(left) && after(right)) {
+        where = zero_between(left, right);
+      } else if (left.value == T(0) || right.value == T(0)) {
+        where = left.value == T(0) ? left.clock : right.clock;
+      } else if (!meets_zero(finder, sketched_left, sketched_right, where)) {
+        return;
+      }
     }
     stepper_->at(where, y_now_);
     split(y_now_);
     const T t = time_of(y_now_, where);
+    // Two changes of sign in a sketch may be one of the solution.
+    for (const Event<T>& other : result_.events) {
+      using std::abs;
+      if (other.name == finder.name && other.column == finder.column &&
+          abs(other.t - t) <= T(16) * machine_epsilon<T>() * abs(t)) {
+        return;
+      }
+    }
     result_.events.push_back({finder.name, t, finder.column, finder.report(x_now_, t)});
+  }
+
+  // A sketch has a pair of zeros, and the solution one sign at all probes: it may turn beyond 0 between them.
+  bool meets_zero(const EventFinder<T>& finder, const Seen& left, const Seen& right, T& where) {
+    const Seen end{clocks_.back(), value_at(finder, clocks_.back())};
+    const T sign = end.value > T(0) ? T(1) : T(-1);
+    const bool left_is_wrong = sign * left.value < T(0);
+    const Seen& wrong = left_is_wrong ? left : right;
+    const auto at = std::lower_bound(clocks_.begin(), clocks_.end(), wrong.clock);
+    const T from = at == clocks_.begin() ? clocks_.front() : *(at - 1);
+    const auto next = std::upper_bound(clocks_.begin(), clocks_.end(), wrong.clock);
+    const T to = next == clocks_.end() ? clocks_.back() : *next;
+    const Seen bottom = turn(finder, sign, from, to);
+    if (!(sign * bottom.value < T(0))) return false;
+    const T side = left_is_wrong ? to : from;
+    const T at_side = value_at(finder, side);
+    if (!(sign * at_side > T(0))) return false;
+    const auto f = [&](const T& clock) { return value_at(finder, clock); };
+    where = left_is_wrong ? root(f, bottom.clock, side, bottom.value, at_side)
+                          : root(f, side, bottom.clock, at_side, bottom.value);
+    return true;
   }
 
   // Near a steady state the rate of an observable changes sign with rounding and truncation noise.
@@ -503,15 +603,34 @@ class Solver {
   //   d ln|f| / dt = sqrt(1 + |f|^2) d ln|f| / ds;
   // its inverse estimates t* - t up to a factor near 1 (exactly for x' = x^2 up to 2; tends to 1
   // for exponential fields).
-  bool blew_up() {
+  // Infinite where |f| does not grow. In the clock t: the time in which it grows e-fold.
+  [[nodiscard]] T time_left() const {
     using std::log;
+    const T step = stepper_->t() - stepper_->t_old();
+    if (!in_arc_) {
+      if (!(speed_ > speed_old_) || !(speed_old_ > T(0))) return solving::infinity<T>();
+      return step / log(T(speed_ / speed_old_));
+    }
     // In the arc clock dt/ds = 1 / sqrt(1 + |f|^2).
-    const T pace = stepper_->slope()[n_];
-    const T pace_old = stepper_->slope_old()[n_];
-    const T growth = log(pace_old / pace) / (stepper_->t() - stepper_->t_old());
-    falling_ = growth > T(0) ? 0 : falling_ + 1;
-    if (!(growth > T(0))) return false;
-    const T remaining = pace / growth;
+    const T pace = stepper_->slope()[n_] * arc_unit_;
+    const T pace_old = stepper_->slope_old()[n_] * arc_unit_;
+    const T growth = log(T(pace_old / pace)) / step;
+    return growth > T(0) ? T(pace / growth) : solving::infinity<T>();
+  }
+
+  // The time of a blow-up is known to some hundred times the error of a step (measured by solves at looser
+  // tolerances); nearer to it there is no telling whether it has been.
+  T unresolved_time() const {
+    using std::abs;
+    constexpr double largest_share = 1e-4;
+    return std::min(T(T(100) * request_.relative_tolerance), T(largest_share)) * abs(t_);
+  }
+
+  bool blew_up() {
+    const T remaining = time_left();
+    const bool grows = remaining < solving::infinity<T>();
+    falling_ = grows ? 0 : falling_ + 1;
+    if (!grows) return false;
     using std::abs;
     const T resolved = std::max(T(machine_epsilon<T>() * abs(t_)),
                                 T(request_.relative_tolerance * abs(t_) / T(1000)));
@@ -523,9 +642,21 @@ class Solver {
     result_.events.push_back(
         {"blow-up", where, rung_.state_names[static_cast<std::size_t>(component)],
          x_now_[component] > T(0) ? solving::infinity<T>() : T(-solving::infinity<T>())});
+    while (!result_.t.empty() && where - result_.t.back() < unresolved_time()) {
+      result_.t.pop_back();
+      result_.rows.pop_back();
+      if (request_.keep_states) result_.states.pop_back();
+    }
     last_good(x_now_, t_);
     finish(Ending::blew_up);
     return true;
+  }
+
+  // A power of 2 no larger than t, and 1 at most.
+  static T unit_of(const T& t) {
+    const double size = to_double(t);
+    if (!(size > 0) || !(size < 1)) return T(1);
+    return T(std::ldexp(1.0, std::ilogb(size)));
   }
 
   // Changes to the arc clock when the largest slope points outwards and would run away long before
@@ -552,18 +683,29 @@ class Solver {
     if (speed_ > speed_old_ && speed_old_ > T(0) && outward()) {
       const T remaining_time = (stepper_->t() - stepper_->t_old()) / log(speed_ / speed_old_);
       const T left = request_.end - stepper_->t();
-      runs_away = remaining_time * T(20) < left &&
-                  speed_ * left > T(100) * (T(1) + norm_inf(stepper_->x()));
+      const T size = norm_inf(stepper_->x());
+      // Near a steady state, where stability limits the steps, the speed is what the tolerance leaves of it and
+      // grows by chance; what runs away moves by a fifth root of the tolerance a step.
+      using std::sqrt;
+      const T resolved = request_.absolute_tolerance + request_.relative_tolerance * size;
+      runs_away = remaining_time * T(20) < left && speed_ * left > T(100) * (T(1) + size) &&
+                  speed_ * T(stepper_->t() - stepper_->t_old()) >
+                      resolved / T(sqrt(request_.relative_tolerance));
     }
     growing_ = runs_away ? growing_ + 1 : 0;
-    if (growing_ < 3) return;
+    if (growing_ >= 3) enter_arc();
+  }
+
+  void enter_arc() {
     note("arc-length clock");
     Vector<T> y(n_ + 1);
     y.head(n_) = stepper_->x();
-    y[n_] = stepper_->t();
+    // Exact, and t of order 1 in it, so that the tolerance of the step holds for short times as well.
+    arc_unit_ = unit_of(t_);
+    y[n_] = stepper_->t() / arc_unit_;
     in_arc_ = true;
     falling_ = 0;
-    if (!arc_field_.rhs) arc_field_ = in_arc_clock(field_, n_);
+    arc_field_ = in_arc_clock(field_, n_, arc_unit_);
     start_method(method_ == Method::rosenbrock4 ? first_method() : method_, y, T(0), T(0));
   }
 
@@ -571,11 +713,27 @@ class Solver {
   // `auto`: one step of a nonlinear power iteration every 8 steps estimates the spectral radius rho
   // of the Jacobian. dopri5 is limited by stability when h rho stays near its bound of 3.3 on the
   // negative axis; rosenbrock4 hands back when h rho < 1 would do.
+  //
+  // Where its step costs hundreds of evaluations it may lose all the same. It is then tried once as many
+  // evaluations are spent as the trial costs, and keeps on as long as it goes farther an evaluation; every
+  // trial that fails doubles the evaluations before the next.
   void choose_method() {
     choose_clock();
-    if (in_arc_ || request_.method != Method::automatic || !field_.jacobian ||
-        n_ > largest_stiff_dimension || !std::is_same_v<T, double>) {
+    if (in_arc_ || n_ > largest_dense_dimension || !std::is_same_v<T, double>) return;
+    if (method_ == Method::rosenbrock4 && at_rest()) {
+      rest_until_end();
       return;
+    }
+    if (request_.method != Method::automatic) return;
+    ++since_start_;
+    if (on_trial() && method_ == Method::rosenbrock4 && since_start_ % steps_of_trial == 0) {
+      const T pace = T(stepper_->t() - t_of_trial_) / T(steps_of_trial * implicit_cost());
+      t_of_trial_ = stepper_->t();
+      if (pace < pace_before_) {
+        patience_ *= 2;
+        change_method(Method::dopri5);
+        return;
+      }
     }
     if (++since_estimate_ < 8) return;
     since_estimate_ = 0;
@@ -584,12 +742,62 @@ class Solver {
     const bool vote = method_ == Method::dopri5 ? product > T(5) / T(2) : product < T(1);
     stiff_votes_ = vote ? stiff_votes_ + 1 : 0;
     if (stiff_votes_ < 3) return;
-    const Method other = method_ == Method::dopri5 ? Method::rosenbrock4 : Method::dopri5;
+    if (method_ == Method::rosenbrock4) {
+      change_method(Method::dopri5);
+      return;
+    }
+    constexpr double explicit_cost = 6;  // evaluations a step of dopri5
+    if (on_trial() && explicit_cost * static_cast<double>(since_start_) <
+                          patience_ * steps_of_trial * implicit_cost()) {
+      return;
+    }
+    pace_before_ = step / T(explicit_cost);
+    t_of_trial_ = stepper_->t();
+    change_method(Method::rosenbrock4);
+  }
+
+  // Whether the field has been what rounding leaves of it for as many long steps as any mode that grows would
+  // have shown in. What limits the steps then is the rounding, and budgets would be used up on nothing.
+  bool at_rest() {
+    constexpr int rest_estimates = 50;
+    constexpr int steps_between = 8;
+    if (++since_rest_ < steps_between) return false;
+    since_rest_ = 0;
+    const T rounding = T(100) * machine_epsilon<T>() * norm_inf(stepper_->x());
+    // Of the slope there is left, a part is rounding of each of the terms that cancel in it.
+    resting_ = speed_ < rounding * spectral_radius() ? resting_ + 1 : 0;
+    return resting_ >= rest_estimates;
+  }
+
+  void rest_until_end() {
+    note("at rest to rounding");
+    split(stepper_->x());
+    const Vector<T> x = x_now_;
+    while (next_save_ < request_.save_at.size()) {
+      x_now_ = x;
+      save(request_.save_at[next_save_]);
+    }
+    t_ = request_.end;
+    last_good(x, t_);
+    finish(Ending::reached_end);
+  }
+
+  void change_method(Method other) {
     note(name_of(other));
     // Copies: the stepper that owns them is replaced.
     const Vector<T> x = stepper_->x();
     const T now = stepper_->t();
+    const T step = now - stepper_->t_old();
     start_method(other, x, now, step);
+  }
+
+  [[nodiscard]] bool on_trial() const { return !field_.jacobian || n_ > largest_stiff_dimension; }
+
+  // Evaluations that a step of rosenbrock4 costs: those of the Jacobian (on dual numbers each counts as two),
+  // its own, and the LU at some ten operations a number and evaluation.
+  [[nodiscard]] double implicit_cost() const {
+    const auto n = static_cast<double>(n_);
+    return 2 * n + 8 + n * n / 30;
   }
 
   T spectral_radius() {
@@ -615,12 +823,14 @@ class Solver {
     result_.outcome.notes.push_back(what + " from t = " + popgrad::to_text(to_double(t_)));
   }
   void last_good(const Vector<T>& x, const T& t) {
+    if (past_end_) return;
     result_.last_state = x;
     result_.outcome.t_reached = to_double(t);
   }
   void finish(Ending ending) {
     drop_unresolved_extrema();
-    result_.outcome.ending = ending;
+    // Past the end only a blow-up counts.
+    result_.outcome.ending = past_end_ && ending != Ending::blew_up ? Ending::reached_end : ending;
     finished_ = true;
   }
   static bool all_finite(const Vector<T>& x) {
@@ -648,11 +858,19 @@ class Solver {
   std::vector<T> largest_values_;             // of |event function| so far
   std::vector<T> event_values_;               // the last that were not 0; 0 where none was seen yet
   bool in_arc_ = false;
+  T arc_unit_{1};          // of t as a component in the arc clock
+  bool past_end_ = false;  // the end is reached, and a blow-up looked for that may lie before it
   bool finished_ = false;
   int growing_ = 0;
   int falling_ = 0;
   T speed_{}, speed_old_{};  // |f|_max at the two ends of the last step
   int stiff_votes_ = 0;
+  int since_rest_ = 0;
+  int resting_ = 0;              // estimates in a row that found the field at rest
+  std::size_t since_start_ = 0;  // steps of this method
+  double patience_ = 1;          // trials' worth of evaluations before rosenbrock4 is tried
+  T pace_before_{0},
+      t_of_trial_{0};  // time an evaluation before a trial, and when it was judged last
   int since_estimate_ = 0;
   int since_progress_ = 0;
 };
@@ -660,6 +878,14 @@ class Solver {
 template <class T>
 void check(const AnyRung<T>& rung, const Vector<T>& initial, const SolveRequest<T>& request) {
   if (!rung.rhs) throw std::invalid_argument("solve: this rung is a closed form and has no rhs");
+  if (request.method == Method::rosenbrock4 && rung.dimension > largest_dense_dimension) {
+    reject(
+        "solve", "--method", "rosenbrock4",
+        fmt::format(
+            "needs a Jacobian of n^2 numbers, and this rung has n = {} where {} are the most; take "
+            "auto, dopri5 or bulirsch-stoer",
+            rung.dimension, largest_dense_dimension));
+  }
   if (initial.size() != rung.dimension) {
     throw std::invalid_argument("solve: the initial state has the wrong dimension");
   }

@@ -15,7 +15,7 @@ namespace popgrad::solving {
 template <class T>
 struct Field {
   std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;
-  std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
+  std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;  ///< may be empty
   FieldInDouble in_double;  ///< of a field in digits; may be empty
 };
 
@@ -65,7 +65,8 @@ std::unique_ptr<Stepper<T>> make_dopri5(const Field<T>& field, const Tolerances<
 template <class T>
 std::unique_ptr<Stepper<T>> make_bulirsch_stoer(const Field<T>& field,
                                                 const Tolerances<T>& tolerances);
-/// Double only: its order of 4 would need millions of steps for many digits.
+/// Double only: its order of 4 would need millions of steps for many digits. Without a Jacobian of the field
+/// it takes differences, 2 n + 2 evaluations a step.
 std::unique_ptr<Stepper<double>> make_rosenbrock4(const Field<double>& field,
                                                   const Tolerances<double>& tolerances);
 

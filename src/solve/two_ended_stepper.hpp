@@ -42,15 +42,6 @@ class TwoEndedStepper : public Stepper<T> {
     this->t_ = t_new;
   }
 
-  // Hermite's cubic through both ends.
-  void cubic_at(const T& t, Vector<T>& x) const {
-    const T width = this->t_ - this->t_old_;
-    const T u = (t - this->t_old_) / width;
-    const T w = T(1) - u;
-    x = x_old_ * T(w * w * (T(1) + T(2) * u)) + x_ * T(u * u * (T(1) + T(2) * w)) +
-        slope_old_ * T(width * u * w * w) - slope_ * T(width * u * u * w);
-  }
-
   Field<T> field_;
   Vector<T> x_, x_old_, slope_, slope_old_;
 };
