@@ -7,6 +7,11 @@ find_package(CLI11 REQUIRED)
 find_package(OpenMP REQUIRED)
 find_package(PkgConfig REQUIRED)
 
+# Header only, for one source: Debian's CMake files link the compiled library.
+find_path(TOML_INCLUDE toml++/toml.h REQUIRED)
+add_library(popgrad_toml INTERFACE)
+target_include_directories(popgrad_toml SYSTEM INTERFACE $<BUILD_INTERFACE:${TOML_INCLUDE}>)
+
 # Compilers have OpenMP runtimes of their own. An installed library names the one it was compiled for,
 # so that programs by another compiler can use it.
 add_library(popgrad_openmp INTERFACE)

@@ -19,7 +19,7 @@ set(CPACK_COMPONENT_TOOL_DESCRIPTION "Verdicts on statements, trajectories, land
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME popgrad-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost-dev, libeigen3-dev, libgmp-dev, libmpfr-dev, libmpfi-dev, libginac-dev, librandom123-dev, libcli11-dev, nlohmann-json3-dev, libfmt-dev, libzip-dev, libcsv-dev, libnlopt-cxx-dev, libomp-dev, pkg-config")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost-dev, libeigen3-dev, libgmp-dev, libmpfr-dev, libmpfi-dev, libginac-dev, librandom123-dev, libcli11-dev, libtomlplusplus-dev, nlohmann-json3-dev, libfmt-dev, libzip-dev, libcsv-dev, libnlopt-cxx-dev, libomp-dev, pkg-config")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers and static libraries for programs and theories of one's own.")
 
 if(POPGRAD_PYTHON)

@@ -95,8 +95,9 @@ std::string short_text(double x) {
     const std::string whole = fmt::format("{:.0f}", x);
     const std::size_t zeros = whole.size() - whole.find_last_not_of('0') - 1;
     text = zeros < 6 ? whole : fmt::format("{}e{}", whole.substr(0, whole.size() - zeros), zeros);
-  } else if (const std::size_t plus = text.find("e+"); plus != std::string::npos) {
-    text.erase(plus + 1, text[plus + 2] == '0' ? 2 : 1);
+  } else if (const std::size_t e = text.find('e'); e != std::string::npos) {
+    if (text[e + 2] == '0') text.erase(e + 2, 1);
+    if (text[e + 1] == '+') text.erase(e + 1, 1);
   }
   return text;
 }
@@ -129,12 +130,16 @@ std::optional<std::string> refusal_of_number(std::string_view text, const Range&
   } catch (const std::invalid_argument&) {
     return "is not a finite number; it " + rule;
   }
-  if (allows(range, value)) return std::nullopt;
-  if (range.low == least_positive && value >= 0 && value < range.low &&
-      parse_number(text).numerator != "0") {
+  const bool vanishes = value == 0 && parse_number(text).numerator != "0";
+  const bool any_positive = range.low == 0 && range.without_low;
+  if (vanishes && any_positive) return std::nullopt;
+  if (range.low == least_positive && value < range.low && (value > 0 || vanishes)) {
     return fmt::format("must be >= {} and {} {}", short_text(range.low),
                        range.without_high ? "<" : "<=", short_text(range.high));
   }
+  if (vanishes)
+    return fmt::format("is too small; give 0, or {} in size", short_text(least_positive));
+  if (allows(range, value)) return std::nullopt;
   return rule;
 }
 

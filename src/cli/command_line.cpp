@@ -76,6 +76,10 @@ std::optional<std::string> refusal(const std::string& value, const DeclaredOptio
     return fmt::format("must be {}{}", joined(declared.choices),
                        suggestion(value, declared.choices));
   }
+  if (kind == "switch") {
+    if (contains({"true", "false", "1", "0"}, value)) return std::nullopt;
+    return "must be true or false";
+  }
   if ((kind == "list" || kind == "input files") && contains(split(value, ','), ""))
     return "has an empty part";
   if (value.empty()) return "must not be empty";
@@ -292,8 +296,11 @@ template std::string Option::as() const;
 template int Option::as() const;
 template std::int64_t Option::as() const;
 
-void Option::give(const std::string& value) {
-  option_->add_result(value);
+bool Option::repeatable() const { return option_->get_items_expected_max() > 1; }
+
+void Option::add(const std::string& value) { option_->add_result(value); }
+
+void Option::take_added() {
   try {
     option_->run_callback();
   } catch (const CLI::ParseError&) {
@@ -310,9 +317,19 @@ Option Command::declare(CLI::Option* option, DeclaredOption declared) {
   DeclaredOption* const kept = place.get();
   const std::string& kind = kept->info.kind;
   option->description(help_of(kept->info));
-  if (option->get_items_expected_max() == 0) return {option, kept};  // a flag
-  option->type_name(kind == "number" ? "NUMBER" : kind == "count" ? "INT" : "TEXT");
   const std::string where = "popgrad " + app_->get_name();
+  if (option->get_items_expected_max() == 0) {
+    const auto check = [option, where](const std::string& text) -> std::string {
+      if (!contains({"true", "false", "1", "0", "-1"}, text)) {
+        reject(where, longest_name(*option), shown(text),
+               "is no value of a flag: give it without one, or with =true or =false");
+      }
+      return {};
+    };
+    option->check(CLI::Validator(check, ""));
+    return {option, kept};
+  }
+  option->type_name(kind == "number" ? "NUMBER" : kind == "count" ? "INT" : "TEXT");
   const auto check = [option, kept, where](std::string& text) -> std::string {
     if (const auto why = refusal(text, *kept)) {
       reject(where, longest_name(*option), shown(text), *why);

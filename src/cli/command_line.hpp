@@ -128,8 +128,10 @@ class Option {
   /// What was given, as std::string, int or std::int64_t. Throws UsageError.
   template <class T>
   T as() const;
-  /// As if given on the command line. Throws UsageError if the option does not take the value.
-  void give(const std::string& value);
+  bool repeatable() const;
+  /// As if given on the command line, where `refusal_of` has nothing against it; taken by `take_added`.
+  void add(const std::string& value);
+  void take_added();
 
  private:
   CLI::Option* option_;

@@ -17,6 +17,7 @@
 #include "io/json_document.hpp"
 #include "io/run_record.hpp"
 #include "io/table.hpp"
+#include "number_text.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/figure.hpp"
 #include "popgrad/json.hpp"
@@ -118,7 +119,7 @@ Box<Rational> box_of(const LandscapeOptions& o, const Made& made) {
     const auto [first, second] = pair_of(option, text);
     low = number(option, first);
     high = number(option, second);
-    if (low < 0 || !(low < high)) {
+    if (!(low < high)) {
       reject(where, option, text, "must be LOW,HIGH with 0 <= LOW < HIGH: weights are >= 0");
     }
   };
@@ -277,7 +278,6 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   const Json points = points_json(o, made);
   if (!o.no_certificate) {
     const Rational tolerance = number("--tolerance", o.tolerance);
-    if (!(tolerance > 0)) reject(where, "--tolerance", o.tolerance, "must be > 0");
     const Certificate c = certify_minimum(made.law, made.landscape, box, tolerance);
     result["minimum"] = {
         {"alpha", to_double(c.alpha)}, {"beta", to_double(c.beta)}, {"value", to_double(c.upper)}};

@@ -83,18 +83,37 @@ T tolerance(const CommonOptions& options, const std::string& option, const std::
 
 // What the file says of options that the command line does not give.
 void take_config(Command& command, const std::string& file) {
-  const std::vector<std::string> names = command.long_names();
+  std::vector<std::string> names = command.long_names();
+  // About the command line itself.
+  for (const char* name : {"help", "config", "resume"}) std::erase(names, name);
   for (const ConfigEntry& entry : parse_config(read_file(file), file)) {
-    const std::string where = entry.line > 0 ? fmt::format("{}: line {}", file, entry.line) : file;
+    const std::string where = fmt::format("{}: line {}", file, entry.line);
     std::optional<Option> option = command.find_option("--" + entry.key);
-    if (!option) {
+    if (!option || std::find(names.begin(), names.end(), entry.key) == names.end()) {
       reject(where, "key", entry.key, "is not an option" + suggestion(entry.key, names));
     }
     if (option->count() > 0) continue;  // the command line has the last word
-    if (const auto why = option->refusal_of(entry.value)) {
-      reject(where, entry.key, entry.value, *why);
+    const ParameterInfo& declared = option->declared();
+    if (!declared.name.empty() && declared.name != entry.key) {
+      reject(where, "key", entry.key,
+             fmt::format("is no key; give {} = true or false", declared.name));
     }
-    option->give(entry.value);
+    const bool is_switch = declared.kind == "switch";
+    if (is_switch != (entry.kind == ConfigEntry::Kind::truth)) {
+      reject(where, entry.key, entry.value,
+             is_switch ? "must be true or false" : "must be a number or a text");
+    }
+    // Each part of a list is a value of its own for what can be given again and again on the command line.
+    const bool pairs = declared.kind == "pair" && entry.value.find(',') != entry.value.rfind(',');
+    const bool again = option->repeatable() && (pairs || declared.kind == "text");
+    for (const std::string& value :
+         again && !entry.parts.empty() ? entry.parts : std::vector<std::string>{entry.value}) {
+      if (const auto why = option->refusal_of(value)) {
+        reject(where, entry.key, value.empty() ? "''" : value, *why);
+      }
+      option->add(value);
+    }
+    option->take_added();
   }
 }
 

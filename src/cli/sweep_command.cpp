@@ -61,10 +61,6 @@ Replication replication_of(const Command& command, const SweepOptions& o, const 
     return {};
   }
   const std::string given = width.as<std::string>();
-  if (!(o.until_width > 0 && o.until_width < 1)) {
-    reject(where, "--until-width", given,
-           "must be > 0 and < 1: the width of an interval of a share");
-  }
   if (info.kind != RungKind::random) {
     reject(where, "--until-width", given,
            fmt::format("has no meaning for the rung '{}': nothing in it is random", info.name));
@@ -78,7 +74,7 @@ Replication replication_of(const Command& command, const SweepOptions& o, const 
     reject(where, "--until-width", given, "needs --runs R with R >= 2, the runs made at a time");
   }
   const std::int64_t limit = o.most_runs.value_or(std::min(most_runs, blocks_of_runs * at_a_time));
-  if (limit < at_a_time || limit > most_runs) {
+  if (limit < at_a_time) {
     reject(where, "--most-runs", std::to_string(limit),
            fmt::format("must be from --runs {} to {}", at_a_time, most_runs));
   }
@@ -139,11 +135,15 @@ int status_of_cells(const SweepRows& rows, const Refusals& refusals) {
   return numerical_failure;
 }
 
-int execute(const SweepOptions& o, const Replication& replication, const Invocation& call) {
+int execute(const Command& command, const SweepOptions& o, const Invocation& call) {
   CommonOptions common = *o.common;
   const Model& model = find_model(common.theories, common.model);
   const RungInfo info = find_rung(model, o.rung);
-  const SweepGrid grid(o.over, model);
+  const SweepGrid grid(o.over, command, model);
+  std::vector<std::string> axes;
+  for (const Axis& axis : grid.axes()) axes.push_back(axis.name);
+  check_meaning(command, info, axes);
+  const Replication replication = replication_of(command, o, info);
   const Conditions conditions = conditions_of(o);
   if (!common.plot.empty()) check_drawable(grid.axes());
   const bool to_file = !common.output.empty() && common.output != "-";
@@ -308,9 +308,7 @@ Action add_sweep(CommandLine& app, const Invocation& call) {
   return [command, o, call]() -> int {
     o->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *o->common);
-    const RungInfo info = find_rung(find_model(call.theories, o->common->model), o->rung);
-    check_meaning(*command, info);
-    return execute(*o, replication_of(*command, *o, info), call);
+    return execute(*command, *o, call);
   };
 }
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "number_text.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad::cli {
@@ -13,71 +15,101 @@ namespace {
 constexpr const char* where = "popgrad sweep";
 constexpr std::size_t most_cells = 1'000'000;
 
-// NAME=v,v,... or NAME=LOW:HIGH:COUNT, spread evenly in the logarithm.
-Axis axis_of(const std::string& text) {
+// Options of the walk or the solve that can be axes as well.
+constexpr std::array<const char*, 5> option_axes{"eta", "t1", "batch", "steps", "seed"};
+
+std::vector<std::string> split(const std::string& whole, char mark) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t end = whole.find(mark, begin);
+    parts.push_back(whole.substr(begin, end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+// Texts of the values, as short as tells them apart: a cell is made with what its row says.
+std::vector<std::string> texts_of(const std::vector<double>& values, bool whole) {
+  std::vector<std::string> texts;
+  for (int digits = 6; digits <= 17; ++digits) {
+    texts.clear();
+    for (const double value : values) {
+      texts.push_back(whole ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits));
+    }
+    if (std::adjacent_find(texts.begin(), texts.end()) == texts.end()) break;
+  }
+  return texts;
+}
+
+// LOW:HIGH:COUNT
+std::vector<std::string> spread(const std::string& text, const std::vector<std::string>& range,
+                                bool whole) {
+  std::array<double, 3> numbers{};
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    const auto why = k < 2 ? refusal_of_number(range[k], above(0))
+                           : refusal_of_whole(range[k], within(2, 10'000));
+    if (why) reject(where, "--over", text, fmt::format("has {}, which {}", range[k], *why));
+    numbers[k] = from_text<double>(range[k]);
+  }
+  const auto [low, high, count] = numbers;
+  if (!(low < high)) reject(where, "--over", text, "needs LOW < HIGH");
+  std::vector<double> values;
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    const double value = low * std::pow(high / low, i / (count - 1));
+    values.push_back(i == 0 ? low : i + 1 == static_cast<int>(count) ? high : value);
+  }
+  std::vector<std::string> texts = texts_of(values, whole);
+  const auto twice = std::adjacent_find(texts.begin(), texts.end());
+  if (twice != texts.end()) {
+    reject(where, "--over", text,
+           fmt::format("has the value {} twice; give a smaller COUNT or a wider range", *twice));
+  }
+  return texts;
+}
+
+// NAME=v,v,... or NAME=LOW:HIGH:COUNT, spread evenly in the logarithm; every value is one that the option
+// NAME takes.
+Axis axis_of(const std::string& text, const Command& command, const Model& model) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     reject(where, "--over", text, "must be NAME=v,v,... or NAME=LOW:HIGH:COUNT");
   }
   Axis axis{text.substr(0, equals), {}};
-  const auto split = [](const std::string& whole, char mark) {
-    std::vector<std::string> parts;
-    std::size_t begin = 0;
-    while (true) {
-      const std::size_t end = whole.find(mark, begin);
-      parts.push_back(whole.substr(begin, end - begin));
-      if (end == std::string::npos) return parts;
-      begin = end + 1;
-    }
-  };
-  const auto number = [&](const std::string& part) {
-    try {
-      return from_text<double>(part);
-    } catch (const std::invalid_argument&) {
-      reject(where, "--over", text, fmt::format("'{}' is not a number", part));
-    }
-  };
-  const std::vector<std::string> range = split(text.substr(equals + 1), ':');
-  if (range.size() == 3) {
-    const double low = number(range[0]);
-    const double high = number(range[1]);
-    const double count = number(range[2]);
-    if (!(low > 0 && low < high) || !(count >= 2 && count <= 10'000) ||
-        count != std::floor(count)) {
-      reject(where, "--over", text, "needs 0 < LOW < HIGH and COUNT from 2 to 10000");
-    }
-    for (int i = 0; i < static_cast<int>(count); ++i) {
-      const double value = low * std::pow(high / low, i / (count - 1));
-      axis.values.push_back(fmt::format("{:.6g}", i == 0                             ? low
-                                                  : i + 1 == static_cast<int>(count) ? high
-                                                                                     : value));
-    }
-    return axis;
+  std::vector<std::string> names(option_axes.begin(), option_axes.end());
+  for (const ParameterInfo& parameter : model.parameters()) {
+    if (parameter.flag) names.push_back(parameter.name);
   }
-  axis.values = split(text.substr(equals + 1), ',');
+  const std::optional<Option> option = command.find_option("--" + axis.name);
+  if (!option || std::find(names.begin(), names.end(), axis.name) == names.end()) {
+    reject(where, "--over", axis.name, "is not a parameter" + suggestion(axis.name, names));
+  }
+  const std::string& kind = option->declared().kind;
+  const std::vector<std::string> range = split(text.substr(equals + 1), ':');
+  const bool spreads = range.size() == 3 && (kind == "number" || kind == "count" ||
+                                             kind == "vector" || kind == "matrix");
+  axis.values =
+      spreads ? spread(text, range, kind == "count") : split(text.substr(equals + 1), ',');
+  for (const std::string& value : axis.values) {
+    if (const auto why = option->refusal_of(value)) {
+      reject(where, "--over", text.substr(0, 60),
+             fmt::format("has {}, which {}", value.empty() ? "''" : value, *why));
+    }
+  }
   return axis;
 }
 
-// Options of the walk or the solve that can be axes as well.
 bool set_option(CommonOptions& o, const std::string& name, const std::string& value) {
   if (name == "eta") {
     o.step_size = value;
   } else if (name == "t1") {
     o.end = value;
-  } else if (name == "batch" || name == "steps" || name == "seed") {
-    double number = -1;
-    try {
-      number = std::round(from_text<double>(value));
-    } catch (const std::invalid_argument&) {
-      reject(where, "--over " + name, value, "is not a number");
-    }
-    // Whole numbers up to here are exact.
-    if (!(number >= 0 && number <= 1e15)) {
-      reject(where, "--over " + name, value, "must be a whole number from 0 to 1e15");
-    }
-    if (name == "batch") o.batch = static_cast<std::int64_t>(number);
-    if (name == "steps") o.steps = static_cast<std::int64_t>(number);
-    if (name == "seed") o.seed = static_cast<std::uint64_t>(number);
+  } else if (name == "batch") {
+    o.batch = std::stoll(whole_digits(value).value());
+  } else if (name == "steps") {
+    o.steps = std::stoll(whole_digits(value).value());
+  } else if (name == "seed") {
+    o.seed = std::stoull(whole_digits(value).value());
   } else {
     return false;
   }
@@ -86,23 +118,17 @@ bool set_option(CommonOptions& o, const std::string& name, const std::string& va
 
 }  // namespace
 
-SweepGrid::SweepGrid(const std::vector<std::string>& axes, const Model& model) {
+SweepGrid::SweepGrid(const std::vector<std::string>& axes, const Command& command,
+                     const Model& model) {
   if (axes.empty()) throw InputError("popgrad sweep: --over is missing; e.g. --over tau=2,4,8");
   for (const std::string& text : axes) {
-    axes_.push_back(axis_of(text));
+    axes_.push_back(axis_of(text, command, model));
     cells_ *= axes_.back().values.size();
     if (cells_ > most_cells) {
       reject(where, "--over", text, fmt::format("makes more than {} cells", most_cells));
     }
     for (std::size_t i = 0; i + 1 < axes_.size(); ++i) {
       if (axes_[i].name == axes_.back().name) reject(where, "--over", text, "names an axis twice");
-    }
-  }
-  std::vector<std::string> names{"eta", "t1", "batch", "steps", "seed"};
-  for (const ParameterInfo& parameter : model.parameters()) names.push_back(parameter.name);
-  for (const Axis& axis : axes_) {
-    if (std::find(names.begin(), names.end(), axis.name) == names.end()) {
-      reject(where, "--over", axis.name, "is not a parameter" + suggestion(axis.name, names));
     }
   }
 }

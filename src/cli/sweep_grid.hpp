@@ -18,7 +18,7 @@ class SweepGrid {
  public:
   /// From NAME=v,v,... or NAME=LOW:HIGH:COUNT, one each. Throws InputError, also for names that
   /// neither a walk, a solve nor the model has, and beyond a million cells.
-  SweepGrid(const std::vector<std::string>& axes, const Model& model);
+  SweepGrid(const std::vector<std::string>& axes, const Command& command, const Model& model);
 
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
   [[nodiscard]] std::size_t cells() const { return cells_; }

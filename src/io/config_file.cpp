@@ -2,50 +2,101 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 
 #include "popgrad/error.hpp"
 
-namespace popgrad {
+// The library in this source only; it takes seconds to compile.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_MAX_NESTED_VALUES 100
+#include <toml++/toml.h>
 
+namespace popgrad {
 namespace {
 
-// CLI11 does not tell on which line it found a key: the first after `from` that begins with it.
-std::size_t line_of(const std::vector<std::string>& lines, const std::string& key,
-                    std::size_t from) {
-  for (std::size_t k = from; k < lines.size(); ++k) {
-    const std::size_t begin = lines[k].find_first_not_of(" \t");
-    if (begin != std::string::npos && lines[k].compare(begin, key.size(), key) == 0) return k + 1;
+class Reader {
+ public:
+  Reader(const std::string& text, const std::string& file) : file_(file) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines_.push_back(line);
   }
-  return 0;
-}
+
+  [[nodiscard]] ConfigEntry entry(const toml::key& key, const toml::node& node) const {
+    ConfigEntry made;
+    made.key = key.str();
+    made.line = key.source().begin.line;
+    if (node.is_table() || node.is_array_of_tables()) {
+      refuse(made, "is a section; give its keys at the top of the file, without a heading");
+    }
+    if (const toml::array* list = node.as_array()) {
+      made.kind = ConfigEntry::Kind::list;
+      for (const toml::node& part : *list) made.parts.push_back(part_of(made, part));
+      const bool rows = !list->empty() && list->front().is_array();
+      made.value = fmt::format("{}", fmt::join(made.parts, rows ? ";" : ","));
+      return made;
+    }
+    if (node.is_boolean()) made.kind = ConfigEntry::Kind::truth;
+    made.value = scalar(made, node);
+    return made;
+  }
+
+ private:
+  [[noreturn]] void refuse(const ConfigEntry& at, const std::string& why) const {
+    throw InputError(fmt::format("{}: line {}: {} {}", file_, at.line, at.key, why));
+  }
+
+  std::string part_of(const ConfigEntry& at, const toml::node& part) const {
+    const toml::array* row = part.as_array();
+    if (row == nullptr) return scalar(at, part);
+    std::vector<std::string> numbers;
+    for (const toml::node& number : *row) numbers.push_back(scalar(at, number));
+    return fmt::format("{}", fmt::join(numbers, ","));
+  }
+
+  std::string scalar(const ConfigEntry& at, const toml::node& node) const {
+    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
+    if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
+    // With the digits of the file, which a double does not keep.
+    if (node.is_floating_point()) return written(node.source());
+    refuse(at, "must be a number, a text, true, false, or a list of numbers or texts");
+  }
+
+  // Columns count characters, of which those before a number may have several bytes.
+  [[nodiscard]] std::string written(const toml::source_region& place) const {
+    const std::string& line = lines_.at(place.begin.line - 1);
+    std::string text;
+    std::size_t column = 0;
+    for (const char c : line) {
+      if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++column;
+      if (column >= place.end.column) break;
+      if (column >= place.begin.column && c != '_') text += c;
+    }
+    return text;
+  }
+
+  std::string file_;
+  std::vector<std::string> lines_;
+};
 
 }  // namespace
 
 std::vector<ConfigEntry> parse_config(const std::string& text, const std::string& file) {
-  std::istringstream in(text);
-  std::vector<CLI::ConfigItem> items;
+  toml::table table;
   try {
-    items = CLI::ConfigTOML().from_config(in);
-  } catch (const std::exception& error) {
-    // The parser's own words may hold a line of the file, or several.
-    std::string reason = error.what();
-    reason = reason.substr(0, reason.find('\n'));
-    throw InputError(fmt::format("{}: {}; give lines such as t1 = 10", file, reason));
+    table = toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    throw InputError(fmt::format("{}: line {}: is not TOML; give lines such as t1 = 10", file,
+                                 error.source().begin.line));
   }
-  std::vector<std::string> lines;
-  std::istringstream again(text);
-  for (std::string line; std::getline(again, line);) lines.push_back(line);
-  std::size_t seen = 0;
+  const Reader reader(text, file);
   std::vector<ConfigEntry> entries;
-  for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") continue;  // section marks
-    // A list such as mu = [1, 2] is what --mu 1,2 is on the command line.
-    const std::size_t line = line_of(lines, item.name, seen);
-    if (line > 0) seen = line;
-    entries.push_back({item.name, fmt::format("{}", fmt::join(item.inputs, ",")), line});
-  }
+  for (const auto& [key, node] : table) entries.push_back(reader.entry(key, node));
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const ConfigEntry& a, const ConfigEntry& b) { return a.line < b.line; });
   return entries;
 }
 

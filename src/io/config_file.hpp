@@ -5,13 +5,18 @@
 
 namespace popgrad {
 
-/// A key of a TOML file with its value as it is given on a command line (a list by commas).
+/// A key of a TOML file with its value as it is given on a command line.
 struct ConfigEntry {
-  std::string key, value;
-  std::size_t line = 0;  ///< that the key is on, from 1; 0 if it was not found as it stands
+  enum class Kind { truth, text, list };  ///< true or false; a number or a string; an array
+  std::string key;
+  Kind kind = Kind::text;
+  std::string value;               ///< digits as written; a list by commas, a list of lists by `;`
+  std::vector<std::string> parts;  ///< of a list
+  std::size_t line = 0;            ///< that the key is on, from 1
 };
 
-/// In order. InputError, naming the file, for anything else than lines `key = value` and sections.
+/// In the order of lines. InputError, naming file and line, for what is not TOML and for sections, dates
+/// and lists in lists of lists.
 std::vector<ConfigEntry> parse_config(const std::string& text, const std::string& file);
 
 }  // namespace popgrad

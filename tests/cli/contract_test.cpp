@@ -90,9 +90,9 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
   const std::string unknown = folder.file("unknown.json", "{\"mew\": [1]}");
   const std::string documents = folder.file("documents.txt", "0 3 END\n2 4 END\n");
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"run joma reduced --digits 5", "--digits 5 must be 16"},
+      {"run joma reduced --digits 5", "--digits 5 must be a whole number from 16"},
       {"run joma reduced --t1 -1", "--t1 -1 must be > 0"},
-      {"run joma reduced --save 1", "--save 1 must be >= 2"},
+      {"run joma reduced --save 1", "--save 1 must be a whole number from 2"},
       {"run joma reduced --save-at 1,0.5", "--save-at 0.5"},
       {"run joma reduced --method euler", "--method euler must be"},
       {"run joma reduced --temperature nan", "nan is not a finite number"},
@@ -145,7 +145,7 @@ TEST_CASE("cli: bad input is one line and status 2", "[cli]") {
       {"figure scb-phase --N 0", "--N 0"},
       {"figure scb-phase --Q 300", "exceeds --T 200"},
       {"figure all --instance nowhere.json", "is for one figure"},
-      {"equations joma reduced --format tex", "must be latex, cpp, python or text"},
+      {"equations joma reduced --format tex", "must be text, latex, cpp, python"},
       {"equations joma reduced --rtol 1e-3", "has no meaning here: the equation of a rung"},
       {"equations joma reduced --config " + folder.file("seed.toml", "seed = 3\n"),
        "has no meaning here: the equation of a rung"},
@@ -299,7 +299,7 @@ TEST_CASE("cli: a configuration file has the same keys, the command line the las
   const std::string words = folder.file("n.toml", "t1 = 2\nsave = \"many\"\n");
   const Answer refused = popgrad("run joma reduced --config " + words);
   CHECK(refused.status == 2);
-  CHECK(refused.out.find("line 2: save many is not a value") != std::string::npos);
+  CHECK(refused.out.find("line 2: save many must be a whole number from 2") != std::string::npos);
 }
 
 TEST_CASE("cli: a failed write leaves the old result whole", "[cli]") {

@@ -62,6 +62,7 @@ TEST_CASE("schema: documents of all commands are valid, and changed ones are not
       {"verify joma.measured-bounce -q --json", "verdicts", "statements"},
       {"falsify joma.entropy-bounce --seconds 1 -q -o", "searches/2", "searches"},
       {"list --json", "catalogue", "models"},
+      {"list --options --json", "options", "commands"},
       {"list scb --errata --json", "errata", "errata"},
       {"run joma reduced --t1 1 --save 3 -o", "run", "events"},
       {"run joma reduced --t1 1 --save 3 --digits 30 --states -o", "run", "events"},
