@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -31,7 +33,8 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
   bool start_array(std::size_t /*count*/) override { return open(Json::array()); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
-    if (open_.back()->contains(name)) {
+    // Json would search all names for each.
+    if (!names_.back().insert(name).second) {
       failure = fmt::format("key '{}' occurs twice", name);
       return false;
     }
@@ -56,7 +59,9 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
       top.push_back(std::move(value));
       return &top.back();
     }
-    return &(top[key_] = std::move(value));
+    Json::object_t::Container& fields = top.get_ref<Json::object_t&>();
+    fields.emplace_back(key_, std::move(value));
+    return &fields.back().second;
   }
   bool put(Json value) {
     place(std::move(value));
@@ -65,14 +70,17 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
   bool open(Json value) {
     // Pointers into the parents stay valid: a parent grows again only after this child is closed.
     open_.push_back(place(std::move(value)));
+    names_.emplace_back();
     return true;
   }
   bool close() {
     open_.pop_back();
+    names_.pop_back();
     return true;
   }
 
   std::vector<Json*> open_;
+  std::vector<std::unordered_set<std::string>> names_;  // of each that is open; of lists none
   std::string key_;
 };
 
@@ -130,6 +138,12 @@ Value value_from(const Json& json) {
       return list;
     }
     case Json::value_t::object: {
+      // A record searches its names one after the other, and no command reads that many.
+      constexpr std::size_t most_names = 10'000;
+      if (json.size() > most_names) {
+        throw InputError(fmt::format("a JSON object has {} names; at most {} are read", json.size(),
+                                     most_names));
+      }
       Record record;
       for (const auto& [name, value] : json.items()) record[name] = value_from(value);
       return record;

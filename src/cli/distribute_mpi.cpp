@@ -16,6 +16,7 @@
 #include "cli/distribute.hpp"
 #include "cli/interrupt.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -85,6 +86,8 @@ Answer answer_of(std::size_t cell, const Compute& compute) {
     if (std::optional<std::string> row = compute(cell, report)) {
       return {cell, Answer::Kind::row, *std::move(row)};
     }
+    return {cell, Answer::Kind::interrupted, {}};
+  } catch (const Stopped&) {
     return {cell, Answer::Kind::interrupted, {}};
   } catch (const std::invalid_argument& error) {
     return {cell, Answer::Kind::bad_input, error.what()};

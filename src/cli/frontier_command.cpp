@@ -150,6 +150,7 @@ int execute(const FrontierOptions& o, const Invocation& call) {
                                   "failed", "first 5 %", "half", "95 %");
   bool stopped = false;
   std::size_t done = 0;
+  std::size_t of_last = 0;  // instances of the one that was interrupted
   Progress bar("frontier", o.quiet);
   for (const Task& task : tasks) {
     FrontierRequest request = o.request;
@@ -158,8 +159,13 @@ int execute(const FrontierOptions& o, const Invocation& call) {
                  task.statement->id);
       return interrupted();
     };
+    if ((stopped = interrupted())) break;
     const Frontier found = frontier(*task.statement, task.knob, request);
-    ++done;
+    if ((stopped = found.stopped)) {
+      of_last = found.instances.size();
+    } else {
+      ++done;
+    }
     if (!found.instances.empty()) {
       const auto failed =
           std::count_if(found.instances.begin(), found.instances.end(),
@@ -173,7 +179,7 @@ int execute(const FrontierOptions& o, const Invocation& call) {
                                       [](const FrontierInstance& i) { return !i.what.empty(); });
       if (first != found.instances.end()) table += fmt::format("  fails:  {}\n", first->what);
     }
-    if (!found.stopped && !found.instances.empty()) {
+    if (!found.instances.empty()) {
       Drawing drawing = drawing_of(task, found, o, command_line(call));
       if (!o.output.empty()) {
         drawing.folder = o.output;
@@ -181,13 +187,18 @@ int execute(const FrontierOptions& o, const Invocation& call) {
       }
       if (!o.plot.empty()) draw_and_tell(std::move(drawing), o.plot);
     }
-    if ((stopped = found.stopped)) break;
+    if (stopped) break;
   }
   fmt::print(standard_output(),
              "{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
              "instances;\nan equality counts as failed when it is off by more than {:g}\n",
              table, o.request.slack);
-  if (stopped) fmt::print(standard_error(), "popgrad: interrupted after {} frontiers\n", done - 1);
+  if (stopped) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} frontiers and {} instances of the next; go on "
+               "with: popgrad frontier {} --hypothesis {}\n",
+               done, tasks.size(), of_last, tasks[done].statement->id, tasks[done].knob.name);
+  }
   return stopped ? numerical_failure : success;
 }
 

@@ -16,6 +16,7 @@
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/figure.hpp"
+#include "popgrad/stop.hpp"
 #include "report/drawing.hpp"
 
 namespace popgrad::cli {
@@ -115,7 +116,18 @@ int execute(const LadderOptions& o, const Invocation& call) {
       return interrupted();
     });
   }
-  if (interrupted()) return numerical_failure;
+  const std::size_t steps = model.ladder().size();
+  const bool stopped = costs.size() < steps;
+  if (stopped) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} steps of the ladder{}; the same command begins "
+               "anew\n",
+               costs.size(), steps,
+               costs.empty()           ? ", nothing is kept"
+               : common.output.empty() ? ", which are printed"
+                                       : ", which are written");
+    if (costs.empty()) return numerical_failure;
+  }
   if (common.output == "-") {
     fmt::print(standard_output(), "{}", csv_of(costs));
   } else {
@@ -128,7 +140,7 @@ int execute(const LadderOptions& o, const Invocation& call) {
   }
   const bool any = std::any_of(costs.begin(), costs.end(),
                                [](const LadderCost& c) { return c.failure.empty(); });
-  return any ? success : numerical_failure;
+  return any && !stopped ? success : numerical_failure;
 }
 
 }  // namespace
@@ -144,6 +156,8 @@ std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& m
     const auto count = static_cast<double>(steps.size());
     try {
       compare_step(cost, common, model, [&](double part) { return report((done + part) / count); });
+    } catch (const Stopped&) {
+      break;
     } catch (const std::exception& error) {
       // A step that this instance does not have is told, and the others are still there.
       cost.observables.clear();

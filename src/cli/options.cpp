@@ -11,6 +11,7 @@
 #include "io/atomic_file.hpp"
 #include "io/config_file.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/memory.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -278,8 +279,15 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
       reject("popgrad", "--save-at", options.save_at.back(), "lies beyond --t1 " + options.end);
     }
   } else {
-    request.save_at =
-        equally_spaced(T(0), request.end, static_cast<std::size_t>(options.save.value_or(101)));
+    const auto count = static_cast<std::size_t>(options.save.value_or(101));
+    // Of many digits a number is a header and its limbs.
+    const std::size_t number = std::is_same_v<T, double>
+                                   ? sizeof(T)
+                                   : sizeof(T) + static_cast<std::size_t>(options.digits) * 5 / 12;
+    require_memory(static_cast<double>(count) * static_cast<double>(number) +
+                       static_cast<double>(count) * bytes_of_row(1, 0, number),
+                   fmt::format("{} save points", count), "lower --save");
+    request.save_at = equally_spaced(T(0), request.end, count);
   }
   request.method = method_from_name(options.method);
   if (!std::is_same_v<T, double> && request.method == Method::rosenbrock4) {
@@ -350,6 +358,14 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
     steps = whole("--steps", options.steps, std::stoll(rung.default_end), 1'000'000'000'000);
   }
   request.steps = static_cast<std::uint64_t>(steps);
+  request.runs = static_cast<std::uint32_t>(whole("--runs", options.runs, 1, 10'000'000));
+  // Before anything is made; how many columns there are is known later.
+  const double rows = options.save_at.empty()
+                          ? std::min(static_cast<double>(options.save.value_or(101)),
+                                     static_cast<double>(steps) + 1)
+                          : static_cast<double>(options.save_at.size());
+  require_memory(request.runs * (bytes_of_run + rows * bytes_of_row(1, 0, sizeof(double))),
+                 fmt::format("{} rows of {} runs", rows, request.runs), "lower --runs or --save");
   if (!options.save_at.empty()) {
     for (const std::string& text : options.save_at) {
       const bool start = text.find_first_not_of("0.") == std::string::npos;
@@ -368,7 +384,6 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
       samples(rung)
           ? static_cast<Index>(whole("--batch", options.batch, rung.default_batch, 100'000'000))
           : 0;
-  request.runs = static_cast<std::uint32_t>(whole("--runs", options.runs, 1, 10'000'000));
   request.seed = options.seed;
   request.jobs = options.jobs;
   request.keep_states = options.states;

@@ -15,6 +15,7 @@
 #include "cli/sweep_table.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -120,12 +121,15 @@ int execute(const SweepOptions& o, const Replication& replication, const Invocat
   const Compute compute = [&](std::size_t k, const Report& report) -> std::optional<std::string> {
     std::string row;
     for (const std::string& value : grid.values_of(cell_at(k))) row += value + ",";
-    const std::optional<std::string> fields =
-        row_of(info, grid.options_of(cell_at(k), common), model, conditions, replication, report);
-    if (!fields) return std::nullopt;
-    return row + *fields;
+    try {
+      const std::optional<std::string> fields =
+          row_of(info, grid.options_of(cell_at(k), common), model, conditions, replication, report);
+      if (!fields) return std::nullopt;
+      return row + *fields;
+    } catch (const Stopped&) {
+      return std::nullopt;
+    }
   };
-  watch_for_termination();
   if (process_rank() > 0) {
     serve(compute);
     return success;

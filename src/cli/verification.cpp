@@ -210,7 +210,7 @@ Verification verification_of(const VerificationOptions& options,
                  statement.id);
       return interrupted();
     };
-    static_cast<void>(update(0));
+    if (update(0)) break;
     if (options.seeds > 0) {
       Finding finding;
       finding.statement = &statement;
@@ -224,10 +224,13 @@ Verification verification_of(const VerificationOptions& options,
         finding.seconds = v.surveys.back().seconds;
       }
       v.findings.push_back(std::move(finding));
+      if (v.surveys.back().stopped) break;
     } else {
-      v.findings.push_back(examiner.finding(statement));
+      Finding finding = examiner.finding(statement);
+      if (finding.cut_short) break;
+      v.findings.push_back(std::move(finding));
     }
-    if (interrupted()) break;
+    ++v.finished;
   }
   return v;
 }

@@ -7,10 +7,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "io/given_files.hpp"
+#include "io/input_file.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad {
@@ -65,14 +64,7 @@ void write_atomically(const std::filesystem::path& path, std::string_view conten
 std::string read_file(const std::filesystem::path& path) {
   const auto& given = given_files().texts;
   if (const auto at = given.find(path.string()); at != given.end()) return at->second;
-  std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path)) {
-    throw InputError(fmt::format("{}: cannot be read ({}); give a file that exists", path.string(),
-                                 std::strerror(errno != 0 ? errno : EISDIR)));
-  }
-  std::ostringstream content;
-  content << in.rdbuf();
-  return std::move(content).str();
+  return bytes_of_file(path);
 }
 
 }  // namespace popgrad
