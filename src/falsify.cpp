@@ -12,6 +12,7 @@
 #include <set>
 
 #include "popgrad/error.hpp"
+#include "popgrad/interruption.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/stop.hpp"
 
@@ -238,6 +239,7 @@ class Search {
       result_.seconds = seconds.count();
       if (found.cut_short) {
         result_.cut_short = true;
+        if (process_interrupted()) result_.stopped = true;
         throw Enough{};
       }
       trial.verdict = found.verdict;

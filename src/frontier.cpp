@@ -75,6 +75,7 @@ class Turning {
       outcome.margin = relative_margin(*nearest);
       outcome.what = nearest->what;
     }
+    if (found.cut_short) result_.stopped = true;
     ++result_.examinations;
     const auto a_piece = static_cast<double>(result_.values.size() + bisections);
     const double done = static_cast<double>(result_.examinations) /

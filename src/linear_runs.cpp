@@ -7,6 +7,7 @@
 #include "popgrad/random.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/stop.hpp"
+#include "popgrad/stoppable_step.hpp"
 #include "propagator.hpp"
 #include "step_law.hpp"
 
@@ -62,6 +63,7 @@ class Path {
       // Equal parts of what is left to the row.
       const std::uint64_t left = target - step_;
       const std::uint64_t parts = (left + longest - 1) / longest;
+      throw_if_step_stopped();
       moved(block((left + parts - 1) / parts));
     }
   }
@@ -79,6 +81,7 @@ class Path {
   void walk(std::uint64_t steps, const Vector<double>& drift) {
     for (std::uint64_t k = 0; k < steps; ++k) {
       throw_if_stopped();
+      throw_if_step_stopped(static_cast<std::int64_t>(k));
       law_.field(x_, direction_);
       x_ += request_.step_size * (direction_ + drift);
     }

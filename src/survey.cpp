@@ -92,7 +92,10 @@ Survey survey(const Statement& statement, const SurveyRequest& request) {
     }
     setting.false_alarm /= static_cast<double>(request.instances);
     const Finding finding = check(statement, setting, &derived);
-    if (finding.cut_short) break;
+    if (finding.cut_short) {
+      counts.stopped = true;
+      break;
+    }
     count_instance(statement, finding, setting, counts);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     counts.seconds = spent.count();

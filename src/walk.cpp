@@ -1,9 +1,13 @@
 #include "popgrad/walk.hpp"
 
+#include <fmt/format.h>
+
 #include "popgrad/error.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/steps_in_blocks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <stdexcept>
@@ -128,6 +132,16 @@ void walking::check_request(const WalkRequest& request) {
   }
 }
 
+void walking::require_memory_of_rows(const WalkRequest& request, std::size_t columns,
+                                     Index dimension) {
+  const auto rows = static_cast<double>(std::max<std::size_t>(1, request.save_steps.size()));
+  const double states = request.keep_states ? static_cast<double>(dimension) : 0;
+  require_memory(request.runs * (bytes_of_run + static_cast<double>(dimension) * sizeof(double) +
+                                 rows * bytes_of_row(columns, states, sizeof(double))),
+                 fmt::format("{} rows of {} runs", rows, request.runs),
+                 "lower --runs or --save, or leave out --states");
+}
+
 void walking::require_plain_steps(const WalkRequest& request) {
   if (request.optimiser.rule != Optimiser::Rule::plain) {
     throw InputError("--optimiser: this rung takes plain steps only; leave it out");
@@ -138,6 +152,7 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
                                      const WalkRequest& request) {
   walking::check_request(request);
   if (rung.sample_step) walking::require_plain_steps(request);
+  walking::require_memory_of_rows(request, rung.columns.size(), rung.dimension);
   if (request.batch > 0 && !rung.sample_rhs && !rung.sample_step) {
     throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
   }
@@ -167,7 +182,13 @@ AnyWalk any_walk(const AnyRung<double>& rung) {
 
 std::vector<std::uint64_t> evenly_spread_steps(std::uint64_t steps, std::size_t count) {
   if (count < 2) throw std::invalid_argument("evenly_spread_steps: at least two points");
+  // More points than that are all steps.
+  count = static_cast<std::size_t>(std::min<std::uint64_t>(count - 1, steps)) + 1;
+  if (count < 2) return {0};
+  require_memory(static_cast<double>(count) * sizeof(std::uint64_t),
+                 fmt::format("{} save points", count), "lower --save");
   std::vector<std::uint64_t> chosen;
+  chosen.reserve(count);
   for (std::size_t k = 0; k < count; ++k) {
     const long double share = static_cast<long double>(k) / static_cast<long double>(count - 1);
     const auto step =

@@ -27,6 +27,7 @@
 #include "popgrad/any_walk.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/stop.hpp"
+#include "popgrad/stoppable_step.hpp"
 
 namespace popgrad::walking {
 
@@ -35,14 +36,19 @@ inline constexpr Index largest_always_checked = 100'000;
 constexpr std::uint64_t steps_between_checks(Index size) {
   return size <= largest_always_checked ? 16 : 256;
 }
-/// Steps between looks at the progress of a run.
+/// Steps between looks at the progress of a run: a look costs what a hundred numbers or draws do.
 inline constexpr std::uint64_t steps_between_looks = 256;
+constexpr std::uint64_t steps_between_reports(Index size, Index batch) {
+  return size <= 1000 && batch <= 1000 ? steps_between_looks : 1;
+}
 
 /// Steps between looks at the request to stop: a step of a large state takes longer than a look.
 constexpr std::uint64_t steps_between_stops(Index size) { return size <= 1000 ? 16 : 1; }
 
 /// Throws std::invalid_argument for a step size, and for a momentum, out of range.
 void check_request(const WalkRequest& request);
+/// Throws InputError if the rows of all runs need more memory than may be taken.
+void require_memory_of_rows(const WalkRequest& request, std::size_t columns, Index dimension);
 /// Throws InputError unless the request is for plain steps.
 void require_plain_steps(const WalkRequest& request);
 
@@ -87,7 +93,7 @@ Trajectory<double> single_run(Steps& steps, typename Steps::State x, const WalkR
   std::uint64_t step = request.start_step;
   if (step == 0) save(0);
   for (; step < request.steps; ++step) {
-    if ((step - request.start_step) % steps_between_looks == 0) {
+    if ((step - request.start_step) % steps_between_reports(x.size(), request.batch) == 0) {
       look();
       if (stop.load(std::memory_order_relaxed)) {
         result.outcome.ending = Ending::interrupted;
@@ -99,7 +105,15 @@ Trajectory<double> single_run(Steps& steps, typename Steps::State x, const WalkR
       break;
     }
     if ((step - request.start_step) % steps_between_checks(x.size()) == 0 && diverged()) break;
-    if (!steps.step(x, last, step)) {
+    bool finite = true;
+    try {
+      const StoppableStep stoppable;
+      finite = steps.step(x, last, step);
+    } catch (const Stopped&) {
+      result.outcome.ending = Ending::interrupted;
+      break;
+    }
+    if (!finite) {
       x = last;
       if (!diverged()) result.outcome.ending = Ending::not_a_number;
       break;
@@ -146,7 +160,8 @@ std::vector<Trajectory<double>> all_runs(const WalkRequest& request, const ForTh
     own = for_thread();
 #pragma omp for schedule(dynamic, 1)
     for (std::uint32_t k = 0; k < request.runs; ++k) {
-      if (stop_asked()) continue;
+      // Who follows the progress takes what there is, if only the start.
+      if (!request.on_progress && stop_asked()) continue;
       try {
         runs[k] = own(request.first_run + k, stop, done, look);
       } catch (...) {
@@ -157,8 +172,7 @@ std::vector<Trajectory<double>> all_runs(const WalkRequest& request, const ForTh
     }
   }
   if (failure) std::rethrow_exception(failure);
-  // Whoever reads runs expects them whole.
-  throw_if_stopped();
+  if (!request.on_progress) throw_if_stopped();  // others expect whole runs
   return runs;
 }
 
@@ -209,6 +223,7 @@ AnyWalk walk_of(Rung rung) {
   made.runs = [shared](const Vector<double>* from, const WalkRequest& request) {
     check_request(request);
     require_plain_steps(request);
+    require_memory_of_rows(request, shared->columns().size(), 0);
     return all_runs(request, [&]() -> MakeRun {
       return [&request, from, own = Rung(*shared)](std::uint32_t run, const auto& stop, auto& done,
                                                    const auto& look) {

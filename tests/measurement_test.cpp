@@ -236,6 +236,9 @@ TEST_CASE("a request to stop ends a solve", "[measurement]") {
   SolveRequest<double> request;
   request.end = 5;
   request.relative_tolerance = request.absolute_tolerance = 1e-8;
+  CHECK_THROWS_AS(solve(circle(), request), Stopped);
+  // Who follows the progress takes what there is.
+  request.on_progress = [](double) { return false; };
   const Trajectory<double> run = solve(circle(), request);
   CHECK(run.outcome.ending == Ending::interrupted);
   CHECK(run.outcome.steps_taken == 0);

@@ -15,13 +15,23 @@
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/manual.hpp"
+#include "cli/memory_option.hpp"
 #include "io/input_files.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/failure.hpp"
+#include "popgrad/interruption.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/record.hpp"
+#include "popgrad/stop.hpp"
 #include "report/versions.hpp"
 
 namespace popgrad::cli {
+namespace {
+
+// Whether the memory of the process is that of the command: not in a program that calls commands.
+bool own_process = false;
+
+}  // namespace
 
 std::string command_line(const Invocation& call) {
   std::string line = call.program;
@@ -66,6 +76,10 @@ void check_words(const std::vector<std::string>& words) {
 int carry_out(const Invocation& call) {
   check_words(call.words);
   begin_reading();
+  // An interruption is of one command.
+  const struct Withdrawal {
+    ~Withdrawal() { withdraw_interruption(); }
+  } withdrawal;
   CommandLine app{"popgrad checks theorems about how transformers train", "popgrad"};
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
@@ -87,11 +101,14 @@ int carry_out(const Invocation& call) {
   actions["merge"] = add_merge(app, call);
   if (has_model(call.theories, "topic")) actions["landscape"] = add_landscape(app, call);
   actions["equations"] = add_equations(app, call);
+  set_memory_limit({});
+  for (const auto& command : app.subcommands()) add_memory_option(*command);
   app.add_answer("--man", "print the manual page (roff)", [&app] { return manual_page(app); });
   app.add_answer("--completions", "print completions for bash",
                  [&app, &call] { return bash_completions(app, call.theories); });
   try {
     app.parse(call.words);
+    if (own_process) bound_memory();
     return actions.at(app.chosen())();
   } catch (const Enquiry& enquiry) {
     return app.answer(enquiry);
@@ -143,6 +160,13 @@ int status_of(const Invocation& call) {
   } catch (const std::invalid_argument& error) {
     fmt::print(standard_error(), "{}\n", words_of(error));
     return bad_input;
+  } catch (const Stopped&) {
+    fmt::print(standard_error(), "popgrad: interrupted before there was anything to keep\n");
+  } catch (const std::bad_alloc&) {
+    fmt::print(standard_error(),
+               "popgrad: this needs more memory than is allowed, and {}: lower the sizes\n",
+               memory_allowed());
+    return bad_input;
   } catch (const std::exception& error) {
     // fmt::print throws where standard output cannot be written, which `run` says.
     const bool of_output = std::ferror(standard_output()) != 0;
@@ -156,7 +180,8 @@ int status_of(const Invocation& call) {
 int run(const Invocation& call) {
   // A reader that closes the pipe ends us quietly, as it does any filter.
   std::signal(SIGPIPE, SIG_DFL);
-  watch_for_interrupts();
+  watch_for_signals();
+  own_process = true;
   const Processes processes;
   if (process_rank() > 0) return help(call);
   if (process_count() > 1 && !is_shared(call)) {

@@ -18,6 +18,7 @@
 #include "io/table.hpp"
 #include "popgrad/compare.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/stop.hpp"
 #include "report/regime_table.hpp"
 
 namespace popgrad::cli {
@@ -28,7 +29,7 @@ struct Side {
   std::vector<Trajectory<double>> runs;
 };
 
-// What separates a random rung from the flow, cause by cause.
+// What separates a random rung from the flow, cause by cause. Throws Stopped before it prints.
 void print_error_budget(const CommonOptions& all_options, const Model& model,
                         const RungInfo& random, const RungInfo& flow, const Parameters& parameters,
                         const std::vector<Trajectory<double>>& samples,
@@ -42,15 +43,19 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
   for (const RungInfo& info : model.rungs()) {
     if (info.kind == RungKind::descent && (own.empty() || own.contains(info.name))) descent = info;
   }
-  const auto plain = produce(steps, model, flow, parameters, times, 1.0, report).front();
-  const auto sharper = produce(steps, model, flow, parameters, times, 1e-2, report).front();
-  const auto full_batch = produce(steps, model, descent, parameters, times, 1.0, report).front();
+  const auto made = [&](const CommonOptions& own, const RungInfo& rung, const Parameters& given,
+                        double tolerance_factor) {
+    return uninterrupted(produce(own, model, rung, given, times, tolerance_factor, report));
+  };
+  const auto plain = made(steps, flow, parameters, 1.0).front();
+  const auto sharper = made(steps, flow, parameters, 1e-2).front();
+  const auto full_batch = made(steps, descent, parameters, 1.0).front();
   const long length = parameters.count("length", 0, 0, 100'000'000);
   std::vector<Trajectory<double>> laws;
   if (length > 0) {
     Parameters endless = parameters;
     endless.set("length", "0");
-    laws = produce(options, model, random, endless, times, 1.0, report);
+    laws = made(options, random, endless, 1.0);
   }
   fmt::print(standard_output(),
              "\nerror budget (largest over the save points)\n{:<28} {:>12} {:>12} {:>12} {:>14}\n",
@@ -75,6 +80,20 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
   }
 }
 
+// Keeps the first rows, that all runs of both sides have; the second side may have none.
+void keep_common_rows(Side& a, Side& b) {
+  std::size_t rows = a.runs.front().t.size();
+  for (const Side* side : {&a, &b}) {
+    for (const Trajectory<double>& run : side->runs) rows = std::min(rows, run.t.size());
+  }
+  for (Side* side : {&a, &b}) {
+    for (Trajectory<double>& run : side->runs) {
+      run.t.resize(rows);
+      run.rows.resize(rows);
+    }
+  }
+}
+
 int compare_rungs(const Command& command, const CompareOptions& options, const Invocation& call) {
   const CommonOptions& common = *options.common;
   const Model& model = find_model(common.theories, common.model);
@@ -91,14 +110,22 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
     return interrupted();
   };
   a.runs = produce(common, model, a.info, parameters, {}, 1.0, report);
-  const std::vector<double> times = a.runs.front().t;
-  b.runs = produce(common, model, b.info, parameters, times, 1.0, report);
-  if (const int status = std::max(status_of(a.runs), status_of(b.runs)); status != success) {
+  bool stopped = was_interrupted(a.runs);
+  if (!stopped) {
+    b.runs = produce(common, model, b.info, parameters, a.runs.front().t, 1.0, report);
+    stopped = was_interrupted(b.runs);
+  }
+  if (stopped) {
+    keep_common_rows(a, b);
+    if (a.runs.front().t.empty()) throw Stopped{};
+  } else if (const int status = std::max(status_of(a.runs), status_of(b.runs)); status != success) {
     return status;
   }
+  const std::vector<double> times = a.runs.front().t;
+  const bool both = !b.runs.empty();
   std::vector<std::string> common_columns;
   for (const std::string& column : a.runs.front().columns) {
-    const auto& other = b.runs.front().columns;
+    const auto& other = both ? b.runs.front().columns : a.runs.front().columns;
     if (std::find(other.begin(), other.end(), column) != other.end())
       common_columns.push_back(column);
   }
@@ -112,7 +139,8 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   table.t = times;
   table.rows.resize(times.size());
   const bool to_stdout = common.output == "-";
-  if (!to_stdout) {
+  const bool shown = both && !to_stdout;
+  if (shown) {
     fmt::print(
         standard_output(),
         "{} {} against {}, {} save points to t = {:.6g}{}\n{:<28} {:>12} {:>12} {:>12} {:>12} "
@@ -124,7 +152,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   Panels panels;
   for (const std::string& column : common_columns) {
     const Band left = band(a.runs, column);
-    const Band right = band(b.runs, column);
+    const Band right = both ? band(b.runs, column) : left;
     panels.observables.push_back(column);
     panels.curves.push_back({curve_of(left), curve_of(right)});
     const Distance d = distance(column, times, left.mean, right.mean);
@@ -132,13 +160,14 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
                              ? 0
                              : *std::max_element(left.deviation.begin(), left.deviation.end()) /
                                    std::sqrt(static_cast<double>(left.runs));
-    if (!to_stdout) {
+    if (shown) {
       fmt::print(standard_output(), "{:<28} {:>12.4g} {:>12.6g} {:>12.4g} {:>12.4g} {:>12}\n",
                  column, d.largest, d.time_of_largest, d.relative, d.root_mean_square,
                  left.runs > 1 ? fmt::format("{:.3g}", error) : "");
     }
     for (const auto& [side, values] :
          {std::pair{a.info.name, &left}, std::pair{b.info.name, &right}}) {
+      if (values == &right && !both) continue;
       table.columns.push_back(fmt::format("{}_{}", column, side));
       for (std::size_t k = 0; k < times.size(); ++k) table.rows[k].push_back(values->mean[k]);
     }
@@ -147,17 +176,22 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
       for (std::size_t k = 0; k < times.size(); ++k) table.rows[k].push_back(left.deviation[k]);
     }
   }
-  if (!to_stdout) {
+  if (shown) {
     const std::string regimes =
         regime_table({{a.info.name, regime_times(a.runs)}, {b.info.name, regime_times(b.runs)}});
     if (!regimes.empty()) fmt::print(standard_output(), "\n{}", regimes);
   }
-  if (!to_stdout && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
-    print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);
+  bool budget_left_out = false;
+  if (shown && !stopped && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
+    try {
+      print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);
+    } catch (const Stopped&) {
+      budget_left_out = true;
+    }
   }
-  record.sides = {side_of(common, a.info, parameters, a.runs),
-                  side_of(common, b.info, parameters, b.runs)};
-  if (!common.plot.empty()) {
+  record.sides = {side_of(common, a.info, parameters, a.runs)};
+  if (both) record.sides.push_back(side_of(common, b.info, parameters, b.runs));
+  if (both && !common.plot.empty()) {
     panels.name = fmt::format("compare-{}-{}-{}", model.name(), a.info.name, b.info.name);
     panels.title = fmt::format(
         "{}: {} against {}{}", model.name(), a.info.name, b.info.name,
@@ -171,7 +205,16 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
   record.runs = {std::move(table)};
   if (!common.output.empty()) write_record(record, common.output);
   if (host().results != nullptr) host().results->run = std::move(record);
-  return success;
+  if (!stopped && !budget_left_out) return success;
+  if (budget_left_out) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted; the comparison is whole, its error budget is left out\n");
+  } else {
+    fmt::print(standard_error(),
+               "popgrad: interrupted; kept: {} to t = {:.6g}; the same command begins anew\n",
+               both ? "both rungs" : a.info.name + ", before " + b.info.name, times.back());
+  }
+  return numerical_failure;
 }
 
 }  // namespace

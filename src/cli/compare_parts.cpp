@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cli/exit_status.hpp"
@@ -10,6 +11,7 @@
 #include "popgrad/failure.hpp"
 #include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::cli {
 
@@ -88,6 +90,17 @@ int status_of(const std::vector<Trajectory<double>>& runs) {
   return numerical_failure;
 }
 
+bool was_interrupted(const std::vector<Trajectory<double>>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const Trajectory<double>& run) {
+    return run.outcome.ending == Ending::interrupted;
+  });
+}
+
+std::vector<Trajectory<double>> uninterrupted(std::vector<Trajectory<double>> runs) {
+  if (was_interrupted(runs)) throw Stopped{};
+  return runs;
+}
+
 void require_ends(const std::vector<Trajectory<double>>& runs) {
   const std::string failure = failure_of(runs);
   if (!failure.empty()) throw Failure(failure);
@@ -98,13 +111,13 @@ std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const M
                                            const std::vector<double>& times, const Report& report,
                                            bool fresh_starts) {
   if (walks(info)) {
-    return walks_at(options, model, info, parameters, walk_request_at(options, info, times), report,
-                    fresh_starts);
+    return uninterrupted(walks_at(options, model, info, parameters,
+                                  walk_request_at(options, info, times), report, fresh_starts));
   }
   CommonOptions own = options;
   own.steps.reset();
   own.end = fmt::format("{:.17g}", times.back());
-  return produce(own, model, info, parameters, times, 1.0, report);
+  return uninterrupted(produce(own, model, info, parameters, times, 1.0, report));
 }
 
 WalkRequest walk_request_at(const CommonOptions& options, const RungInfo& info,

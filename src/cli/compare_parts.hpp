@@ -29,13 +29,15 @@ struct CompareOptions {
 std::set<std::string> rungs_of_training(const Model& model, const std::string& rung);
 
 /// A rung's runs: of a flow one, at `times` if there are any, with tolerances times the factor.
+/// Interrupted ones have the rows made so far.
 /// With regimes among their events unless the options say not to look for them.
 std::vector<Trajectory<double>> produce(const CommonOptions& options, const Model& model,
                                         const RungInfo& info, const Parameters& parameters,
                                         const std::vector<double>& times, double tolerance_factor,
                                         const Report& report);
 /// A rung's runs at just these times; those of a walk have to be multiples of its step size. With
-/// fresh starts every run has an instance of its own seed, and so a start of its own.
+/// fresh starts every run has an instance of its own seed, and so a start of its own. Throws Stopped
+/// if interrupted.
 std::vector<Trajectory<double>> produce_at(const CommonOptions& options, const Model& model,
                                            const RungInfo& info, const Parameters& parameters,
                                            const std::vector<double>& times, const Report& report,
@@ -54,6 +56,10 @@ RunSide side_of(const CommonOptions& options, const RungInfo& info, const Parame
 
 /// Exit status of runs, told on standard error where one did not reach its end.
 int status_of(const std::vector<Trajectory<double>>& runs);
+/// Was one of them?
+bool was_interrupted(const std::vector<Trajectory<double>>& runs);
+/// The runs given. Throws Stopped where one was interrupted, for what needs all of them.
+std::vector<Trajectory<double>> uninterrupted(std::vector<Trajectory<double>> runs);
 /// Throws std::runtime_error where a run did not reach its end.
 void require_ends(const std::vector<Trajectory<double>>& runs);
 

@@ -20,6 +20,7 @@
 #include "popgrad/failure.hpp"
 #include "popgrad/figure.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/stop.hpp"
 #include "report/drawing.hpp"
 #include "report/regime_table.hpp"
 
@@ -238,7 +239,8 @@ std::vector<std::string> left_out(const Judging& j, const RungInfo& sampled, con
 }
 
 // Which rung of the ladder explains the runs best.
-void print_ladder(const Judging& j, const RungInfo& sampled, const Fluctuation& expected) {
+// False if interrupted before the last.
+bool print_ladder(const Judging& j, const RungInfo& sampled, const Fluctuation& expected) {
   const std::set<std::string> known = rungs_of_training(j.model, sampled.name);
   struct Entry {
     std::string name;
@@ -248,6 +250,7 @@ void print_ladder(const Judging& j, const RungInfo& sampled, const Fluctuation& 
     std::vector<std::string> left_out;
   };
   std::vector<Entry> entries;
+  bool whole = true;
   for (const RungInfo& info : j.model.rungs()) {
     if (!known.contains(info.name)) continue;
     Entry entry{info.name, INFINITY, false, {}, left_out(j, sampled, info)};
@@ -255,12 +258,15 @@ void print_ladder(const Judging& j, const RungInfo& sampled, const Fluctuation& 
       const Judgement made = judge(j, info, sampled, expected);
       entry.size = made.rows.root_mean_square;
       entry.consistent = made.consistent();
+    } catch (const Stopped&) {
+      whole = false;
+      break;
     } catch (const std::exception& error) {
       entry.why = words_of(error);
     }
     entries.push_back(std::move(entry));
-    if (interrupted()) break;
   }
+  if (entries.empty()) return whole;
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.size < b.size; });
   fmt::print(standard_output(),
@@ -276,6 +282,7 @@ void print_ladder(const Judging& j, const RungInfo& sampled, const Fluctuation& 
       fmt::print(standard_output(), "  {:<14} {:>9}  {}\n", entry.name, "-", entry.why);
     }
   }
+  return whole;
 }
 
 // Per observable: centre (null: the mean of the ensemble) and half band, then the recorded runs and
@@ -400,11 +407,16 @@ int judge_runs(Judging& j, const Invocation& call) {
   std::vector<Trajectory<double>> centre;
   Judgement made = judge(j, j.rung, sampled, expected, &centre);
   const CrossCheck& check = made.rows;
+  std::string unexamined;  // after an interruption
   const WalkRequest steps = walk_request(j.common, sampled);
   made.batch = static_cast<double>(steps.batch);
   made.contradiction = contradiction_of(j.recorded, steps.step_size, j.options.resolution);
   if (made.whole.chance > 0 && j.rung.name == sampled.name && !j.options.no_fit) {
-    made.fits = whole.fits(made.whole, j.report);
+    try {
+      made.fits = whole.fits(made.whole, j.report);
+    } catch (const Stopped&) {
+      unexamined = "settings that would explain the runs";
+    }
   }
   const bool to_stdout = j.common.output == "-";
   if (!to_stdout) {
@@ -432,7 +444,9 @@ int judge_runs(Judging& j, const Invocation& call) {
     print_early_ends(j.recorded);
     print_judgement(made, fmt::format("{} {}", j.model.name(), j.rung.name));
     print_regimes(j, sampled, ensemble, centre);
-    if (!j.options.no_ladder) print_ladder(j, sampled, expected);
+    if (!j.options.no_ladder && !print_ladder(j, sampled, expected) && unexamined.empty()) {
+      unexamined = "other rungs";
+    }
   }
   const bool with_centre = centre.size() == 1 && j.rung.kind != RungKind::random;
   Trajectory<double> table = table_of(j, check, centre.size() > 1 ? centre : expected.runs,
@@ -454,7 +468,10 @@ int judge_runs(Judging& j, const Invocation& call) {
     if (!j.common.output.empty()) write_record(record, j.common.output);
     if (host().results != nullptr) host().results->run = std::move(record);
   }
-  return made.status();
+  if (unexamined.empty()) return made.status();
+  fmt::print(standard_error(),
+             "popgrad: interrupted; the judgement is whole, {} were not examined\n", unexamined);
+  return numerical_failure;
 }
 
 }  // namespace
@@ -481,7 +498,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
     const Parameters parameters = gather_parameters(common, model, info.name);
     if (!common.save && common.save_at.empty()) common.save = 2001;
     const std::vector<Trajectory<double>> runs =
-        produce(common, model, info, parameters, {}, 1.0, report);
+        uninterrupted(produce(common, model, info, parameters, {}, 1.0, report));
     if (const int status = status_of(runs); status != success) return status;
     fmt::print(standard_output(), "{} {} against {}: {} runs; {}\n", model.name(), info.name,
                fmt::join(options.with, ", "), recorded.size(),

@@ -17,6 +17,7 @@
 #include "cli/interrupt.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/failure.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -86,6 +87,8 @@ Answer answer_of(std::size_t cell, const Compute& compute) {
     if (std::optional<std::string> row = compute(cell, report)) {
       return {cell, Answer::Kind::row, *std::move(row)};
     }
+    return {cell, Answer::Kind::interrupted, {}};
+  } catch (const Stopped&) {
     return {cell, Answer::Kind::interrupted, {}};
   } catch (const std::invalid_argument& error) {
     return {cell, Answer::Kind::bad_input, error.what()};

@@ -11,6 +11,7 @@
 #include "cli/statement_choice.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/error_ratios.hpp"
+#include "popgrad/stop.hpp"
 #include "report/reproduction.hpp"
 
 namespace popgrad::cli {
@@ -61,9 +62,9 @@ int execute(const ErrorRatioOptions& o, const Invocation& call) {
   std::vector<Row> rows;
   std::vector<std::string> unrefined;
   bool stopped = false;
+  std::size_t done = 0;
   {
     Progress bar("error ratios", o.quiet);
-    std::size_t done = 0;
     for (const Statement* statement : statements) {
       ErrorRatioRequest request = o.request;
       request.on_progress = [&] {
@@ -72,9 +73,13 @@ int execute(const ErrorRatioOptions& o, const Invocation& call) {
         return stopped = interrupted();
       };
       if (!statement->needs_data) {
-        const std::vector<ErrorRatios> found = error_ratios(*statement, request);
-        if (found.empty() && !stopped) unrefined.push_back(statement->id);
-        for (const ErrorRatios& ratios : found) rows.push_back({statement, ratios});
+        try {
+          const std::vector<ErrorRatios> found = error_ratios(*statement, request);
+          if (found.empty() && !stopped) unrefined.push_back(statement->id);
+          for (const ErrorRatios& ratios : found) rows.push_back({statement, ratios});
+        } catch (const Stopped&) {
+          stopped = true;
+        }
       }
       if (stopped) break;
       ++done;
@@ -82,7 +87,10 @@ int execute(const ErrorRatioOptions& o, const Invocation& call) {
   }
   std::fputs(table(rows, unrefined, call.program).c_str(), standard_output());
   if (stopped) {
-    fmt::print(standard_error(), "popgrad: interrupted\n");
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} statements; go on with: popgrad error-ratios "
+               "{}\n",
+               done, statements.size(), statements[done]->id);
     return numerical_failure;
   }
   const bool bounds =

@@ -91,6 +91,7 @@ int execute(const FalsifyOptions& o, const Invocation& call) {
                    fmt::format("{} {} points", record.statement->id, trials.size()));
         return interrupted();
       };
+      if ((stopped = interrupted())) break;
       record.result = falsify(*record.statement, request);
       ++done;
       if (to_file) {

@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/stop.hpp"
 #include "report/figure.hpp"
 
 namespace popgrad::cli {
@@ -79,22 +80,34 @@ Action add_figure(CommandLine& app, const Invocation& call) {
       reject("popgrad figure all", "--instance", typed->instance,
              "is for one figure; all are drawn at their own parameters");
     }
+    std::size_t ended = 0;
     for (const std::string& name : chosen) {
+      if (interrupted()) break;
       // Each such figure reads a file of another kind, so one --data cannot serve all of them.
       if (needing_data.contains(name) && chosen.size() > 1) {
         fmt::print(standard_error(),
                    "popgrad: {0} is left out: it needs a file of its own; popgrad figure {0} "
                    "--data FILE\n",
                    name);
+        ++ended;
         continue;
       }
       FigureRequest one = *request;
       one.name = name;
-      for (const std::filesystem::path& path : make_figure(call.theories, one))
-        fmt::print(standard_output(), "{}\n", path.string());
-      if (interrupted()) return numerical_failure;
+      try {
+        for (const std::filesystem::path& path : make_figure(call.theories, one))
+          fmt::print(standard_output(), "{}\n", path.string());
+      } catch (const Stopped&) {
+        break;
+      }
+      ++ended;
     }
-    return success;
+    if (ended == chosen.size()) return success;
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} figures, whose files are whole; go on with: "
+               "popgrad figure {}\n",
+               ended, chosen.size(), chosen[ended]);
+    return numerical_failure;
   };
 }
 

@@ -157,6 +157,7 @@ int execute(const FrontierOptions& o, const Invocation& call) {
   int status = success;
   std::string trouble;  // of pictures; the table is printed all the same
   std::size_t done = 0;
+  std::size_t of_last = 0;  // instances of the one that was interrupted
   Progress bar("frontier", o.quiet);
   for (const Task& task : tasks) {
     FrontierRequest request = o.request;
@@ -165,8 +166,13 @@ int execute(const FrontierOptions& o, const Invocation& call) {
                  task.statement->id);
       return interrupted();
     };
+    if ((stopped = interrupted())) break;
     const Frontier found = frontier(*task.statement, task.knob, request);
-    ++done;
+    if ((stopped = found.stopped)) {
+      of_last = found.instances.size();
+    } else {
+      ++done;
+    }
     if (!found.instances.empty()) {
       const auto failed =
           std::count_if(found.instances.begin(), found.instances.end(),
@@ -181,7 +187,7 @@ int execute(const FrontierOptions& o, const Invocation& call) {
       if (first != found.instances.end()) table += fmt::format("  fails:  {}\n", first->what);
       if (std::isnan(found.quantile(0.5))) status = combined(status, undecided);
     }
-    if (!found.stopped && !found.instances.empty()) {
+    if (!found.instances.empty()) {
       Drawing drawing = drawing_of(task, found, o, command_line(call));
       try {
         if (!o.output.empty()) {
@@ -193,14 +199,19 @@ int execute(const FrontierOptions& o, const Invocation& call) {
         trouble = failure.what();
       }
     }
-    if ((stopped = found.stopped)) break;
+    if (stopped) break;
   }
   fmt::print(standard_output(),
              "{}\nvalues at which the conclusion has failed on 5 %, half and 95 % of the random "
              "instances;\nan equality counts as failed when it is off by more than {:g}\n",
              table, o.request.slack);
   if (!trouble.empty()) fmt::print(standard_error(), "popgrad: {}\n", trouble);
-  if (stopped) fmt::print(standard_error(), "popgrad: interrupted after {} frontiers\n", done - 1);
+  if (stopped) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} frontiers and {} instances of the next; go on "
+               "with: popgrad frontier {} --hypothesis {}\n",
+               done, tasks.size(), of_last, tasks[done].statement->id, tasks[done].knob.name);
+  }
   return stopped || !trouble.empty() ? combined(status, numerical_failure) : status;
 }
 

@@ -1,29 +1,30 @@
 #include "cli/interrupt.hpp"
 
-#include <atomic>
 #include <csignal>
 
 #include "cli/host.hpp"
+#include "popgrad/interruption.hpp"
 
 namespace popgrad::cli {
 namespace {
 
-std::atomic<bool> asked{false};
-
-extern "C" void on_interrupt(int signal) {
-  asked = true;
-  // A second one finds the default action, which ends the process.
-  std::signal(signal, SIG_DFL);
+extern "C" void on_signal(int /*signal*/) {
+  interrupt_process();
+  // A second one of either finds the default action, which ends the process.
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace
 
-void watch_for_interrupts() { std::signal(SIGINT, on_interrupt); }
-
-void watch_for_termination() {
-  if (!host().interrupted) std::signal(SIGTERM, on_interrupt);
+void watch_for_signals() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
 }
 
-bool interrupted() { return asked || (host().interrupted && host().interrupted()); }
+bool interrupted() {
+  if (host().interrupted && host().interrupted()) interrupt_process();
+  return process_interrupted();
+}
 
 }  // namespace popgrad::cli

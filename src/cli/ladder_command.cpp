@@ -17,6 +17,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/failure.hpp"
 #include "popgrad/figure.hpp"
+#include "popgrad/stop.hpp"
 #include "report/drawing.hpp"
 
 namespace popgrad::cli {
@@ -123,8 +124,20 @@ int execute(const LadderOptions& o, const Invocation& call) {
       return interrupted();
     });
   }
-  if (interrupted()) return numerical_failure;
-  refuse_where_nothing_is_made(costs);
+  const std::size_t steps = model.ladder().size();
+  const bool stopped = costs.size() < steps;
+  if (stopped) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} steps of the ladder{}; the same command begins "
+               "anew\n",
+               costs.size(), steps,
+               costs.empty()           ? ", nothing is kept"
+               : common.output.empty() ? ", which are printed"
+                                       : ", which are written");
+    if (costs.empty()) return numerical_failure;
+  } else {
+    refuse_where_nothing_is_made(costs);
+  }
   if (common.output == "-") {
     fmt::print(standard_output(), "{}", csv_of(costs));
   } else {
@@ -138,7 +151,7 @@ int execute(const LadderOptions& o, const Invocation& call) {
   const bool numerical = std::any_of(costs.begin(), costs.end(), [](const LadderCost& c) {
     return !c.failure.empty() && !c.refused;
   });
-  return numerical ? numerical_failure : success;
+  return numerical || stopped ? numerical_failure : success;
 }
 
 }  // namespace
@@ -154,6 +167,8 @@ std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& m
     const auto count = static_cast<double>(steps.size());
     try {
       compare_step(cost, common, model, [&](double part) { return report((done + part) / count); });
+    } catch (const Stopped&) {
+      break;
     } catch (const std::exception& error) {
       cost.refused = dynamic_cast<const InputError*>(&error) != nullptr;
       // A step that this instance does not have is told, and the others are still there.

@@ -9,8 +9,10 @@
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "cli/instance_file.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/landscape_slice.hpp"
 #include "cli/options.hpp"
+#include "cli/progress.hpp"
 #include "cli/surface.hpp"
 #include "io/atomic_file.hpp"
 #include "io/input_files.hpp"
@@ -21,6 +23,8 @@
 #include "popgrad/error.hpp"
 #include "popgrad/figure.hpp"
 #include "popgrad/json.hpp"
+#include "popgrad/memory.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
@@ -162,6 +166,7 @@ void draw_landscape(const LandscapeOptions& o, const Made& made, const Box<Ratio
   surface.x = axis(to_double(box.alpha_low), high_alpha);
   surface.y = axis(to_double(box.beta_low), high_beta);
   surface.values = on_grid(made.landscape.cast<double>(), surface.x, surface.y, o.common->jobs);
+  throw_if_stopped();
   const auto [low, high] = std::minmax_element(surface.values.begin(), surface.values.end());
   surface.logarithmic = c != nullptr;
   surface.floor = 1e-5 * (*high - *low);
@@ -269,15 +274,24 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   std::vector<double> betas;
   std::vector<double> values;
   if (o.grid > 0) {
+    // A value, and what a file is made from: as text three numbers of some 18 characters, as JSON
+    // the tree of its points first.
+    const double bytes_of_point = json ? 8 + 450 : common.output.empty() ? 8 : 8 + 54;
+    require_memory(static_cast<double>(o.grid) * o.grid * bytes_of_point,
+                   fmt::format("{0} x {0} points of the grid", o.grid),
+                   json ? "lower --grid, or name a file FILE.csv" : "lower --grid");
     alphas = spread(box.alpha_low, box.alpha_high, o.grid);
     betas = spread(box.beta_low, box.beta_high, o.grid);
     values = on_grid(made.landscape.cast<double>(), alphas, betas, common.jobs);
+    betas.resize(values.size() / alphas.size());
   }
+  const auto rows_asked = static_cast<std::size_t>(o.grid);
   result["minimum"] = nullptr;
   result["certificate"] = nullptr;
   const Json points = points_json(o, made);
-  if (!o.no_certificate) {
+  const auto certify = [&] {
     const Rational tolerance = number("--tolerance", o.tolerance);
+    if (betas.size() < rows_asked) throw Stopped{};
     const Certificate c = certify_minimum(made.law, made.landscape, box, tolerance);
     result["minimum"] = {
         {"alpha", to_double(c.alpha)}, {"beta", to_double(c.beta)}, {"value", to_double(c.upper)}};
@@ -298,8 +312,16 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     }
     if (common.output != "-") print_minimum(made, c);
     if (!common.plot.empty()) draw_landscape(o, made, box, &c, call);
-  } else if (!common.plot.empty()) {
-    draw_landscape(o, made, box, nullptr, call);
+  };
+  bool stopped = betas.size() < rows_asked;
+  try {
+    if (!o.no_certificate) {
+      certify();
+    } else if (!stopped && !common.plot.empty()) {
+      draw_landscape(o, made, box, nullptr, call);
+    }
+  } catch (const Stopped&) {
+    stopped = true;
   }
   if (common.output != "-") {
     for (const Json& point : points) {
@@ -317,21 +339,41 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     results->betas = betas;
     results->values = values;
   }
-  if (common.output.empty()) return success;
-  std::string text;
-  if (json) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      result["points"].push_back({{"alpha", alphas[i % alphas.size()]},
-                                  {"beta", betas[i / alphas.size()]},
-                                  {"value", values[i]}});
+  const auto status = [&](std::size_t rows_kept) -> int {
+    if (!stopped) return success;
+    const bool certified = !result["certificate"].is_null();
+    const std::string rows =
+        rows_asked > 0 ? fmt::format("{} of {} rows of the grid, ", rows_kept, rows_asked) : "";
+    fmt::print(
+        standard_error(),
+        "popgrad: interrupted; kept: {}{} points of --at, {}; the same command begins anew\n", rows,
+        points.size(), certified ? "the certificate" : "no certificate");
+    return numerical_failure;
+  };
+  if (common.output.empty()) return status(0);
+  std::string text = json ? "" : "alpha,beta,value\n";
+  Progress bar("writing the grid", common.quiet);
+  std::size_t rows_kept = 0;
+  for (; rows_kept < betas.size(); ++rows_kept) {
+    bar.update(static_cast<double>(rows_kept) / static_cast<double>(betas.size()));
+    if (!stopped && interrupted()) {
+      stopped = true;
+      break;
     }
+    for (std::size_t i = 0; i < alphas.size(); ++i) {
+      const double value = values[rows_kept * alphas.size() + i];
+      if (json) {
+        result["points"].push_back(
+            {{"alpha", alphas[i]}, {"beta", betas[rows_kept]}, {"value", value}});
+      } else {
+        fmt::format_to(std::back_inserter(text), "{:.17g},{:.17g},{:.17g}\n", alphas[i],
+                       betas[rows_kept], value);
+      }
+    }
+  }
+  if (json) {
     text = result.dump(1) + "\n";
   } else {
-    text = "alpha,beta,value\n";
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      fmt::format_to(std::back_inserter(text), "{},{},{}\n", to_text(alphas[i % alphas.size()]),
-                     to_text(betas[i / alphas.size()]), to_text(values[i]));
-    }
     for (const Json& point : points) {
       for (const char* name : {"alpha", "beta", "value"}) {
         const Json& x = point[name];
@@ -347,7 +389,7 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   } else {
     write_atomically(common.output, text);
   }
-  return success;
+  return status(rows_kept);
 }
 
 }  // namespace

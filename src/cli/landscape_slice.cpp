@@ -119,19 +119,22 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
       equally_spaced(-slice.span, slice.span, static_cast<std::size_t>(slice.points));
   std::string csv = slice.directions == 2 ? "first,second,loss\n" : "first,loss\n";
   std::vector<double> losses;
+  const std::size_t asked = slice.directions == 2 ? along.size() * along.size() : along.size();
+  bool stopped = false;
   for (const double a : along) {
     if (slice.directions == 1) {
       losses.push_back(flow.loss(x + a * first));
       csv += fmt::format("{},{}\n", to_text(a), to_text(losses.back()));
     }
     for (const double b : along) {
-      if (slice.directions == 1) break;
+      if (slice.directions == 1 || (stopped = interrupted())) break;
       losses.push_back(flow.loss(x + a * first + b * second));
       csv += fmt::format("{},{},{}\n", to_text(a), to_text(b), to_text(losses.back()));
     }
-    if (interrupted()) return numerical_failure;
+    stopped = stopped || (losses.size() < asked && interrupted());
+    if (stopped) break;
   }
-  if (!common.plot.empty())
+  if (!stopped && !common.plot.empty())
     draw_slice(slice, common, along, losses, caption_of(p.values(), {}, common.seed), call);
   if (host().results != nullptr) host().results->table = csv;
   if (common.output.empty() || common.output == "-") {
@@ -139,7 +142,12 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
   } else {
     write_atomically(common.output, csv);
   }
-  return success;
+  if (!stopped) return success;
+  fmt::print(standard_error(),
+             "popgrad: interrupted; kept: {} of {} points of the slice; the same command begins "
+             "anew\n",
+             losses.size(), asked);
+  return numerical_failure;
 }
 
 }  // namespace popgrad::cli

@@ -12,6 +12,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/momentum_pair.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/stoppable_step.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -31,16 +32,21 @@ struct Task {
   LinearEnsembles::Runs* made;
 };
 
-void run(std::vector<Task>& tasks, int jobs) {
+void run(std::vector<Task>& tasks, int jobs, const Report& report) {
   std::exception_ptr failure;
+  std::size_t done = 0;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(jobs)
   for (Task& task : tasks) {
     try {
+      const StoppableStep stoppable;
+      throw_if_step_stopped();
       *task.made = linear_runs(task.rung, task.request);
     } catch (...) {
 #pragma omp critical(popgrad_linear_ensembles)
       failure = std::current_exception();
     }
+#pragma omp critical(popgrad_linear_ensembles_report)
+    static_cast<void>(report(static_cast<double>(++done) / static_cast<double>(tasks.size())));
   }
   if (failure) std::rethrow_exception(failure);
 }
@@ -69,7 +75,7 @@ std::string LinearEnsembles::why_not(std::size_t observables) const {
 }
 
 void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_order_runs,
-                           Index runs_of_a_law) {
+                           Index runs_of_a_law, const Report& report) {
   const Suspect& as_said = suspects.front();
   const RunSetting setting = setting_with(claimed_, as_said, as_said.assumed);
   const std::optional<AnyRung<double>> rung = rung_of(setting, true);
@@ -95,7 +101,7 @@ void LinearEnsembles::make(const std::vector<Suspect>& suspects, Index second_or
     }
   }
   const int jobs = claimed_.common.jobs > 0 ? claimed_.common.jobs : omp_get_num_procs();
-  run(tasks, jobs);
+  run(tasks, jobs, report);
 }
 
 const LinearEnsembles::Runs* LinearEnsembles::changed(const Suspect& suspect) const {

@@ -29,7 +29,8 @@ class LinearEnsembles {
   /// with each suspect changed that can be, to second order: the shift by a batch differs by a fifth. Of
   /// suspects that change how runs fluctuate, `runs_of_a_law`, at most as many as said. The work is shared by
   /// --jobs threads and is the same for any number of them.
-  void make(const std::vector<Suspect>& suspects, Index second_order_runs, Index runs_of_a_law);
+  void make(const std::vector<Suspect>& suspects, Index second_order_runs, Index runs_of_a_law,
+            const Report& report);
 
   [[nodiscard]] const Runs& second() const { return second_; }
   [[nodiscard]] const Runs& first() const { return first_; }

@@ -13,6 +13,7 @@
 #include "io/input_files.hpp"
 #include "number_text.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/memory.hpp"
 #include "report/catalogue.hpp"
 
 namespace popgrad::cli {
@@ -349,8 +350,15 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
       reject("popgrad", "--save-at", options.save_at.back(), "lies beyond --t1 " + options.end);
     }
   } else {
-    request.save_at =
-        equally_spaced(T(0), request.end, static_cast<std::size_t>(options.save.value_or(101)));
+    const auto count = static_cast<std::size_t>(options.save.value_or(101));
+    // Of many digits a number is a header and its limbs.
+    const std::size_t number = std::is_same_v<T, double>
+                                   ? sizeof(T)
+                                   : sizeof(T) + static_cast<std::size_t>(options.digits) * 5 / 12;
+    require_memory(static_cast<double>(count) * static_cast<double>(number) +
+                       static_cast<double>(count) * bytes_of_row(1, 0, number),
+                   fmt::format("{} save points", count), "lower --save");
+    request.save_at = equally_spaced(T(0), request.end, count);
   }
   request.method = method_from_name(options.method);
   if (!std::is_same_v<T, double> && request.method == Method::rosenbrock4) {
@@ -406,6 +414,14 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
     steps = options.steps.value_or(std::stoll(rung.default_end));
   }
   request.steps = static_cast<std::uint64_t>(steps);
+  request.runs = static_cast<std::uint32_t>(options.runs.value_or(1));
+  // Before anything is made; how many columns there are is known later.
+  const double rows = options.save_at.empty()
+                          ? std::min(static_cast<double>(options.save.value_or(101)),
+                                     static_cast<double>(steps) + 1)
+                          : static_cast<double>(options.save_at.size());
+  require_memory(request.runs * (bytes_of_run + rows * bytes_of_row(1, 0, sizeof(double))),
+                 fmt::format("{} rows of {} runs", rows, request.runs), "lower --runs or --save");
   if (!options.save_at.empty()) {
     for (const std::string& text : options.save_at) {
       const bool start = text.find_first_not_of("0.") == std::string::npos;
@@ -422,7 +438,6 @@ WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung) {
   }
   request.batch =
       samples(rung) ? static_cast<Index>(options.batch.value_or(rung.default_batch)) : 0;
-  request.runs = static_cast<std::uint32_t>(options.runs.value_or(1));
   request.seed = options.seed;
   request.jobs = options.jobs;
   request.keep_states = options.states;

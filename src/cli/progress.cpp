@@ -12,6 +12,7 @@ namespace popgrad::cli {
 namespace {
 
 constexpr std::chrono::milliseconds between_bars{100};
+constexpr std::chrono::seconds until_first_line{2};
 constexpr std::chrono::seconds between_lines{10};
 /// Share done from which on the time left is told.
 constexpr double enough_to_tell = 0.01;
@@ -32,7 +33,10 @@ void Progress::update(double fraction, const std::string& doing) {
   if (host().progress) return host().progress(fraction, what_, doing);
   if (form_ == Form::none) return;
   const Clock::duration since = Clock::now() - last_;
-  if (form_ == Form::bar ? since < between_bars : since < between_lines) return;
+  const Clock::duration between = form_ == Form::bar ? Clock::duration(between_bars)
+                                  : last_ == begin_  ? Clock::duration(until_first_line)
+                                                     : Clock::duration(between_lines);
+  if (since < between) return;
   show(fraction, doing);
 }
 

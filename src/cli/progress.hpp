@@ -12,8 +12,8 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  /// Fraction done in [0, 1]; draws at most ten times a second, writes a line at most every ten
-  /// seconds. `doing` is shown behind it.
+  /// Fraction done in [0, 1]; draws at most ten times a second, writes a first line after two
+  /// seconds and others at most every ten. `doing` is shown behind it.
   void update(double fraction, const std::string& doing = {});
   /// A part begins that may take minutes: a line for certain, where there is no bar.
   void begin(double fraction, const std::string& doing);

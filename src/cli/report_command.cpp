@@ -20,6 +20,7 @@
 #include "io/result_cache.hpp"
 #include "io/temporary_folder.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/stop.hpp"
 #include "report/figure.hpp"
 #include "report/html_report.hpp"
 #include "report/versions.hpp"
@@ -173,6 +174,7 @@ void add_statements(std::vector<Task>& tasks, const Workshop& shop,
     tasks.push_back({"statements", statement->id, false, parameters,
                      [&shop, statement, all_figures](const Report&) {
                        const Finding finding = shop.examiner.finding(*statement);
+                       if (finding.cut_short) throw Stopped{};
                        return Made{statement_part(finding, all_figures), finding.failure.empty()};
                      }});
   }
@@ -185,7 +187,8 @@ void add_statements(std::vector<Task>& tasks, const Workshop& shop,
          fmt::format("{}instances {}\nseconds {:.17g}\n", parameters, o.seeds, o.seconds),
          [&shop, statement](const Report& report) {
            const Survey found = shop.examiner.survey_of(*statement, report);
-           return Made{survey_part(*statement, found), !found.stopped};
+           if (found.stopped) throw Stopped{};
+           return Made{survey_part(*statement, found)};
          }});
   }
 }
@@ -313,6 +316,8 @@ int execute(const ReportOptions& o, const Invocation& call) {
   };
   try {
     make_parts();
+  } catch (const Stopped&) {
+    // The page is of the parts before.
   } catch (const std::exception&) {
     writer.write();
     throw;
@@ -321,7 +326,9 @@ int execute(const ReportOptions& o, const Invocation& call) {
   const std::vector<ReportPart>& parts = writer.content.parts;
   if (!o.verification.quiet) fmt::print(standard_error(), "popgrad: {} is written\n", o.output);
   if (parts.size() < tasks.size()) {
-    fmt::print(standard_error(), "popgrad: interrupted; the page holds {} of {} parts\n",
+    fmt::print(standard_error(),
+               "popgrad: interrupted; the page holds {} of {} parts; the same command "
+               "makes the others\n",
                parts.size(), tasks.size());
   }
   std::vector<Judged> all;

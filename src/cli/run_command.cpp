@@ -15,6 +15,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/memory_option.hpp"
 #include "cli/moment_correlations.hpp"
 #include "cli/options.hpp"
 #include "cli/panels.hpp"
@@ -30,6 +31,7 @@
 #include "popgrad/regime.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/single_precision.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/watch.hpp"
 #include "report/regime_table.hpp"
 #include "report/verdict_table.hpp"
@@ -369,6 +371,21 @@ bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOpti
   return true;
 }
 
+// What is computed from runs when they are made; false, with a line, if that was interrupted.
+template <class Add>
+bool add_to_whole(const Add& add) {
+  try {
+    if (!interrupted()) {
+      add();
+      return true;
+    }
+  } catch (const Stopped&) {
+  }
+  fmt::print(standard_error(),
+             "popgrad: interrupted; what is computed from the rows is left out\n");
+  return false;
+}
+
 void add_correlations_option(Command& command, RunOptions& options) {
   command.add_flag("--correlations", options.correlations,
                    "moments: correlations over runs between all observables at all rows, in -o "
@@ -449,22 +466,34 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       if (!take_steps(any_walk(rung), *steps, options, model, info, earlier, report, record)) {
         return success;
       }
+      bool added = true;
       if (correlations && record.runs.front().outcome.ending == Ending::reached_end) {
         WalkRequest as_given = *request;
         as_given.save_steps = steps->save_steps;
-        record.correlations =
-            predicted_correlations(model, parameters, options.seed, as_given, record.runs.front());
+        added = add_to_whole([&] {
+          record.correlations = predicted_correlations(model, parameters, options.seed, as_given,
+                                                       record.runs.front());
+        });
       }
       if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
-        record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+        added = add_to_whole([&] {
+                  record.audit =
+                      model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+                }) &&
+                added;
       }
-      return finish(std::move(record), options, call, resumed);
+      const int status = finish(std::move(record), options, call, resumed);
+      return added ? status : numerical_failure;
     }
     record.settings = settings_of(solve_request<double>(options, info, parameters), options.digits);
     record.runs = {
         flow_with_events<double>(options, model, info, parameters, rung, earlier, report)};
     if (parameters.has("corpus")) {
-      record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+      const bool added = add_to_whole([&] {
+        record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+      });
+      const int status = finish(std::move(record), options, call);
+      return added ? status : numerical_failure;
     }
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
@@ -484,7 +513,6 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   check_meaning(command, info);
   check_output(common.output);
   if (options.correlations) check_correlations(common, info);
-  watch_for_termination();
   const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
   // What is not an ensemble the first of several processes makes alone.
   if (process_rank() > 0 && !ensemble) return success;
@@ -540,6 +568,7 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
   std::string model;
   command->add_option("rung", options.rung, "").required();
   add_correlations_option(*command, options);
+  add_memory_option(*command);
   app.parse(call.words);
   options.common->model = command->get_option("model").as<std::string>();
   apply_config(*command, *options.common);

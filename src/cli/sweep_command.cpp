@@ -16,6 +16,7 @@
 #include "cli/sweep_table.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/rung.hpp"
+#include "popgrad/stop.hpp"
 
 namespace popgrad::cli {
 namespace {
@@ -178,9 +179,10 @@ int execute(const Command& command, const SweepOptions& o, const Invocation& cal
       return row + *fields;
     } catch (const InputError& refused) {
       return row + refusal_mark + refused.what();
+    } catch (const Stopped&) {
+      return std::nullopt;
     }
   };
-  watch_for_termination();
   if (process_rank() > 0) {
     serve(compute);
     return success;

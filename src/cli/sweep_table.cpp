@@ -171,7 +171,12 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
                                   const Replication& replication, const Report& report) {
   const Parameters p = gather_parameters(cell, model, info.name);
   std::optional<WalkRequest> steps;
-  if (walks(info)) steps = walk_request(cell, info);
+  if (walks(info)) {
+    // Rows are chosen below, and a run has one unless it is watched.
+    CommonOptions ends = cell;
+    ends.save = 2;
+    steps = walk_request(ends, info);
+  }
   const AnyRung<double> rung =
       steps ? rung_to_step(model, info, p, cell.seed, *steps) : model.rung(info.name, p, cell.seed);
   RunEnds found(conditions, info, rung.columns);

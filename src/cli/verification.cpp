@@ -245,7 +245,7 @@ Verification verification_of(const VerificationOptions& options,
                  statement.id);
       return interrupted();
     };
-    static_cast<void>(update(0));
+    if (update(0)) break;
     if (options.seeds > 0) {
       Finding finding;
       finding.statement = &statement;
@@ -259,16 +259,19 @@ Verification verification_of(const VerificationOptions& options,
         finding.seconds = v.surveys.back().seconds;
       }
       v.findings.push_back(std::move(finding));
+      if (v.surveys.back().stopped) break;
     } else {
       try {
-        v.findings.push_back(examiner.finding(statement));
+        Finding finding = examiner.finding(statement);
+        if (finding.cut_short) break;
+        v.findings.push_back(std::move(finding));
       } catch (const InputError& error) {
         if (!v.of_file || is_named(statement, options.patterns)) throw;
         if (!refused) refused = error;
         v.findings.push_back(not_examined(statement, error.what()));
       }
     }
-    if (interrupted()) break;
+    ++v.finished;
   }
   const bool any = std::any_of(v.findings.begin(), v.findings.end(),
                                [](const Finding& f) { return !f.examination.hypotheses.empty(); });

@@ -73,7 +73,7 @@ class Examiner {
   double seconds_;
 };
 
-/// Examines the statements one after the other with a progress bar; after a Ctrl-C those that are
+/// Examines the statements one after the other with a progress bar; interrupted, those that are
 /// done. Throws as `Examiner` does.
 Verification verification_of(const VerificationOptions& options,
                              const std::vector<const Statement*>& chosen, const Invocation& call);

@@ -52,11 +52,15 @@ int execute(const VerifyOptions& options, const Invocation& call) {
     }
     if (options.details) std::fputs(verdict_details(v).c_str(), standard_output());
   }
-  if (v.findings.size() < chosen.size()) {
+  if (v.finished < chosen.size()) {
     fmt::print(standard_error(),
-               "popgrad: interrupted after {} of {} statements; go on with: popgrad verify",
-               v.findings.size(), chosen.size());
-    for (std::size_t i = v.findings.size(); i < chosen.size(); ++i) {
+               "popgrad: interrupted after {} of {} statements{}; go on with: popgrad verify",
+               v.finished, chosen.size(),
+               v.findings.size() > v.finished
+                   ? fmt::format(" and {} instances of {}", v.surveys.back().instances,
+                                 v.findings.back().statement->id)
+                   : "");
+    for (std::size_t i = v.finished; i < chosen.size(); ++i) {
       fmt::print(standard_error(), " {}", chosen[i]->id);
     }
     fmt::print(standard_error(), "\n");

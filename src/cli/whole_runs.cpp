@@ -120,7 +120,7 @@ WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& re
   if (none.empty()) {
     linear_.make(suspects(request_.claimed, request_.suspects),
                  number_of_likely_runs + (request_.predict ? number_of_predicted_runs : 0),
-                 runs_of_a_law);
+                 runs_of_a_law, report);
   }
   if (request_.predict) {
     why_not_ = none;
@@ -366,8 +366,9 @@ std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, doub
   auto [steps, parameters, batch] = setting_with(request_.claimed, suspect, value);
   steps.runs = runs;
   steps.first_run = first_run;
-  return walks_at(without_events(request_.claimed.common), request_.claimed.model,
-                  request_.claimed.sampled, parameters, steps, report, request_.fresh_starts);
+  return uninterrupted(walks_at(without_events(request_.claimed.common), request_.claimed.model,
+                                request_.claimed.sampled, parameters, steps, report,
+                                request_.fresh_starts));
 }
 
 Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
@@ -542,6 +543,7 @@ std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Repor
   std::vector<FittedFault> all;
   const bool departs = !found.consistent();
   const auto add = [&](const Known& known) {
+    static_cast<void>(report(static_cast<double>(all.size()) / static_cast<double>(known_.size())));
     const bool choice = known.suspect.kind == Suspect::Kind::choice;
     all.push_back(choice ? fit_of_choice(known, report) : fit(known, report));
   };

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "io/atomic_file.hpp"
+#include "io/file_bytes.hpp"
 #include "io/fingerprint.hpp"
 #include "io/given_files.hpp"
 #include "popgrad/error.hpp"
@@ -31,14 +31,14 @@ void note(const std::string& name, const std::string& content) {
 std::string read_file(const std::filesystem::path& path) {
   const auto& given = given_files().texts;
   const auto at = given.find(path.string());
-  std::string content = at != given.end() ? at->second : read_own_file(path);
+  std::string content = at != given.end() ? at->second : bytes_of_file(path);
   note(path.string(), content);
   return content;
 }
 
 void note_file(const std::filesystem::path& path) {
   std::error_code failure;
-  if (std::filesystem::is_regular_file(path, failure)) note(path.string(), read_own_file(path));
+  if (std::filesystem::is_regular_file(path, failure)) note(path.string(), bytes_of_file(path));
 }
 
 const Fingerprints& files_read() { return noted(); }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -1,5 +1,7 @@
 #include "popgrad/joma/instance.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -9,6 +11,7 @@
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/joma/instance_record.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -195,6 +198,8 @@ ClassInstance<T> class_instance(const Parameters& p, std::uint64_t seed) {
     instance.weights = given.topRows(rows);
   } else {
     units = read_or(p, parameter::units, classes);
+    require_memory(static_cast<double>(rows) * static_cast<double>(units) * sizeof(double),
+                   fmt::format("the weights of {} units", units), "lower --units");
     const auto deviation = read<double>(p, parameter::scale);
     instance.weights = from_double<T>(normal_matrix(rows, units, deviation, seed, weight_stream));
   }

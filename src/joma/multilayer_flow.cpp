@@ -9,6 +9,7 @@
 #include "popgrad/joma/latent_correlation.hpp"
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/softmax.hpp"
+#include "popgrad/stoppable_step.hpp"
 
 namespace popgrad::joma {
 namespace {
@@ -103,6 +104,7 @@ void MultilayerFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   std::map<Index, Vector<double>> drawn;  // in the order of sequences, whatever that of the draws
   const double share = 1 / static_cast<double>(batch);
   for (Index i = 0; i < batch; ++i) {
+    throw_if_step_stopped(i);
     const std::uint32_t sequence = stream.category(cumulative_);
     const std::uint32_t label = stream.category(cumulative_classes_[sequence]);
     auto place = drawn.find(sequence);

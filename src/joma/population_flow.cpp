@@ -1,14 +1,18 @@
 #include "popgrad/joma/population_flow.hpp"
 
+#include <fmt/format.h>
+
 #include <type_traits>
 
 #include "joma/rung_parts.hpp"
 #include "known_draws.hpp"
 #include "noisy_labels.hpp"
 #include "popgrad/joma/invariant.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/softmax.hpp"
+#include "popgrad/stoppable_step.hpp"
 
 namespace popgrad::joma {
 namespace {
@@ -214,6 +218,7 @@ void PopulationFlow<T>::sample_noisy_laws(const Vector<T>& x, Vector<T>& dx, Str
   std::vector<int> count(static_cast<std::size_t>(classes), 0);
   Matrix<T> laws = Matrix<T>::Constant(classes, classes, T(0));
   for (Index i = 0; i < batch; ++i) {
+    throw_if_step_stopped(i);
     const std::uint32_t c = stream.category(cumulative_classes_);
     ++count[c];
     laws(labels(c), c) += T(1);
@@ -238,15 +243,21 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   if (instance_.length == 0) {
     // Equal samples are counted, not repeated: the cost does not depend on the batch.
     Vector<T> weight = Vector<T>::Constant(instance_.classes(), T(0));
-    for (Index i = 0; i < batch; ++i) weight[stream.category(cumulative_classes_)] += share;
+    for (Index i = 0; i < batch; ++i) {
+      throw_if_step_stopped(i);
+      weight[stream.category(cumulative_classes_)] += share;
+    }
     field_of_laws(weight, x, dx);
     return;
   }
+  require_memory(static_cast<double>(instance_.tokens()) * static_cast<double>(batch) * sizeof(T),
+                 fmt::format("the token frequencies of {} samples", batch), "lower --batch");
   Matrix<T> columns = Matrix<T>::Constant(instance_.tokens(), batch, T(0));
   std::vector<Index> label(static_cast<std::size_t>(batch));
   const T frequency = T(1) / T(static_cast<int>(instance_.length));
   NoisyLabels labels(stream, noise_, instance_.classes());
   for (Index i = 0; i < batch; ++i) {
+    throw_if_step_stopped(i);
     const std::uint32_t c = stream.category(cumulative_classes_);
     label[static_cast<std::size_t>(i)] = noise_ > 0 ? labels(c) : c;
     for (Index token = 0; token < instance_.length; ++token) {

@@ -17,6 +17,7 @@
 
 #include "cli/host.hpp"
 #include "io/given_files.hpp"
+#include "popgrad/interruption.hpp"
 
 namespace popgrad::python {
 
@@ -57,13 +58,20 @@ inline std::unique_lock<std::timed_mutex> take_turn() {
 
 inline std::atomic<bool> asked_to_stop{false};
 
-extern "C" inline void popgrad_python_on_signal(int /*signal*/) { asked_to_stop = true; }
+/// For the loops of the command (popgrad/stop.hpp), and for those who ask afterwards.
+inline void ask_to_stop() noexcept {
+  asked_to_stop = true;
+  interrupt_process();
+}
+
+extern "C" inline void popgrad_python_on_signal(int /*signal*/) { ask_to_stop(); }
 
 /// SIGINT stops the command while this is alive; afterwards Python's own handler is told of it.
 class SignalWatch {
  public:
   explicit SignalWatch(bool main_thread) {
     asked_to_stop = false;
+    withdraw_interruption();
     if (!main_thread) return;  // Python gives signals to its main thread alone
     struct sigaction ours {};
     ours.sa_handler = popgrad_python_on_signal;
@@ -74,6 +82,7 @@ class SignalWatch {
     installed_ = true;
   }
   ~SignalWatch() {
+    withdraw_interruption();
     if (installed_) ::sigaction(SIGINT, &before_, nullptr);
   }
   SignalWatch(const SignalWatch&) = delete;
@@ -123,7 +132,7 @@ class Reporter {
       callback_(share, doing.empty() ? what : what + " " + doing);
     } catch (py::error_already_set& error) {
       failure_ = std::make_unique<py::error_already_set>(error);
-      asked_to_stop = true;
+      ask_to_stop();
     }
     in_callback() = false;
   }

@@ -20,6 +20,7 @@
 #include "io/given_files.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/failure.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/theories.hpp"
 #include "python/arrays.hpp"
 #include "python/calling.hpp"
@@ -65,6 +66,8 @@ int guarded(py::dict& answer, const Work& work) {
   } catch (const std::invalid_argument& error) {
     failed("input", error.what());
     return cli::bad_input;
+  } catch (const Stopped&) {
+    // `interrupted` says so.
   } catch (const std::bad_alloc&) {
     failed("memory", "popgrad: not enough memory for this size; lower it");
   } catch (const std::exception& error) {

@@ -14,6 +14,7 @@ namespace popgrad {
 struct Verification {
   std::vector<Finding> findings;
   std::vector<Survey> surveys;  ///< one a finding, or none at all
+  std::size_t finished = 0;     ///< without a survey that was interrupted
   std::uint64_t seed = 1;
   double false_alarm = 1e-3;  ///< of the whole verification
   std::string command;

@@ -10,6 +10,7 @@
 
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -191,6 +192,9 @@ SequenceClasses<T> syn_small() {
 template <class T>
 SequenceClasses<T> syn_medium(Index queries) {
   const Index k = 2 * queries;
+  constexpr double tokens_of_a_class = 20;
+  require_memory(static_cast<double>(k) * tokens_of_a_class * (sizeof(T) + sizeof(Index)),
+                 fmt::format("the classes of {} queries", queries), "lower --n_last");
   const Index contextual = 10 + 10 * k;
   SequenceClasses<T> classes = evenly_weighted<T>(k, 10, 10, T(1), contextual + queries + k);
   for (Index n = 0; n < k; ++n) {

@@ -1,5 +1,6 @@
 #include "popgrad/scan_snap/population_flow.hpp"
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -10,11 +11,13 @@
 
 #include "known_draws.hpp"
 #include "noisy_labels.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scan_snap/backprop.hpp"
 #include "popgrad/scan_snap/features.hpp"
 #include "popgrad/scan_snap/response.hpp"
+#include "popgrad/stoppable_step.hpp"
 #include "scan_snap/inverse.hpp"
 #include "scan_snap/kernels.hpp"
 #include "scan_snap/rung_parts.hpp"
@@ -117,6 +120,9 @@ Index PopulationFlow<T>::dimension() const {
 
 template <Transcendental T>
 Vector<T> PopulationFlow<T>::initial() const {
+  require_memory(4 * static_cast<double>(dimension()) * sizeof(T),
+                 fmt::format("steps of a state of {} numbers", dimension()),
+                 "lower --n_last, or give fewer classes or tokens");
   Vector<T> x = Vector<T>::Constant(dimension(), T(0));
   const Index table = layout_.rows() * layout_.columns();
   x.head(table) = start_decoder(instance_, layout_);
@@ -355,6 +361,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
     dx.setZero();
     NoisyLabels labels(stream, noise_, classes.classes());
     for (Index b = 0; b < batch; ++b) {
+      throw_if_step_stopped(b);
       const auto n = static_cast<Index>(stream.category(cumulative_classes_));
       const auto at = static_cast<std::size_t>(n);
       const Index begin = classes.first[at];

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 #include <utility>
 
 #include "popgrad/error.hpp"
 #include "popgrad/given_start.hpp"
 #include "popgrad/linear_algebra.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/random.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "popgrad/scb/geometry.hpp"
@@ -148,15 +150,20 @@ Bigrams<double> random_bigrams(Index tokens, Index context, Index support, std::
   b.stationary = stationary_law(b.transition);
   b.context = context;
   b.first = {0};
+  require_memory(
+      static_cast<double>(tokens) * static_cast<double>(support) * (sizeof(double) + sizeof(Index)),
+      fmt::format("the {} positions of each of {} tokens", support, tokens), "lower --Q or --N");
   b.law.resize(tokens * support);
   Stream where_stream(seed, instance_run, position_stream);
   Stream weight_stream(seed, instance_run, law_stream);
   for (Index k = 0; k < tokens; ++k) {
     // Floyd's sampling: distinct positions without a list of all.
     std::vector<Index> chosen;
+    std::unordered_set<Index> taken_ones;
     for (Index j = context - support; j < context; ++j) {
       const auto t = static_cast<Index>(where_stream.uniform() * static_cast<double>(j + 1));
-      const bool taken = std::find(chosen.begin(), chosen.end(), t) != chosen.end();
+      const bool taken = !taken_ones.insert(t).second;
+      if (taken) taken_ones.insert(j);
       chosen.push_back(taken ? j : t);
     }
     std::sort(chosen.begin(), chosen.end());

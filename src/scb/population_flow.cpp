@@ -7,6 +7,7 @@
 #include <map>
 #include <type_traits>
 
+#include "popgrad/memory.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
@@ -72,6 +73,8 @@ template <class T>
 Vector<T> PopulationFlow<T>::initial() const {
   const Bigrams<T>& b = training_.bigrams;
   const T start = training_.softmax ? T(0) : T(T(1) / T(static_cast<int>(b.context)));
+  require_memory(4 * static_cast<double>(dimension()) * sizeof(T),
+                 fmt::format("steps of a state of {} numbers", dimension()), "lower --T or --N");
   Vector<T> x = Vector<T>::Constant(dimension(), start);
   x.head(b.tokens() * b.tokens()) = training_.start.reshaped();
   const Matrix<T>& given = training_.attention_start;

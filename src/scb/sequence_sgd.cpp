@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "popgrad/memory.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/real.hpp"
 #include "scb/divergence.hpp"
@@ -61,6 +62,8 @@ template <class T>
 Vector<T> SequenceSgd<T>::initial() const {
   const Bigrams<T>& b = training_.bigrams;
   const T start = training_.softmax ? T(0) : T(T(1) / T(static_cast<int>(b.context)));
+  require_memory(4 * static_cast<double>(dimension()) * sizeof(T),
+                 fmt::format("steps of a state of {} numbers", dimension()), "lower --T or --N");
   Vector<T> x = Vector<T>::Constant(dimension(), start);
   x.head(b.tokens() * b.tokens()) = training_.start.reshaped();
   if (training_.attention_start.size() > 0) {
@@ -177,6 +180,9 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
     if (!as_given) attend(x);
     const double* const attention = as_given ? x.data() + n * n : attention_.data();
     const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
+    require_memory(static_cast<double>(batch) *
+                       (2.0 * static_cast<double>(length) + 8.0 * (1 + 3 * static_cast<double>(n))),
+                   "the sequences of a batch of " + std::to_string(batch), "lower --batch");
     sequences_.resize(length * static_cast<std::size_t>(batch));
     queries_.resize(static_cast<std::size_t>(batch));
     histograms_.resize(n, batch);

@@ -11,11 +11,13 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "popgrad/error.hpp"
+#include "popgrad/memory.hpp"
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 #include "popgrad/stop.hpp"
@@ -47,6 +49,8 @@ class Solver {
   Solver(const AnyRung<T>& rung, const SolveRequest<T>& request)
       : rung_(rung), request_(request), n_(rung.dimension) {
     field_.rhs = [this](const Vector<T>& x, Vector<T>& dx, const T& t) {
+      // Of a large state a step can take minutes.
+      if (stepping_ && omp_get_level() == 0 && stop_asked()) throw Stopped{};
       ++result_.outcome.evaluations;
       rung_.rhs(x, dx, t);
     };
@@ -84,7 +88,17 @@ class Solver {
       stop_here(Ending::budget_exhausted);
       return;
     }
-    if (!take_step()) return;
+    bool accepted = false;
+    stepping_ = true;
+    try {
+      accepted = take_step();
+    } catch (const Stopped&) {
+      // The stepper is where its last step ended.
+      stop_here(Ending::interrupted);
+      return;
+    }
+    stepping_ = false;
+    if (!accepted) return;
     record_step();
     if (!finished_) choose_method();
   }
@@ -281,8 +295,8 @@ class Solver {
       return;
     }
     if (in_arc_ && blew_up()) return;
-    // A step for many digits takes thousands of evaluations.
-    const int between = std::is_same_v<T, double> ? 256 : 1;
+    // A small step takes as long as a look; one for many digits thousands of evaluations.
+    const int between = std::is_same_v<T, double> && n_ <= 1000 ? 256 : 1;
     if (request_.on_progress && ++since_progress_ >= between) {
       since_progress_ = 0;
       if (request_.on_progress(to_double(t_))) stop_here(Ending::interrupted);
@@ -861,6 +875,7 @@ class Solver {
   T arc_unit_{1};          // of t as a component in the arc clock
   bool past_end_ = false;  // the end is reached, and a blow-up looked for that may lie before it
   bool finished_ = false;
+  bool stepping_ = false;
   int growing_ = 0;
   int falling_ = 0;
   T speed_{}, speed_old_{};  // |f|_max at the two ends of the last step
@@ -892,6 +907,16 @@ void check(const AnyRung<T>& rung, const Vector<T>& initial, const SolveRequest<
   if (!(request.relative_tolerance > T(0)) || !(request.absolute_tolerance > T(0))) {
     throw std::invalid_argument("solve: tolerances must be > 0");
   }
+  require_memory(
+      static_cast<double>(request.save_at.size()) *
+          bytes_of_row(rung.columns.size(),
+                       request.keep_states ? static_cast<double>(rung.dimension) : 0, sizeof(T)),
+      "the rows of " + std::to_string(request.save_at.size()) + " save points",
+      "lower --save, or leave out --states");
+  // The state, its slopes and the stages of a step: ten of that length at least.
+  require_memory(10 * static_cast<double>(rung.dimension) * sizeof(T),
+                 "steps of a state of " + std::to_string(rung.dimension) + " numbers",
+                 "lower the sizes of the instance");
   if (request.end < request.start)
     throw std::invalid_argument("solve: the end is before the start");
   for (std::size_t i = 0; i < request.save_at.size(); ++i) {
@@ -910,7 +935,10 @@ template <class T>
 Trajectory<T> solve(const AnyRung<T>& rung, const Vector<T>& initial,
                     const SolveRequest<T>& request) {
   solving::check(rung, initial, request);
-  return solving::Solver<T>(rung, request).run(initial);
+  Trajectory<T> run = solving::Solver<T>(rung, request).run(initial);
+  // Who follows the progress takes what there is; others expect a whole run.
+  if (run.outcome.ending == Ending::interrupted && !request.on_progress) throw_if_stopped();
+  return run;
 }
 
 template <class T>

@@ -2,10 +2,13 @@
 
 #include <omp.h>
 
+#include <algorithm>
+
 #include "popgrad/scalar/dual.hpp"
 #include "popgrad/scalar/expression.hpp"
 #include "popgrad/scalar/rational.hpp"
 #include "popgrad/scalar/real.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/topic/value_optimum.hpp"
 #include "topic/moments.hpp"
 #include "wide.hpp"
@@ -136,6 +139,7 @@ Landscape<T> landscape(const TopicLaw<T>& law, const Matrix<T>& value) {
     const OtherTopics<T> moments = other_topics(law, present);
     const T random = law.random * (present ? law.share() : T(T(1) - law.share())) / words;
     for (Index i = 1; i < size; ++i) {
+      throw_if_stopped();
       const Index own_topic = law.topic_of(i);
       const Vector<T> rest = total - block.col(own_topic);
       // The numerator is h + Delta sum of the present ones of the other topics.
@@ -289,17 +293,23 @@ POPGRAD_WIDE void one_row(const Landscape<double>& made, double beta, const doub
 
 }  // namespace
 
+// After a request to stop the first rows.
 std::vector<double> on_grid(const Landscape<double>& made, const std::vector<double>& alphas,
                             const std::vector<double>& betas, int jobs) {
   const auto columns = static_cast<Index>(alphas.size());
   const auto rows = static_cast<Index>(betas.size());
   std::vector<double> values(alphas.size() * betas.size());
+  std::vector<char> there(betas.size(), 0);
   const int threads = jobs > 0 ? jobs : omp_get_num_procs();
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
   for (Index i = 0; i < rows; ++i) {
+    if (stop_asked()) continue;
+    there[static_cast<std::size_t>(i)] = 1;
     one_row(made, betas[static_cast<std::size_t>(i)], alphas.data(), columns,
             values.data() + i * columns);
   }
+  const auto whole = std::find(there.begin(), there.end(), 0) - there.begin();
+  values.resize(static_cast<std::size_t>(whole) * alphas.size());
   return values;
 }
 

@@ -189,6 +189,7 @@ Minimum find_minimum(const Landscape<double>& l, const Box<double>& box) {
     betas.push_back(box.beta_low + (box.beta_high - box.beta_low) * s * s);
   }
   const std::vector<double> values = on_grid(l, alphas, betas, 1);
+  throw_if_stopped();
   const auto best =
       static_cast<std::size_t>(std::min_element(values.begin(), values.end()) - values.begin());
   Minimum m{alphas[best % alphas.size()], betas[best / alphas.size()], values[best]};

@@ -7,6 +7,7 @@
 
 #include "known_draws.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/stoppable_step.hpp"
 #include "popgrad/topic/document_bias.hpp"
 
 namespace popgrad::topic {
@@ -161,6 +162,7 @@ void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Str
   DocumentLoss documents(training_);
   Stream labels = stream.skip(groups_before_labels);
   for (Index i = 0; i < batch; ++i) {
+    throw_if_step_stopped(i);
     documents.draw(stream);
     if (training_.label_noise > 0) documents.replace_labels(labels);
     documents.add_gradient(now, 1 / static_cast<double>(batch), dvalue, dlogits);

@@ -10,6 +10,7 @@
 
 #include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
+#include "popgrad/stop.hpp"
 #include "popgrad/topic/optimum.hpp"
 #include "popgrad/topic/population_flow.hpp"
 #include "popgrad/topic/value_optimum.hpp"
@@ -120,6 +121,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     const std::vector<double> alphas = equally_spaced(0.0, static_cast<double>(most_alpha), 217);
     const std::vector<double> betas = equally_spaced(0.0, static_cast<double>(most_beta), 81);
     const std::vector<double> losses = on_grid(made.cast<double>(), alphas, betas, request.jobs);
+    throw_if_stopped();
     for (std::size_t i = 0; i < betas.size(); ++i) {
       for (std::size_t j = 0; j < alphas.size(); ++j) {
         grid.number(alphas[j]).number(betas[i]);
