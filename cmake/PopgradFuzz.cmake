@@ -13,4 +13,4 @@ target_compile_options(popgrad_fuzz PRIVATE -g -O1 -fno-omit-frame-pointer
   -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 target_link_options(popgrad_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
 target_link_libraries(popgrad_fuzz PRIVATE Eigen3::Eigen Boost::headers nlohmann_json::nlohmann_json
-  popgrad_ginac popgrad_mp popgrad_csv popgrad_zip popgrad_toml CLI11::CLI11 fmt::fmt)
+  popgrad_ginac popgrad_mp popgrad_csv popgrad_zip popgrad_toml fmt::fmt)

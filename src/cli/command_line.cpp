@@ -402,19 +402,22 @@ Option Command::add_option(const std::string& names, std::string& target, const 
   ParameterInfo info = text_info("choice", help);
   info.default_value = choice.standard;
   info.choices = choice.choices;
+  target = choice.standard;
   return declare(app_->add_option(names, target), {std::move(info)});
 }
 
 Option Command::add_option(const std::string& names, double& target, const Number& number,
                            const std::string& help) {
-  // The parser of this program reads it, which takes quotients as well.
+  // The reader of this program takes quotients as well.
   const auto take = [&target](const std::string& text) { target = from_text<double>(text); };
+  if (!number.standard.empty()) take(number.standard);
   return declare(app_->add_option_function<std::string>(names, take),
                  declaration_of(number, "number", help));
 }
 
 Option Command::add_option(const std::string& names, std::string& target, const Number& number,
                            const std::string& help) {
+  if (!number.standard.empty()) target = number.standard;
   return declare(app_->add_option(names, target), declaration_of(number, "number", help));
 }
 
@@ -435,11 +438,13 @@ Option Command::add_option(const std::string& names, std::vector<std::string>& t
 
 Option Command::add_option(const std::string& names, int& target, const Whole& whole,
                            const std::string& help) {
+  if (const auto digits = whole_digits(whole.standard)) target = std::stoi(*digits);
   return declare(app_->add_option(names, target), declaration_of(whole, help));
 }
 
 Option Command::add_option(const std::string& names, std::uint64_t& target, const Whole& whole,
                            const std::string& help) {
+  if (const auto digits = whole_digits(whole.standard)) target = std::stoull(*digits);
   return declare(app_->add_option(names, target), declaration_of(whole, help));
 }
 

@@ -44,7 +44,8 @@ class Enquiry : public std::exception {
 };
 
 // What an option takes. No option for a number can be added without such a declaration, which the
-// parser, --config, --over, the help and 'list --options' read.
+// parser, --config, --over, the help and 'list --options' read. Targets that are not optional are set to
+// the default.
 
 /// Kept as text where the target is one, so that it is exact for every scalar.
 struct Number {

@@ -422,7 +422,7 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
                       "range LOW,HIGH of alpha (default 0,20 tau v)");
   command->add_option("--beta", o->betas, Pair{at_least(0)},
                       "range of beta (default 0,20; 0,20 tau v where minimisers form a line)");
-  command->add_option("--tolerance", o->tolerance, Number{within(1e-30, 1), "1e-9"},
+  command->add_option("--tolerance", o->tolerance, Number{within(1e-15, 1), "1e-9"},
                       "width of the certified minimum");
   command->add_flag("--no-certificate", o->no_certificate, "only points and grid");
   command->add_option("--around", o->slice.around,
@@ -444,12 +444,10 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
     o->common->model = name;
     apply_config(*command, *o->common);
     const bool sliced = !o->slice.around.empty();
-    if (!sliced && (o->slice.directions != 0 || command->get_option("--span").count() > 0 ||
-                    command->get_option("--points").count() > 0)) {
-      reject(where, "--slice", std::to_string(o->slice.directions),
-             "belongs to --around RUNG; give that as well");
+    if (!sliced) {
+      refuse_options(*command, {"--slice", "--span", "--points"},
+                     "belongs to --around RUNG; give that as well");
     }
-    if (o->slice.directions == 0) o->slice.directions = 1;
     if (o->grid > 0 && o->common->output.empty() && host().results == nullptr) {
       reject(where, "--grid", std::to_string(o->grid), "needs -o FILE.csv, FILE.json or -");
     }

@@ -9,7 +9,7 @@ namespace popgrad::cli {
 
 struct SliceOptions {
   std::string around;  ///< rung that is trained; empty: no slice
-  int directions = 0;  ///< 1 or 2
+  int directions = 1;  ///< 1 or 2
   int points = 41;     ///< in each direction
   double span = 1;     ///< in lengths of the parameters
 };

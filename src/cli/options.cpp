@@ -75,7 +75,7 @@ T tolerance(const CommonOptions& options, const std::string& option, const std::
         "popgrad", option, text,
         fmt::format("must be >= {} in double; give --digits above 16 for less", short_text(least)));
   }
-  if (options.digits > 16 && value < machine_epsilon<T>()) {
+  if (options.digits > 16 && option == "--rtol" && value < machine_epsilon<T>()) {
     reject("popgrad", option, text,
            fmt::format("must be >= 1e-{} with --digits {}", options.digits - 1, options.digits));
   }
@@ -204,7 +204,7 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
       .read_by("flow");
   command
       .add_option("--atol", o->absolute_tolerance,
-                  Number{.range = above(0), .finer_with_digits = true},
+                  Number{.range = above_up_to(0, 1), .finer_with_digits = true},
                   "absolute tolerance a step (default a hundredth of --rtol)")
       .read_by("flow");
   command.add_option("--digits", o->digits, Whole{within(16, 10'000), "16"},
@@ -369,9 +369,10 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
   request.relative_tolerance = tolerance<T>(
       options, "--rtol", options.relative_tolerance.empty() ? standard : options.relative_tolerance,
       relative_tolerances.low);
-  request.absolute_tolerance = options.absolute_tolerance.empty()
-                                   ? T(request.relative_tolerance / T(100))
-                                   : positive<T>("--atol", options.absolute_tolerance);
+  request.absolute_tolerance =
+      options.absolute_tolerance.empty()
+          ? T(request.relative_tolerance / T(100))
+          : tolerance<T>(options, "--atol", options.absolute_tolerance, least_positive);
   request.keep_states = options.states;
   return request;
 }

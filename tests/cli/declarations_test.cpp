@@ -265,6 +265,9 @@ TEST_CASE("declarations: a tolerance is as fine as the digits allow", "[cli]") {
       "run joma reduced --t1 1e-3 --save 2 --no-events -q --digits 30 --rtol ";
   CHECK(popgrad(digits + "1e-20").status == 0);
   CHECK_THAT(popgrad(digits + "1e-40").out, Catch::Contains("must be >= 1e-29 with --digits 30"));
+  const command_line::Answer small = popgrad("run joma reduced --save 2 --atol 1e-101");
+  CHECK(small.status == 2);
+  CHECK_THAT(small.out, Catch::Contains("--atol 1e-101 must be >= 1e-100 in double"));
 }
 
 TEST_CASE("declarations: --config reads values as the command line does", "[cli]") {
@@ -316,6 +319,28 @@ TEST_CASE("declarations: what --config does not know is refused with its line", 
     const std::string refused = refusal_of_config(text);
     CHECK_THAT(refused, Catch::StartsWith("c.toml: line ") && Catch::Contains(expected));
     CHECK(refused.find('\n') == std::string::npos);
+  }
+  // Changes of some bytes are read, or refused in one line.
+  std::mt19937_64 draws(2);
+  const std::string start = "# run\nt1 = 10\nmu = [1, 2.5e-3]\nstates = true\nphi = \"relu\"\n";
+  const std::string marks("=[]{}\"'#.,\n\\\0\xC3\x01 tn1e-", 24);
+  for (int k = 0; k < 3000; ++k) {
+    std::string text = start;
+    for (std::size_t changes = 1 + draws() % 4; changes > 0; --changes) {
+      const std::size_t at = draws() % text.size();
+      const std::size_t length = draws() % 3;
+      text.replace(at, length, draws() % 3, marks[draws() % marks.size()]);
+    }
+    std::string refused;
+    try {
+      static_cast<void>(parse_config(text, "c.toml"));
+    } catch (const InputError& error) {
+      refused = error.what();
+    }
+    const bool one_line = refused.empty() || (refused.starts_with("c.toml: line ") &&
+                                              refused.find('\n') == std::string::npos);
+    INFO(text << "\n" << refused);
+    CHECK(one_line);
   }
   // Digits stay as they are written.
   const std::vector<ConfigEntry> entries = parse_config(
