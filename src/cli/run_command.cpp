@@ -62,6 +62,12 @@ Ending worst_ending(const std::vector<Trajectory<T>>& runs) {
   return worst;
 }
 
+// Not what was asked for, such as a blow-up, and not an interruption, which has a line of its own.
+bool is_failure(Ending ending) {
+  return ending != Ending::reached_end && ending != Ending::blew_up &&
+         ending != Ending::interrupted;
+}
+
 // 17 digits of one number say little beside its uncertainty; what is not uncertain keeps all.
 template <class T>
 std::string time_with_uncertainty(const Event<T>& event) {
@@ -106,12 +112,12 @@ void tell_ends_of_moments(const Trajectory<T>& run) {
 
 template <class T>
 void tell(const RunRecord<T>& record, const CommonOptions& options) {
-  if (options.quiet) return;
   for (std::size_t k = 0; k < record.runs.size(); ++k) {
     const Trajectory<T>& run = record.runs[k];
     const std::string which = record.ensemble ? fmt::format("run {}: ", k) : std::string{};
     std::size_t told = 0;
     for (const Event<T>& event : run.events) {
+      if (options.quiet) break;
       if (record.ensemble && event.name != "blow-up") continue;
       if (++told > most_events_told) {
         fmt::print(standard_error(), "popgrad: and {} events more; -o FILE.json has all\n",
@@ -122,6 +128,8 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
                  event.column, time_with_uncertainty(event));
     }
     if (run.outcome.ending == Ending::reached_end) continue;
+    // Quiet or not, a failure has its reason: that of the first run.
+    if (options.quiet && !is_failure(run.outcome.ending)) continue;
     std::string why = describe(run.outcome.ending);
     if (run.outcome.ending == Ending::diverged) {
       // Of a prediction the note says all: no training diverged.
@@ -130,7 +138,9 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
     }
     fmt::print(standard_error(), "popgrad: {}stopped at t = {:.17g}: {}\n", which,
                run.outcome.t_reached, why);
+    if (options.quiet) break;
   }
+  if (options.quiet) return;
   if constexpr (std::is_same_v<T, double>) {
     if (record.ensemble) {
       fmt::print(standard_error(), "{}", regime_table({{record.rung, regime_times(record.runs)}}));
@@ -224,7 +234,7 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
            const Resumed& resumed) {
   const bool handed_over = host().results != nullptr;
   if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
-    write_record(record, options.output);
+    write_record(record, options.output, standard_output());
   }
   tell(record, options);
   if (!options.plot.empty()) draw_run(record, options);

@@ -215,7 +215,7 @@ TEST_CASE("outputs: figures have the same bytes in every time zone", "[cli]") {
                                             folder.path.string(), zone, places::popgrad()))
                 .status == 0);
     const std::string pdf = read_own_file(folder.file("f/joma-entropy.pdf"));
-    CHECK_THAT(pdf, Catch::Contains("/CreationDate (D:19800101000000Z)"));
+    CHECK(pdf.find("/CreationDate (D:19800101000000Z)") != std::string::npos);
     if (!before.empty()) CHECK((pdf == before));
     before = pdf;
   }
