@@ -203,7 +203,7 @@ int compare_rungs(const Command& command, const CompareOptions& options, const I
     draw_panels(panels, common.plot, record.command, record.seed);
   }
   record.runs = {std::move(table)};
-  if (!common.output.empty()) write_record(record, common.output);
+  if (!common.output.empty()) write_record(record, common.output, standard_output());
   if (host().results != nullptr) host().results->run = std::move(record);
   if (!stopped && !budget_left_out) return success;
   if (budget_left_out) {

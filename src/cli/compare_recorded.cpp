@@ -465,7 +465,7 @@ int judge_runs(Judging& j, const Invocation& call) {
       record.sides.push_back(side_of(j.common, j.rung, sampled_parameters, centre));
     }
     record.runs = {std::move(table)};
-    if (!j.common.output.empty()) write_record(record, j.common.output);
+    if (!j.common.output.empty()) write_record(record, j.common.output, standard_output());
     if (host().results != nullptr) host().results->run = std::move(record);
   }
   if (unexamined.empty()) return made.status();

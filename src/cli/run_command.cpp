@@ -232,8 +232,13 @@ std::filesystem::path checkpoint_of(const CommonOptions& options, const std::str
     return options.output + ".checkpoint.json";
   }
   if (!resumed.file.empty()) return resumed.file;
-  const std::filesystem::path here = new_checkpoint("", name);
-  return here.empty() ? new_checkpoint(std::filesystem::temp_directory_path(), name) : here;
+  std::error_code none;
+  for (const auto& folder : {std::filesystem::path(), std::filesystem::temp_directory_path(none)}) {
+    std::filesystem::path made = new_checkpoint(folder, name);
+    if (!made.empty()) return made;
+  }
+  throw std::runtime_error(
+      "interrupted, and nothing is saved: neither this folder nor TMPDIR can be written");
 }
 
 template <class T>
@@ -258,7 +263,7 @@ int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& 
            const Resumed& resumed) {
   const bool handed_over = host().results != nullptr;
   if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
-    write_record(record, options.output);
+    write_record(record, options.output, standard_output());
   }
   tell(record, options);
   if (!options.plot.empty()) draw_run(record, options);

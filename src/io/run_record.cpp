@@ -192,11 +192,12 @@ void check_output(const std::filesystem::path& path) {
 }
 
 template <class T>
-void write_record(const RunRecord<T>& record, const std::filesystem::path& path) {
+void write_record(const RunRecord<T>& record, const std::filesystem::path& path,
+                  std::FILE* standard_output) {
   if (path.empty() || path == "-") {
     const std::string text = to_csv(record);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    std::fwrite(text.data(), 1, text.size(), standard_output);
+    std::fflush(standard_output);
     return;
   }
   const std::string suffix = path.extension().string();
@@ -233,7 +234,7 @@ template std::string to_csv(const RunRecord<double>&);
 template std::string to_csv(const RunRecord<Real>&);
 template std::string to_json_text(const RunRecord<double>&);
 template std::string to_json_text(const RunRecord<Real>&);
-template void write_record(const RunRecord<double>&, const std::filesystem::path&);
-template void write_record(const RunRecord<Real>&, const std::filesystem::path&);
+template void write_record(const RunRecord<double>&, const std::filesystem::path&, std::FILE*);
+template void write_record(const RunRecord<Real>&, const std::filesystem::path&, std::FILE*);
 
 }  // namespace popgrad

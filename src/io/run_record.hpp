@@ -1,6 +1,7 @@
 #pragma once
 /// What `run` writes: one trajectory or an ensemble, with all that is needed to make it again.
 
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -61,10 +62,10 @@ std::string to_csv(const RunRecord<T>& record);
 template <class T>
 std::string to_json_text(const RunRecord<T>& record);
 
-/// Writes by suffix: .csv, .json, .npz; `-` or empty is CSV on standard output.
-/// Throws InputError for another suffix.
+/// Writes by suffix: .csv, .json, .npz; `-` or empty is CSV on `standard_output`.
 template <class T>
-void write_record(const RunRecord<T>& record, const std::filesystem::path& path);
+void write_record(const RunRecord<T>& record, const std::filesystem::path& path,
+                  std::FILE* standard_output);
 
 /// Throws InputError if `path` has no known suffix or cannot be written.
 void check_output(const std::filesystem::path& path);

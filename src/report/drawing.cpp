@@ -162,7 +162,7 @@ std::vector<fs::path> draw(const Drawing& drawing) {
            fmt::format("cannot be made: {}; name a folder that can", failure.message()));
   }
   // Drawn apart and handed over when all are there, so an old figure is never half overwritten.
-  const TemporaryFolder room(fs::temp_directory_path(), "popgrad-figure");
+  const TemporaryFolder room(folder, ".popgrad-figure");
   std::vector<FigureFile> files = drawing.files;
   const std::string script = drawing.name + ".gp";
   files.push_back({script, whole_script(drawing)});

@@ -198,6 +198,10 @@ TEST_CASE("outputs: what killed processes left is removed where its lock is free
   CHECK(fs::exists(held));
   CHECK(fs::exists(mine));
   ::close(lock);
+  fs::create_directories(folder.path / "figures" / ".popgrad-figure-aB3xYz");
+  CHECK(call({"figure", "joma-entropy", "-o", folder.file("figures")}).status == cli::success);
+  CHECK(std::distance(fs::directory_iterator(folder.path / "figures"), fs::directory_iterator()) ==
+        5);
   fs::create_directories(folder.path / "room-aB3xYz" / "deeper");
   fs::create_directories(folder.path / "room-of-mine");
   const TemporaryFolder first(folder.path, "room");
@@ -215,7 +219,7 @@ TEST_CASE("outputs: figures have the same bytes in every time zone", "[cli]") {
                                             folder.path.string(), zone, places::popgrad()))
                 .status == 0);
     const std::string pdf = read_own_file(folder.file("f/joma-entropy.pdf"));
-    CHECK_THAT(pdf, Catch::Contains("/CreationDate (D:19800101000000Z)"));
+    CHECK(pdf.find("/CreationDate (D:19800101000000Z)") != std::string::npos);
     if (!before.empty()) CHECK((pdf == before));
     before = pdf;
   }

@@ -1,5 +1,6 @@
 /// Standard output and standard error that are full or closed, for every command.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,18 @@ TEST_CASE("streams: a standard error that cannot be written changes nothing", "[
       CHECK(answer.status == whole.status);
       CHECK((answer.out == whole.out || command.starts_with("verify")));
     }
+  }
+}
+
+TEST_CASE("streams: a failure has its reason in one line under --quiet, too", "[cli]") {
+  for (const std::string rung :
+       {"scb gd", "joma gd", "joma sgd --runs 3", "topic gd", "topic sgd --runs 2"}) {
+    const Answer answer =
+        redirected("run " + rung + " --eta 1e200 --steps 50 --save 2 -q -o -", "2>&3 >/dev/null");
+    CAPTURE(rung, answer.out);
+    CHECK(answer.status == 4);
+    CHECK_THAT(answer.out, Catch::Contains("stopped at t = "));
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
   }
 }
 
