@@ -24,7 +24,8 @@ T speed_of(const Vector<T>& slope) {
   return largest * sqrt(T(Vector<T>(slope / largest).squaredNorm()));
 }
 
-/// The field in the arc clock, on (x, t/unit) of dimension n + 1; one evaluation of the rung each.
+/// The field in the arc clock, with t in a unit of its own, on (x, t/unit) of dimension n + 1; one evaluation of
+/// the rung each.
 template <class T>
 Field<T> in_arc_clock(const Field<T>& field, Index n, const T& unit) {
   Field<T> arc;
@@ -32,9 +33,10 @@ Field<T> in_arc_clock(const Field<T>& field, Index n, const T& unit) {
                 const Vector<T>& y, Vector<T>& dy, const T& /*s*/) mutable {
     x = y.head(n);
     rhs(x, slope, T(y[n] * unit));
+    slope *= unit;
     const T speed = speed_of(slope);
     dy.head(n) = slope / speed;
-    dy[n] = T(1) / speed / unit;
+    dy[n] = T(1) / speed;
   };
   return arc;
 }

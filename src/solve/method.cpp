@@ -50,9 +50,8 @@ std::string describe(Ending ending) {
     case Ending::diverged:
       return "training diverged";
     case Ending::budget_exhausted:
-      return "the step budget is used up; loosen --rtol, end earlier, or leave --method out where "
-             "it is "
-             "given";
+      return "the step budget is used up; leave --method out where it is given, end earlier, or "
+             "loosen --rtol (a field that jumps, as that of ReLU units does, ends with 1e-5)";
     case Ending::interrupted:
       return "interrupted";
   }

@@ -75,6 +75,10 @@ class Rosenbrock4 final : public Stepper<double> {
 
   // A shorter step of the same method: its error is below that of the accepted one.
   void at(const double& t, Vector<double>& x) override {
+    if (!(t_old_ < t)) {
+      x = x_old_;  // a step of length 0 divides by it
+      return;
+    }
     x.resize(x_.size());
     core_->plain_step(x_old_.data(), t_old_, x.data(), t - t_old_);
   }

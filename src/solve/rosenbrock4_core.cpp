@@ -12,7 +12,13 @@ namespace {
 namespace odeint = boost::numeric::odeint;
 using UblasVector = boost::numeric::ublas::vector<double>;
 using UblasMatrix = boost::numeric::ublas::matrix<double>;
-using Plain = odeint::rosenbrock4<double>;
+
+/// Boost 1.74 has d4 with the other sign, which takes order 4 down to 1 for fields in time (RODAS of Hairer and
+/// Wanner, Solving ODEs II, IV.7).
+struct Coefficients : odeint::default_rosenbrock_coefficients<double> {
+  const double d4 = -0.3620000000000023e-01;
+};
+using Plain = odeint::rosenbrock4<double, Coefficients>;
 
 }  // namespace
 

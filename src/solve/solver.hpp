@@ -508,6 +508,16 @@ class Solver {
       return root([&](const T& clock) { return value_at(finder, clock); }, a.clock, b.clock,
                   a.value, b.value);
     };
+    if constexpr (std::is_same_v<T, double>) {
+      // Near a steady state a rate is what the solve leaves of it, and no search is worth its zeros.
+      const auto k = static_cast<std::size_t>(&finder - rung_.events.data());
+      const T size = std::max(std::fabs(left.value), std::fabs(right.value));
+      if (size < request_.relative_tolerance * largest_values_[k]) {
+        add_event(finder,
+                  std::fabs(left.value) < std::fabs(right.value) ? left.clock : right.clock);
+        return;
+      }
+    }
     const Seen sketched_left = left;
     const Seen sketched_right = right;
     T where = right.clock;
@@ -542,6 +552,10 @@ class Solver {
         return;
       }
     }
+    add_event(finder, where);
+  }
+
+  void add_event(const EventFinder<T>& finder, const T& where) {
     stepper_->at(where, y_now_);
     split(y_now_);
     const T t = time_of(y_now_, where);
@@ -666,10 +680,12 @@ class Solver {
     return true;
   }
 
-  // A power of 2 no larger than t, and 1 at most.
+  // Of the arc clock: 1, or for times that are far from 1 a power of 2 near them, which is exact.
   static T unit_of(const T& t) {
+    constexpr double short_time = 1e-3;
+    constexpr double long_time = 1e6;
     const double size = to_double(t);
-    if (!(size > 0) || !(size < 1)) return T(1);
+    if (!(size > 0) || (short_time < size && size < long_time)) return T(1);
     return T(std::ldexp(1.0, std::ilogb(size)));
   }
 
@@ -714,7 +730,7 @@ class Solver {
     note("arc-length clock");
     Vector<T> y(n_ + 1);
     y.head(n_) = stepper_->x();
-    // Exact, and t of order 1 in it, so that the tolerance of the step holds for short times as well.
+    // With t of order 1 the tolerance of a step holds for it, and the clock passes when x changes.
     arc_unit_ = unit_of(t_);
     y[n_] = stepper_->t() / arc_unit_;
     in_arc_ = true;

@@ -252,6 +252,40 @@ TEST_CASE("cli: the blow-up is an event, in double and in forty digits", "[cli][
 #endif
 }
 
+TEST_CASE("cli: a closed form says where it blows up, and a flow that it may have by the end",
+          "[cli]") {
+  const Folder folder;
+  const std::string out = folder.file("out.json");
+  const auto blow_up_of = [&](const std::string& arguments) {
+    const Answer run = popgrad("run joma " + arguments + " --delta 1 --tau 2 --save 3 -o " + out);
+    CHECK(run.status == 0);
+    CHECK_THAT(run.out, Catch::Contains("blow-up of v_0 at t = 1.25331413") &&
+                            Catch::Contains("the event says where"));
+    // The time is printed to what it is known to, once.
+    CHECK_THAT(run.out, !Catch::Contains("stopped at t"));
+    const Json document = Json::parse(content(out));
+    REQUIRE(document["events"].size() == 1);
+    CHECK(document["rows"].size() == 2);
+    return document["events"][0]["t"].get<double>();
+  };
+  const double truth = std::sqrt(M_PI / 2);
+  CHECK(blow_up_of("closed-form --t1 2") == Approx(truth).margin(1e-14));
+  for (const std::string end : {"1.2533141371901689", "1.2533141373155003", "1.253314138"}) {
+    CHECK(blow_up_of("reduced --t1 " + end) == Approx(truth).margin(1e-9));
+  }
+}
+
+TEST_CASE("cli: rosenbrock4 on every flow, or the methods that it has", "[cli]") {
+  for (const std::string rung : {"scb flow --t1 1", "scan-snap reduced --t1 1",
+                                 "topic symmetric --t1 1", "topic flow --t1 1"}) {
+    const Answer run = popgrad("run " + rung + " --method rosenbrock4 --save 2 --no-events -o -");
+    CAPTURE(rung, run.out);
+    CHECK(run.status == (rung.starts_with("topic flow") ? 2 : 0));
+    if (run.status == 2)
+      CHECK_THAT(run.out, Catch::Contains("take auto, dopri5 or bulirsch-stoer"));
+  }
+}
+
 TEST_CASE("cli: reduced and closed form agree from the command line", "[cli]") {
   const Folder folder;
   const std::string mu = folder.file("mu.json", "{\"mu\":[1,2,3],\"v0\":[0.05,0.05,0.05]}");
