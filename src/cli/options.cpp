@@ -19,7 +19,7 @@
 namespace popgrad::cli {
 namespace {
 
-// Steps of double cannot be told apart below; above, a step says nothing.
+// Below, double does not resolve a step; above, the error of a step is as large as the step.
 constexpr Range relative_tolerances = within(1e-15, 0.01);
 constexpr double most_steps = 1e12;
 constexpr std::array<const char*, 3> optimisers{"plain", "momentum", "adam"};  // of Optimiser::Rule
