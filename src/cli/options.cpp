@@ -14,12 +14,13 @@
 #include "number_text.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/memory.hpp"
+#include "popgrad/scalar/rational.hpp"
 #include "report/catalogue.hpp"
 
 namespace popgrad::cli {
 namespace {
 
-// Steps of double cannot be told apart below; above, a step says nothing.
+// Below, double does not resolve a step; above, the error of a step is as large as the step.
 constexpr Range relative_tolerances = within(1e-15, 0.01);
 constexpr double most_steps = 1e12;
 constexpr std::array<const char*, 3> optimisers{"plain", "momentum", "adam"};  // of Optimiser::Rule
@@ -65,21 +66,20 @@ T positive(const std::string& option, const std::string& text) {
   return value;
 }
 
-// Of one step, as finely as the digits allow.
-template <class T>
-T tolerance(const CommonOptions& options, const std::string& option, const std::string& text,
-            double least) {
-  const T value = positive<T>(option, text);
-  if (options.digits <= 16 && value < T(least)) {
+// As fine as the digits allow, which the declaration leaves open.
+void check_tolerance(const CommonOptions& options, const char* name, const std::string& text,
+                     double least) {
+  if (text.empty()) return;
+  if (options.digits <= 16) {
+    if (from_text<double>(text) >= least) return;
     reject(
-        "popgrad", option, text,
+        "popgrad", name, text,
         fmt::format("must be >= {} in double; give --digits above 16 for less", short_text(least)));
   }
-  if (options.digits > 16 && option == "--rtol" && value < machine_epsilon<T>()) {
-    reject("popgrad", option, text,
-           fmt::format("must be >= 1e-{} with --digits {}", options.digits - 1, options.digits));
-  }
-  return value;
+  const std::string finest = fmt::format("1e-{}", options.digits - 1);
+  if (least == least_positive || !(from_text<Rational>(text) < from_text<Rational>(finest))) return;
+  reject("popgrad", name, text,
+         fmt::format("must be >= {} with --digits {}", finest, options.digits));
 }
 
 // What the file says of options that the command line does not give.
@@ -234,6 +234,8 @@ std::shared_ptr<CommonOptions> add_common_options(Command& command, const Invoca
 void apply_config(Command& command, const CommonOptions& options) {
   if (!options.config.empty()) take_config(command, options.config);
   refuse_options(command, options.unread.names, options.unread.why);
+  check_tolerance(options, "--rtol", options.relative_tolerance, relative_tolerances.low);
+  check_tolerance(options, "--atol", options.absolute_tolerance, least_positive);
   check_plot(options.plot);
 }
 
@@ -366,13 +368,11 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
            "is of order 4 and needs --digits 16; use bulirsch-stoer for many digits");
   }
   const std::string standard = from_text_file ? "1e-6" : fmt::format("1e-{}", options.digits - 5);
-  request.relative_tolerance = tolerance<T>(
-      options, "--rtol", options.relative_tolerance.empty() ? standard : options.relative_tolerance,
-      relative_tolerances.low);
-  request.absolute_tolerance =
-      options.absolute_tolerance.empty()
-          ? T(request.relative_tolerance / T(100))
-          : tolerance<T>(options, "--atol", options.absolute_tolerance, least_positive);
+  request.relative_tolerance = positive<T>(
+      "--rtol", options.relative_tolerance.empty() ? standard : options.relative_tolerance);
+  request.absolute_tolerance = options.absolute_tolerance.empty()
+                                   ? T(request.relative_tolerance / T(100))
+                                   : positive<T>("--atol", options.absolute_tolerance);
   request.keep_states = options.states;
   return request;
 }

@@ -63,7 +63,7 @@ std::shared_ptr<CommonOptions> add_common_options(
     const std::string& output = ".csv, .json or .npz by suffix; - is CSV on standard output");
 
 /// Fills what was not given on the command line from --config. Throws InputError, also for options
-/// that the command does not read.
+/// that the command does not read and for tolerances that the digits do not reach.
 void apply_config(Command& command, const CommonOptions& options);
 
 /// Instance file, then config and flags over it; every name has to be read by one of the rungs.

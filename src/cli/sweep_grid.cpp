@@ -29,7 +29,7 @@ std::vector<std::string> split(const std::string& whole, char mark) {
   }
 }
 
-// Texts of the values, as short as tells them apart: a cell is made with what its row says.
+// Texts of the values, as short as is distinct: a cell is computed with the text in its row.
 std::vector<std::string> texts_of(const std::vector<double>& values, bool whole) {
   std::vector<std::string> texts;
   for (int digits = 6; digits <= 17; ++digits) {

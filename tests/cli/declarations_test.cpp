@@ -265,6 +265,7 @@ TEST_CASE("declarations: a tolerance is as fine as the digits allow", "[cli]") {
       "run joma reduced --t1 1e-3 --save 2 --no-events -q --digits 30 --rtol ";
   CHECK(popgrad(digits + "1e-20").status == 0);
   CHECK_THAT(popgrad(digits + "1e-40").out, Catch::Contains("must be >= 1e-29 with --digits 30"));
+  CHECK(popgrad("ladder joma --rtol 1e-16").status == 2);
   const command_line::Answer small = popgrad("run joma reduced --save 2 --atol 1e-101");
   CHECK(small.status == 2);
   CHECK_THAT(small.out, Catch::Contains("--atol 1e-101 must be >= 1e-100 in double"));
