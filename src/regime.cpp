@@ -170,7 +170,8 @@ std::optional<double> zero_between(const F& f, double low, double high) {
   const double at_high = f(high);
   if (at_low == 0) return low;
   if (at_high == 0) return high;
-  if ((at_low < 0) == (at_high < 0)) return std::nullopt;
+  // Neither where one is not a number.
+  if (!((at_low < 0 && at_high > 0) || (at_low > 0 && at_high < 0))) return std::nullopt;
   std::uintmax_t evaluations = 60;
   const auto close = [](double a, double b) {
     return std::fabs(b - a) <= 4e-16 * std::max(std::fabs(a), std::fabs(b));

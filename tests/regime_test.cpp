@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "popgrad/random.hpp"
 #include "popgrad/solve.hpp"
@@ -40,6 +41,28 @@ double logistic(double t) { return 1 / (1 + std::exp(-t)); }
 const double half_stage = 2 * std::acosh(std::sqrt(20.0));
 
 }  // namespace
+
+TEST_CASE("regimes: rows that overflow or are not numbers stop no search", "[regime]") {
+  Stream draw(11, 0, 0);
+  for (int k = 0; k < 60; ++k) {
+    Trajectory<double> run =
+        rows_of([](double t) { return std::cos(t) + logistic(t - 9); }, 20, 201);
+    const double scale = std::pow(10.0, 300 * draw.uniform());
+    const double time_scale = std::pow(10.0, -250 * draw.uniform());
+    for (double& t : run.t) t *= time_scale;
+    for (std::vector<double>& row : run.rows) {
+      row[0] *= scale;
+      if (draw.uniform() < 0.05) row[0] = std::nan("");
+      if (draw.uniform() < 0.02) row[0] = std::numeric_limits<double>::infinity();
+      if (draw.uniform() < 0.05) row[0] *= 1e300;
+    }
+    for (const RegimeKind kind :
+         {RegimeKind::minimum, RegimeKind::rebound, RegimeKind::fastest_change,
+          RegimeKind::settling, RegimeKind::plateau}) {
+      CHECK_NOTHROW(found(run, kind));
+    }
+  }
+}
 
 TEST_CASE("regime: times of curves that are known", "[regime]") {
   // 401 rows: polynomials of degree 4 through spacings of 0.1 and 0.2 miss by less than 1e-5 here.

@@ -697,9 +697,13 @@ class Solver {
       if (falling_ < 3) return;
       note("back to the clock t");
       split(stepper_->x());
+      const T step = t_ - time_of(stepper_->x_old(), stepper_->t_old());
       in_arc_ = false;
       growing_ = 0;
-      start_method(method_, x_now_, t_, T(0));
+      // Whoever runs away in the end grows for longer; what only seemed to is not to go to and fro.
+      constexpr int most_growing = 48;
+      enough_growing_ = std::min(2 * enough_growing_, most_growing);
+      start_method(method_, x_now_, t_, step);
       return;
     }
     const auto outward = [&] {
@@ -723,7 +727,7 @@ class Solver {
                       resolved / T(sqrt(request_.relative_tolerance));
     }
     growing_ = runs_away ? growing_ + 1 : 0;
-    if (growing_ >= 3) enter_arc();
+    if (growing_ >= enough_growing_) enter_arc();
   }
 
   void enter_arc() {
@@ -893,6 +897,7 @@ class Solver {
   bool finished_ = false;
   bool stepping_ = false;
   int growing_ = 0;
+  int enough_growing_ = 3;  // steps in a row, for the arc clock
   int falling_ = 0;
   T speed_{}, speed_old_{};  // |f|_max at the two ends of the last step
   int stiff_votes_ = 0;
