@@ -191,7 +191,7 @@ std::vector<Case> cases() {
        "a.csv",
        check_rows,
        30},
-      {{"frontier", "joma.entropy-bounce", "--instances", "2", "--grid", "3", "-q"}, "", {}, 3e3},
+      {{"frontier", "scb.hyperbola", "--instances", "2", "--grid", "2", "-q"}, "", {}, 3e3},
       {{"error-ratios", "joma.entropy-bounce", "--instances", "1", "--seconds", "0.1", "-q"},
        "",
        {},

@@ -170,6 +170,8 @@ Quantity first_fall(const ReducedFlow<T>& flow, const AnyRung<T>& rung) {
   const Vector<T> way = flow.instance().target.col(0) - rung.initial;
   double earliest =
       0.01 * to_double(T(way.cwiseAbs().maxCoeff())) / to_double(T(slope.cwiseAbs().maxCoeff()));
+  // Of weights that differ at the start it has a part that no time makes small.
+  if (leading_fall(0) > 1e-8) throw std::runtime_error("attention is not even at the start");
   while (leading_fall(earliest) > 1e-8) earliest /= 2;
   const auto share = [&](double t) {
     const T leading = leading_fall(t);
