@@ -66,9 +66,14 @@ std::string read_file(const std::filesystem::path& path) {
   const auto& given = given_files().texts;
   if (const auto at = given.find(path.string()); at != given.end()) return at->second;
   std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path)) {
+  const int failure = errno;
+  std::error_code unknown;
+  const bool folder = std::filesystem::is_directory(path, unknown);
+  if (!in || folder) {
     throw InputError(fmt::format("{}: cannot be read ({}); give a file that exists", path.string(),
-                                 std::strerror(errno != 0 ? errno : EISDIR)));
+                                 std::strerror(folder         ? EISDIR
+                                               : failure != 0 ? failure
+                                                              : EIO)));
   }
   std::ostringstream content;
   content << in.rdbuf();
