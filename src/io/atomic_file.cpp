@@ -200,10 +200,14 @@ void write_atomically(const fs::path& path, std::string_view content) {
 
 std::string read_own_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  std::error_code failure;
-  if (!in || fs::is_directory(path, failure)) {
+  const int failure = errno;
+  std::error_code unknown;
+  const bool folder = std::filesystem::is_directory(path, unknown);
+  if (!in || folder) {
     throw InputError(fmt::format("{}: cannot be read ({}); give a file that exists", path.string(),
-                                 std::strerror(errno != 0 ? errno : EISDIR)));
+                                 std::strerror(folder         ? EISDIR
+                                               : failure != 0 ? failure
+                                                              : EIO)));
   }
   std::ostringstream content;
   content << in.rdbuf();

@@ -231,6 +231,8 @@ void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
 }
 
 NpzContent read_npz(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) refuse(path, "is a directory");
   int code = 0;
   const std::unique_ptr<zip_t, Discard> archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!archive)

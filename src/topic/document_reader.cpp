@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "number_field.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/topic/training.hpp"
 
@@ -12,26 +15,27 @@ namespace popgrad::topic {
 
 std::vector<std::vector<Index>> read_documents(const std::string& path, Index words) {
   std::ifstream text(path);
-  if (!text) {
-    throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  const int failure = errno;
+  std::error_code unknown;
+  const bool folder = std::filesystem::is_directory(path, unknown);
+  if (!text || folder) {
+    throw InputError(
+        fmt::format("{}: cannot be read: {}", path, std::strerror(folder ? EISDIR : failure)));
   }
   std::vector<std::vector<Index>> documents;
   std::size_t number = 0;
   for (std::string line; std::getline(text, line);) {
     ++number;
     std::vector<Index> document;
-    std::istringstream in(line);
+    std::istringstream in(
+        std::string(number == 1 ? without_byte_order_mark(line) : std::string_view(line)));
     std::size_t field = 0;
     for (std::string word; in >> word && word != "END";) {
       ++field;
       long value = -1;
-      std::size_t used = 0;
-      try {
-        value = std::stol(word, &used);
-      } catch (const std::exception&) {
-        used = 0;
-      }
-      if (used != word.size() || value < 0 || value >= words) {
+      const char* const end = word.data() + word.size();
+      const auto [stop, error] = std::from_chars(word.data(), end, value);
+      if (error != std::errc{} || stop != end || value < 0 || value >= words) {
         throw InputError(
             fmt::format("{}: line {}, word {}: '{}' is not a word; words are 0 to {} (T v = {})",
                         path, number, field, word.substr(0, 40), words - 1, words));

@@ -76,7 +76,8 @@ const std::map<std::string, std::function<void(std::string_view)>>& readers() {
        [](std::string_view text) {
          const std::vector<std::string> columns{"step", "lr", "optim/lr"};
          try {
-           static_cast<void>(RowFormula(text, columns)([](std::size_t c) { return 0.5 + c; }));
+           static_cast<void>(RowFormula(
+               text, columns)([](std::size_t c) { return 0.5 + static_cast<double>(c); }));
          } catch (const std::invalid_argument& error) {
            throw InputError(error.what());
          }

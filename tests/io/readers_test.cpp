@@ -415,6 +415,33 @@ TEST_CASE("instances with drawn mutations: refused in one line, or another run",
   }
 }
 
+TEST_CASE("a folder in place of a file is said to be one", "[io][readers]") {
+  const Folder folder;
+  for (const char* suffix : {"json", "csv", "npz", "jsonl", "txt"}) {
+    std::filesystem::create_directory(folder.file(std::string("a.") + suffix));
+  }
+  const std::string in = " " + folder.file("a.");
+  for (const std::string& words :
+       {"run joma reduced --instance" + in + "json", "run joma reduced --config" + in + "csv",
+        "run topic sgd --steps 1 --corpus" + in + "txt", "compare scb sgd --with" + in + "csv",
+        "compare scb sgd --with" + in + "npz", "compare scb sgd --with" + in + "jsonl"}) {
+    CAPTURE(words);
+    const command_line::Answer answer = command_line::popgrad(words);
+    CHECK(answer.status == 2);
+    CHECK_THAT(answer.out, Catch::Contains("s a directory"));
+    CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
+  }
+  // Words of documents are whole numbers.
+  const std::string documents = "run topic sgd --steps 1 -q -o - --corpus ";
+  CHECK(command_line::popgrad(documents + folder.file("d.txt",
+                                                      "\xEF\xBB\xBF"
+                                                      "3 4 END\n"))
+            .status == 0);
+  for (const char* text : {"+3 4\n", "3.0\n", "3 99999999999999999999\n", "3 -1\n", "0x3\n"}) {
+    CHECK(command_line::popgrad(documents + folder.file("d.txt", text)).status == 2);
+  }
+}
+
 TEST_CASE("formulas over the columns of a row", "[io][readers]") {
   const std::vector<std::string> columns{"lr", "step", "optim/lr", "x y", "optim"};
   const std::vector<double> row{0.5, 4, 0.25, 3, 8};
