@@ -109,6 +109,10 @@ void tell_end(const RunRecord<T>& record, std::size_t k) {
     const std::string& note = outcome.notes.back();
     why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
   }
+  const auto& events = record.runs[k].events;
+  const bool located = std::any_of(events.begin(), events.end(),
+                                   [](const Event<T>& event) { return event.name == "blow-up"; });
+  if (outcome.ending == Ending::blew_up && !located) why = "a component blows up before the end";
   fmt::print(standard_error(), "popgrad: {}stopped at t = {:.17g}: {}\n",
              record.ensemble ? fmt::format("run {}: ", k) : "", outcome.t_reached, why);
 }

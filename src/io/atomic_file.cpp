@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::filesystem::path& path, int code) {
   throw InputError(
-      fmt::format("-o {}: cannot be written ({}); choose a folder that exists and may be "
+      fmt::format("{}: cannot be written ({}); choose a folder that exists and may be "
                   "written to",
                   path.string(), std::strerror(code)));
 }
