@@ -59,8 +59,11 @@ namespace {
 std::string failure_of(const std::vector<Trajectory<double>>& runs) {
   for (const Trajectory<double>& run : runs) {
     if (run.outcome.ending == Ending::reached_end) continue;
-    return fmt::format("a run stopped at t = {:.6g}: {}", run.outcome.t_reached,
-                       describe(run.outcome.ending));
+    // Its event is not told here.
+    const std::string why = run.outcome.ending == Ending::blew_up
+                                ? "a component blows up; end before that, as with --t1"
+                                : describe(run.outcome.ending);
+    return fmt::format("a run stopped at t = {:.6g}: {}", run.outcome.t_reached, why);
   }
   return {};
 }

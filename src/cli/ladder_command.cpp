@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 
 #include "cli/compare_parts.hpp"
 #include "cli/exit_status.hpp"
@@ -170,7 +171,7 @@ std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& m
     } catch (const Stopped&) {
       break;
     } catch (const std::exception& error) {
-      cost.refused = dynamic_cast<const InputError*>(&error) != nullptr;
+      cost.refused = dynamic_cast<const std::invalid_argument*>(&error) != nullptr;
       // A step that this instance does not have is told, and the others are still there.
       cost.observables.clear();
       cost.failure = words_of(error);

@@ -120,9 +120,14 @@ void tell_end(const RunRecord<T>& record, std::size_t k) {
     const std::string& note = outcome.notes.back();
     why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
   }
+  const auto& events = record.runs[k].events;
+  const bool located = std::any_of(events.begin(), events.end(),
+                                   [](const Event<T>& event) { return event.name == "blow-up"; });
+  const bool blew_up = outcome.ending == Ending::blew_up;
+  if (blew_up && !located) why = "a component blows up before the end";
   // The time of a blow-up is known to the digits that its event has.
   const std::string at =
-      outcome.ending == Ending::blew_up ? "" : fmt::format(" at t = {:.17g}", outcome.t_reached);
+      blew_up && located ? "" : fmt::format(" at t = {:.17g}", outcome.t_reached);
   fmt::print(standard_error(), "popgrad: {}stopped{}: {}\n",
              record.ensemble ? fmt::format("run {}: ", k) : "", at, why);
 }

@@ -116,7 +116,7 @@ CommonOptions first_possible(const SweepGrid& grid, const RungInfo& info,
       if (!first) first = refused;
     }
   }
-  throw *first;
+  throw InputError(*first);
 }
 
 // Says which cells have no result, quiet or not: they are the reason of the status.

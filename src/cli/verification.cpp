@@ -188,7 +188,7 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
       }
     }
     // A name that none of them reads is a slip of the file.
-    if (of_names && unread_.size() == chosen.size()) throw *of_names;
+    if (of_names && unread_.size() == chosen.size()) throw InputError(*of_names);
     if (instance_->seed && !options.has_seed()) setting_.seed = *instance_->seed;
     for (const Statement* statement : chosen) {
       if (statement->id != instance_->statement) continue;
@@ -275,7 +275,7 @@ Verification verification_of(const VerificationOptions& options,
   }
   const bool any = std::any_of(v.findings.begin(), v.findings.end(),
                                [](const Finding& f) { return !f.examination.hypotheses.empty(); });
-  if (refused && !any) throw *refused;  // what they refuse is the file's
+  if (refused && !any) throw InputError(*refused);  // what they refuse is the file's
   return v;
 }
 

@@ -187,8 +187,8 @@ class Theory:
                full: bool = False, jobs: Optional[int] = None, progress: Progress = None,
                **options: Any) -> Verdicts:
         """Verdicts on statements of this theory (names or globs such as "conv*"; default: all), each
-        with its controls. With an instance they are examined on it, so name statements that take one;
-        without, on their default instances, or with seeds=N on drawn ones. set={"tau": 5} turns knobs.
+        with its controls. With an instance they are examined on it, and those of a glob that take none
+        are listed with the reason; without, on their default instances, or with seeds=N on drawn ones. set={"tau": 5} turns knobs.
 
         A statement that is violated is a verdict, no exception.
         """
