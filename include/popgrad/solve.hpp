@@ -6,8 +6,8 @@
 /// Real in src/solve_double.cpp and src/solve_real.cpp.
 ///
 /// Cost per step at dimension n: dopri5 6 evaluations and about 12 vectors of n; bulirsch-stoer
-/// about k^2 evaluations, k <= 9 for double and some 0.6 columns a digit for Real; rosenbrock4 one
-/// Jacobian (n evaluations on dual numbers), an LU of n^3 / 3, n^2 memory.
+/// about k^2 evaluations, k <= 9 for double and some 0.6 columns a digit for Real; rosenbrock4 one Jacobian (n
+/// evaluations on dual numbers, where a rung has none 2 n + 2 for differences), an LU of n^3 / 3, n^2 memory.
 
 #include <cstddef>
 #include <functional>
@@ -25,7 +25,7 @@ enum class Method {
   automatic,       ///< dopri5; rosenbrock4 while stability limits dopri5; bulirsch-stoer for Real
   dopri5,          ///< Dormand-Prince 5(4), dense output of order 4
   bulirsch_stoer,  ///< extrapolation, for many digits
-  rosenbrock4,     ///< L-stable, for stiff fields; needs a Jacobian
+  rosenbrock4,     ///< L-stable, for stiff fields; up to 2000 numbers of state
 };
 
 /// `auto`, `dopri5`, ...; throws InputError naming what is allowed.
@@ -62,7 +62,7 @@ struct SolveRequest {
 };
 
 /// Integrates `rung` from `initial` over [request.start, request.end].
-/// Throws std::invalid_argument for tolerances <= 0, unsorted save points, or a rung without rhs.
+/// Throws std::invalid_argument for tolerances <= 0, unsorted save points, a rung without rhs, or too large a method.
 template <class T>
 Trajectory<T> solve(const AnyRung<T>& rung, const Vector<T>& initial,
                     const SolveRequest<T>& request);
