@@ -195,12 +195,6 @@ Value value_from(const Json& json) {
       return list;
     }
     case Json::value_t::object: {
-      // A record searches its names one after the other, and no command reads that many.
-      constexpr std::size_t most_names = 10'000;
-      if (json.size() > most_names) {
-        throw InputError(fmt::format("a JSON object has {} names; at most {} are read", json.size(),
-                                     most_names));
-      }
       Record record;
       for (const auto& [name, value] : json.items()) record[name] = value_from(value);
       return record;

@@ -304,7 +304,8 @@ void Option::take_added() {
   try {
     option_->run_callback();
   } catch (const CLI::ParseError&) {
-    throw UsageError(option_->get_name() + " does not take " + value);
+    throw UsageError(fmt::format("{} does not take {}", option_->get_name(),
+                                 fmt::join(option_->results(), ", ")));
   }
 }
 

@@ -502,7 +502,7 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
       const bool added = add_to_whole([&] {
         record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
       });
-      const int status = finish(std::move(record), options, call);
+      const int status = finish(std::move(record), options, call, resumed);
       return added ? status : numerical_failure;
     }
   } else {

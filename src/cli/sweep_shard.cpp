@@ -141,7 +141,7 @@ std::optional<SweepNote> read_note(const std::filesystem::path& file) {
 namespace {
 
 std::vector<std::string> words_that_matter(const SweepNote& note) {
-  return without(note.words, {"--plot", "--jobs"}, {"-q", "--quiet"});
+  return without(note.words, {"--plot", "--jobs", "--memory"}, {"-q", "--quiet"});
 }
 
 }  // namespace
