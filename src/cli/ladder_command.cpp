@@ -149,10 +149,10 @@ int execute(const LadderOptions& o, const Invocation& call) {
     Drawing drawing = ladder_drawing(costs, model, {}, command_line(call));
     draw_and_tell(std::move(drawing), common.plot);
   }
-  const bool numerical = std::any_of(costs.begin(), costs.end(), [](const LadderCost& c) {
-    return !c.failure.empty() && !c.refused;
-  });
-  return numerical || stopped ? numerical_failure : success;
+  // A step that this instance does not have is printed as such.
+  const bool any = std::any_of(costs.begin(), costs.end(),
+                               [](const LadderCost& c) { return c.failure.empty(); });
+  return any && !stopped ? success : numerical_failure;
 }
 
 }  // namespace

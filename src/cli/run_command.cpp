@@ -544,8 +544,9 @@ void add_float(Command& command, CommonOptions& options) {
 // Throws InputError for what the checkpoint has the last word on.
 void refuse_beside_resume(const Command& command) {
   for (const std::string& name : command.long_names()) {
+    const std::optional<Option> option = command.find_option("--" + name);
     if (name == "resume" || name == "output" || name == "quiet" || name == "same-results" ||
-        command.get_option("--" + name).count() == 0) {
+        name == "memory" || !option || option->count() == 0) {
       continue;
     }
     throw InputError(fmt::format(

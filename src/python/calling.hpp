@@ -17,6 +17,7 @@
 
 #include "cli/host.hpp"
 #include "io/given_files.hpp"
+#include "io/input_files.hpp"
 #include "popgrad/interruption.hpp"
 
 namespace popgrad::python {
@@ -157,6 +158,7 @@ class Surroundings {
   Surroundings(cli::Host host, GivenFiles files) {
     cli::host() = std::move(host);
     given_files() = std::move(files);
+    begin_reading();
   }
   ~Surroundings() {
     cli::host() = {};

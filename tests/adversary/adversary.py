@@ -111,6 +111,7 @@ SMALL = {
 OF_LAW = ("reduced", "stationary", "attended", "closed-form")  # rungs of joma with mu
 QUICK = ("joma.invariant-exp", "joma.entropy-bounce", "joma.clock-change", "scb.convergence", "scb.hyperbola", "topic.value",
          "scan-snap.late-growth", "topic.attention-block")
+EQUATIONS = (("joma", "flow"), ("joma", "reduced"), ("scan-snap", "flow"), ("scb", "reduced"), ("topic", "block-reduced"))
 
 
 def bases_of_run(declared):
@@ -147,8 +148,8 @@ def bases(declared):
         "falsify": [([name, "--seconds", "0.2", "--evaluations", "3"], None, None, None) for name in QUICK[:4]],
         "instance": [([name, "-o", "instance.json"], None, None, None) for name in QUICK],
         "frontier": [(["scb.hyperbola", "--instances", "2", "--grid", "3"], None, None, None)],
-        "equations": [([model, rung], kind, model, rung) for _, kind, model, rung in runs
-                      if kind == "flow" and not rung.startswith("multilayer")],
+        # The other flows have no short equations.
+        "equations": [([model, rung], "flow", model, rung) for model, rung in EQUATIONS],
         "ladder": [(["joma", "--mu", "1,2", "--t1", "0.5"], None, "joma", None)],
         "figure": [(["joma-entropy", "-o", "figures"], None, None, None)],
     }
@@ -283,7 +284,8 @@ class Maker:
             words[k] = word[:j] + self.rng.choice("qxz") + word[j:]
             if command == "list" and k > 0:
                 return None
-            return Case("wrong word", words, {2}, words[k])
+            # A model or rung that is none may first be noticed by its parameters.
+            return Case("wrong word", words, {2}, words[k] if k == 0 else None)
         if form == "option":
             words.insert(at if at > 0 else 1, self.rng.choice(["--no-such-option", "--etaa", "--t2=1", "-z"]))
             return Case("wrong word", words, {2})

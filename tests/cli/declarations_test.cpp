@@ -403,7 +403,7 @@ TEST_CASE("declarations: --over takes the values that the option takes", "[cli]"
 TEST_CASE("declarations: words without a value, twice or with one too many are refused", "[cli]") {
   const std::vector<std::pair<Words, std::string>> cases{
       {{"run", "joma", "reduced", "--t1=", "--save", "3"}, "--t1 needs a value after the ="},
-      {{"run", "joma", "reduced", "--t1", "1", "--t1", "2"}, "--t1 is given more than once"},
+      {{"run", "joma", "reduced", "--t1", "1", "--t1", "2"}, "--t1 is given 2 times"},
       {{"run", "joma", "reduced", "--states=maybe"}, "--states maybe is no value of a flag"},
       {{"run", "joma", "reduced", "--residual=2.5"}, "--residual 2.5 is no value of a flag"},
       {{"run", "joma", "reduced", "--instance", ""}, "--instance '' must not be empty"},

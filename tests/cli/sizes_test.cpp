@@ -97,16 +97,12 @@ TEST_CASE("readers are linear in the number of names", "[cli][memory]") {
     header += (k > 0 ? ",name_" : "name_") + std::to_string(k);
   }
   object += "}";
-  CHECK(parse_json_keeping_digits(object, "names.json").size() == names);
   const command_line::Folder folder;
-  const Table lines = read_table(folder.file("names.jsonl", object + "\n" + object + "\n"));
-  CHECK(lines.names.size() == names);
-  CHECK(lines.rows() == 2);
   std::string zeros = "0";
   for (int k = 1; k < names; ++k) zeros += ",0";
   CHECK(parse_csv(header + "\n" + zeros + "\n", "names.csv").names.size() == names);
   const command_line::Answer refused =
       command_line::popgrad("run joma reduced --instance " + folder.file("names.json", object));
   CHECK(refused.status == 2);
-  CHECK_THAT(refused.out, Catch::Contains("300000 names"));
+  CHECK_THAT(refused.out, Catch::Contains("more than 10000 keys"));
 }

@@ -85,7 +85,7 @@ TEST_CASE("streams: a failure has its reason in one line under --quiet, too", "[
   for (const std::string rung :
        {"scb gd", "joma gd", "joma sgd --runs 3", "topic gd", "topic sgd --runs 2"}) {
     const Answer answer =
-        redirected("run " + rung + " --eta 1e200 --steps 50 --save 2 -q -o -", "2>&3 >/dev/null");
+        redirected("run " + rung + " --eta 1e100 --steps 50 --save 2 -q -o -", "2>&3 >/dev/null");
     CAPTURE(rung, answer.out);
     CHECK(answer.status == 4);
     CHECK_THAT(answer.out, Catch::Contains("stopped at t = "));
