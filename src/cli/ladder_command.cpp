@@ -152,6 +152,11 @@ int execute(const LadderOptions& o, const Invocation& call) {
   // A step that this instance does not have is printed as such.
   const bool any = std::any_of(costs.begin(), costs.end(),
                                [](const LadderCost& c) { return c.failure.empty(); });
+  if (!any) {
+    fmt::print(standard_error(),
+               "popgrad: no step of the ladder could be made, the first because: {}\n",
+               costs.front().failure);
+  }
   return any && !stopped ? success : numerical_failure;
 }
 

@@ -24,8 +24,11 @@
 #include "popgrad/theories.hpp"
 
 using namespace popgrad;
+using namespace std::string_literals;
 
 namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 using Words = std::vector<std::string>;
 
@@ -72,14 +75,14 @@ std::string beyond(const Json& declared, bool low) {
     }
     return std::to_string(end.get<std::uint64_t>() + 1);
   }
-  const double towards = low ? -INFINITY : INFINITY;
+  const double towards = low ? -infinite : infinite;
   return fmt::format("{:.17g}", std::nextafter(end.get<double>(), towards));
 }
 
 std::string within(const Json& declared, bool low) {
   const Json& end = declared.at(low ? "least" : "most");
   if (!declared.at(low ? "least_excluded" : "most_excluded").get<bool>()) return text_of_end(end);
-  const double towards = low ? INFINITY : -INFINITY;
+  const double towards = low ? infinite : -infinite;
   return fmt::format("{:.17g}", std::nextafter(end.get<double>(), towards));
 }
 
@@ -297,7 +300,7 @@ TEST_CASE("declarations: what --config does not know is refused with its line", 
       {"t1 =\n", "line 1: is not TOML"},
       {"t1 = 1\nt1 = 2\n", "line 2: is not TOML"},
       {"t1 = 0x\n", "is not TOML"},
-      {std::string("t1 = 1\n\0x = 2\n", 15), "line 2: is not TOML"},
+      {"t1 = 1\n\0x = 2\n"s, "line 2: is not TOML"},
       {"t1 = 1\n[joma]\ntau = 2\n", "line 2: joma is a section"},
       {"t1 = 1\njoma.tau = 2\n", "line 2: joma is a section"},
       {"[[joma]]\ntau = 2\n", "line 1: joma is a section"},
@@ -324,7 +327,7 @@ TEST_CASE("declarations: what --config does not know is refused with its line", 
   // Changes of some bytes are read, or refused in one line.
   std::mt19937_64 draws(2);
   const std::string start = "# run\nt1 = 10\nmu = [1, 2.5e-3]\nstates = true\nphi = \"relu\"\n";
-  const std::string marks("=[]{}\"'#.,\n\\\0\xC3\x01 tn1e-", 24);
+  const std::string marks = "=[]{}\"'#.,\n\\\0\xC3\x01 tn1e-"s;
   for (int k = 0; k < 3000; ++k) {
     std::string text = start;
     for (std::size_t changes = 1 + draws() % 4; changes > 0; --changes) {
