@@ -451,12 +451,16 @@ def table(text):
 
 
 def differ(one, other, tolerance):
-    """Where two tables differ by more than a tolerance relative to the column's size; None if nowhere."""
+    """Where two tables differ by more than a tolerance relative to the column's size; None if nowhere.
+
+    What is 0 but for rounding, such as a conserved quantity, counts as a thousandth.
+    """
     (head, rows), (head2, rows2) = one, other
     if head != head2 or len(rows) != len(rows2):
         return f"{len(head)} x {len(rows)} against {len(head2)} x {len(rows2)}"
     for k, name in enumerate(head):
-        size = max((abs(row[k]) for row in rows if row[k] == row[k]), default=0) or 1
+        size = max((abs(row[k]) for row in rows if row[k] == row[k]), default=0)
+        size = max(size, 1e-3) if tolerance > 0 else 1
         for i, (row, row2) in enumerate(zip(rows, rows2)):
             a, b = row[k], row2[k]
             if (a != a) != (b != b) or abs(a - b) > tolerance * size:
