@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 
 #include "popgrad/error.hpp"
 
@@ -16,6 +17,8 @@
 
 namespace popgrad {
 namespace {
+
+constexpr std::size_t most_shown = 40;  // characters of a heading
 
 class Reader {
  public:
@@ -82,9 +85,52 @@ class Reader {
   std::vector<std::string> lines_;
 };
 
+// Refuses what toml++ 3.3 has undefined behaviour or failing assertions for: letters that are not ASCII
+// where it looks for white space, which TOML has in quotes and comments only, and headings of sections,
+// which a configuration does not have.
+void check_form(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::size_t line = 1;
+  int depth = 0;  // of brackets
+  char quote = 0, before = 0;
+  bool comment = false, blank = true;  // the line so far
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool plain = static_cast<unsigned char>(c) < 0x80;
+    if (!plain && !comment && (quote == 0 || before == '\\')) {
+      throw InputError(fmt::format(
+          "{}: line {}: is not TOML: letters that are not ASCII stand in quotes or comments only",
+          file, line));
+    }
+    if (c == '\n') {
+      ++line;
+      quote = 0;
+      comment = false;
+      blank = true;
+    } else if (quote != 0) {
+      if (c == quote && (quote == '\'' || before != '\\')) quote = 0;
+    } else if (!comment) {
+      if (c == '[' && blank && depth <= 0) {
+        const std::string_view heading =
+            text.substr(at, std::min(text.find_first_of("]#\r\n", at) - at, most_shown));
+        throw InputError(
+            fmt::format("{}: line {}: {}] is a section; give its keys at the top of the file, "
+                        "without a heading",
+                        file, line, heading));
+      }
+      if (c == '"' || c == '\'') quote = c;
+      comment = c == '#';
+      depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+      blank = blank && (c == ' ' || c == '\t');
+    }
+    before = before == '\\' && c == '\\' ? '\0' : c;
+  }
+}
+
 }  // namespace
 
 std::vector<ConfigEntry> parse_config(const std::string& text, const std::string& file) {
+  check_form(text, file);
   toml::table table;
   try {
     table = toml::parse(text, file);
