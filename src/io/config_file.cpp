@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <string_view>
 
 #include "popgrad/error.hpp"
+#include "popgrad/record.hpp"
 
 // The library in this source only; it takes seconds to compile.
 #define TOML_HEADER_ONLY 1
+// Its assertions fail on texts that are no TOML, which it refuses a moment later.
+#define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_MAX_NESTED_VALUES 100
@@ -18,7 +22,32 @@
 namespace popgrad {
 namespace {
 
-constexpr std::size_t most_shown = 40;  // characters of a heading
+// toml++ 3.3 has undefined behaviour for letters that are not ASCII where it looks for white space, so it
+// gets each of their bytes, and each %, as % and two digits.
+std::string in_ascii(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    made += byte < 0x80 && c != '%' ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return made;
+}
+
+std::string from_ascii(std::string_view text) {
+  std::string made;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned byte = 0;
+    const char* const end = text.data() + std::min(at + 3, text.size());
+    if (text[at] == '%' &&
+        std::from_chars(text.data() + at + 1, end, byte, 16).ptr == text.data() + at + 3) {
+      made += static_cast<char>(byte);
+      at += 2;
+    } else {
+      made += text[at];
+    }
+  }
+  return made;
+}
 
 class Reader {
  public:
@@ -29,7 +58,7 @@ class Reader {
 
   [[nodiscard]] ConfigEntry entry(const toml::key& key, const toml::node& node) const {
     ConfigEntry made;
-    made.key = key.str();
+    made.key = from_ascii(key.str());
     made.line = key.source().begin.line;
     if (node.is_table() || node.is_array_of_tables()) {
       refuse(made, "is a section; give its keys at the top of the file, without a heading");
@@ -60,7 +89,7 @@ class Reader {
   }
 
   std::string scalar(const ConfigEntry& at, const toml::node& node) const {
-    if (const auto* text = node.as_string()) return text->get();
+    if (const auto* text = node.as_string()) return from_ascii(text->get());
     if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
     if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
     // With the digits of the file, which a double does not keep.
@@ -68,16 +97,10 @@ class Reader {
     refuse(at, "must be a number, a text, true, false, or a list of numbers or texts");
   }
 
-  // Columns count characters, of which those before a number may have several bytes.
   [[nodiscard]] std::string written(const toml::source_region& place) const {
-    const std::string& line = lines_.at(place.begin.line - 1);
-    std::string text;
-    std::size_t column = 0;
-    for (const char c : line) {
-      if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++column;
-      if (column >= place.end.column) break;
-      if (column >= place.begin.column && c != '_') text += c;
-    }
+    std::string text = lines_.at(place.begin.line - 1)
+                           .substr(place.begin.column - 1, place.end.column - place.begin.column);
+    std::erase(text, '_');
     return text;
   }
 
@@ -85,60 +108,31 @@ class Reader {
   std::vector<std::string> lines_;
 };
 
-// Refuses what toml++ 3.3 has undefined behaviour or failing assertions for: letters that are not ASCII
-// where it looks for white space, which TOML has in quotes and comments only, and headings of sections,
-// which a configuration does not have.
-void check_form(std::string_view text, const std::string& file) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  std::size_t line = 1;
-  int depth = 0;  // of brackets
-  char quote = 0, before = 0;
-  bool comment = false, blank = true;  // the line so far
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    const bool plain = static_cast<unsigned char>(c) < 0x80;
-    if (!plain && !comment && (quote == 0 || before == '\\')) {
-      throw InputError(fmt::format(
-          "{}: line {}: is not TOML: letters that are not ASCII stand in quotes or comments only",
-          file, line));
+void check_utf8(const std::string& text, const std::string& file) {
+  std::istringstream in(text);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    try {
+      static_cast<void>(json_text(line));
+    } catch (const std::exception&) {
+      throw InputError(fmt::format("{}: line {}: is not TOML: it is not UTF-8 text", file, number));
     }
-    if (c == '\n') {
-      ++line;
-      quote = 0;
-      comment = false;
-      blank = true;
-    } else if (quote != 0) {
-      if (c == quote && (quote == '\'' || before != '\\')) quote = 0;
-    } else if (!comment) {
-      if (c == '[' && blank && depth <= 0) {
-        const std::string_view heading =
-            text.substr(at, std::min(text.find_first_of("]#\r\n", at) - at, most_shown));
-        throw InputError(
-            fmt::format("{}: line {}: {}] is a section; give its keys at the top of the file, "
-                        "without a heading",
-                        file, line, heading));
-      }
-      if (c == '"' || c == '\'') quote = c;
-      comment = c == '#';
-      depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
-      blank = blank && (c == ' ' || c == '\t');
-    }
-    before = before == '\\' && c == '\\' ? '\0' : c;
   }
 }
 
 }  // namespace
 
 std::vector<ConfigEntry> parse_config(const std::string& text, const std::string& file) {
-  check_form(text, file);
+  check_utf8(text, file);
+  const std::string ascii = in_ascii(text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text);
   toml::table table;
   try {
-    table = toml::parse(text, file);
+    table = toml::parse(ascii, file);
   } catch (const toml::parse_error& error) {
     throw InputError(fmt::format("{}: line {}: is not TOML; give lines such as t1 = 10", file,
                                  error.source().begin.line));
   }
-  const Reader reader(text, file);
+  const Reader reader(ascii, file);
   std::vector<ConfigEntry> entries;
   for (const auto& [key, node] : table) entries.push_back(reader.entry(key, node));
   std::stable_sort(entries.begin(), entries.end(),
