@@ -169,8 +169,10 @@ std::string unexpected(const CLI::App& command, const std::vector<std::string>& 
                        const std::string& word) {
   if (word.starts_with("-")) {
     const std::string name = word.substr(0, word.find('='));
+    // One letter is like any other.
+    const bool has_letters = name.size() > 3;
     return fmt::format("{} is no option of '{}'{}", name, command.get_name(),
-                       suggestion(name, names_of_options(command)));
+                       has_letters ? suggestion(name, names_of_options(command)) : "");
   }
   std::string message = fmt::format("'{}' is one word too many for '{}'", word, command.get_name());
   const auto at = std::find(words.begin(), words.end(), word);
