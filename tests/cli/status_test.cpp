@@ -342,6 +342,7 @@ TEST_CASE("frontier: a table also where nothing is decided", "[cli]") {
   CHECK(std::filesystem::exists(folder.path / "frontier-scb.hyperbola-heavy-weight.svg"));
 }
 
+#ifndef POPGRAD_SANITIZED  // two minutes there, in commands that other tests run
 // The three questions of the README, as printed, from a folder that looks like a clone.
 TEST_CASE("README: the commands of its first screen", "[readme][slow]") {
   const Folder folder;
@@ -368,3 +369,4 @@ TEST_CASE("README: the commands of its first screen", "[readme][slow]") {
   // joma.*, the file, its verdict, the certificate; the recorded runs have another learning rate.
   CHECK(statuses == std::vector<std::string>{"0", "0", "0", "0", "1"});
 }
+#endif
