@@ -215,7 +215,8 @@ TEST_CASE("cli: what an interrupted command has written is a part of the whole",
     std::string line;
     for (const std::string& word : own.words) line += word + " ";
     INFO(line);
-    REQUIRE(whole.status == cli::success);
+    // Of few instances a frontier is undecided.
+    REQUIRE((whole.status == cli::success || whole.status == cli::undecided));
     int interrupted = 0;
     for (int k = 0; k < 6; ++k) {
       // Even in the logarithm, from the first question on.
@@ -227,7 +228,7 @@ TEST_CASE("cli: what an interrupted command has written is a part of the whole",
       const std::string file = folder.file(name + own.file);
       const bool said = part.printed.find("interrupted") != std::string::npos;
       CHECK((part.status == cli::numerical_failure) == said);
-      if (part.status != cli::numerical_failure) CHECK(part.status == cli::success);
+      if (part.status != cli::numerical_failure) CHECK(part.status == whole.status);
       interrupted += part.status == cli::numerical_failure ? 1 : 0;
       if (!own.file.empty() && fs::exists(file)) {
         own.check(content(file), content(folder.file("whole-" + own.file)));
