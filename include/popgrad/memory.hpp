@@ -20,7 +20,7 @@ double bytes_from_text(const std::string& text);
 /// Such as 4.2 GB.
 std::string bytes_text(double bytes);
 
-/// Throws InputError if so many bytes may not be taken: what needs them, and what to lower.
+/// Throws InputError, with what needs the bytes and what to lower, if they are more than the limit.
 void require_memory(double bytes, std::string_view what, std::string_view remedy);
 
 /// Of a run without rows, and of a row of a run with as many states, in numbers of that size: what they

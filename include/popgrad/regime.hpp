@@ -54,7 +54,7 @@ std::vector<Event<T>> find_regimes(const Trajectory<T>& run, std::span<const Reg
                                    SeriesKind kind);
 
 /// Adds to the uncertainty of each event of a solve the distance to the nearest of its name and column in a
-/// looser solve. Those of which the looser one has none are told in `notes`, and which they are is returned.
+/// looser solve. Those of which the looser one has none are named in `notes` and returned.
 template <class T>
 std::vector<std::size_t> confirm(std::vector<Event<T>>& events, const std::vector<Event<T>>& looser,
                                  std::vector<std::string>& notes);

@@ -59,7 +59,7 @@ namespace {
 std::string failure_of(const std::vector<Trajectory<double>>& runs) {
   for (const Trajectory<double>& run : runs) {
     if (run.outcome.ending == Ending::reached_end) continue;
-    // Its event is not told here.
+    // Its event is not printed here.
     const std::string why = run.outcome.ending == Ending::blew_up
                                 ? "a component blows up; end before that, as with --t1"
                                 : describe(run.outcome.ending);

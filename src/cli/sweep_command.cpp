@@ -123,12 +123,12 @@ CommonOptions first_possible(const SweepGrid& grid, const RungInfo& info,
 int status_of_cells(const SweepRows& rows, const Refusals& refusals) {
   const std::vector<std::string> failed = failed_cells(rows.text());
   if (failed.empty()) return success;
-  constexpr std::size_t most_told = 10;
-  const std::size_t told = std::min(failed.size(), most_told);
+  constexpr std::size_t most_listed = 10;
+  const std::size_t listed = std::min(failed.size(), most_listed);
   fmt::print(standard_error(), "popgrad: {} of {} cells have no result (ended 0): {}{}\n",
              failed.size(), rows.cells(),
-             fmt::join(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(told), "; "),
-             told < failed.size() ? "; ..." : "");
+             fmt::join(failed.begin(), failed.begin() + static_cast<std::ptrdiff_t>(listed), "; "),
+             listed < failed.size() ? "; ..." : "");
   if (!refusals.empty()) {
     fmt::print(standard_error(), "popgrad: {} of them were refused, the first by: {}\n",
                refusals.size(), refusals.begin()->second);
