@@ -27,6 +27,13 @@ double most_memory_so_far() {
   return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
 
+// The address sanitizer holds back what was freed, and ends the program where an allocation fails.
+#ifdef POPGRAD_SANITIZED
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 struct Sized {
   std::vector<std::string> words;
   std::string option;
@@ -75,15 +82,17 @@ TEST_CASE("cli: absurd sizes are refused before memory is taken", "[cli][memory]
     }
   }
   set_memory_limit({});
-  CHECK(most_memory_so_far() - before < 100e6);
+  CHECK(most_memory_so_far() - before < (sanitized ? 300e6 : 100e6));
 }
 
 TEST_CASE("cli: memory that nobody declared is refused by the limit as well", "[cli][memory]") {
-  // The weights of a large vocabulary.
-  const command_line::Answer answer =
-      command_line::popgrad("run topic gd --T 1000 --tau 1 --v 9 --steps 1 --memory 200MB -q -o -");
-  CHECK(answer.status == 2);
-  CHECK_THAT(answer.out, Catch::Contains("--memory"));
+  if (!sanitized) {
+    // The weights of a large vocabulary.
+    const command_line::Answer answer = command_line::popgrad(
+        "run topic gd --T 1000 --tau 1 --v 9 --steps 1 --memory 200MB -q -o -");
+    CHECK(answer.status == 2);
+    CHECK_THAT(answer.out, Catch::Contains("--memory"));
+  }
   CHECK(command_line::popgrad("list --memory 4GBs").status == 2);
 }
 
