@@ -6,7 +6,7 @@ endif()
 add_executable(popgrad_fuzz tests/fuzz/readers.cpp src/error.cpp src/json.cpp src/number_field.cpp
   src/number_text.cpp src/parameters.cpp src/record.cpp src/scalar_double.cpp src/scalar_rational.cpp src/scalar_real.cpp
   src/scalar_interval.cpp src/scalar_expression.cpp src/expression_text.cpp
-  src/io/atomic_file.cpp src/io/config_file.cpp src/io/file_bytes.cpp src/io/fingerprint.cpp
+  src/io/atomic_file.cpp src/io/config_file.cpp src/file_bytes.cpp src/io/fingerprint.cpp
   src/io/given_files.cpp src/io/input_files.cpp src/io/npz.cpp src/io/row_formula.cpp src/io/table.cpp
   src/memory.cpp src/stop.cpp
   src/scan_snap/corpus.cpp src/topic/document_reader.cpp)

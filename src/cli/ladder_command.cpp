@@ -150,14 +150,14 @@ int execute(const LadderOptions& o, const Invocation& call) {
     draw_and_tell(std::move(drawing), common.plot);
   }
   // A step that this instance does not have is printed as such.
-  const bool any = std::any_of(costs.begin(), costs.end(),
-                               [](const LadderCost& c) { return c.failure.empty(); });
-  if (!any) {
-    fmt::print(standard_error(),
-               "popgrad: no step of the ladder could be made, the first because: {}\n",
-               costs.front().failure);
+  const auto failed = std::find_if(costs.begin(), costs.end(), [](const LadderCost& c) {
+    return !c.failure.empty() && !c.refused;
+  });
+  if (failed != costs.end()) {
+    fmt::print(standard_error(), "popgrad: no numbers of {} -> {}: {}\n", failed->step.finer,
+               failed->step.coarser, failed->failure);
   }
-  return any && !stopped ? success : numerical_failure;
+  return failed == costs.end() && !stopped ? success : numerical_failure;
 }
 
 }  // namespace
@@ -192,7 +192,8 @@ std::string ladder_table(const std::vector<LadderCost>& costs) {
   for (const LadderCost& cost : costs) {
     text += fmt::format("{} -> {}: {}\n", cost.step.finer, cost.step.coarser, cost.step.assumption);
     if (!cost.failure.empty()) {
-      text += fmt::format("  not on this instance: {}\n\n", cost.failure);
+      text += fmt::format("  {}: {}\n\n", cost.refused ? "not on this instance" : "failed",
+                          cost.failure);
       continue;
     }
     text += fmt::format("  to t = {:g}{}\n  {:<28} {:>11} {:>11} {:>11} {:>11} {:>13}\n", cost.end,

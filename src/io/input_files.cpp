@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "io/file_bytes.hpp"
+#include "file_bytes.hpp"
 #include "io/fingerprint.hpp"
 #include "io/given_files.hpp"
 #include "popgrad/error.hpp"

@@ -18,7 +18,9 @@
 #include <type_traits>
 
 #include "io/atomic_file.hpp"
+#include "io/input_files.hpp"
 #include "popgrad/error.hpp"
+#include "popgrad/memory.hpp"
 
 namespace popgrad {
 namespace {
@@ -231,12 +233,18 @@ void write_npz(const std::filesystem::path& path, const NpzArrays& arrays,
 }
 
 NpzContent read_npz(const std::filesystem::path& path) {
-  std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) refuse(path, "is a directory");
-  int code = 0;
-  const std::unique_ptr<zip_t, Discard> archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
-  if (!archive)
-    refuse(path, code == ZIP_ER_NOENT ? "does not exist" : "is not a complete zip archive");
+  const std::string bytes = read_file(path);
+  zip_error_t error;
+  zip_error_init(&error);
+  // Freed with the archive, once there is one.
+  zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  const std::unique_ptr<zip_t, Discard> archive(
+      source == nullptr ? nullptr : zip_open_from_source(source, ZIP_RDONLY, &error));
+  zip_error_fini(&error);
+  if (!archive) {
+    zip_source_free(source);
+    refuse(path, "is not a complete zip archive");
+  }
   NpzContent content;
   std::set<std::string> names;
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
@@ -253,10 +261,13 @@ NpzContent read_npz(const std::filesystem::path& path) {
     zip_file_t* file = zip_fopen_index(archive.get(), index, 0);
     if (file == nullptr) refuse(path, fmt::format("array '{}' cannot be opened", name));
     std::string npy;
-    char buffer[1 << 16];
+    const std::string what = fmt::format("array '{}' of {}, unpacked,", name, path.string());
+    std::string part(std::size_t{1} << 20, '\0');
     zip_int64_t n = 0;
-    while ((n = zip_fread(file, buffer, sizeof buffer)) > 0) {
-      npy.append(buffer, static_cast<std::size_t>(n));
+    while ((n = zip_fread(file, part.data(), part.size())) > 0) {
+      npy.append(part, 0, static_cast<std::size_t>(n));
+      // What the directory of the archive says of sizes may be false.
+      require_memory(2 * static_cast<double>(npy.size()), what, "give smaller arrays");
     }
     const bool sound = zip_fclose(file) == 0 && n == 0;
     if (!sound) refuse(path, fmt::format("array '{}' is damaged", name));

@@ -6,14 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <sstream>
 #include <tuple>
 
+#include "file_bytes.hpp"
 #include "number_field.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/random.hpp"
@@ -77,13 +76,7 @@ void on_field(void* text, std::size_t size, void* rows) {
 void on_row(int, void* rows) { static_cast<NumberRows*>(rows)->take_row(); }
 
 NumberRows read_numbers(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream whole;
-  if (stream) whole << stream.rdbuf();
-  if (!stream || whole.fail()) {
-    reject("measured runs", "file", path, "cannot be read; give the path of a CSV file");
-  }
-  const std::string all = whole.str();
+  const std::string all = bytes_of_file(path);
   const std::string_view text = without_byte_order_mark(all);
   NumberRows rows;
   rows.file = path;

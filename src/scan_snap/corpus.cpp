@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -14,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "file_bytes.hpp"
 #include "popgrad/error.hpp"
 
 namespace popgrad::scan_snap {
@@ -73,22 +72,15 @@ static_assert(buffer_size > longest_word + 1);
 // Reads a text piece by piece into token numbers, in order of first occurrence.
 class TokenReader {
  public:
-  explicit TokenReader(const CorpusRequest& request) : request_(request), buffer_(buffer_size) {
-    std::error_code failure;
-    if (std::filesystem::is_directory(request.file, failure)) {
-      refuse(request, "is a folder; name a text file");
-    }
-    in_.open(request.file, std::ios::binary);
-    if (!in_) refuse(request, fmt::format("cannot be read: {}", std::strerror(errno)));
-  }
+  explicit TokenReader(const CorpusRequest& request)
+      : request_(request), in_(request.file), buffer_(buffer_size) {}
 
   std::vector<std::uint32_t> read(std::vector<std::string>& words) {
     std::size_t held = 0;  // bytes of a word that the last piece cut off
     while (true) {
-      in_.read(buffer_.data() + held, static_cast<std::streamsize>(buffer_.size() - held));
-      if (in_.bad()) refuse(request_, "cannot be read to its end");
-      const bool ended = in_.eof();
-      const std::string_view piece(buffer_.data(), held + static_cast<std::size_t>(in_.gcount()));
+      const std::size_t count = in_.read(std::span(buffer_).subspan(held));
+      const bool ended = count == 0;
+      const std::string_view piece(buffer_.data(), held + count);
       const std::size_t used = take(piece, ended);
       if (ended) break;
       held = piece.size() - used;
@@ -158,7 +150,7 @@ class TokenReader {
   }
 
   const CorpusRequest& request_;
-  std::ifstream in_;
+  ByteStream in_;
   std::vector<char> buffer_;
   std::deque<std::string> words_;  // a deque, so that the keys of numbers_ stay where they are
   std::unordered_map<std::string_view, std::uint32_t> numbers_;

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "file_bytes.hpp"
 #include "number_field.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/topic/training.hpp"
@@ -14,14 +11,7 @@
 namespace popgrad::topic {
 
 std::vector<std::vector<Index>> read_documents(const std::string& path, Index words) {
-  std::ifstream text(path);
-  const int failure = errno;
-  std::error_code unknown;
-  const bool folder = std::filesystem::is_directory(path, unknown);
-  if (!text || folder) {
-    throw InputError(
-        fmt::format("{}: cannot be read: {}", path, std::strerror(folder ? EISDIR : failure)));
-  }
+  std::istringstream text(bytes_of_file(path));
   std::vector<std::vector<Index>> documents;
   std::size_t number = 0;
   for (std::string line; std::getline(text, line);) {

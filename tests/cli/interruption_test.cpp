@@ -246,7 +246,8 @@ TEST_CASE("cli: both signals end a command that waits or computes, with status 4
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   const std::string program = places::popgrad();
   for (const std::string& words :
-       {"run joma reduced --instance " + fifo,
+       {"run joma reduced --instance " + fifo, "run scan-snap flow --corpus " + fifo,
+        "run topic sgd --corpus " + fifo, "verify joma.measured-bounce --data " + fifo,
         "run joma reduced --t1 1 --save 3 --digits 1000 --no-events -q -o " + folder.file("d.csv"),
         "verify 'joma.*' --seeds 1000000 -q --json " + folder.file("v.json"),
         "run joma sgd --batch 100000000 --steps 1000000 -q -o " + folder.file("b.csv")}) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "io/config_file.hpp"
+#include "io/input_files.hpp"
 #include "io/row_formula.hpp"
 #include "io/table.hpp"
 #include "popgrad/error.hpp"
@@ -41,6 +42,7 @@ std::string as_file(std::string_view text, const char* suffix) {
     std::abort();
   }
   close(file);
+  begin_reading();  // each input is a command of its own
   return path;
 }
 
