@@ -16,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/host.hpp"
+#include "cli/shell.hpp"
 #include "popgrad/theories.hpp"
 
 namespace in_process {
@@ -62,18 +63,7 @@ inline Answer call(const Words& words, int interrupted_after = -1) {
   return answer;
 }
 
-// A folder of its own for every test, removed afterwards.
-struct Folder {
-  std::filesystem::path path;
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "popgrad-test-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return (path / name).string(); }
-};
+using command_line::Folder;
 
 inline void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;

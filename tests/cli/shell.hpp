@@ -28,6 +28,8 @@ struct Folder {
     path = ::mkdtemp(name.data());
   }
   ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
   [[nodiscard]] std::string file(const std::string& name, const std::string& text = {}) const {
     if (!text.empty()) std::ofstream(path / name) << text;
     return (path / name).string();
