@@ -432,7 +432,7 @@ int judge_runs(Judging& j, const Invocation& call) {
         steps.step_size, steps.batch, j.common.seed,
         predicted != nullptr
             ? fmt::format("\n(its second order changes a test by up to {:.2g} deviations; {} "
-                          "sampled runs agree; --ensemble for sampled runs alone)",
+                          "sampled runs agree; --ensemble for sampled runs only)",
                           made.whole.neglected, ensemble.size())
         : whole.why_not().empty() ? std::string{}
                                   : fmt::format("\n(sampled: {})", whole.why_not()),
@@ -505,7 +505,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
                options.clock.empty()
                    ? "computed time = factor * recorded time, factor fitted to each; with --clock "
                      "the runs are judged"
-                   : "deviations alone: no sampled rung has instances of this form, so there is no "
+                   : "deviations only: no sampled rung has instances of this form, so there is no "
                      "fluctuation to judge by");
     print_gaps(recorded);
     print_early_ends(recorded);

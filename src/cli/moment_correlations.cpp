@@ -29,7 +29,7 @@ void check_correlations(const CommonOptions& options, const RungInfo& info) {
         fmt::format("has no meaning for the rung '{}'; it is predicted with moments", info.name));
   }
   if (!options.output.ends_with(".json")) {
-    refuse("is written to JSON alone; give -o FILE.json, and --save few rows");
+    refuse("is written only to JSON; give -o FILE.json, and --save few rows");
   }
   if (options.end == "inf") refuse("is between times; give --t1 a number");
 }

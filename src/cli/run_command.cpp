@@ -351,7 +351,7 @@ const SinglePrecision& in_single_precision(const CommonOptions& options, const M
   }
   if (found == nullptr) {
     reject(model.name() + " " + info.name, "--float", "given",
-           fmt::format("is for {} alone; leave it out", fmt::join(known, ", ")));
+           fmt::format("is only for {}; leave it out", fmt::join(known, ", ")));
   }
   return *found;
 }

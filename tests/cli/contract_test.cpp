@@ -657,7 +657,7 @@ TEST_CASE("cli: run --float is for rungs that have such a form, and says so", "[
     const Answer answer = popgrad(std::string("run ") + rung + " --float");
     CHECK(answer.status == 2);
     CHECK(answer.out ==
-          std::string(rung) + ": --float given is for scb noisy alone; leave it out\n");
+          std::string(rung) + ": --float given is only for scb noisy; leave it out\n");
   }
   const std::vector<std::pair<std::string, std::string>> refused{
       {"--digits 30", "--float exclude each other"},

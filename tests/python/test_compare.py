@@ -60,7 +60,7 @@ def test_a_frame_is_taken_as_it_is():
     assert made.verdict == "consistent"
     assert list(made.to_pandas().columns) == ["t", *made.columns]
     frame["note"] = "text"
-    with pytest.raises(popgrad.Error, match="column 'note' must hold numbers alone"):
+    with pytest.raises(popgrad.Error, match="column 'note' must hold only numbers"):
         popgrad.theory("joma", recorded / "joma.json").compare("sgd", run=frame, **how)
 
 

@@ -159,7 +159,7 @@ def table_of(data: Any, name: str, labels: Iterable[str] = ()) -> dict[str, Arra
         except (TypeError, ValueError):
             exact = False
             if column not in chosen:
-                raise Error(f"popgrad: {name}: column '{column}' must hold numbers alone; leave it out, or "
+                raise Error(f"popgrad: {name}: column '{column}' must hold only numbers; leave it out, or "
                             "number its values") from None
         if column in chosen and not exact:
             made[str(column)] = np.array([_label(value) for value in given.ravel().tolist()], dtype=object)
