@@ -471,7 +471,7 @@ int judge_runs(Judging& j, const Invocation& call) {
   if (unexamined.empty()) return made.status();
   fmt::print(standard_error(),
              "popgrad: interrupted; the judgement is whole, {} were not examined\n", unexamined);
-  return numerical_failure;
+  return combined(made.status(), numerical_failure);
 }
 
 }  // namespace

@@ -91,11 +91,10 @@ int execute(const ErrorRatioOptions& o, const Invocation& call) {
                "popgrad: interrupted after {} of {} statements; go on with: popgrad error-ratios "
                "{}\n",
                done, statements.size(), statements[done]->id);
-    return numerical_failure;
   }
   const bool bounds =
       std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.ratios.largest <= 1; });
-  return bounds ? success : violation;
+  return combined(bounds ? success : violation, stopped ? numerical_failure : success);
 }
 
 }  // namespace
