@@ -173,7 +173,7 @@ std::vector<Case> cases() {
        "c.csv",
        check_rows,
        3e2},
-      {{"ladder", "joma", "--t1", "1", "--runs", "2", "--save", "5", "-q", "-o"},
+      {{"ladder", "joma", "--t1", "0.5", "--runs", "2", "--save", "5", "-q", "-o"},
        "l.csv",
        check_rows,
        3e3},
