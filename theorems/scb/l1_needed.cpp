@@ -82,9 +82,7 @@ void judge_noise(const NoisyTraining& setup, const Schedule& plain, const Settin
   constexpr double step = step_sizes.front();
   const auto runs = runs_of(setup, plain, step, {2 * all_steps, 4 * all_steps}, setting);
   Quantity noise = noise_of_plain(setup, runs, step, 1, setting);
-  // The noise grows from 0 to what is sustained at a steady rate: twice the time squares the rest.
-  const Quantity half_way = noise_of_plain(setup, runs, step, 0, setting);
-  noise.add(ErrorPart::next_order(std::pow(1 - half_way.value(), 2)));
+  noise.add(ErrorPart::next_order(missing_after_as_long(setup, runs, step, 0, setting)));
   it.judge(Comparison{.kind = EvidenceKind::statistical,
                       .what = "noise of plain SGD over what is sustained",
                       .measured = {noise},

@@ -55,29 +55,75 @@ double sustained_noise(const NoisyTraining& setup, double step) {
          (2 * transition_size(b) * static_cast<double>(setup.batch));
 }
 
-Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
-                        double step, std::size_t save, const Setting& setting) {
+namespace {
+
+// |a^k off the support, less its mean|^2 over what noise sustains, of every token.
+Vector<double> noise_of_tokens(const NoisyTraining& setup, const Vector<double>& x, double step) {
   const Bigrams<double>& b = setup.training.bigrams;
   const Index n = b.tokens();
-  Matrix<double> ratios = Matrix<double>::Zero(std::ssize(runs), 1);
+  const Matrix<double> v = x.head(n * n).reshaped(n, n);
+  const double damping = 2 - step * covariance_product(v, v, b.stationary);
+  Vector<double> ratios(n);
+  Index at = n * n;
+  for (Index k = 0; k < n; ++k) {
+    at += b.support(k) + 1;
+    const double sustained = step * static_cast<double>(b.context - b.support(k) - 1) *
+                             std::pow(setup.levels.attention[k], 2) /
+                             (transition_size(b) * static_cast<double>(setup.batch) * damping);
+    ratios[k] = x[at] * x[at] / sustained;
+    ++at;
+  }
+  return ratios;
+}
+
+// The same of all runs, a row each; NaN where one has not come so far.
+Matrix<double> noise_of_runs(const NoisyTraining& setup,
+                             const std::vector<Trajectory<double>>& runs, double step,
+                             std::size_t save) {
+  Matrix<double> ratios(std::ssize(runs), setup.training.bigrams.tokens());
   Index r = 0;
   for (const Trajectory<double>& run : runs) {
-    if (run.states.size() <= save) return std::numeric_limits<double>::quiet_NaN();
-    const Vector<double>& x = run.states[save];
-    const Matrix<double> v = x.head(n * n).reshaped(n, n);
-    const double damping = 2 - step * covariance_product(v, v, b.stationary);
-    Index at = n * n;
-    for (Index k = 0; k < n; ++k) {
-      at += b.support(k) + 1;
-      const double sustained = step * static_cast<double>(b.context - b.support(k) - 1) *
-                               std::pow(setup.levels.attention[k], 2) /
-                               (transition_size(b) * static_cast<double>(setup.batch) * damping);
-      ratios(r, 0) += b.stationary[k] * x[at] * x[at] / sustained;
-      ++at;
+    if (run.states.size() <= save) {
+      ratios.setConstant(std::numeric_limits<double>::quiet_NaN());
+      break;
     }
-    ++r;
+    ratios.row(r++) = noise_of_tokens(setup, run.states[save], step).transpose();
   }
-  return sample_moments(ratios, setting.false_alarm).mean.front();
+  return ratios;
+}
+
+}  // namespace
+
+Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
+                        double step, std::size_t save, const Setting& setting) {
+  const Matrix<double> ratios = noise_of_runs(setup, runs, step, save);
+  if (!ratios.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+  const Matrix<double> means = ratios * setup.training.bigrams.stationary;
+  return sample_moments(means, setting.false_alarm).mean.front();
+}
+
+double missing_after_as_long(const NoisyTraining& setup,
+                             const std::vector<Trajectory<double>>& runs, double step,
+                             std::size_t save, const Setting& setting) {
+  const Bigrams<double>& b = setup.training.bigrams;
+  const Index n = b.tokens();
+  const Matrix<double> ratios = noise_of_runs(setup, runs, step, save);
+  if (!ratios.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+  double slowest = 1;
+  for (const Trajectory<double>& run : runs) {
+    for (const Vector<double>& x : run.states) {
+      const Matrix<double> v = x.head(n * n).reshaped(n, n);
+      slowest = std::min(slowest, 1 - step * covariance_product(v, v, b.stationary) / 2);
+    }
+  }
+  double missing = 0;
+  const auto moments = sample_moments(ratios, setting.false_alarm);
+  for (Index k = 0; k < n; ++k) {
+    const Quantity& reached = moments.mean[static_cast<std::size_t>(k)];
+    const double left = std::clamp(1 - reached.value() + reached.error(), 0.0, 1.0);
+    missing += b.stationary[k] * std::pow(left, 1 + std::max(slowest, 0.0));
+  }
+  return missing;
 }
 
 double quiet_distance(NoisyTraining setup, const Schedule& schedule, double step,

@@ -40,6 +40,14 @@ double sustained_noise(const NoisyTraining& setup, double step);
 ///   eta (T - Q_k - 1) sigma_{A,k}^2/(K_P B (2 - eta <V,V>)).
 Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
                         double step, std::size_t save, const Setting& setting);
+/// What is missing of that noise after as many steps again as up to `save`, at most: that of each token is
+/// missing by exp(-r_k t) with a rate r_k of its own, in proportion to 2 - eta <V,V>. So it is the mean over
+/// tokens of
+///   (1 - noise_k)^(1 + rho),  rho = min over the runs of (2 - eta <V,V>)/2,
+/// and not the square of the mean over tokens, which is less.
+double missing_after_as_long(const NoisyTraining& setup,
+                             const std::vector<Trajectory<double>>& runs, double step,
+                             std::size_t save, const Setting& setting);
 /// By what share that noise lags behind its damping 2 - eta <V,V>, at most: half of what eta <V,V>
 /// changes by between two save points, of the run where it is most.
 double lag_of_noise(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,

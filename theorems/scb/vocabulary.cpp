@@ -104,8 +104,7 @@ void examine(const Setting& setting, Examination& it) {
         runs_of(setup, made.plain, made.step, {0, made.steps / 2, made.steps}, setting);
     const auto l1 = runs_of(setup, made.l1, made.step, {0, made.steps}, setting);
     Quantity own = noise_of_plain(setup, plain, made.step, 2, setting);
-    const Quantity half_way = noise_of_plain(setup, plain, made.step, 1, setting);
-    own.add(ErrorPart::next_order(std::pow(1 - half_way.value(), 2)));
+    own.add(ErrorPart::next_order(missing_after_as_long(setup, plain, made.step, 1, setting)));
     own.add(ErrorPart::next_order(lag_of_noise(setup, plain, made.step, 1, 2)));
     noise.measured.push_back(own);
     noise.places.push_back(fmt::format("N = {}", tokens_here));
