@@ -118,14 +118,21 @@ void check_items(
   for (std::size_t k = 0; k < part.size(); ++k) CHECK(same(part[k]) == same(whole[k]));
 }
 
+#ifdef POPGRAD_SANITIZED
+constexpr int interruptions = 6;
+#else
+constexpr int interruptions = 20;
+#endif
+
 struct Case {
-  std::vector<std::string> words;  ///< behind them comes the file, if it has a name
+  std::vector<std::string> words;  ///< behind them comes the file or folder, if it has a name
   std::string file;
   std::function<void(const std::string&, const std::string&)> check;
   double most = 1e5;  ///< questions that a whole command asks, about
 };
 
 std::vector<Case> cases() {
+  const std::string recorded = places::sources() + "/tests/recorded/";
   const auto statements = [](const std::string& part, const std::string& whole) {
     check_items(Json::parse(part)["statements"], Json::parse(whole)["statements"], [](Json item) {
       item.erase("seconds");
@@ -191,6 +198,36 @@ std::vector<Case> cases() {
        "a.csv",
        check_rows,
        30},
+      {{"compare",
+        "joma",
+        "sgd",
+        "--with",
+        recorded + "data/joma.csv",
+        "--instance",
+        recorded + "joma.json",
+        "--group",
+        "seed",
+        "--eta",
+        "0.1",
+        "--clock",
+        "0.1*step",
+        "--batch",
+        "8",
+        "--no-ladder",
+        "--runs",
+        "16",
+        "-q",
+        "-o"},
+       "j.csv",
+       check_rows,
+       3e3},
+      {{"report", "joma.tree-*", "--no-cache", "-q", "-o"},
+       "p.html",
+       [](const std::string& part, const std::string&) {
+         CHECK_THAT(part, Catch::EndsWith("</html>\n"));
+       },
+       1e3},
+      {{"figure", "scb-starts", "-o"}, "figures", {}, 1e3},
       {{"frontier", "scb.hyperbola", "--instances", "2", "--grid", "2", "-q"}, "", {}, 3e3},
       {{"error-ratios", "joma.entropy-bounce", "--instances", "1", "--seconds", "0.1", "-q"},
        "",
@@ -218,7 +255,7 @@ TEST_CASE("cli: what an interrupted command has written is a part of the whole",
     // Of few instances a frontier is undecided.
     REQUIRE((whole.status == cli::success || whole.status == cli::undecided));
     int interrupted = 0;
-    for (int k = 0; k < 6; ++k) {
+    for (int k = 0; k < interruptions; ++k) {
       // Even in the logarithm, from the first question on.
       const auto question =
           static_cast<std::int64_t>(k == 0 ? 0 : std::floor(std::pow(own.most, share(draws))));
@@ -230,8 +267,14 @@ TEST_CASE("cli: what an interrupted command has written is a part of the whole",
       CHECK((part.status == cli::numerical_failure) == said);
       if (part.status != cli::numerical_failure) CHECK(part.status == whole.status);
       interrupted += part.status == cli::numerical_failure ? 1 : 0;
-      if (!own.file.empty() && fs::exists(file)) {
-        own.check(content(file), content(folder.file("whole-" + own.file)));
+      if (!fs::is_directory(file)) {
+        if (fs::exists(file)) own.check(content(file), content(folder.file("whole-" + own.file)));
+        continue;
+      }
+      for (const auto& one : fs::directory_iterator(file)) {
+        if (one.path().extension() != ".csv") continue;  // pictures hold the time and command
+        const fs::path same = folder.path / ("whole-" + own.file) / one.path().filename();
+        CHECK(content(one.path()) == content(same));
       }
     }
     CHECK(interrupted > 0);
