@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "observable_readings.hpp"
 #include "popgrad/error.hpp"
 #include "popgrad/walk.hpp"
 #include "problems/any_flow.hpp"
@@ -172,6 +173,23 @@ TEST_CASE("moments rung: at a kink observables have the law that they have", "[m
           Approx(deviation * std::sqrt(4 * mean * mean + 2 * variance)).epsilon(1e-6));
   }
   CHECK(near_the_kink > 0);
+}
+
+TEST_CASE("readings: of a product of two numbers, whose parabolas have nothing of it",
+          "[moments]") {
+  AnyRung<double> rung;
+  rung.columns = {"product"};
+  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+    row[0] = x[0] * x[1];
+  };
+  const Vector<double> x{{0.3, -0.2}};
+  const Matrix<double> root = Vector<double>{{0.5, 0.8}}.asDiagonal();
+  const auto found = ObservableReadings(rung).read(x, root, Nodes::gauss, 0);
+  CHECK(found.mean[0] == Approx(-0.06).margin(1e-12));
+  const double of_lines = 0.04 * 0.25 + 0.09 * 0.64;  // x_1^2 s_0^2 + x_0^2 s_1^2
+  const double of_both = 0.25 * 0.64;
+  // By 512 pairs of draws, whose share deviates by an eighth.
+  CHECK(found.variance[0] == Approx(of_lines + of_both).margin(0.4 * of_both));
 }
 
 TEST_CASE("moments rung: blocks of steps are the steps", "[moments]") {
