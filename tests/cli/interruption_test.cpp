@@ -119,7 +119,7 @@ void check_items(
 }
 
 #ifdef POPGRAD_SANITIZED
-constexpr int interruptions = 6;
+constexpr int interruptions = 3;
 #else
 constexpr int interruptions = 20;
 #endif
