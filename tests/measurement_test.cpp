@@ -267,6 +267,14 @@ TEST_CASE("moments of samples cover the truth as often as they say", "[measureme
   CHECK(missed > 10);
 }
 
+TEST_CASE("moments of samples share what may be missed among all of them", "[measurement]") {
+  const SampleMoments found = sample_moments(Vector<double>{{1, 2, 3, 4, 5}}, 0.2);
+  // A tenth for each: t of 4 degrees of freedom and a normal number, at 95 %.
+  CHECK(found.mean[0].error() == Approx(2.131847 * std::sqrt(2.5 / 5)).epsilon(1e-6));
+  CHECK(found.variance[0].error() ==
+        Approx(1.644854 * std::sqrt((34.0 / 5 - 6.25) / 5)).epsilon(1e-6));
+}
+
 TEST_CASE("a share of successes has its exact interval", "[measurement]") {
   const Quantity none = success_probability(0, 100, 0.05);
   CHECK(none.value() - none.error() == Approx(0).margin(1e-15));
