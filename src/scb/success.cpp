@@ -112,12 +112,12 @@ std::uint64_t quiet_boost_steps(const Training<double>& training, const Schedule
 
 CountSuccesses success_counter(const Training<double>& training, const AttemptSetting& setting) {
   Schedule schedule = setting.schedule;
-  WalkRequest request;
-  request.step_size = setting.step;
-  request.seed = setting.seed;
-  request.jobs = setting.jobs;
   if (setting.attempt == Attempt::whole) {
     const AnyRung<double> rung = make_rung(training, schedule, setting);
+    WalkRequest request;
+    request.step_size = setting.step;
+    request.seed = setting.seed;
+    request.jobs = setting.jobs;
     request.steps = setting.steps;
     request.save_steps = {request.steps};
     return count_recoveries(rung, rung.initial, request, setting.goal);
@@ -126,22 +126,8 @@ CountSuccesses success_counter(const Training<double>& training, const AttemptSe
   if (setting.attempt == Attempt::rise) {
     schedule.threshold = std::numeric_limits<double>::max();  // nothing has to be kept
   }
-  if (setting.attempt != Attempt::l1) {
-    return count_boosts(make_rung(training, schedule, setting), setting, 2 * quiet,
-                        static_cast<double>(training.bigrams.entries()));
-  }
-  const double time = 3 / transition_size(training.bigrams);
-  schedule.l1_steps = static_cast<std::uint64_t>(std::ceil(time / schedule.l1_step));
-  const AnyRung<double> rung = make_rung(training, schedule, setting);
-  Vector<double> initial = rung.initial;
-  Stream unused(0, 0, 0);
-  for (std::uint64_t i = 0; i < quiet; ++i) {
-    throw_if_stopped();
-    rung.sample_step(initial, setting.step, unused, 0);
-  }
-  request.steps = schedule.l1_steps;
-  request.save_steps = {request.steps};
-  return count_recoveries(rung, initial, request, 0.1);
+  return count_boosts(make_rung(training, schedule, setting), setting, 2 * quiet,
+                      static_cast<double>(training.bigrams.entries()));
 }
 
 }  // namespace popgrad::scb

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -248,6 +249,27 @@ TEST_CASE("scb: while V stays the noise of many positions is no divergence", "[s
     REQUIRE_FALSE(ended.outcome.notes.empty());
     CHECK_THAT(ended.outcome.notes.back(), Catch::Contains("<V,V>"));
   }
+}
+
+TEST_CASE("scb: a run succeeds where both distances end within the goal", "[scb]") {
+  const Training<double> training = from_scratch(4, 60, 3, 1);
+  AttemptSetting setting;
+  setting.attempt = Attempt::whole;
+  setting.levels = no_noise(training.bigrams.tokens());
+  setting.schedule.l1_step = 0.05;
+  setting.schedule.l1_steps = 300;
+  setting.steps = 1500;
+  const AnyRung<double> rung =
+      forget_type(LumpedThreePart(training, setting.schedule, setting.levels));
+  const std::vector<double> row = rows(rung, setting.steps, 0).back();
+  const double distance = std::max(row[6], row[7]);
+  REQUIRE(distance > 0);
+  const auto succeeds = [&](double goal) {
+    setting.goal = goal;
+    return success_counter(training, setting)(1, 0, 1) == 1;
+  };
+  CHECK(succeeds(1.001 * distance));
+  CHECK_FALSE(succeeds(0.999 * distance));
 }
 
 TEST_CASE("scb: a schedule that cannot be met is refused", "[scb]") {

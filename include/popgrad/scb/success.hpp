@@ -11,11 +11,9 @@ namespace popgrad::scb {
 
 /// Which part of the algorithm is tried.
 enum class Attempt {
-  boost,  ///< part 1 and the threshold: alpha_A reaches its value within twice the time that it
-          ///< takes without noise, and what survives the threshold is within 1/2 of Q
-  l1,    ///< part 2, from where part 1 ends without noise, for 3/K_P units of time: both normalised
-         ///< distances within 0.1
-  rise,  ///< part 1 without the threshold: alpha_A reaches its value within twice that time
+  boost,     ///< part 1 and the threshold: alpha_A reaches its value within twice the time that it
+             ///< takes without noise, and what survives the threshold is within 1/2 of Q
+  rise,      ///< part 1 without the threshold: alpha_A reaches its value within twice that time
   supports,  ///< part 1 and the threshold: as many positions survive as are looked at, within twice
              ///< the time that it takes without noise
   whole,     ///< all parts, after `steps` in all: both normalised distances within `goal`
