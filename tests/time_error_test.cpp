@@ -352,6 +352,7 @@ TEST_CASE("time error: what no second solve shows is known to its step", "[time_
       CHECK(std::fabs(event.t - nearest) <= event.uncertainty);
       const bool unseen = !run.outcome.notes.empty();
       if (unseen) {
+        CHECK(event.uncertainty > 1e-4 * period);
         // A step has four rows, and the event lies in one of two.
         const auto& t = run.step_t;
         const auto after = std::lower_bound(t.begin(), t.end(), event.t) - t.begin();
