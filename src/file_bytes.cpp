@@ -21,8 +21,9 @@ constexpr double most_of_a_stream = 1e9;
 constexpr int between_questions = 100;  // milliseconds
 
 [[noreturn]] void refuse(const std::filesystem::path& path, int code) {
-  throw InputError(fmt::format("{}: cannot be read ({}); give a file that exists", path.string(),
-                               std::strerror(code)));
+  throw InputError(fmt::format("{}: cannot be read ({}); give a file{}", path.string(),
+                               std::strerror(code),
+                               code == EISDIR ? ", not a folder" : " that exists"));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST_CASE("corpus: bad files and numbers are named", "[corpus]") {
   CHECK_THROWS_WITH(read("a b c", 1, 1, 0), Catch::Contains("--classes"));
   CHECK_THROWS_WITH(read_corpus({"no such file", 1, 1, 1}), Catch::Contains("cannot be read"));
   CHECK_THROWS_WITH(read_corpus({std::filesystem::temp_directory_path(), 1, 1, 1}),
-                    Catch::Contains("directory"));
+                    Catch::Contains("folder"));
 }
 
 TEST_CASE("corpus: a window may be longer than the text, a last line may lack its end",
