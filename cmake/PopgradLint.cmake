@@ -31,14 +31,14 @@ add_custom_command(
 # clang-tidy reads Clang's precompiled headers and no others: they are made once more for it, and put
 # in the place of the compiler's own in a copy of the compile commands. Where the language has modules,
 # clang-tidy 14 reads the text of every header once more; we have none.
-set(lint_flags -Xclang -fno-cxx-modules)
+set(lint_flags -O2 -DNDEBUG -Xclang -fno-cxx-modules)
 list(JOIN lint_flags " " lint_flags_text)
 set(lint_headers ${lint_folder}/precompiled.pch)
 set(defines $<TARGET_PROPERTY:popgrad,COMPILE_DEFINITIONS>)
 set(includes $<FILTER:$<TARGET_PROPERTY:popgrad,INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>)
 add_custom_command(
   OUTPUT ${lint_headers}
-  COMMAND ${CLANG} -std=c++20 -O2 -DNDEBUG -fopenmp ${popgrad_shareable} ${lint_flags} "-D$<JOIN:${defines},;-D>"
+  COMMAND ${CLANG} -std=c++20 -fopenmp ${popgrad_shareable} ${lint_flags} "-D$<JOIN:${defines},;-D>"
           "-isystem;$<JOIN:${includes},;-isystem;>" -x c++-header ${popgrad_precompiled} -o ${lint_headers}
   DEPENDS ${popgrad_precompiled}
   COMMENT "Parsing library headers for the checks"

@@ -1,6 +1,4 @@
 # What makes a build fast: library headers parsed once for all targets, and optimisation where it pays.
-#
-# A target that is compiled like the others takes part by popgrad_use_precompiled(TARGET).
 set(popgrad_precompiled ${CMAKE_CURRENT_SOURCE_DIR}/src/precompiled.hpp)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # What ccache asks for to store objects made with precompiled headers; and GCC forgets, in them,
@@ -12,13 +10,37 @@ elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-function(popgrad_use_precompiled target)
-  target_precompile_headers(${target} REUSE_FROM popgrad)
+# popgrad_outer(TARGET): statements, reports and commands call the library and do little between; optimising them
+# hard costs a build more than it brings. The library is compiled with -O2, the loops that it spends its time in
+# with -O3 (CMakeLists.txt names them). Under the sanitizers both get less.
+if(POPGRAD_SANITIZE)
+  set(popgrad_cold -O1)
+  set(popgrad_warm -O1)
+  set(popgrad_hot -O1)
+  set(popgrad_outermost -O0)
+else()
+  set(popgrad_cold $<$<CONFIG:Release>:-O1>)
+  set(popgrad_warm $<$<CONFIG:Release>:-O2>)
+  set(popgrad_hot $<$<CONFIG:Release>:-O3>)
+  set(popgrad_outermost ${popgrad_cold})
+endif()
+function(popgrad_outer target)
+  target_compile_options(${target} PRIVATE ${popgrad_outermost})
+  if(NOT POPGRAD_SANITIZE)
+    target_precompile_headers(${target} REUSE_FROM popgrad)
+  elseif(target STREQUAL popgrad_theorems)
+    # A precompiled header serves one kind of optimisation.
+    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+    target_precompile_headers(${target} PRIVATE <precompiled.hpp>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM popgrad_theorems)
+  endif()
 endfunction()
 
-# Statements, reports and commands call the library and do little between: optimising them hard costs
-# a build more than it brings. The library is compiled with -O2, the loops that it spends its time in
-# with -O3 (CMakeLists.txt names them).
-set(popgrad_cold $<$<CONFIG:Release>:-O1>)
-set(popgrad_warm $<$<CONFIG:Release>:-O2>)
-set(popgrad_hot $<$<CONFIG:Release>:-O3>)
+# popgrad_prefers_library(PROGRAM): what the headers of the library define is in many objects; the linker takes
+# the first. The library's own is the optimised one.
+function(popgrad_prefers_library program)
+  target_link_options(${program} PRIVATE
+    -Wl,--whole-archive $<TARGET_FILE:popgrad> $<TARGET_FILE:popgrad_theorems> $<TARGET_FILE:popgrad_tool>
+    -Wl,--no-whole-archive)
+endfunction()

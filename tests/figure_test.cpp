@@ -17,6 +17,7 @@
 #include "popgrad/theories.hpp"
 #include "register_case.hpp"
 #include "report/plot_scripts.hpp"
+#include "sanitized.hpp"
 
 using namespace popgrad;
 namespace fs = std::filesystem;
@@ -80,15 +81,13 @@ bool takes_minutes(const std::string& name) {
       "scb-samples",        "scb-transfer",         "scb-stages",        "scb-starts-order",
       "topic-either-alone", "topic-attention-ends", "topic-lda",         "topic-cooccurrence",
       "topic-phases",       "scb-softmax-stage"};
-#ifdef POPGRAD_SANITIZED
-  // Trainings of whole matrices, fifty times as long here; the rungs have tests of their own.
-  if (name.starts_with("topic-") && name != "topic-optimum") return true;
+  // Trainings of whole matrices, fifty times as long under the sanitizers; the rungs have tests of their own.
+  if (build::sanitized() && name.starts_with("topic-") && name != "topic-optimum") return true;
   static const std::set<std::string> tested_elsewhere{
       "scb-softmax",     "scb-maps",          "scan-snap-frontiers", "scan-snap-rungs",
       "joma-audits",     "scan-snap-classes", "scb-training",        "joma-trained-rank",
-      "joma-model-size", "joma-validation"};
-  if (tested_elsewhere.contains(name)) return true;
-#endif
+      "joma-model-size", "joma-validation",   "scan-snap-steps",     "joma-softmax-growth"};
+  if (build::sanitized() && tested_elsewhere.contains(name)) return true;
   return long_ones.contains(name);
 }
 
@@ -103,12 +102,12 @@ void is_drawn(const std::string& name) {
   CHECK(content(stem.string() + ".pdf").substr(0, 4) == "%PDF");
   const std::string script = content(stem.string() + ".gp");
   CHECK(script.find("# Made by:  popgrad figure " + name) != std::string::npos);
-#ifndef POPGRAD_SANITIZED
-  const std::string before = content(made.front());
-  FigureRequest again = request(name, folder.path);
-  again.jobs = 1;
-  CHECK(content(make_figure(theories(), again).front()) == before);
-#endif
+  if (!build::sanitized()) {
+    const std::string before = content(made.front());
+    FigureRequest again = request(name, folder.path);
+    again.jobs = 1;
+    CHECK(content(make_figure(theories(), again).front()) == before);
+  }
   // Nothing is left of the folder in which the pictures were drawn.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path)) {
     CHECK_FALSE(entry.is_directory());
@@ -157,7 +156,8 @@ std::string data_at(const std::string& figure, const Record& parameters) {
 
 }  // namespace
 
-TEST_CASE("Figures: every parameter changes the data, and its default does not", "[figure][slow]") {
+TEST_CASE("Figures: every parameter changes the data, and its default does not",
+          "[figure][slow][unsanitized]") {
   struct Change {
     std::string figure, name;
     Value standard, other;
@@ -264,9 +264,9 @@ TEST_CASE("Figures: what goes wrong is said", "[figure]") {
   CHECK_FALSE(fs::exists(folder.path / "joma-component-growth.svg"));
 }
 
-#ifndef POPGRAD_SANITIZED  // minutes there, in code that the figures of tests go through
+// minutes there, in code that the figures of tests go through
 TEST_CASE("Figures: the topic landscape shows paths and minimisers whole, at own parameters",
-          "[figure][slow]") {
+          "[figure][slow][unsanitized]") {
   FigureRequest own = request("topic-landscape", {});
   own.parameters = Parameters("topic", {{"T", 6}, {"tau", 2}, {"v", 5}});
   for (const char* name : {"p_m", "p_c", "p_r"}) {
@@ -302,4 +302,3 @@ TEST_CASE("Figures: the topic landscape shows paths and minimisers whole, at own
     CHECK(paths.at(k).second <= grid.at(k).second);
   }
 }
-#endif

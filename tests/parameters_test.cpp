@@ -382,8 +382,8 @@ TEST_CASE("parameters: a table that drifts is noticed, in both directions", "[pa
 }
 
 // The case above makes and runs the same rungs under the sanitizers.
-#ifndef POPGRAD_SANITIZED
-TEST_CASE("parameters: the default that the table tells is the one taken", "[parameters]") {
+TEST_CASE("parameters: the default that the table tells is the one taken",
+          "[parameters][unsanitized]") {
   const std::string folder = temporary_folder();
   for (const Theory& theory : theories()) {
     const auto& model = theory.model;
@@ -412,7 +412,6 @@ TEST_CASE("parameters: the default that the table tells is the one taken", "[par
   }
   std::filesystem::remove_all(folder);
 }
-#endif
 
 TEST_CASE("parameters: rules and special defaults are those of the declaration", "[parameters]") {
   constexpr NumberParameter rate{.name = "rate",

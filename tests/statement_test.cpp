@@ -19,6 +19,7 @@
 #include "popgrad/stop.hpp"
 #include "popgrad/theories.hpp"
 #include "register_case.hpp"
+#include "sanitized.hpp"
 
 using namespace popgrad;
 
@@ -211,8 +212,7 @@ namespace {
 
 // Ensembles of millions of steps and long flows, which take an hour under the sanitizers; what they
 // call is run there by the tests of the model.
-bool too_long_here(const std::string& id) {
-#ifdef POPGRAD_SANITIZED
+bool too_long_under_sanitizers(const std::string& id) {
   static const std::set<std::string> ensembles{
       "scb.convergence",      "scb.two-stages",       "scb.transfer",
       "scb.branch",           "scb.small-batch",      "scb.vocabulary",
@@ -222,24 +222,39 @@ bool too_long_here(const std::string& id) {
       "topic.ode-limit",      "topic.embedding",      "topic.stage2-optimum",
       "topic.attention-limit"};
   return ensembles.contains(id);
-#else
-  return id.empty();
-#endif
+}
+
+// A confirmation hides nothing false: what refutes a control is seen in the sharper examination as
+// well. All controls are judged on the same two examinations; what is derived has no sharper one.
+void refutations_are_confirmed(const Statement& s, const Examination& usual) {
+  std::optional<Examination> refined;
+  for (const Control& control : s.controls) {
+    const auto against_control = [&](Setting own, Examination& found) {
+      const bool sharper = refined_draws(1) != 1;
+      own.with_controls = true;
+      if (sharper && !refined) refined = examine(s, own);
+      const Examination& made = sharper ? *refined : usual;
+      found = made;
+      found.evidence.clear();
+      for (const ControlEvidence& each : made.controls) {
+        if (each.control == control.name) found.evidence = each.evidence;
+      }
+      std::erase_if(found.evidence,
+                    [](const Evidence& item) { return item.kind == EvidenceKind::symbolic; });
+    };
+    Finding finding;
+    judge_with_confirmation(finding, Setting{}, against_control);
+    CAPTURE(s.id, control.name, finding.failure, finding.confirmation.faults);
+    CHECK_FALSE(finding.unconfirmed());
+  }
 }
 
 void is_sound(const Statement& s) {
   Setting setting;
-#ifdef POPGRAD_SANITIZED
-  // Memory errors show in a quarter of the draws as well; the verdicts are those of the release.
-  setting.effort = Effort::search;
-  const Finding finding = check(s, setting);
-  CAPTURE(s.id, finding.failure);
-  CHECK(finding.verdict != Verdict::violated);
-#else
+  // Memory errors show in a quarter of the draws as well; the verdicts are those of the other build.
+  if (build::sanitized()) setting.effort = Effort::search;
   const Finding finding = check(s, setting);
   CAPTURE(s.id, finding.failure, finding.examination.broken());
-  CHECK(finding.sound());
-#endif
   std::set<std::string> texts;
   for (const DeclaredHypothesis& h : s.hypotheses) texts.insert(h.text);
   for (const Hypothesis& h : finding.examination.hypotheses) {
@@ -249,28 +264,11 @@ void is_sound(const Statement& s) {
   std::set<EvidenceKind> kinds;
   for (const Evidence& item : finding.examination.evidence) kinds.insert(item.kind);
   for (const EvidenceKind kind : s.reaches) CHECK(kinds.contains(kind));
-}
-
-#ifndef POPGRAD_SANITIZED
-// A confirmation hides nothing false: what refutes a control is seen in the sharper examination as
-// well. All controls are judged on the same two examinations.
-void refutations_are_confirmed(const Statement& s) {
-  std::optional<Examination> usual, refined;
-  for (const Control& control : s.controls) {
-    const auto against_control = [&](Setting own, Examination& found) {
-      std::optional<Examination>& made = refined_draws(1) == 1 ? usual : refined;
-      own.with_controls = true;
-      if (!made) made = examine(s, own);
-      found = *made;
-      found.evidence.clear();
-      for (const ControlEvidence& each : made->controls) {
-        if (each.control == control.name) found.evidence = each.evidence;
-      }
-    };
-    Finding finding;
-    judge_with_confirmation(finding, Setting{}, against_control);
-    CAPTURE(s.id, control.name, finding.failure, finding.confirmation.faults);
-    CHECK_FALSE(finding.unconfirmed());
+  if (build::sanitized()) {
+    CHECK(finding.verdict != Verdict::violated);
+  } else {
+    CHECK(finding.sound());
+    refutations_are_confirmed(s, finding.examination);
   }
 }
 
@@ -324,7 +322,6 @@ void survives_a_search(const Statement& s) {
     CHECK(each.largest <= 1);
   }
 }
-#endif
 
 }  // namespace
 
@@ -332,20 +329,17 @@ void survives_a_search(const Statement& s) {
 void popgrad::register_statement_cases() {
   for (const Statement* each : statements(theories())) {
     const Statement& s = *each;
-    if (s.needs_data || too_long_here(s.id)) continue;
-    register_case(s.id + " holds and its controls are refuted", "[statement][slow]",
-                  [each] { is_sound(*each); });
-#ifndef POPGRAD_SANITIZED
-    register_case(s.id + " survives a search", "[statement][slow]",
+    if (s.needs_data) continue;
+    register_case(
+        s.id + " holds and its controls are refuted, in a confirmation as well",
+        too_long_under_sanitizers(s.id) ? "[statement][slow][unsanitized]" : "[statement][slow]",
+        [each] { is_sound(*each); });
+    register_case(s.id + " survives a search", "[statement][slow][unsanitized]",
                   [each] { survives_a_search(*each); });
-    register_case(s.id + " refutes its controls in a confirmation as well", "[statement][slow]",
-                  [each] { refutations_are_confirmed(*each); });
-#endif
   }
 }
 
-#ifndef POPGRAD_SANITIZED
-TEST_CASE("every statement ends soon after a request to stop", "[statement]") {
+TEST_CASE("every statement ends soon after a request to stop", "[statement][unsanitized]") {
   // The slowest of them take minutes where a loop does not ask; a loaded machine gets seconds.
   for (const double asked_after : {0.0, 0.05}) {
     for (const Statement* each : statements(theories())) {
@@ -362,4 +356,3 @@ TEST_CASE("every statement ends soon after a request to stop", "[statement]") {
     }
   }
 }
-#endif

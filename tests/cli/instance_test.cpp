@@ -97,7 +97,7 @@ void popgrad::register_instance_cases() {
   for (const Statement* each : statements(theories())) {
     if (each->reads.empty()) continue;
     register_case(each->id + " examines the file of its instance as the instance",
-                  "[instance][slow]", [each] { agrees_with_its_file(*each); });
+                  "[instance][slow][unsanitized]", [each] { agrees_with_its_file(*each); });
   }
 }
 

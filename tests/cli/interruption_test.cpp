@@ -22,6 +22,7 @@
 #include "popgrad/json.hpp"
 #include "popgrad/stop.hpp"
 #include "popgrad/theories.hpp"
+#include "sanitized.hpp"
 
 using namespace popgrad;
 using command_line::content;
@@ -118,11 +119,7 @@ void check_items(
   for (std::size_t k = 0; k < part.size(); ++k) CHECK(same(part[k]) == same(whole[k]));
 }
 
-#ifdef POPGRAD_SANITIZED
-constexpr int interruptions = 3;
-#else
-constexpr int interruptions = 20;
-#endif
+const int interruptions = build::sanitized() ? 3 : 20;
 
 struct Case {
   std::vector<std::string> words;  ///< behind them comes the file or folder, if it has a name

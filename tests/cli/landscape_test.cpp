@@ -8,6 +8,7 @@
 #include "cli/shell.hpp"
 #include "interrupted_sweep.hpp"
 #include "places.hpp"
+#include "sanitized.hpp"
 
 using Json = nlohmann::json;
 using namespace command_line;
@@ -33,7 +34,7 @@ TEST_CASE("landscape: certificates that an independent checker accepts, and reje
     CHECK(accepted.status == 0);
     CHECK_THAT(accepted.out, Catch::StartsWith("accepted\n"));
     CHECK_THAT(accepted.out, Catch::Contains("p_c = 1/10") && Catch::Contains(value));
-#ifndef POPGRAD_SANITIZED  // what follows is the checker's work, not ours
+    if (build::sanitized()) continue;  // what follows is the checker's work, not ours
     const Json untouched = Json::parse(content(file));
     const auto rejected_with = [&](const char* pointer, const Json& wrong) {
       CAPTURE(pointer);
@@ -66,7 +67,6 @@ TEST_CASE("landscape: certificates that an independent checker accepts, and reje
     rejected_with("/points/1/value", 0.5);
     rejected_with("/remark", "");
     rejected_with("/schema", "popgrad/landscape/2");
-#endif
   }
   // Fields are missing; no text at all is not a certificate.
   CHECK(check_certificate(folder.file("none.json", "{}")).status != 0);

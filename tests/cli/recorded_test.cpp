@@ -101,26 +101,31 @@ TEST_CASE("recorded runs: where no prediction holds, an ensemble judges and the 
   // Sequences of middle length have a law.
   CHECK_THAT(judge(scan_snap, "").out, Catch::Contains("the predicted law of a run"));
 }
-#ifndef POPGRAD_SANITIZED
 // The same code on larger models, at minutes a case under the sanitizers.
-TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded]") { check_recorded(scan_snap); }
+TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded][unsanitized]") {
+  check_recorded(scan_snap);
+}
 TEST_CASE("recorded runs of scan-snap: label noise and temperature are estimated",
-          "[cli][recorded]") {
+          "[cli][recorded][unsanitized]") {
   check_setting(scan_snap, "-label-noise", "label_noise", "0.1");
   check_setting(scan_snap, "-temperature", "temperature", "1.5");
 }
-TEST_CASE("recorded runs of scb are judged", "[cli][recorded]") { check_recorded(scb); }
-TEST_CASE("recorded runs of topic are judged", "[cli][recorded]") { check_recorded(topic); }
-TEST_CASE("recorded runs of scb: label noise and temperature are estimated", "[cli][recorded]") {
+TEST_CASE("recorded runs of scb are judged", "[cli][recorded][unsanitized]") {
+  check_recorded(scb);
+}
+TEST_CASE("recorded runs of topic are judged", "[cli][recorded][unsanitized]") {
+  check_recorded(topic);
+}
+TEST_CASE("recorded runs of scb: label noise and temperature are estimated",
+          "[cli][recorded][unsanitized]") {
   check_setting(scb, "-label-noise", "label_noise", "0.1");
   check_setting(scb, "-temperature", "temperature", "1.5");
 }
 TEST_CASE("recorded runs of topic: label noise and temperature are estimated",
-          "[cli][recorded][slow]") {
+          "[cli][recorded][slow][unsanitized]") {
   check_setting(topic, "-label-noise", "label_noise", "0.1");
   check_setting(topic, "-temperature", "temperature", "1.5");
 }
-#endif
 
 TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",
           "[cli][recorded]") {
@@ -247,9 +252,8 @@ TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
   CHECK(judged(changed(half), "--clock 0.2*step").status != 1);
 }
 
-#ifndef POPGRAD_SANITIZED
 TEST_CASE("recorded runs of scb: a query in the last position is found where queries look there",
-          "[cli][recorded][slow]") {
+          "[cli][recorded][slow][unsanitized]") {
   const Folder folder;
   // Query 0 looks at the last position alone, or none does.
   const auto instance = [&](const std::string& name, const char* first) {
@@ -311,7 +315,7 @@ TEST_CASE("recorded runs of scb: a query in the last position is found where que
 }
 
 TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what is asked for",
-          "[cli][recorded]") {
+          "[cli][recorded][unsanitized]") {
   const Folder folder;
   const std::string instance = " --instance " + places::sources() + "/tests/recorded/";
   const std::string setting = "--eta 0.02 --batch 16 -q" + instance + "scb.json ";
@@ -411,7 +415,7 @@ TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what 
 }
 
 TEST_CASE("recorded runs as wholes: a rate of attention that is off, and a batch that is too large",
-          "[cli][recorded]") {
+          "[cli][recorded][unsanitized]") {
   const Folder folder;
   const std::string setting = " --instance " + places::sources() + "/tests/recorded/scb.json -q ";
   // Settings of the judgement of three runs that are made with `how` and said to be of batch 16.
@@ -450,4 +454,3 @@ TEST_CASE("recorded runs as wholes: a rate of attention that is off, and a batch
   CHECK(smaller["departs"] == true);
   CHECK(smaller["bound"].get<double>() > 3.9);
 }
-#endif

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "places.hpp"
+#include "sanitized.hpp"
 
 namespace command_line {
 
@@ -38,14 +39,12 @@ struct Folder {
 
 // What the tool leaves allocated when it ends harms nobody, and to search for it would take as long as
 // most of these commands do: each would start a symbolizer for what a library keeps.
-#ifdef POPGRAD_SANITIZED
-constexpr const char* setup = "export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0; ";
-#else
-constexpr const char* setup = "";
-#endif
+inline std::string setup() {
+  return build::sanitized() ? "export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0; " : "";
+}
 
 inline Answer shell(const std::string& line) {
-  FILE* pipe = ::popen((setup + line).c_str(), "r");
+  FILE* pipe = ::popen((setup() + line).c_str(), "r");
   REQUIRE(pipe != nullptr);
   Answer answer{};
   std::array<char, 4096> buffer{};

@@ -16,6 +16,7 @@
 #include "popgrad/json.hpp"
 #include "popgrad/memory.hpp"
 #include "popgrad/theories.hpp"
+#include "sanitized.hpp"
 
 using namespace popgrad;
 
@@ -26,13 +27,6 @@ double most_memory_so_far() {
   ::getrusage(RUSAGE_SELF, &usage);
   return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
-
-// The address sanitizer holds back what was freed, and ends the program where an allocation fails.
-#ifdef POPGRAD_SANITIZED
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 
 struct Sized {
   std::vector<std::string> words;
@@ -82,11 +76,12 @@ TEST_CASE("cli: absurd sizes are refused before memory is taken", "[cli][memory]
     }
   }
   set_memory_limit({});
-  CHECK(most_memory_so_far() - before < (sanitized ? 300e6 : 100e6));
+  // The address sanitizer holds back what was freed.
+  CHECK(most_memory_so_far() - before < (build::sanitized() ? 300e6 : 100e6));
 }
 
 TEST_CASE("cli: memory that nobody declared is refused by the limit as well", "[cli][memory]") {
-  if (!sanitized) {
+  if (!build::sanitized()) {  // which ends the program where an allocation fails
     // The weights of a large vocabulary.
     const command_line::Answer answer = command_line::popgrad(
         "run topic gd --T 1000 --tau 1 --v 9 --steps 1 --memory 200MB -q -o -");

@@ -342,9 +342,9 @@ TEST_CASE("frontier: a table also where nothing is decided", "[cli]") {
   CHECK(std::filesystem::exists(folder.path / "frontier-scb.hyperbola-heavy-weight.svg"));
 }
 
-#ifndef POPGRAD_SANITIZED  // two minutes there, in commands that other tests run
+// two minutes there, in commands that other tests run
 // The three questions of the README, as printed, from a folder that looks like a clone.
-TEST_CASE("README: the commands of its first screen", "[readme][slow]") {
+TEST_CASE("README: the commands of its first screen", "[readme][slow][unsanitized]") {
   const Folder folder;
   std::istringstream in(readme());
   std::string script = "cd " + folder.path.string() + "\nln -s " + places::sources() +
@@ -369,4 +369,3 @@ TEST_CASE("README: the commands of its first screen", "[readme][slow]") {
   // joma.*, the file, its verdict, the certificate; the recorded runs have another learning rate.
   CHECK(statuses == std::vector<std::string>{"0", "0", "0", "0", "1"});
 }
-#endif

@@ -218,9 +218,8 @@ TEST_CASE("scb: lumped moments are those of the full covariance, to the next ord
   CHECK(of_deviation.back() < 0.01);
 }
 
-#ifndef POPGRAD_SANITIZED
 // Some 3e9 tokens are drawn, a minute under the sanitizers.
-TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments]") {
+TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments][unsanitized]") {
   const std::string json =
       R"({"N":4,"T":300,"Q":2,"start":"transfer","theta":0.6,"correlation":0.6})";
   constexpr double eta = 0.1;
@@ -263,7 +262,6 @@ TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments]")
   }
   CHECK(judged >= 12);
 }
-#endif
 
 TEST_CASE("scb: lumped moments of long contexts", "[scb][moments]") {
   // Where the noise on single positions adds up to more than a deviation, D says so.
