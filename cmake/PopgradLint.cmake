@@ -40,7 +40,8 @@ set(includes $<FILTER:$<TARGET_PROPERTY:popgrad,INCLUDE_DIRECTORIES>,EXCLUDE,^/u
 add_custom_command(
   OUTPUT ${lint_headers}
   COMMAND ${CLANG} -std=c++20 -fopenmp ${popgrad_shareable} ${lint_flags} "-D$<JOIN:${defines},;-D>"
-          "-isystem;$<JOIN:${includes},;-isystem;>" -fpch-instantiate-templates -x c++-header ${popgrad_precompiled} -o ${lint_headers}
+          "-isystem;$<JOIN:${includes},;-isystem;>" -fpch-instantiate-templates
+          -x c++-header ${popgrad_precompiled} -o ${lint_headers}
   DEPENDS ${popgrad_precompiled}
   COMMENT "Parsing library headers for the checks"
   COMMAND_EXPAND_LISTS VERBATIM)
