@@ -567,7 +567,44 @@ class Solver {
         return;
       }
     }
-    result_.events.push_back({finder.name, t, finder.column, finder.report(x_now_, t)});
+    using std::abs;
+    const T report = finder.report(x_now_, t);
+    const T noise = std::max(tolerances(unresolved_tolerances, report),
+                             moved_by(unresolved_tolerances, finder.report, t));
+    // In a stiff phase a state that is off by one tolerance moves the zero farther than two solves are apart.
+    const T value_moves = moved_by(1, finder.value, t);
+    split(stepper_->x_old());
+    const T first_t = time_of(stepper_->x_old(), stepper_->t_old());
+    const T first = finder.value(x_now_, first_t);
+    const T last = value_at(finder, stepper_->t());
+    const T slope = abs(T(last - first)) / T(time_of(stepper_->x(), stepper_->t()) - first_t);
+    result_.events.push_back({finder.name, t, finder.column, report,
+                              slope > T(0) ? to_double(T(value_moves / slope)) : 0});
+    event_noise_.emplace_back(t, noise);
+  }
+
+  [[nodiscard]] T tolerances(double count, const T& value) const {
+    using std::abs;
+    return T(count) * (request_.absolute_tolerance + request_.relative_tolerance * abs(value));
+  }
+
+  // By how much `read` moves where every component of the state is off by so many tolerances: all to one side, and
+  // to sides that alternate.
+  template <class Read>
+  T moved_by(double count, const Read& read, const T& t) {
+    using std::abs;
+    const T here = read(x_now_, t);
+    T most(0);
+    for (const bool alternates : {false, true}) {
+      Vector<T> moved = x_now_;
+      for (Index i = 0; i < n_; ++i) {
+        const T by = tolerances(count, moved[i]);
+        moved[i] += alternates && i % 2 != 0 ? T(-by) : by;
+      }
+      const T apart = abs(T(read(moved, t) - here));
+      if (apart > most) most = apart;
+    }
+    return most;
   }
 
   // A sketch has a pair of zeros, and the solution one sign at all probes: it may turn beyond 0 between them.
@@ -593,22 +630,40 @@ class Solver {
 
   // Near a steady state the rate of an observable changes sign with rounding and truncation noise.
   // A pair of neighbouring extrema, or a last one and the end, that differ by less than the solve
-  // resolves (1000 tolerances: the error of a stiffness-limited solve, measured) is no event.
+  // resolves is no event.
+  static constexpr double unresolved_tolerances =
+      1000;  // the error of a stiffness-limited solve, measured
   void drop_unresolved_extrema() {
     const auto is_extremum = [&](const Event<T>& event) {
       return std::any_of(rung_.events.begin(), rung_.events.end(), [&](const EventFinder<T>& f) {
         return f.kind != EventKind::crossing && f.name == event.name;
       });
     };
-    const auto unresolved = [&](const T& a, const T& b) {
+    const auto unresolved = [&](const Event<T>& event, const T& next) {
       using std::abs;
-      const T scale = request_.absolute_tolerance + request_.relative_tolerance * abs(a);
-      return abs(a - b) < T(1000) * scale;
+      T noise = tolerances(unresolved_tolerances, event.value);
+      for (const auto& [t, own] : event_noise_) {
+        if (t == event.t) noise = std::max(noise, own);
+      }
+      return abs(event.value - next) < noise;
     };
     std::vector<Event<T>> kept;
+    // The last pair that was dropped. What comes next may be the same turn, which noise has made into several: it is
+    // then anywhere from the first of them on.
+    std::optional<std::pair<Event<T>, Event<T>>> dropped;
     for (Event<T>& event : result_.events) {
-      if (is_extremum(event) && !kept.empty() && is_extremum(kept.back()) &&
-          kept.back().column == event.column && unresolved(kept.back().value, event.value)) {
+      if (!is_extremum(event)) {
+        kept.push_back(std::move(event));
+        continue;
+      }
+      if (dropped && dropped->first.name == event.name && dropped->first.column == event.column &&
+          unresolved(dropped->second, event.value)) {
+        event.uncertainty = std::max(event.uncertainty, to_double(T(event.t - dropped->first.t)) +
+                                                            dropped->first.uncertainty);
+      }
+      if (!kept.empty() && is_extremum(kept.back()) && kept.back().column == event.column &&
+          unresolved(kept.back(), event.value)) {
+        dropped.emplace(std::move(kept.back()), std::move(event));
         kept.pop_back();
       } else {
         kept.push_back(std::move(event));
@@ -617,7 +672,7 @@ class Solver {
     if (!kept.empty() && is_extremum(kept.back()) && result_.last_state.size() == n_) {
       for (const EventFinder<T>& finder : rung_.events) {
         if (finder.name == kept.back().name &&
-            unresolved(kept.back().value, finder.report(result_.last_state, t_))) {
+            unresolved(kept.back(), finder.report(result_.last_state, t_))) {
           kept.pop_back();
           break;
         }
@@ -891,6 +946,8 @@ class Solver {
   std::vector<std::vector<T>> probe_values_;  // of every finder
   std::vector<T> largest_values_;             // of |event function| so far
   std::vector<T> event_values_;               // the last that were not 0; 0 where none was seen yet
+  std::vector<std::pair<T, T>>
+      event_noise_;  // of each event, its time and what its value is known to
   bool in_arc_ = false;
   T arc_unit_{1};          // of t as a component in the arc clock
   bool past_end_ = false;  // the end is reached, and a blow-up looked for that may lie before it
