@@ -87,7 +87,8 @@ void check_setting(const Recorded& r, const char* variant, const std::string& se
 
 }  // namespace
 
-TEST_CASE("recorded runs of joma: label noise and temperature are estimated", "[cli][recorded]") {
+TEST_CASE("recorded runs of joma: label noise and temperature are estimated",
+          "[cli][recorded][unsanitized]") {
   check_setting(joma, "-label-noise", "label_noise", "0.1");
   check_setting(joma_loss, "-temperature", "temperature", "1.5");
 }
