@@ -9,6 +9,7 @@
 #include <boost/math/tools/minima.hpp>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -559,28 +560,29 @@ class Solver {
     stepper_->at(where, y_now_);
     split(y_now_);
     const T t = time_of(y_now_, where);
-    // Two changes of sign in a sketch may be one of the solution.
-    for (const Event<T>& other : result_.events) {
-      using std::abs;
-      if (other.name == finder.name && other.column == finder.column &&
-          abs(other.t - t) <= T(16) * machine_epsilon<T>() * abs(t)) {
+    // Two changes of sign in a sketch may be one of the solution; those of earlier steps come before.
+    using std::abs;
+    const T same = T(16) * machine_epsilon<T>() * abs(t);
+    const T first_t = time_of(stepper_->x_old(), stepper_->t_old());
+    for (auto other = result_.events.rbegin();
+         other != result_.events.rend() && !(other->t < first_t - same); ++other) {
+      if (other->name == finder.name && other->column == finder.column &&
+          abs(other->t - t) <= same) {
         return;
       }
     }
-    using std::abs;
     const T report = finder.report(x_now_, t);
     const T noise = std::max(tolerances(unresolved_tolerances, report),
                              moved_by(unresolved_tolerances, finder.report, t));
     // In a stiff phase a state that is off by one tolerance moves the zero farther than two solves are apart.
     const T value_moves = moved_by(1, finder.value, t);
     split(stepper_->x_old());
-    const T first_t = time_of(stepper_->x_old(), stepper_->t_old());
     const T first = finder.value(x_now_, first_t);
     const T last = value_at(finder, stepper_->t());
     const T slope = abs(T(last - first)) / T(time_of(stepper_->x(), stepper_->t()) - first_t);
     result_.events.push_back({finder.name, t, finder.column, report,
                               slope > T(0) ? to_double(T(value_moves / slope)) : 0});
-    event_noise_.emplace_back(t, noise);
+    event_noise_[t] = noise;
   }
 
   [[nodiscard]] T tolerances(double count, const T& value) const {
@@ -642,8 +644,8 @@ class Solver {
     const auto unresolved = [&](const Event<T>& event, const T& next) {
       using std::abs;
       T noise = tolerances(unresolved_tolerances, event.value);
-      for (const auto& [t, own] : event_noise_) {
-        if (t == event.t) noise = std::max(noise, own);
+      if (const auto own = event_noise_.find(event.t); own != event_noise_.end()) {
+        noise = std::max(noise, own->second);
       }
       return abs(event.value - next) < noise;
     };
@@ -946,8 +948,7 @@ class Solver {
   std::vector<std::vector<T>> probe_values_;  // of every finder
   std::vector<T> largest_values_;             // of |event function| so far
   std::vector<T> event_values_;               // the last that were not 0; 0 where none was seen yet
-  std::vector<std::pair<T, T>>
-      event_noise_;  // of each event, its time and what its value is known to
+  std::map<T, T> event_noise_;                // at the time of an event, what its value is known to
   bool in_arc_ = false;
   T arc_unit_{1};          // of t as a component in the arc clock
   bool past_end_ = false;  // the end is reached, and a blow-up looked for that may lie before it
