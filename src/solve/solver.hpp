@@ -585,6 +585,8 @@ class Solver {
     event_noise_[t] = noise;
   }
 
+  // The error of a stiffness-limited solve, measured.
+  static constexpr double unresolved_tolerances = 1000;
   [[nodiscard]] T tolerances(double count, const T& value) const {
     using std::abs;
     return T(count) * (request_.absolute_tolerance + request_.relative_tolerance * abs(value));
@@ -633,8 +635,6 @@ class Solver {
   // Near a steady state the rate of an observable changes sign with rounding and truncation noise.
   // A pair of neighbouring extrema, or a last one and the end, that differ by less than the solve
   // resolves is no event.
-  static constexpr double unresolved_tolerances =
-      1000;  // the error of a stiffness-limited solve, measured
   void drop_unresolved_extrema() {
     const auto is_extremum = [&](const Event<T>& event) {
       return std::any_of(rung_.events.begin(), rung_.events.end(), [&](const EventFinder<T>& f) {
