@@ -12,7 +12,8 @@ add_executable(popgrad_fuzz tests/fuzz/readers.cpp src/error.cpp src/json.cpp sr
   src/scan_snap/corpus.cpp src/topic/document_reader.cpp)
 target_include_directories(popgrad_fuzz PRIVATE include src)
 target_precompile_headers(popgrad_fuzz PRIVATE <precompiled.hpp>)
-target_compile_options(popgrad_fuzz PRIVATE -O1 -fsanitize=fuzzer ${popgrad_sanitizers})
+target_compile_options(popgrad_fuzz PRIVATE -g -O1 -fno-omit-frame-pointer
+  -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 target_link_options(popgrad_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
 target_link_libraries(popgrad_fuzz PRIVATE Eigen3::Eigen Boost::headers nlohmann_json::nlohmann_json
   popgrad_ginac popgrad_mp popgrad_csv popgrad_zip popgrad_toml fmt::fmt

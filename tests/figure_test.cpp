@@ -264,7 +264,7 @@ TEST_CASE("Figures: what goes wrong is said", "[figure]") {
   CHECK_FALSE(fs::exists(folder.path / "joma-component-growth.svg"));
 }
 
-// minutes there, in code that the figures of tests go through
+// Minutes under the sanitizers, in code that the other figures run as well.
 TEST_CASE("Figures: the topic landscape shows paths and minimisers whole, at own parameters",
           "[figure][slow][unsanitized]") {
   FigureRequest own = request("topic-landscape", {});

@@ -382,7 +382,7 @@ TEST_CASE("parameters: a table that drifts is noticed, in both directions", "[pa
 }
 
 // The case above makes and runs the same rungs under the sanitizers.
-TEST_CASE("parameters: the default that the table tells is the one taken",
+TEST_CASE("parameters: the default stated in the table is the one used",
           "[parameters][unsanitized]") {
   const std::string folder = temporary_folder();
   for (const Theory& theory : theories()) {

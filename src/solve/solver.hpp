@@ -592,8 +592,8 @@ class Solver {
     return T(count) * (request_.absolute_tolerance + request_.relative_tolerance * abs(value));
   }
 
-  // By how much `read` moves where every component of the state is off by so many tolerances: all to one side, and
-  // to sides that alternate.
+  // Largest change of `read` when each component of the state is perturbed by `count` tolerances, with equal and with
+  // alternating signs.
   template <class Read>
   T moved_by(double count, const Read& read, const T& t) {
     using std::abs;

@@ -342,7 +342,7 @@ TEST_CASE("frontier: a table also where nothing is decided", "[cli]") {
   CHECK(std::filesystem::exists(folder.path / "frontier-scb.hyperbola-heavy-weight.svg"));
 }
 
-// two minutes there, in commands that other tests run
+// Two minutes under the sanitizers, in commands that other tests run.
 // The three questions of the README, as printed, from a folder that looks like a clone.
 TEST_CASE("README: the commands of its first screen", "[readme][slow][unsanitized]") {
   const Folder folder;
