@@ -25,6 +25,13 @@ constexpr double extra_ratio = 1.1;
 /// Rows of steps on either side of an event that make up its step: three lie inside one, in digits some dozen.
 template <class T>
 constexpr std::size_t rows_of_step = std::is_same_v<T, double> ? 4 : 16;
+/// An event whose uncertainty is more relative tolerances of its time than this is worth another solve, as a shallow
+/// extremum in a stiff phase is.
+constexpr double blunt = 1e5;
+constexpr double sharper = 100;
+constexpr double tightest = 1e-13;
+constexpr Index largest_sharpened_dimension = 64;
+constexpr std::size_t most_sharp_steps = 20'000;
 
 template <class T>
 void append_events(std::vector<Event<T>>& events, std::vector<Event<T>> more) {
@@ -70,10 +77,8 @@ void no_surer_than_step(const Trajectory<T>& run, Event<T>& event) {
   event.uncertainty = std::max(event.uncertainty, width);
 }
 
-}  // namespace
-
 template <class T>
-void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes,
+void watch_once(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes,
                 SolveRequest<T> request, const std::function<bool()>& looked_again) {
   if (!run.outcome.usable() || run.t.empty()) return;
   const std::vector<Regime> left = not_found_by(rung, regimes);
@@ -103,6 +108,55 @@ void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regi
     no_surer_than_step(run, run.events[k]);
   }
   no_surer_than(first, run.events);
+}
+
+// The explicit methods leave noise of a tolerance in a stiff phase, which moves a shallow extremum far. Where one is
+// not known well, events of finders are taken from another solve by the method for stiff fields at tighter tolerances.
+void sharpen(Trajectory<double>& run, const AnyRung<double>& rung, SolveRequest<double> request,
+             const std::function<bool()>& looked_again) {
+  const auto is_blunt = [&](const Event<double>& event) {
+    return event.uncertainty > blunt * request.relative_tolerance * std::fabs(event.t) &&
+           std::any_of(rung.events.begin(), rung.events.end(), [&](const EventFinder<double>& f) {
+             return f.name == event.name && f.column == event.column;
+           });
+  };
+  if (!rung.jacobian || rung.dimension > largest_sharpened_dimension ||
+      request.relative_tolerance < sharper * tightest ||
+      run.outcome.ending != Ending::reached_end ||
+      std::none_of(run.events.begin(), run.events.end(), is_blunt)) {
+    return;
+  }
+  SolveRequest<double> sharp = request;
+  sharp.method = Method::rosenbrock4;
+  sharp.relative_tolerance /= sharper;
+  sharp.absolute_tolerance /= sharper;
+  sharp.step_budget = most_sharp_steps;
+  sharp.save_at = {request.end};
+  sharp.keep_states = false;
+  sharp.on_progress = [&](double) { return looked_again(); };
+  Trajectory<double> again = solve(rung, sharp);
+  if (again.outcome.ending != Ending::reached_end) return;
+  watch_flow<double>(again, rung, {}, sharp, looked_again);
+  for (Event<double>& event : run.events) {
+    if (!is_blunt(event)) continue;
+    for (const Event<double>& other : again.events) {
+      if (other.name == event.name && other.column == event.column &&
+          other.uncertainty < event.uncertainty &&
+          std::fabs(other.t - event.t) <= event.uncertainty + other.uncertainty) {
+        event = other;
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void watch_flow(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const Regime> regimes,
+                SolveRequest<T> request, const std::function<bool()>& looked_again) {
+  watch_once(run, rung, regimes, request, looked_again);
+  if constexpr (std::is_same_v<T, double>) sharpen(run, rung, std::move(request), looked_again);
 }
 
 template <class T>

@@ -370,6 +370,45 @@ TEST_CASE("solve: blow-ups on every scale of time, and at the end of a solve", "
   CHECK(before.rows.back()[0] == Approx(1e7).epsilon(1e-3));
 }
 
+TEST_CASE("solve: what saturates within a time that is not resolved is no blow-up",
+          "[solve][events]") {
+  // x_0 tends to its height at rates of up to e^(height^2/2), next to an x_1 that takes its time.
+  const auto saturating = [](double height) {
+    return any_flow<double>(
+        Vector<double>{{0.0, 0.0}},
+        [height](const auto& x, auto& dx) {
+          dx[0] = (height - x[0]) * std::exp(x[0] * x[0] / 2);
+          dx[1] = 1 - x[1];
+        },
+        [height](const auto& x, auto& j) {
+          j(0, 0) = (x[0] * (height - x[0]) - 1) * std::exp(x[0] * x[0] / 2);
+          j(1, 1) = -1;
+        });
+  };
+  for (const double height : {7.0, 7.5, 8.0, 8.3, 8.6, 9.0, 9.2, 9.5, 9.7, 10.0}) {
+    for (const Method method : {Method::automatic, Method::rosenbrock4}) {
+      SolveRequest<double> request = request_to(60.0, 1e-11);
+      request.method = method;
+      const auto run = solve(saturating(height), request);
+      CAPTURE(height, name_of(method), run.outcome.notes);
+      REQUIRE(run.outcome.ending == Ending::reached_end);
+      CHECK(run.events.empty());
+      for (std::size_t k = 1; k < run.t.size(); ++k) {
+        CHECK(run.rows[k][0] == Approx(height).epsilon(1e-10));
+        // Far below the rounding of x_0's rate, and no part of the whole is at rest before the other.
+        CHECK(run.rows[k][1] == Approx(-std::expm1(-run.t[k])).epsilon(1e-9));
+      }
+    }
+  }
+  // Without end the same rates do blow up.
+  const auto run =
+      solve(any_flow<double>(Vector<double>{{0.0}},
+                             [](const auto& x, auto& dx) { dx[0] = std::exp(x[0] * x[0] / 2); }),
+            request_to(60.0, 1e-11));
+  REQUIRE(run.outcome.ending == Ending::blew_up);
+  CHECK(run.events.back().t == Approx(std::sqrt(std::acos(-1.0) / 2)).epsilon(1e-9));
+}
+
 TEST_CASE("solve: where a sketch has a wrong sign the zero is found beside", "[solve][events]") {
   const DigitsScope scope(30);
   // x = t^2/2, and a sketch by a field that is a ten thousandth off.

@@ -185,7 +185,9 @@ class Solver {
   void start_method(Method method, const Vector<T>& y, const T& clock, T step) {
     method_ = method;
     const Field<T>& field = in_arc_ ? arc_field_ : field_;
-    const Tolerances<T> tolerances{request_.relative_tolerance, request_.absolute_tolerance};
+    const T loosened(damping_ ? 1e6 : 1);
+    const Tolerances<T> tolerances{T(loosened * request_.relative_tolerance),
+                                   T(loosened * request_.absolute_tolerance)};
     if (method == Method::bulirsch_stoer) {
       stepper_ = make_bulirsch_stoer(field, tolerances);
     } else if (method == Method::dopri5) {
@@ -246,6 +248,11 @@ class Solver {
     // The minimum step is relative to the spacing of numbers at the clock's reading.
     const T spacing = machine_epsilon<T>() * abs(before);
     if (!(stepper_->next_step() > spacing) || !(before + stepper_->next_step() > before)) {
+      // Stability may ask of the others for steps below the spacing of numbers.
+      if (can_change_to_rosenbrock4() && (!in_arc_ || falling_ > 0)) {
+        damp_by_rosenbrock4();
+        return false;
+      }
       last_good(in_arc_ ? Vector<T>(stepper_->x().head(n_)) : stepper_->x(),
                 time_of(stepper_->x(), before));
       finish(all_finite(stepper_->slope()) ? Ending::step_underflow : Ending::not_a_number);
@@ -295,7 +302,13 @@ class Solver {
       }
       return;
     }
-    if (in_arc_ && blew_up()) return;
+    if (in_arc_) {
+      if (blew_up()) return;
+      if (stands()) {
+        stop_here(Ending::step_underflow);
+        return;
+      }
+    }
     // A small step takes as long as a look; one for many digits thousands of evaluations.
     const int between = std::is_same_v<T, double> && n_ <= 1000 ? 256 : 1;
     if (request_.on_progress && ++since_progress_ >= between) {
@@ -308,7 +321,9 @@ class Solver {
   // time is known is taken back.
   void look_past_end() {
     if (blew_up()) return;
-    if (falling_ > 0 || unresolved_time() < t_ - request_.end) finish(Ending::reached_end);
+    if (!(falling_ > 0) && !(unresolved_time() < t_ - request_.end)) return;
+    blow_up_.reset();
+    finish(Ending::reached_end);
   }
 
   void save(const T& at) {
@@ -346,7 +361,7 @@ class Solver {
   }
 
   void observe_step() {
-    if (!observes_steps()) return;
+    if (!observes_steps() || blow_up_) return;
     for (std::size_t probe = 1; probe < clocks_.size(); ++probe) {
       const Vector<T>& y = at_probe(probe);
       split(y);
@@ -719,22 +734,49 @@ class Solver {
     using std::abs;
     const T resolved = std::max(T(machine_epsilon<T>() * abs(t_)),
                                 T(request_.relative_tolerance * abs(t_) / T(1000)));
-    if (!(remaining < resolved)) return false;
-    split(stepper_->x());
-    Index component = 0;
-    x_now_.cwiseAbs().maxCoeff(&component);
-    const T where = t_ + remaining;
-    result_.events.push_back(
-        {"blow-up", where, rung_.state_names[static_cast<std::size_t>(component)],
-         x_now_[component] > T(0) ? solving::infinity<T>() : T(-solving::infinity<T>())});
-    while (!result_.t.empty() && where - result_.t.back() < unresolved_time()) {
+    if (!blow_up_) {
+      if (!(remaining < resolved)) return false;
+      split(stepper_->x());
+      Index component = 0;
+      x_now_.cwiseAbs().maxCoeff(&component);
+      blow_up_ =
+          BlowUp{{"blow-up", t_ + remaining, rung_.state_names[static_cast<std::size_t>(component)],
+                  x_now_[component] > T(0) ? solving::infinity<T>() : T(-solving::infinity<T>())},
+                 x_now_,
+                 t_,
+                 result_.events.size()};
+    }
+    // What only grows fast, and saturates within a time that is not resolved, is followed until it does.
+    constexpr double certain_speed = 1e290;
+    if (stepper_->slope()[n_] * T(certain_speed) > T(1)) return false;
+    finish(Ending::blew_up);
+    return true;
+  }
+
+  // Near a steady state that is stiffer than the clock t resolves, steps of the arc go to and fro.
+  bool stands() {
+    constexpr int most_standing = 20'000;
+    constexpr double roundings = 100;
+    using std::abs;
+    if (T(roundings) * machine_epsilon<T>() * abs(t_) < t_ - standing_since_) {
+      standing_since_ = t_;
+      standing_ = 0;
+    }
+    return ++standing_ > most_standing;
+  }
+
+  // Takes back what was found after it: the solution ends here.
+  void end_at_blow_up() {
+    result_.events.resize(blow_up_->events_before);
+    result_.events.push_back(blow_up_->event);
+    t_ = blow_up_->t;
+    while (!result_.t.empty() && blow_up_->event.t - result_.t.back() < unresolved_time()) {
       result_.t.pop_back();
       result_.rows.pop_back();
       if (request_.keep_states) result_.states.pop_back();
     }
-    last_good(x_now_, t_);
-    finish(Ending::blew_up);
-    return true;
+    result_.last_state = blow_up_->state;
+    result_.outcome.t_reached = to_double(t_);
   }
 
   // Of the arc clock: 1, or for times that are far from 1 a power of 2 near them, which is exact.
@@ -751,16 +793,7 @@ class Solver {
   void choose_clock() {
     if (!request_.find_blow_up) return;
     if (in_arc_) {
-      if (falling_ < 3) return;
-      note("back to the clock t");
-      split(stepper_->x());
-      const T step = t_ - time_of(stepper_->x_old(), stepper_->t_old());
-      in_arc_ = false;
-      growing_ = 0;
-      // Whoever runs away in the end grows for longer; what only seemed to is not to go to and fro.
-      constexpr int most_growing = 48;
-      enough_growing_ = std::min(2 * enough_growing_, most_growing);
-      start_method(method_, x_now_, t_, step);
+      leave_arc_if_settled();
       return;
     }
     const auto outward = [&] {
@@ -787,6 +820,66 @@ class Solver {
     if (growing_ >= enough_growing_) enter_arc();
   }
 
+  // Back to the clock t once it resolves what is left of a fall of the speed. Where it does not, because something
+  // saturates faster than times can be told apart, once steps are short for being stiff.
+  void leave_arc_if_settled() {
+    using std::abs;
+    slowest_pace_ = std::min(slowest_pace_, T(stepper_->slope()[n_]));
+    if (falling_ >= 3) {
+      split(stepper_->x());
+      Vector<T> slope(n_);
+      field_.rhs(x_now_, slope, t_);
+      constexpr double spacings = 1e4;
+      const T resolved = T(spacings) * machine_epsilon<T>() * abs(t_);
+      if (resolved * spectral_radius(x_now_, slope) < T(1)) {
+        leave_arc(request_.method == Method::rosenbrock4 ? Method::rosenbrock4 : method_);
+        return;
+      }
+    }
+    constexpr double short_step = 1e-6;
+    const T step = stepper_->t() - stepper_->t_old();
+    if (fallen() && step < T(short_step) * norm_inf(stepper_->x())) {
+      if (can_change_to_rosenbrock4()) {
+        damp_by_rosenbrock4();
+      } else {
+        leave_arc(method_);
+      }
+    }
+  }
+
+  // The first step damps what changes within a time that is not resolved, which no error estimate is to go by.
+  void damp_by_rosenbrock4() {
+    using std::abs;
+    constexpr double spacings = 1e4;
+    if (in_arc_) {
+      leave_arc(Method::rosenbrock4);
+    } else {
+      change_method(Method::rosenbrock4);
+    }
+    damping_ = true;
+    const Vector<T> x = stepper_->x();
+    start_method(Method::rosenbrock4, x, t_, T(T(spacings) * machine_epsilon<T>() * abs(t_)));
+  }
+
+  // Whether the speed is far below what it was in the arc clock.
+  [[nodiscard]] bool fallen() const {
+    constexpr double far_below_peak = 1e3;
+    return T(far_below_peak) * slowest_pace_ < stepper_->slope()[n_];
+  }
+
+  void leave_arc(Method next) {
+    blow_up_.reset();
+    note("back to the clock t");
+    split(stepper_->x());
+    const T step = t_ - time_of(stepper_->x_old(), stepper_->t_old());
+    in_arc_ = false;
+    growing_ = 0;
+    // Whoever runs away in the end grows for longer; what only seemed to is not to go to and fro.
+    constexpr int most_growing = 48;
+    enough_growing_ = std::min(2 * enough_growing_, most_growing);
+    start_method(next, x_now_, t_, step);
+  }
+
   void enter_arc() {
     note("arc-length clock");
     Vector<T> y(n_ + 1);
@@ -796,6 +889,9 @@ class Solver {
     y[n_] = stepper_->t() / arc_unit_;
     in_arc_ = true;
     falling_ = 0;
+    slowest_pace_ = solving::infinity<T>();
+    standing_since_ = t_;
+    standing_ = 0;
     arc_field_ = in_arc_clock(field_, n_, arc_unit_);
     start_method(method_ == Method::rosenbrock4 ? first_method() : method_, y, T(0), T(0));
   }
@@ -809,6 +905,11 @@ class Solver {
   // evaluations are spent as the trial costs, and keeps on as long as it goes farther an evaluation; every
   // trial that fails doubles the evaluations before the next.
   void choose_method() {
+    if (damping_) {
+      damping_ = false;
+      change_method(Method::rosenbrock4);
+      return;
+    }
     choose_clock();
     if (in_arc_ || n_ > largest_dense_dimension || !std::is_same_v<T, double>) return;
     if (method_ == Method::rosenbrock4 && at_rest()) {
@@ -829,7 +930,7 @@ class Solver {
     if (++since_estimate_ < 8) return;
     since_estimate_ = 0;
     const T step = stepper_->t() - stepper_->t_old();
-    const T product = step * spectral_radius();
+    const T product = step * spectral_radius(stepper_->x(), stepper_->slope());
     const bool vote = method_ == Method::dopri5 ? product > T(5) / T(2) : product < T(1);
     stiff_votes_ = vote ? stiff_votes_ + 1 : 0;
     if (stiff_votes_ < 3) return;
@@ -847,17 +948,33 @@ class Solver {
     change_method(Method::rosenbrock4);
   }
 
-  // Whether the field has been what rounding leaves of it for as many long steps as any mode that grows would
-  // have shown in. What limits the steps then is the rounding, and budgets would be used up on nothing.
+  // Whether the field has been what rounding leaves of it, in each component, for as many long steps as any mode that
+  // grows would have shown in. What limits the steps then is the rounding, and budgets would be used up on nothing.
   bool at_rest() {
     constexpr int rest_estimates = 50;
     constexpr int steps_between = 8;
     if (++since_rest_ < steps_between) return false;
     since_rest_ = 0;
-    const T rounding = T(100) * machine_epsilon<T>() * norm_inf(stepper_->x());
-    // Of the slope there is left, a part is rounding of each of the terms that cancel in it.
-    resting_ = speed_ < rounding * spectral_radius() ? resting_ + 1 : 0;
+    resting_ = is_rounding(stepper_->slope()) ? resting_ + 1 : 0;
     return resting_ >= rest_estimates;
+  }
+
+  // Of a slope there is left, a part is rounding of each of the terms that cancel in it: what the state moved by its
+  // rounding, with several patterns of signs, does to it.
+  bool is_rounding(const Vector<T>& slope) {
+    const T rounding = T(100) * machine_epsilon<T>();
+    Vector<T> moved(n_);
+    image_.resize(n_);
+    Vector<T> most = Vector<T>::Zero(n_);
+    for (const Index period : {1, 2, 3}) {
+      for (Index i = 0; i < n_; ++i) {
+        const T share = i % (2 * period) < period ? rounding : T(-rounding);
+        moved[i] = stepper_->x()[i] * (T(1) + share);
+      }
+      field_.rhs(moved, image_, stepper_->t());
+      most = most.cwiseMax((image_ - slope).cwiseAbs());
+    }
+    return (slope.cwiseAbs().array() <= most.array()).all();
   }
 
   void rest_until_end() {
@@ -871,6 +988,12 @@ class Solver {
     t_ = request_.end;
     last_good(x, t_);
     finish(Ending::reached_end);
+  }
+
+  [[nodiscard]] bool can_change_to_rosenbrock4() const {
+    return std::is_same_v<T, double> && method_ != Method::rosenbrock4 && field_.jacobian &&
+           (request_.method == Method::automatic || request_.method == Method::rosenbrock4) &&
+           n_ <= largest_dense_dimension;
   }
 
   void change_method(Method other) {
@@ -891,7 +1014,8 @@ class Solver {
     return 2 * n + 8 + n * n / 30;
   }
 
-  T spectral_radius() {
+  // Of the Jacobian, by one step of the power iteration; `slope` is the field at x.
+  T spectral_radius(const Vector<T>& x, const Vector<T>& slope) {
     using std::sqrt;
     if (direction_.size() != n_) {
       // Any start that no eigenvector is orthogonal to by construction.
@@ -899,11 +1023,11 @@ class Solver {
       for (Index i = 0; i < n_; ++i) direction_[i] = T(1) / T(1 + i % 7);
     }
     const T size = norm_inf(direction_);
-    const T small = sqrt(machine_epsilon<T>()) * (T(1) + norm_inf(stepper_->x()));
+    const T small = sqrt(machine_epsilon<T>()) * (T(1) + norm_inf(x));
     image_.resize(n_);
-    const Vector<T> moved = stepper_->x() + direction_ * (small / size);
-    field_.rhs(moved, image_, stepper_->t());
-    image_ = (image_ - stepper_->slope()) / small;
+    const Vector<T> moved = x + direction_ * (small / size);
+    field_.rhs(moved, image_, t_);
+    image_ = (image_ - slope) / small;
     const T radius = norm_inf(image_);
     if (radius > T(0)) direction_ = image_;
     return radius;
@@ -919,6 +1043,10 @@ class Solver {
     result_.outcome.t_reached = to_double(t);
   }
   void finish(Ending ending) {
+    if (blow_up_ && ending != Ending::interrupted && !fallen()) {
+      ending = Ending::blew_up;
+      end_at_blow_up();
+    }
     drop_unresolved_extrema();
     // Past the end only a blow-up counts.
     result_.outcome.ending = past_end_ && ending != Ending::blew_up ? Ending::reached_end : ending;
@@ -950,7 +1078,19 @@ class Solver {
   std::vector<T> event_values_;               // the last that were not 0; 0 where none was seen yet
   std::map<T, T> event_noise_;                // at the time of an event, what its value is known to
   bool in_arc_ = false;
-  T arc_unit_{1};          // of t as a component in the arc clock
+  /// A blow-up as it was located, before it is known not to saturate.
+  struct BlowUp {
+    Event<T> event;
+    Vector<T> state;
+    T t;
+    std::size_t events_before;
+  };
+  std::optional<BlowUp> blow_up_;
+  T arc_unit_{1};       // of t as a component in the arc clock
+  T slowest_pace_{};    // in the arc clock so far
+  T standing_since_{};  // when t last moved by more than rounding in the arc clock, and steps since
+  int standing_ = 0;
+  bool damping_ = false;   // in the first step of rosenbrock4 after the arc clock
   bool past_end_ = false;  // the end is reached, and a blow-up looked for that may lie before it
   bool finished_ = false;
   bool stepping_ = false;
