@@ -17,7 +17,7 @@ std::vector<Evidence>& evidence_of_paper(Examination& examination) {
   for (ControlEvidence& own : examination.controls) {
     if (own.control == in_paper) return own.evidence;
   }
-  return examination.controls.emplace_back(ControlEvidence{in_paper, {}}).evidence;
+  return examination.controls.emplace_back(ControlEvidence{in_paper, {}, true}).evidence;
 }
 
 }  // namespace

@@ -148,11 +148,17 @@ Evidence worst_place(const Comparison& c, const std::vector<Quantity>& measured,
   return item;
 }
 
+// To the bit.
+bool equal_values(const std::vector<Quantity>& a, const std::vector<Quantity>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Quantity& x, const Quantity& y) { return x.value() == y.value(); });
+}
+
 ControlEvidence& of_control(std::vector<ControlEvidence>& controls, const std::string& name) {
   for (ControlEvidence& own : controls) {
     if (own.control == name) return own;
   }
-  controls.push_back({name, {}});
+  controls.push_back({name, {}, false});
   return controls.back();
 }
 
@@ -329,8 +335,9 @@ void Examination::judge(const Comparison& comparison) {
         mistake.measures ? mistake.measures() : comparison.measured;
     const std::vector<Quantity> predicted =
         mistake.predicts ? mistake.predicts(comparison.predicted) : comparison.predicted;
-    of_control(controls, mistake.control)
-        .evidence.push_back(worst_place(comparison, measured, predicted, false));
+    ControlEvidence& own = of_control(controls, mistake.control);
+    own.evidence.push_back(worst_place(comparison, measured, predicted, false));
+    own.differs = own.differs || mistake.measures || !equal_values(predicted, comparison.predicted);
   }
 }
 
@@ -339,8 +346,9 @@ void Examination::judge(const Identity& claimed) {
       popgrad::identity(claimed.kind, claimed.what, claimed.holds(), claimed.detail));
   if (!with_controls) return;
   for (const auto& [control, truth] : claimed.mistakes) {
-    of_control(controls, control)
-        .evidence.push_back(popgrad::identity(claimed.kind, claimed.what, truth(), claimed.detail));
+    ControlEvidence& own = of_control(controls, control);
+    own.evidence.push_back(popgrad::identity(claimed.kind, claimed.what, truth(), claimed.detail));
+    own.differs = true;
   }
 }
 

@@ -65,7 +65,8 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
  public:
   Json result;
   std::string failure;
-  std::size_t read = 0;  // bytes, at a failure those up to it
+  std::size_t read = 0;          // bytes, at a failure those up to it
+  LinesOfKeys* lines = nullptr;  // of the outermost object, if they are wanted
 
   explicit DigitKeeper(std::string_view text) : text_(text) {}
 
@@ -87,6 +88,12 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
     }
     if (names.size() > most_names) {
       return fail(fmt::format("an object has more than {} keys", most_names));
+    }
+    if (names_.size() == 1 && lines != nullptr) {
+      line_ += static_cast<std::size_t>(std::count(
+          text_.begin() + counted_, text_.begin() + static_cast<std::ptrdiff_t>(read), '\n'));
+      counted_ = static_cast<std::ptrdiff_t>(read);
+      lines->emplace(name, line_);
     }
     key_ = name;
     return true;
@@ -139,6 +146,8 @@ class DigitKeeper final : public nlohmann::json_sax<Json> {
   std::vector<Json*> open_;
   std::vector<std::unordered_set<std::string>> names_;  // of the objects among them
   std::string key_;
+  std::ptrdiff_t counted_ = 0;  // bytes up to here are in `line_`
+  std::size_t line_ = 1;
 };
 
 std::pair<std::size_t, std::size_t> line_and_column(std::string_view text, std::size_t position) {
@@ -206,8 +215,10 @@ Value value_from(const Json& json) {
   throw std::invalid_argument("JSON that has no text");
 }
 
-Json parse_json_keeping_digits(std::string_view text, std::string_view file_name) {
+Json parse_json_keeping_digits(std::string_view text, std::string_view file_name,
+                               LinesOfKeys* lines) {
   DigitKeeper keeper(text);
+  keeper.lines = lines;
   // The parser takes a NUL byte for the end.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {

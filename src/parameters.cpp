@@ -25,9 +25,14 @@ Parameters::Parameters(std::string model, Record values)
     : model_(std::move(model)), values_(std::move(values)) {}
 
 Parameters Parameters::parse(std::string model, std::string_view text, std::string_view file_name) {
-  Value values = value_from(parse_json_keeping_digits(text, file_name));
+  LinesOfKeys lines;
+  Value values = value_from(parse_json_keeping_digits(text, file_name, &lines));
   if (auto* record = std::get_if<Record>(&values.content())) {
-    return Parameters(std::move(model), std::move(*record));
+    Parameters made(std::move(model), std::move(*record));
+    for (const auto& [name, line] : lines) {
+      made.places_[name] = fmt::format("{}: line {}: ", file_name, line);
+    }
+    return made;
   }
   throw InputError(model + ": the instance must be a JSON object such as {\"mu\": [1, 2]}");
 }
@@ -49,13 +54,16 @@ void Parameters::check_names(std::span<const ParameterInfo> known, std::string_v
   }
   for (const auto& [name, value] : values_.entries()) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const auto place = places_.find(name);
+    const std::string where = fmt::format(
+        "{}{} {}", place == places_.end() ? std::string_view{} : place->second, model_, rung);
     for (const ParameterInfo& info : known) {
       if (info.name != name) continue;
       reject(
-          model_ + " " + std::string(rung), name, text_of(value).substr(0, 40),
+          where, name, text_of(value).substr(0, 40),
           fmt::format("is not read by this rung; it belongs to {}", fmt::join(info.rungs, ", ")));
     }
-    reject(model_ + " " + std::string(rung), "parameter", name,
+    reject(where, "parameter", name,
            "is not known" + suggestion(name, names) +
                "; allowed: " + fmt::format("{}", fmt::join(names, ", ")));
   }

@@ -155,10 +155,17 @@ Finding check(const Statement& statement, const Setting& setting, const Examinat
   for (const Control& control : statement.controls) {
     Examination against;
     against.parameters = finding.examination.parameters;
+    bool differs = setting.instance == nullptr;
     for (const ControlEvidence& own : finding.examination.controls) {
-      if (own.control == control.name) against.evidence = own.evidence;
+      if (own.control != control.name) continue;
+      against.evidence = own.evidence;
+      differs = differs || own.differs;
     }
-    finding.controls.emplace_back(control, std::move(against));
+    if (differs || against.evidence.empty()) {
+      finding.controls.emplace_back(control, std::move(against));
+    } else {
+      finding.same_here.push_back(control);
+    }
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   finding.seconds = seconds.count();

@@ -29,6 +29,7 @@ constexpr std::size_t rows_of_step = std::is_same_v<T, double> ? 4 : 16;
 /// extremum in a stiff phase is.
 constexpr double blunt = 1e5;
 constexpr double sharper = 100;
+constexpr double least_sharper = 10;
 constexpr double tightest = 1e-13;
 constexpr Index largest_sharpened_dimension = 64;
 constexpr std::size_t most_sharp_steps = 20'000;
@@ -121,15 +122,16 @@ void sharpen(Trajectory<double>& run, const AnyRung<double>& rung, SolveRequest<
            });
   };
   if (!rung.jacobian || rung.dimension > largest_sharpened_dimension ||
-      request.relative_tolerance < sharper * tightest ||
       run.outcome.ending != Ending::reached_end ||
       std::none_of(run.events.begin(), run.events.end(), is_blunt)) {
     return;
   }
+  const double tighter = std::min(sharper, request.relative_tolerance / tightest);
+  if (tighter < least_sharper) return;
   SolveRequest<double> sharp = request;
   sharp.method = Method::rosenbrock4;
-  sharp.relative_tolerance /= sharper;
-  sharp.absolute_tolerance /= sharper;
+  sharp.relative_tolerance /= tighter;
+  sharp.absolute_tolerance /= tighter;
   sharp.step_budget = most_sharp_steps;
   sharp.save_at = {request.end};
   sharp.keep_states = false;

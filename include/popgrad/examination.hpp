@@ -141,6 +141,9 @@ struct Examination;
 struct ControlEvidence {
   std::string control;
   std::vector<Evidence> evidence;
+  /// Whether some prediction or measurement of it may differ from the claim's on this instance: on a degenerate one a
+  /// mistake can be none.
+  bool differs = false;
   [[nodiscard]] Verdict verdict() const;
 };
 

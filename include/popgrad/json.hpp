@@ -1,7 +1,9 @@
 #pragma once
 /// Records as JSON and back, for the few sources that read or write it: the library is heavy.
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "popgrad/json_fwd.hpp"
@@ -15,8 +17,12 @@ Json to_json(const Record& record);
 /// Throws std::invalid_argument for what no text of JSON holds.
 Value value_from(const Json& json);
 
+/// Key -> line, from 1.
+using LinesOfKeys = std::map<std::string, std::size_t>;
+
 /// Parses JSON keeping each number's own text (as a string value). Throws InputError with line and
-/// column, for a truncated file, a duplicate key, or NaN.
-Json parse_json_keeping_digits(std::string_view text, std::string_view file_name);
+/// column, for a truncated file, a duplicate key, or NaN. `lines`, if given, gets those of the outermost object.
+Json parse_json_keeping_digits(std::string_view text, std::string_view file_name,
+                               LinesOfKeys* lines = nullptr);
 
 }  // namespace popgrad

@@ -4,6 +4,8 @@
 /// Numbers are kept as the text they were given in, so `0.05` is exactly 1/20 for rationals and
 /// right to the last digit with `--digits 50`.
 
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,7 +47,7 @@ class Parameters {
   [[nodiscard]] const Record& values() const { return values_; }
   [[nodiscard]] const std::string& model() const { return model_; }
 
-  /// Throws InputError with a suggestion if a name is not among `known`.
+  /// Throws InputError with the place in a file and a suggestion if a name is not among `known`.
   void check_names(std::span<const ParameterInfo> known, std::string_view rung) const;
 
   /// A number of at most `largest_number` in size; InputError otherwise.
@@ -69,6 +71,8 @@ class Parameters {
  private:
   std::string model_;
   Record values_;
+  std::map<std::string, std::string, std::less<>>
+      places_;  // "FILE: line N: " of names that a file gave
 };
 
 }  // namespace popgrad

@@ -109,6 +109,8 @@ struct Finding {
   Verdict verdict = Verdict::inconclusive;
   Examination examination;
   std::vector<std::pair<Control, Examination>> controls;
+  /// Those that say the same as the claim on a user's instance to the bit, where another is refuted.
+  std::vector<Control> same_here;
   Confirmation confirmation;  ///< of a miss of the claim
   std::string failure;        ///< what stopped the check, if something did
   double seconds = 0;

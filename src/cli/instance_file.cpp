@@ -57,9 +57,11 @@ bool is_read(const std::string& name, const std::vector<ParameterInfo>& known,
 }  // namespace
 
 InstanceFile read_instance(const std::string& model, const std::string& file) {
-  const Parameters all = Parameters::parse(model, read_file(file), file);
-  InstanceFile made{Parameters(model), {}, {}, {}};
-  for (const auto& [name, value] : all.values().entries()) {
+  InstanceFile made{Parameters::parse(model, read_file(file), file), {}, {}, {}};
+  if (!made.parameters.has(check_key)) return made;
+  const Record all = made.parameters.values();
+  made.parameters = Parameters(model);
+  for (const auto& [name, value] : all.entries()) {
     if (name == check_key) {
       read_check(file, value, made);
     } else {

@@ -37,7 +37,9 @@ std::string distance(const RegimeTime* a, const RegimeTime* b) {
 
 std::string with_uncertainty(double value, double uncertainty) {
   if (!(uncertainty > 0) || !std::isfinite(uncertainty)) return fmt::format("{:.10g}", value);
-  const int first = static_cast<int>(std::floor(std::log10(uncertainty)));
+  // Two digits of a value that is not even known to its size.
+  const double least = value == 0 ? uncertainty : std::min(uncertainty, std::fabs(value));
+  const int first = static_cast<int>(std::floor(std::log10(least)));
   const int decimals = std::max(1 - first, 0);
   constexpr int most_decimals = 17;
   if (decimals > most_decimals) {

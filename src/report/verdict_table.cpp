@@ -194,6 +194,10 @@ std::string verdict_table(const Verification& v) {
       text += fmt::format("{}: assumed, not tested: {}{}{}\n", finding.statement->id, h.text,
                           h.by_how_much.empty() ? "" : ": ", h.by_how_much);
     }
+    for (const Control& control : finding.same_here) {
+      text += fmt::format("{}: control '{}' ({}) says the same as the claim on this instance\n",
+                          finding.statement->id, control.name, control.what_is_wrong);
+    }
     for (const auto& [control, examination] : finding.controls) {
       if (examination.verdict() == Verdict::violated) continue;
       if (finding.verdict == Verdict::not_applicable) continue;

@@ -39,11 +39,10 @@ std::string describe(Ending ending) {
       return "reached the end";
     case Ending::blew_up:
       return "a component blows up before the end, or no farther after it than its time is known; "
-             "the event "
-             "says where";
+             "the event says where";
     case Ending::step_underflow:
-      return "the step fell below the spacing of numbers at t; loosen --rtol, raise --digits, or "
-             "end earlier";
+      return "the step fell below the spacing of numbers at t; leave --method out where it is "
+             "given, loosen --rtol, raise --digits, or end earlier";
     case Ending::not_a_number:
       return "the field is no longer finite; check the parameters, lower the step size, or end "
              "earlier";

@@ -330,6 +330,14 @@ TEST_CASE("cli: a configuration file has the same keys, the command line the las
   const std::string unknown = popgrad("run joma reduced --config " + wrong).out;
   CHECK(unknown.find("did you mean") != std::string::npos);
   CHECK(unknown.find("line 3") != std::string::npos);
+  // A key of an instance, too, whose lines nested lists and texts may take several of.
+  const std::string instance =
+      folder.file("i.json", "{\"v0\": 0.1,\n \"mu\": [1,\n  2],\n \"tua\": 3}");
+  const Answer misspelt = popgrad("run joma reduced --instance " + instance);
+  CHECK(misspelt.status == 2);
+  CHECK(misspelt.out.find(
+            "i.json: line 4: joma reduced: parameter tua is not known; did you mean 'tau'?") !=
+        std::string::npos);
   const std::string words = folder.file("n.toml", "t1 = 2\nsave = \"many\"\n");
   const Answer refused = popgrad("run joma reduced --config " + words);
   CHECK(refused.status == 2);

@@ -276,6 +276,20 @@ TEST_CASE("cli: weights that are equal but for rounding have no bias", "[cli][in
   }
 }
 
+TEST_CASE("cli: a control that says the same as the claim on an instance is no void check",
+          "[cli][instance]") {
+  const Folder folder;
+  // Nothing selected keeps its word: what the control says is wrong is right here.
+  const std::string file =
+      folder.file("t.json", R"({"T": 6, "tau": 2, "v": 4, "p_m": 1, "p_c": 0, "p_r": 0.5})");
+  const Answer answer = command_line::popgrad("verify topic.masked-frequencies --instance " + file);
+  CAPTURE(answer.out);
+  CHECK(answer.status == 0);
+  CHECK(answer.out.find("3/3") != std::string::npos);
+  CHECK(answer.out.find("control 'nothing-kept' (no selected position keeps its word) says the "
+                        "same as the claim on this instance\n") != std::string::npos);
+}
+
 TEST_CASE("cli: what is no instance is refused in one line", "[cli][instance]") {
   const Folder folder;
   const auto refuses = [&](const std::string& words, const std::string& part) {
