@@ -775,8 +775,7 @@ class Solver {
       result_.rows.pop_back();
       if (request_.keep_states) result_.states.pop_back();
     }
-    result_.last_state = blow_up_->state;
-    result_.outcome.t_reached = to_double(t_);
+    last_good(blow_up_->state, t_);
   }
 
   // Of the arc clock: 1, or for times that are far from 1 a power of 2 near them, which is exact.
@@ -1090,7 +1089,8 @@ class Solver {
   T slowest_pace_{};    // in the arc clock so far
   T standing_since_{};  // when t last moved by more than rounding in the arc clock, and steps since
   int standing_ = 0;
-  bool damping_ = false;   // in the first step of rosenbrock4 after the arc clock
+  bool damping_ =
+      false;  // in the first step of rosenbrock4 where others need steps below the spacing of times
   bool past_end_ = false;  // the end is reached, and a blow-up looked for that may lie before it
   bool finished_ = false;
   bool stepping_ = false;
