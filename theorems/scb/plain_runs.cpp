@@ -24,6 +24,11 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedu
   request.save_steps = std::move(saves);
   request.batch = setup.batch;
   request.runs = std::max(4U, setting.draws(24));
+  // Fewer decide no share at this level where one of them differs from the others.
+  const auto undecided = [&](double runs) {
+    return (runs + 1) * std::exp2(-runs) > setting.false_alarm / 2;
+  };
+  while (setting.effort != Effort::search && undecided(request.runs)) ++request.runs;
   request.first_run = round * request.runs;
   request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
