@@ -15,7 +15,7 @@ struct NoisyTraining {
 };
 
 /// Runs of the rung noisy-lumped, three-part (plain as long as part 1 does not end); 24 a round with
-/// usual effort, and more where a share of them is to be decided at a level below 2e-6.
+/// usual effort, and more where a share of them is to be decided at a level below 3e-6.
 std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup,
                                         const popgrad::scb::Schedule& schedule, double step,
                                         std::vector<std::uint64_t> saves, const Setting& setting,
