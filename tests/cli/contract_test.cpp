@@ -484,7 +484,8 @@ TEST_CASE("cli: what there is, for people and programs", "[cli]") {
   CHECK(popgrad("list sbc").status == 2);
 }
 
-TEST_CASE("cli: the margin of the table follows from the numbers of --details", "[cli]") {
+TEST_CASE("cli: the margin of the table follows from the numbers of --details",
+          "[cli][unsanitized]") {
   // Equalities, inequalities to an equality and strict ones, numbers known exactly, enclosures.
   const std::vector<std::string> ids{
       "joma.entropy-bounce",   "joma.stable-rank",      "joma.frozen-layers",
