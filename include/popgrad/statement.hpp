@@ -109,7 +109,7 @@ struct Finding {
   Verdict verdict = Verdict::inconclusive;
   Examination examination;
   std::vector<std::pair<Control, Examination>> controls;
-  /// Those that say the same as the claim on a user's instance to the bit, where another is refuted.
+  /// Those whose predictions on a user's instance are the claim's to the bit; they are not among `controls`.
   std::vector<Control> same_here;
   Confirmation confirmation;  ///< of a miss of the claim
   std::string failure;        ///< what stopped the check, if something did

@@ -819,8 +819,8 @@ class Solver {
     if (growing_ >= enough_growing_) enter_arc();
   }
 
-  // Back to the clock t once it resolves what is left of a fall of the speed. Where it does not, because something
-  // saturates faster than times can be told apart, once steps are short for being stiff.
+  // Back to the clock t once it resolves what is left of a fall of the speed. Where a component saturates within the
+  // spacing of times, it never does: then once stability limits the steps.
   void leave_arc_if_settled() {
     using std::abs;
     slowest_pace_ = std::min(slowest_pace_, T(stepper_->slope()[n_]));
