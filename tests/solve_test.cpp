@@ -323,6 +323,21 @@ TEST_CASE("solve: auto ends where the field comes to rest, with a Jacobian and w
   }
 }
 
+TEST_CASE("solve: a solution held at a jump of its field ends soon at a tight tolerance",
+          "[solve]") {
+  const auto held = any_flow<double>(Vector<double>{{1.0, 0.0}}, [](const auto& x, auto& dx) {
+    dx[0] = x[0] > 0 ? -1 : 2;  // reaches 0 at t = 1
+    dx[1] = 1;
+  });
+  const auto tight = solve(held, request_to(100.0, 1e-12));
+  CHECK(tight.outcome.ending == Ending::budget_exhausted);
+  CHECK(tight.outcome.t_reached == Approx(1.0).margin(1e-3));
+  CHECK(tight.outcome.steps_taken + tight.outcome.steps_rejected < 20'000);
+  const auto loose = solve(held, request_to(100.0, 1e-4));
+  CHECK(loose.outcome.ending == Ending::reached_end);
+  CHECK(loose.last_state[1] == Approx(100.0));
+}
+
 TEST_CASE("solve: what was computed is kept when a solve stops on its way", "[solve]") {
   SolveRequest<double> request = request_to(1000.0, 1e-12);
   request.step_budget = 300;

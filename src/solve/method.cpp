@@ -49,8 +49,10 @@ std::string describe(Ending ending) {
     case Ending::diverged:
       return "training diverged";
     case Ending::budget_exhausted:
-      return "the step budget is used up; leave --method out where it is given, end earlier, or "
-             "loosen --rtol (a field that jumps, as that of ReLU units does, ends with 1e-5)";
+      return "the step budget is used up, or would be a hundred times before the end; leave "
+             "--method out where it is given, end earlier, or loosen --rtol (a field that jumps, "
+             "as "
+             "that of ReLU units does, ends with 1e-5)";
     case Ending::interrupted:
       return "interrupted";
   }
