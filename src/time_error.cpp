@@ -60,14 +60,6 @@ T margin_of(const T& ratio) {
   }
 }
 
-template <class T>
-const EventFinder<T>* finder_of(const AnyRung<T>& rung, const Event<T>& event) {
-  for (const EventFinder<T>& finder : rung.events) {
-    if (finder.name == event.name && finder.column == event.column) return &finder;
-  }
-  return nullptr;
-}
-
 /// Values of the looser solution at times that ascend, one row a time.
 template <class T>
 struct Looser {

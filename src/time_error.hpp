@@ -17,10 +17,19 @@
 #include <span>
 
 #include "popgrad/regime.hpp"
-#include "popgrad/rung_fwd.hpp"
+#include "popgrad/rung.hpp"
 #include "popgrad/solve.hpp"
 
 namespace popgrad {
+
+/// Whose event it is; null for one of a regime or of the solver.
+template <class T>
+const EventFinder<T>* finder_of(const AnyRung<T>& rung, const Event<T>& event) {
+  for (const EventFinder<T>& finder : rung.events) {
+    if (finder.name == event.name && finder.column == event.column) return &finder;
+  }
+  return nullptr;
+}
 
 /// Adds to the uncertainty of every event of `run`, a solve by `request` from the start of the rung
 /// that reached its end and has rows of its steps. False, and nothing is added, where it does not

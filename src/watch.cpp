@@ -117,9 +117,7 @@ void sharpen(Trajectory<double>& run, const AnyRung<double>& rung, SolveRequest<
              const std::function<bool()>& looked_again) {
   const auto is_blunt = [&](const Event<double>& event) {
     return event.uncertainty > blunt * request.relative_tolerance * std::fabs(event.t) &&
-           std::any_of(rung.events.begin(), rung.events.end(), [&](const EventFinder<double>& f) {
-             return f.name == event.name && f.column == event.column;
-           });
+           finder_of(rung, event) != nullptr;
   };
   if (!rung.jacobian || rung.dimension > largest_sharpened_dimension ||
       run.outcome.ending != Ending::reached_end ||

@@ -384,6 +384,7 @@ std::string verdict_json(const Verification& v) {
       item["confirmation"] = {{"refined", finding.confirmation.refined},
                               {"faults", finding.confirmation.faults}};
     }
+    for (const Control& control : finding.same_here) item["same_as_claim"].push_back(control.name);
     if (finding.lacks_data) item["needs"] = "--data FILE";
     if (!v.surveys.empty() && !finding.lacks_data) {
       const Survey& found = v.surveys[i];

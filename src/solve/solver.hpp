@@ -868,14 +868,13 @@ class Solver {
   void damp_by_rosenbrock4() {
     using std::abs;
     constexpr double spacings = 1e4;
-    if (in_arc_) {
-      leave_arc(Method::rosenbrock4);
-    } else {
-      change_method(Method::rosenbrock4);
-    }
+    const T step = T(spacings) * machine_epsilon<T>() * abs(t_);
     damping_ = true;
-    const Vector<T> x = stepper_->x();
-    start_method(Method::rosenbrock4, x, t_, T(T(spacings) * machine_epsilon<T>() * abs(t_)));
+    if (in_arc_) {
+      leave_arc(Method::rosenbrock4, step);
+    } else {
+      change_method(Method::rosenbrock4, step);
+    }
   }
 
   // Whether the speed is far below what it was in the arc clock.
@@ -885,10 +884,12 @@ class Solver {
   }
 
   void leave_arc(Method next) {
+    leave_arc(next, T(t_ - time_of(stepper_->x_old(), stepper_->t_old())));
+  }
+  void leave_arc(Method next, const T& step) {
     blow_up_.reset();
     note("back to the clock t");
     split(stepper_->x());
-    const T step = t_ - time_of(stepper_->x_old(), stepper_->t_old());
     in_arc_ = false;
     growing_ = 0;
     // Whoever runs away in the end grows for longer; what only seemed to is not to go to and fro.
@@ -1013,12 +1014,12 @@ class Solver {
            n_ <= largest_dense_dimension;
   }
 
-  void change_method(Method other) {
+  void change_method(Method other) { change_method(other, T(stepper_->t() - stepper_->t_old())); }
+  void change_method(Method other, const T& step) {
     note(name_of(other));
     // Copies: the stepper that owns them is replaced.
     const Vector<T> x = stepper_->x();
     const T now = stepper_->t();
-    const T step = now - stepper_->t_old();
     start_method(other, x, now, step);
   }
 

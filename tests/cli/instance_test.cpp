@@ -288,6 +288,11 @@ TEST_CASE("cli: a control that says the same as the claim on an instance is no v
   CHECK(answer.out.find("3/3") != std::string::npos);
   CHECK(answer.out.find("control 'nothing-kept' (no selected position keeps its word) says the "
                         "same as the claim on this instance\n") != std::string::npos);
+  const Answer json =
+      command_line::popgrad("verify topic.masked-frequencies -q --json - --instance " + file);
+  const std::size_t at = json.out.find("\"same_as_claim\": [");
+  REQUIRE(at != std::string::npos);
+  CHECK(json.out.find("\"nothing-kept\"", at) < json.out.find(']', at));
 }
 
 TEST_CASE("cli: what is no instance is refused in one line", "[cli][instance]") {

@@ -56,7 +56,12 @@ TEST_CASE("schema: documents of all commands are valid, and changed ones are not
       "seed "
       "--map attention_entropy=attn_ent --instance " +
       recorded + "joma.json --with " + recorded + "data/joma-other-rate.csv -o";
+  const std::string degenerate =
+      "verify topic.masked-frequencies -q --instance " +
+      folder.file("t.json", R"({"T": 6, "tau": 2, "v": 4, "p_m": 1, "p_c": 0, "p_r": 0.5})") +
+      " --json";
   const std::vector<Written> all{
+      {degenerate, "verdicts", "statements"},
       {"verify joma.entropy-bounce topic.attention-block -q --json", "verdicts", "statements"},
       {"verify joma.tree-cooccurrence -q --seeds 4 --json", "verdicts", "statements"},
       {"verify joma.measured-bounce -q --json", "verdicts", "statements"},
