@@ -131,7 +131,8 @@ double StageTwo::derived() const {
   const Matrix<double> lift = directions();
   const Index kept = link_ == Link::l1 ? lift.cols() - n : lift.cols();  // l1: the rest stays 0
   const Matrix<double> move = lift.leftCols(kept);
-  const Matrix<double> mean = move * move.colwise().squaredNorm().cwiseInverse().asDiagonal();
+  const Vector<double> squares = move.colwise().squaredNorm();  // once, and not for every entry
+  const Matrix<double> mean = move * squares.cwiseInverse().asDiagonal();
   Matrix<double> vectors = Matrix<double>::Zero(lift.rows(), kept + n);
   vectors.leftCols(kept) = mean;
   for (Index k = 0; k < n; ++k) vectors(n * n + k * b.context + rest_of(k), kept + k) = 1;
