@@ -10,32 +10,31 @@ elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# The library is compiled with -O2, the loops that it spends its time in with -O3 (CMakeLists.txt names them).
-# Reports and commands call it and do little between; optimising them hard costs a build more than it brings, and
-# statements are not optimised at all, but for those that theorems/NAME/optimised.txt lists: some that compute
-# for seconds between calls. Under the sanitizers all get less.
-# Clang refuses a precompiled header made with optimisation where there is none, though what it holds is the same.
-set(popgrad_plain -O0 "SHELL:-Xclang -fno-validate-pch")
+# popgrad_outer(TARGET): statements, reports and commands call the library and do little between; optimising them
+# hard costs a build more than it brings. The library is compiled with -O2, the loops that it spends its time in
+# with -O3 (CMakeLists.txt names them). Under the sanitizers both get less.
 if(POPGRAD_SANITIZE)
   set(popgrad_cold -O1)
   set(popgrad_warm -O1)
   set(popgrad_hot -O1)
-  set(popgrad_outermost ${popgrad_plain})
+  set(popgrad_outermost -O0)
 else()
   set(popgrad_cold $<$<CONFIG:Release>:-O1>)
   set(popgrad_warm $<$<CONFIG:Release>:-O2>)
   set(popgrad_hot $<$<CONFIG:Release>:-O3>)
   set(popgrad_outermost ${popgrad_cold})
 endif()
-set(popgrad_statements ${popgrad_outermost})
-if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  set(popgrad_statements ${popgrad_plain})
-endif()
-
-# popgrad_outer(TARGET OPTIONS): what is around the library.
 function(popgrad_outer target)
-  target_compile_options(${target} PRIVATE ${ARGN})
-  target_precompile_headers(${target} REUSE_FROM popgrad)
+  target_compile_options(${target} PRIVATE ${popgrad_outermost})
+  if(NOT POPGRAD_SANITIZE)
+    target_precompile_headers(${target} REUSE_FROM popgrad)
+  elseif(target STREQUAL popgrad_theorems)
+    # A precompiled header serves one kind of optimisation.
+    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+    target_precompile_headers(${target} PRIVATE <precompiled.hpp>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM popgrad_theorems)
+  endif()
 endfunction()
 
 # popgrad_prefers_library(PROGRAM): what the headers of the library define is in many objects; the linker takes
