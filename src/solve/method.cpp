@@ -51,8 +51,7 @@ std::string describe(Ending ending) {
     case Ending::budget_exhausted:
       return "the step budget is used up, or would be a hundred times before the end; leave "
              "--method out where it is given, end earlier, or loosen --rtol (a field that jumps, "
-             "as "
-             "that of ReLU units does, ends with 1e-5)";
+             "as that of ReLU units does, ends with 1e-5)";
     case Ending::interrupted:
       return "interrupted";
   }
