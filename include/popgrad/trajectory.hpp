@@ -11,12 +11,12 @@ namespace popgrad {
 
 /// How a solve ended. Only `reached_end` and `blew_up` can support a verdict.
 enum class Ending {
-  reached_end,       ///< the state at the time asked for is there
-  blew_up,           ///< a component tends to infinity at a time that was located
-  step_underflow,    ///< the step fell below the spacing of numbers at t
-  not_a_number,      ///< the field or the state stopped being finite
-  diverged,          ///< a walk left what it can come back from; a note says which quantity and why
-  budget_exhausted,  ///< the step budget of the whole solve is used up
+  reached_end,     ///< the state at the time asked for is there
+  blew_up,         ///< a component tends to infinity at a time that was located
+  step_underflow,  ///< the step fell below the spacing of numbers at t
+  not_a_number,    ///< the field or the state stopped being finite
+  diverged,        ///< a walk left what it can come back from; a note says which quantity and why
+  budget_exhausted,  ///< the step budget of the whole solve is used up, or would be a hundred times over
   interrupted,       ///< asked to stop from outside
 };
 
