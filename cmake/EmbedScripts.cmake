@@ -11,34 +11,6 @@ function(embed_scripts output)
   file(CONFIGURE OUTPUT ${output} CONTENT "@body@" @ONLY)
 endfunction()
 
-# Makes the C++ source that lists the theories NAME ..., each of which defines popgrad::NAME::theory().
-function(list_theories output)
-  set(declared "")
-  set(listed "")
-  foreach(name ${ARGN})
-    string(APPEND declared "namespace ${name} {\nTheory theory();\n}\n")
-    string(APPEND listed "${name}::theory(), ")
-  endforeach()
-  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT [[
-#include <string_view>
-#include <vector>
-
-#include "popgrad/theories.hpp"
-
-namespace popgrad {
-
-@declared@
-Theories theories() {
-  static const std::vector<Theory> all{@listed@};
-  return all;
-}
-
-const Model& find_model(std::string_view name) { return find_model(theories(), name); }
-
-}  // namespace popgrad
-]])
-endfunction()
-
 # Makes a C++ source that holds the section "Observables" of each model's page, where every column is
 # defined: the pages are the one place that says so. A model without a page has none.
 function(embed_observables output)

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "cli/sweep_rows.hpp"
+#include "commands/sweep_rows.hpp"
 #include "io/atomic_file.hpp"
 
 namespace command_line {

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "popgrad/ensemble.hpp"
-#include "popgrad/moments.hpp"
-#include "popgrad/order.hpp"
-#include "popgrad/solved.hpp"
-#include "popgrad/stop.hpp"
-#include "popgrad/walk.hpp"
+#include "fluctuations/moments.hpp"
+#include "popgrad/base/stop.hpp"
+#include "popgrad/evidence/solved.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "popgrad/walks/ensemble.hpp"
+#include "popgrad/walks/walk.hpp"
 
 namespace popgrad::theorems {
 namespace {

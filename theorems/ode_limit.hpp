@@ -2,12 +2,12 @@
 /// The passage from SGD to the population flow, checked in the same way for every model.
 ///
 /// Descent with step eta on the expected gradient is off the flow by O(eta); SGD fluctuates about
-/// descent with the mean and covariance of popgrad/moments.hpp, which neglect O((eta/B)^2) and a
+/// descent with the mean and covariance of fluctuations/moments.hpp, which neglect O((eta/B)^2) and a
 /// relative O(eta/B). What they neglect is measured at an eighth of the batch, where it is 64 and 8
 /// times as large.
 
-#include "popgrad/rung.hpp"
-#include "popgrad/statement.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::theorems {
 

@@ -1,7 +1,7 @@
 // Mistakes on purpose, one a line, with the check that must find it. Compiled nowhere; without them
 // nobody would notice a configuration under which clang-tidy looks at nothing.
 
-#include "mistakes.hpp"
+#include "cmake/lint/mistakes.hpp"
 
 #include <cmath>
 #include <memory>

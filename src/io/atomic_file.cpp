@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "popgrad/error.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 namespace {

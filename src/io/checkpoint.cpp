@@ -6,11 +6,11 @@
 
 #include <cerrno>
 
+#include "base/json.hpp"
 #include "io/atomic_file.hpp"
 #include "io/json_document.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/json.hpp"
-#include "popgrad/scalar/real.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/scalars/real.hpp"
 
 namespace popgrad {
 namespace {

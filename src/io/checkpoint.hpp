@@ -7,7 +7,7 @@
 
 #include "io/input_files.hpp"
 #include "io/versions.hpp"
-#include "popgrad/trajectory.hpp"
+#include "popgrad/rungs/trajectory.hpp"
 
 namespace popgrad {
 

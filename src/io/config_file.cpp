@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "popgrad/error.hpp"
-#include "popgrad/record.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/record.hpp"
 
 // The library in this source only; it takes seconds to compile.
 #define TOML_HEADER_ONLY 1

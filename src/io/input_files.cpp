@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "file_bytes.hpp"
+#include "base/file_bytes.hpp"
 #include "io/fingerprint.hpp"
 #include "io/given_files.hpp"
-#include "popgrad/error.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 namespace {

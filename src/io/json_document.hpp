@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.hpp"
 #include "io/versions.hpp"
-#include "popgrad/json.hpp"
 
 namespace popgrad {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cmath>
 
-#include "popgrad/json.hpp"
+#include "base/json.hpp"
 
 namespace popgrad {
 

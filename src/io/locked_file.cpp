@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "io/atomic_file.hpp"
-#include "popgrad/error.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 

@@ -19,8 +19,8 @@
 
 #include "io/atomic_file.hpp"
 #include "io/input_files.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/memory.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/memory.hpp"
 
 namespace popgrad {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "io/row_formula.hpp"
 #include "io/table.hpp"
-#include "popgrad/error.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "popgrad/cross_check.hpp"
+#include "judging/cross_check.hpp"
 
 namespace popgrad {
 

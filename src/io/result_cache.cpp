@@ -11,7 +11,7 @@
 
 #include "io/atomic_file.hpp"
 #include "io/fingerprint.hpp"
-#include "popgrad/error.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 namespace {

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/json.hpp"
 #include "io/atomic_file.hpp"
+#include "io/examination_json.hpp"
 #include "io/json_document.hpp"
 #include "io/json_number.hpp"
 #include "io/npz.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/json.hpp"
-#include "popgrad/scalar/real.hpp"
-#include "report/verdict_table.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/scalars/real.hpp"
 
 namespace popgrad {
 namespace {

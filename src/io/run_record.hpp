@@ -3,15 +3,16 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "io/versions.hpp"
-#include "popgrad/record.hpp"
-#include "popgrad/statement.hpp"
-#include "popgrad/trajectory.hpp"
-#include "popgrad/vector.hpp"
+#include "popgrad/base/record.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/rungs/trajectory.hpp"
+#include "popgrad/scalars/vector.hpp"
 
 namespace popgrad {
 
@@ -44,9 +45,9 @@ struct RunRecord {
   bool ensemble = false;  ///< adds the column `run`
   std::vector<std::string> state_names;
   std::vector<Trajectory<T>> runs;
-  std::vector<RunSide> sides;        ///< of a comparison; `runs` has their table then
-  Record judgement;                  ///< of recorded runs; empty for others
-  std::optional<Examination> audit;  ///< hypotheses and conclusions, where asked for
+  std::vector<RunSide> sides;                ///< of a comparison; `runs` has their table then
+  Record judgement;                          ///< of recorded runs; empty for others
+  std::shared_ptr<const Examination> audit;  ///< hypotheses and conclusions, where asked for
   std::optional<PredictedCorrelations> correlations;  ///< of moments, where asked for; only in JSON
 };
 

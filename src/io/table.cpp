@@ -13,12 +13,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/json.hpp"
+#include "base/number_field.hpp"
 #include "io/given_files.hpp"
 #include "io/input_files.hpp"
 #include "io/npz.hpp"
-#include "number_field.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/json.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 namespace {

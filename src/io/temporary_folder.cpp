@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "popgrad/error.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 

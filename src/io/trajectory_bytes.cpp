@@ -1,5 +1,5 @@
 #include "io/trajectory_bytes.hpp"
-#include "popgrad/failure.hpp"
+#include "popgrad/base/failure.hpp"
 
 #include <cstdint>
 #include <cstring>

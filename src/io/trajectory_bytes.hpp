@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "popgrad/trajectory.hpp"
+#include "popgrad/rungs/trajectory.hpp"
 
 namespace popgrad {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "popgrad/error.hpp"
-#include "report/versions.hpp"
+#include "io/made_with.hpp"
+#include "popgrad/base/error.hpp"
 
 namespace popgrad {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "io/run_record.hpp"
-#include "popgrad/scalar.hpp"
-#include "popgrad/scalar/real.hpp"
+#include "popgrad/scalars/real.hpp"
+#include "popgrad/scalars/scalar.hpp"
 
 namespace popgrad::python {
 

@@ -15,10 +15,10 @@
 #include <string>
 #include <utility>
 
-#include "cli/host.hpp"
+#include "commands/host.hpp"
 #include "io/given_files.hpp"
 #include "io/input_files.hpp"
-#include "popgrad/interruption.hpp"
+#include "popgrad/base/interruption.hpp"
 
 namespace popgrad::python {
 
@@ -59,7 +59,7 @@ inline std::unique_lock<std::timed_mutex> take_turn() {
 
 inline std::atomic<bool> asked_to_stop{false};
 
-/// For the loops of the command (popgrad/stop.hpp), and for those who ask afterwards.
+/// For the loops of the command (popgrad/base/stop.hpp), and for those who ask afterwards.
 inline void ask_to_stop() noexcept {
   asked_to_stop = true;
   interrupt_process();

@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.hpp"
-#include "cli/exit_status.hpp"
-#include "cli/host.hpp"
+#include "commands/commands.hpp"
+#include "commands/exit_status.hpp"
+#include "commands/host.hpp"
 #include "io/given_files.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/failure.hpp"
-#include "popgrad/stop.hpp"
-#include "popgrad/theories.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/failure.hpp"
+#include "popgrad/base/stop.hpp"
+#include "popgrad/evidence/theories.hpp"
 #include "python/arrays.hpp"
 #include "python/calling.hpp"
 #include "python/observer.hpp"
@@ -134,7 +134,7 @@ py::object pending_interrupt() {
   return py::object(raised.value());
 }
 
-// Threads that spin at barriers take the cores of whatever else Python runs; see src/cli/program.cpp.
+// Threads that spin at barriers take the cores of whatever else Python runs; see src/commands/program.cpp.
 void wait_briefly_at_barriers() {
   for (const char* choice : {"KMP_BLOCKTIME", "OMP_WAIT_POLICY"}) {
     if (std::getenv(choice) != nullptr) return;

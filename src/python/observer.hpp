@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/options.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/theories.hpp"
+#include "commands/options.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "python/calling.hpp"
 
 namespace popgrad::python {

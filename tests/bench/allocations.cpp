@@ -1,4 +1,4 @@
-#include "allocations.hpp"
+#include "bench/allocations.hpp"
 
 #include <malloc.h>
 

@@ -1,4 +1,4 @@
-#include "cvode.hpp"
+#include "bench/cvode.hpp"
 
 #include <cvode/cvode.h>
 #include <nvector/nvector_serial.h>

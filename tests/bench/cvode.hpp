@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "popgrad/vector.hpp"
+#include "popgrad/scalars/vector.hpp"
 
 namespace popgrad::bench {
 

@@ -8,13 +8,13 @@
 #include <iterator>
 #include <string>
 
-#include "allocations.hpp"
-#include "popgrad/joma/population_flow.hpp"
-#include "popgrad/joma/reduced_flow.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/solve.hpp"
-#include "popgrad/theories.hpp"
-#include "popgrad/walk.hpp"
+#include "bench/allocations.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/joma/rungs/population_flow.hpp"
+#include "theorems/joma/rungs/reduced_flow.hpp"
 
 namespace {
 

@@ -4,10 +4,10 @@
 
 #include <benchmark/benchmark.h>
 
-#include "allocations.hpp"
-#include "popgrad/adjoint_moments.hpp"
-#include "popgrad/moments_rung.hpp"
-#include "popgrad/rung.hpp"
+#include "bench/allocations.hpp"
+#include "popgrad/fluctuations/adjoint_moments.hpp"
+#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/rungs/rung.hpp"
 
 namespace {
 

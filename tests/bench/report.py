@@ -72,7 +72,7 @@ class Report:
         print(f"  {what:<46} {value:>24}  {promise:<12} {verdict}".rstrip())
 
 
-# As the program sets them for itself: src/cli/program.cpp.
+# As the program sets them for itself: src/commands/program.cpp.
 SPINS = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "0"}
 
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocations.hpp"
-#include "cvode.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/scan_snap/population_flow.hpp"
-#include "popgrad/solve.hpp"
-#include "popgrad/walk.hpp"
+#include "bench/allocations.hpp"
+#include "bench/cvode.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace {
 

@@ -6,17 +6,17 @@
 #include <array>
 #include <span>
 
-#include "allocations.hpp"
-#include "popgrad/moments_rung.hpp"
-#include "popgrad/random_single.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/scb/lumped_descent.hpp"
-#include "popgrad/scb/lumped_moments.hpp"
-#include "popgrad/scb/noisy_descent.hpp"
-#include "popgrad/scb/sequence_sgd.hpp"
-#include "popgrad/scb/sequence_symbols.hpp"
-#include "popgrad/scb/single_descent.hpp"
-#include "popgrad/walk.hpp"
+#include "bench/allocations.hpp"
+#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/random_single.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scb/rungs/lumped_descent.hpp"
+#include "theorems/scb/rungs/lumped_moments.hpp"
+#include "theorems/scb/rungs/noisy_descent.hpp"
+#include "theorems/scb/rungs/sequence_sgd.hpp"
+#include "theorems/scb/rungs/sequence_symbols.hpp"
+#include "theorems/scb/rungs/single_descent.hpp"
 
 namespace {
 

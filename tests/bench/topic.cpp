@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "popgrad/solve.hpp"
-#include "popgrad/topic/optimum.hpp"
-#include "popgrad/topic/population_flow.hpp"
-#include "popgrad/topic/value_optimum.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "theorems/topic/rungs/optimum.hpp"
+#include "theorems/topic/rungs/population_flow.hpp"
+#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace {
 

@@ -13,12 +13,12 @@
 #include <cmath>
 #include <string>
 
-#include "cvode.hpp"
-#include "popgrad/joma/reduced_flow.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/scalar/real.hpp"
-#include "popgrad/scan_snap/population_flow.hpp"
-#include "popgrad/solve.hpp"
+#include "bench/cvode.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/real.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace {
 

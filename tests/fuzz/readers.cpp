@@ -18,10 +18,10 @@
 #include "io/input_files.hpp"
 #include "io/row_formula.hpp"
 #include "io/table.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/parameters.hpp"
-#include "popgrad/scan_snap/corpus.hpp"
-#include "popgrad/topic/training.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/rungs/parameters.hpp"
+#include "theorems/scan_snap/rungs/corpus.hpp"
+#include "theorems/topic/rungs/training.hpp"
 
 namespace {
 

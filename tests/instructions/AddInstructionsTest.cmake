@@ -1,4 +1,4 @@
-# Under the sanitizers there are no versions of functions (src/wide.hpp); POPGRAD_NATIVE asks for such code.
+# Under the sanitizers there are no versions of functions (src/scalars/wide.hpp); POPGRAD_NATIVE asks for such code.
 find_program(POPGRAD_OBJDUMP objdump)
 if(POPGRAD_OBJDUMP AND NOT POPGRAD_SANITIZE AND NOT POPGRAD_NATIVE
    AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)

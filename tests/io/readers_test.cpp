@@ -6,17 +6,19 @@
 #include <functional>
 #include <random>
 
-#include "cli/shell.hpp"
+#include "base/json.hpp"
+#include "base/number_field.hpp"
+#include "commands/shell.hpp"
 #include "io/input_files.hpp"
 #include "io/npz.hpp"
 #include "io/recorded_run.hpp"
 #include "io/row_formula.hpp"
 #include "io/table.hpp"
-#include "number_field.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/json.hpp"
-#include "popgrad/parameters.hpp"
-#include "popgrad/scalar/rational.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/rungs/parameters.hpp"
+#include "popgrad/scalars/rational.hpp"
+
+namespace readers_test {
 
 using namespace popgrad;
 using command_line::Folder;
@@ -365,7 +367,7 @@ TEST_CASE("instances with drawn mutations: refused in one line, or another run",
   Draw draw(4);
   const Json whole = Json::parse(R"({"mu": [1, 2.5, 3], "v0": 0.1, "tau": 3, "attention": "exp"})");
   const auto run = [&](const std::string& text) {
-    return command_line::popgrad(
+    return command_line::run_popgrad(
         "run joma reduced --t1 0.1 --save 2 --no-events -q -o - --instance " +
         folder.file("i.json", text));
   };
@@ -428,19 +430,19 @@ TEST_CASE("a folder in place of a file is said to be one", "[io][readers]") {
         "run topic sgd --steps 1 --corpus" + in + "txt", "compare scb sgd --with" + in + "csv",
         "compare scb sgd --with" + in + "npz", "compare scb sgd --with" + in + "jsonl"}) {
     CAPTURE(words);
-    const command_line::Answer answer = command_line::popgrad(words);
+    const command_line::Answer answer = command_line::run_popgrad(words);
     CHECK(answer.status == 2);
     CHECK_THAT(answer.out, Catch::Contains("s a directory"));
     CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
   }
   // Words of documents are whole numbers.
   const std::string documents = "run topic sgd --steps 1 -q -o - --corpus ";
-  CHECK(command_line::popgrad(documents + folder.file("d.txt",
-                                                      "\xEF\xBB\xBF"
-                                                      "3 4 END\n"))
+  CHECK(command_line::run_popgrad(documents + folder.file("d.txt",
+                                                          "\xEF\xBB\xBF"
+                                                          "3 4 END\n"))
             .status == 0);
   for (const char* text : {"+3 4\n", "3.0\n", "3 99999999999999999999\n", "3 -1\n", "0x3\n"}) {
-    CHECK(command_line::popgrad(documents + folder.file("d.txt", text)).status == 2);
+    CHECK(command_line::run_popgrad(documents + folder.file("d.txt", text)).status == 2);
   }
 }
 
@@ -515,7 +517,7 @@ TEST_CASE("exact numbers stay within what formulas can hold", "[io][readers]") {
                             "--at 1e400,1", "--tolerance 1e-400"}) {
     CAPTURE(words);
     const command_line::Answer answer =
-        command_line::popgrad(std::string("landscape topic --T 3 --tau 2 --v 2 ") + words);
+        command_line::run_popgrad(std::string("landscape topic --T 3 --tau 2 --v 2 ") + words);
     CHECK(answer.status == 2);
     CHECK(std::count(answer.out.begin(), answer.out.end(), '\n') == 1);
   }
@@ -534,3 +536,5 @@ TEST_CASE("suggestions are names that are alike", "[io][readers]") {
   CHECK(suggestion("stpe", names) == "; did you mean 'step'?");
   CHECK(suggestion("LOSS", names) == "; did you mean 'loss'?");
 }
+
+}  // namespace readers_test

@@ -8,8 +8,10 @@
 #include <fstream>
 #include <string>
 
-#include "cli/shell.hpp"
+#include "commands/shell.hpp"
 #include "io/fingerprint.hpp"
+
+namespace result_cache_test {
 
 using popgrad::fingerprint;
 using popgrad::ResultCache;
@@ -105,3 +107,5 @@ TEST_CASE("fingerprints differ, the program has an identity", "[io]") {
   CHECK_THAT(identity, Catch::Contains("libginac"));
   CHECK(identity == popgrad::program_identity());
 }
+
+}  // namespace result_cache_test

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+namespace trajectory_bytes_test {
+
 using namespace popgrad;
 
 TEST_CASE("trajectory bytes: every field comes back, bit by bit", "[io]") {
@@ -55,3 +57,5 @@ TEST_CASE("trajectory bytes: every field comes back, bit by bit", "[io]") {
   CHECK_THROWS_WITH(trajectories_from(bytes + "x"), Catch::Contains("left over"));
   CHECK_THROWS_WITH(trajectories_from(std::string(64, '\x7f')), Catch::Contains("missing"));
 }
+
+}  // namespace trajectory_bytes_test

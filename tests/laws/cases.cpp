@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
-#include "popgrad/error.hpp"
-#include "popgrad/random.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/scb/instance.hpp"
-#include "popgrad/theories.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/random.hpp"
+#include "theorems/scb/rungs/instance.hpp"
 
 namespace popgrad::laws {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "popgrad/model.hpp"
+#include "popgrad/rungs/model.hpp"
 
 namespace popgrad::laws {
 

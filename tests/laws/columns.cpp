@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
-#include "popgrad/rung.hpp"
-#include "popgrad/theories.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

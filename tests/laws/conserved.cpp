@@ -6,12 +6,12 @@
 #include <functional>
 
 #include "laws/cases.hpp"
-#include "laws/scan_snap_law.hpp"
-#include "laws/scb_law.hpp"
-#include "laws/topic_law.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "theorems/scan_snap/tests/law.hpp"
+#include "theorems/scb/tests/law.hpp"
+#include "theorems/topic/tests/law.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::conserved_laws {
 namespace {
 
 /// The rate of every conserved number at a state, from the field there.
@@ -151,4 +151,4 @@ TEST_CASE("laws: conserved quantities have no rate", "[law]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::conserved_laws

@@ -9,15 +9,15 @@
 #include <limits>
 
 #include "laws/gradient.hpp"
-#include "laws/scan_snap_law.hpp"
-#include "laws/scb_law.hpp"
-#include "laws/topic_law.hpp"
 #include "laws/trained_gradient.hpp"
-#include "popgrad/joma/instance.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/theories.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "theorems/joma/rungs/instance.hpp"
+#include "theorems/scan_snap/tests/law.hpp"
+#include "theorems/scb/tests/law.hpp"
+#include "theorems/topic/tests/law.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::descends_laws {
 namespace {
 
 constexpr double unclaimed = std::numeric_limits<double>::quiet_NaN();
@@ -363,4 +363,4 @@ TEST_CASE("laws: fields are minus the gradient of the reported loss", "[law]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::descends_laws

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/rungs/rung.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::digits_laws {
 namespace {
 
 /// Sums of at most some thousand terms; entropies and correlations lose up to three digits.
@@ -80,4 +80,4 @@ TEST_CASE("laws: double agrees with 50 digits", "[law]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::digits_laws

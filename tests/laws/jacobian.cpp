@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rungs/rung.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::jacobian_laws {
 
 TEST_CASE("laws: Jacobians are the derivatives of fields", "[law]") {
   // Columns of larger states are alike.
@@ -45,4 +45,4 @@ TEST_CASE("laws: Jacobians are the derivatives of fields", "[law]") {
   CHECK(compared >= 20);
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::jacobian_laws

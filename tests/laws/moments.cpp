@@ -5,15 +5,15 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
-#include "popgrad/compare.hpp"
-#include "popgrad/linear_runs.hpp"
-#include "popgrad/moments_rung.hpp"
-#include "popgrad/momentum_pair.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/theories.hpp"
-#include "popgrad/walk.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/fluctuations/linear_runs.hpp"
+#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/momentum_pair.hpp"
+#include "popgrad/judging/compare.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/walk.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::moments_laws {
 namespace {
 
 /// Deviations that a true law exceeds once in some 10^8 comparisons.
@@ -201,4 +201,4 @@ TEST_CASE("laws: moments are those of many runs", "[law][unsanitized]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::moments_laws

@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/solve.hpp"
-#include "popgrad/theories.hpp"
-#include "popgrad/walk.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::neighbours_laws {
 namespace {
 
 constexpr double tolerance = 1e-12;  ///< of the solver, a step
@@ -288,4 +288,4 @@ TEST_CASE("laws: topic optimum is at rest in the rung block-reduced", "[law]") {
   CHECK(compared >= 4);
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::neighbours_laws

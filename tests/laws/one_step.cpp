@@ -10,15 +10,15 @@
 #include <cmath>
 #include <set>
 
-#include "popgrad/theories.hpp"
+#include "popgrad/evidence/theories.hpp"
 
 #include "laws/gradient.hpp"
-#include "laws/scb_law.hpp"
-#include "laws/topic_law.hpp"
-#include "popgrad/joma/multilayer_flow.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "theorems/joma/rungs/multilayer_flow.hpp"
+#include "theorems/scb/tests/law.hpp"
+#include "theorems/topic/tests/law.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::one_step_laws {
 namespace {
 
 struct Sample {
@@ -715,4 +715,4 @@ TEST_CASE("laws: one step of the Gaussian scb rungs, mean and covariance", "[law
   CHECK(compared >= 6);
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::one_step_laws

@@ -4,11 +4,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "popgrad/theories.hpp"
+#include "popgrad/evidence/theories.hpp"
 
 #include "laws/cases.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::options_laws {
 namespace {
 
 using List = Value::List;
@@ -252,9 +252,9 @@ std::vector<Option> options_of(const std::string& model, const std::string& rung
 std::map<std::string, std::string> parameters_left_out(const std::string& model) {
   const char* const given = "a start; laws take states of their own";
   if (model == "joma") return {{"state", given}};
-  const char* const supports = "the law by supports; tests/sparse_laws_test.cpp covers it";
+  const char* const supports = "the law by supports; tests/rungs/sparse_laws_test.cpp covers it";
   if (model == "scan-snap") {
-    const char* const why = "read from a text; tests/scan_snap/corpus_test.cpp covers it";
+    const char* const why = "read from a text; theorems/scan_snap/tests/corpus_test.cpp covers it";
     return {{"corpus", why},  {"window", why},        {"min-count", why},
             {"classes", why}, {"Y", given},           {"Z", given},
             {"state", given}, {"P_tokens", supports}, {"P_weights", supports}};
@@ -267,16 +267,17 @@ std::map<std::string, std::string> parameters_left_out(const std::string& model)
             {"q_weights", supports}};
   if (model == "topic") {
     const char* const other_documents =
-        "of documents of another law; tests/topic/documents_test.cpp covers it";
-    return {{"W_E", given},
-            {"state", given},
-            {"corpus", "read from a file of documents; tests/topic/rungs_test.cpp covers it"},
-            {"longer", other_documents},
-            {"documents", other_documents},
-            {"concentration", other_documents},
-            {"W_K", given},
-            {"W_Q", given},
-            {"W_V", given}};
+        "of documents of another law; theorems/topic/tests/documents_test.cpp covers it";
+    return {
+        {"W_E", given},
+        {"state", given},
+        {"corpus", "read from a file of documents; theorems/topic/tests/rungs_test.cpp covers it"},
+        {"longer", other_documents},
+        {"documents", other_documents},
+        {"concentration", other_documents},
+        {"W_K", given},
+        {"W_Q", given},
+        {"W_V", given}};
   }
   return {};
 }
@@ -337,4 +338,4 @@ TEST_CASE("laws: every parameter of every rung is off its default in some case",
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::options_laws

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "laws/cases.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/joma/instance.hpp"
-#include "popgrad/rung.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "theorems/joma/rungs/instance.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::options_matter_laws {
 namespace {
 
 // Everything that a run could show of a rung: names, start, field, columns and draws.
@@ -153,4 +153,4 @@ TEST_CASE("laws: options change what a rung does", "[law]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::options_matter_laws

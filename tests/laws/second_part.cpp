@@ -8,13 +8,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "popgrad/rung.hpp"
-#include "popgrad/theories.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
 
 #include "laws/cases.hpp"
-#include "laws/scb_law.hpp"
+#include "theorems/scb/tests/law.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::second_part_laws {
 namespace {
 
 constexpr double six = 6;
@@ -192,4 +192,4 @@ TEST_CASE("laws: one step of part 2 of the Gaussian scb rungs", "[law]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::second_part_laws

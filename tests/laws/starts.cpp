@@ -6,16 +6,16 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
-#include "laws/scb_law.hpp"
-#include "laws/topic_law.hpp"
-#include "popgrad/joma/instance.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/scan_snap/instance.hpp"
-#include "popgrad/scb/instance.hpp"
-#include "popgrad/scb/noise.hpp"
-#include "popgrad/theories.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "theorems/joma/rungs/instance.hpp"
+#include "theorems/scan_snap/rungs/instance.hpp"
+#include "theorems/scb/rungs/instance.hpp"
+#include "theorems/scb/rungs/noise.hpp"
+#include "theorems/scb/tests/law.hpp"
+#include "theorems/topic/tests/law.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::starts_laws {
 namespace {
 
 constexpr double six = 6;
@@ -383,4 +383,4 @@ TEST_CASE("laws: a pilot measures the covariance of one sample", "[law]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::starts_laws

@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "laws/cases.hpp"
-#include "laws/scb_law.hpp"
-#include "popgrad/error.hpp"
-#include "popgrad/joma/instance.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/theories.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "theorems/joma/rungs/instance.hpp"
+#include "theorems/scb/tests/law.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::symbols_laws {
 namespace {
 
 using List = Value::List;
@@ -166,4 +166,4 @@ TEST_CASE("laws: equations of topic are its fields", "[law]") {
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::symbols_laws

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "popgrad/rung.hpp"
+#include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::laws {
 namespace {

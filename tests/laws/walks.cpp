@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "laws/cases.hpp"
-#include "popgrad/rung.hpp"
-#include "popgrad/solve.hpp"
-#include "popgrad/walk.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
 
-namespace popgrad::laws {
+namespace popgrad::laws::walks_laws {
 namespace {
 
 // The first cases of each rung: stepping knows nothing of options.
@@ -157,4 +157,4 @@ TEST_CASE("laws: ensembles are the same bytes for any number of threads", "[law]
   }
 }
 
-}  // namespace popgrad::laws
+}  // namespace popgrad::laws::walks_laws

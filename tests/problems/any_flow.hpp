@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "popgrad/rung.hpp"
+#include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::problems {
 

@@ -3,7 +3,7 @@
 
 No gradient is written down. The objective is spelled out (for the bigrams summed over all sequences)
 and differentiated by complex steps, which are exact to rounding. Writes instances, steps and where
-they end; tests/given_start_test.cpp takes the same steps. Made by:
+they end; tests/rungs/given_start_test.cpp takes the same steps. Made by:
     python3 given_start.py --out data/given_start.json
 """
 

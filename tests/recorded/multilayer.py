@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Full-batch gradient descent of JoMA's network with several layers in PyTorch, double precision.
 
-Writes starts, losses of every step and some of the last weights; tests/joma/multilayer_test.cpp takes
+Writes starts, losses of every step and some of the last weights; theorems/joma/tests/multilayer_test.cpp takes
 the same steps from the same starts. Made by:  python3 multilayer.py --out data/multilayer.json
 """
 

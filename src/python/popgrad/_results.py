@@ -170,7 +170,7 @@ class Run(Result):
 
 
 class Verdict(Dict[str, Any]):
-    """One statement of the document of ``verify`` (src/report/verdicts.schema.json): a dictionary with
+    """One statement of the document of ``verify`` (src/presenting/verdicts.schema.json): a dictionary with
     ``id``, ``claim``, ``verdict``, ``hypotheses``, ``evidence``, ``margin``, ``controls``, ... that are
     attributes too."""
 
@@ -335,7 +335,7 @@ class Comparison(Result):
 class Searches(Result):
     """Searches for counterexamples: ``searches`` is a list of dictionaries with ``id``, ``control``,
     ``falsified``, ``smallest``, ``counterexample``, ``shrunk`` and every trial
-    (src/report/searches.schema.json)."""
+    (src/presenting/searches.schema.json)."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
         self.document: dict[str, Any] = json.loads(answer["document"])

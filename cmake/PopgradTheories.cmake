@@ -1,0 +1,90 @@
+# The theories: every folder of theorems with a theory.cpp, in alphabetical order. The contents.cmake of each lists its
+# `statements` and `figures`, its `loops` (compiled for speed) and its `readers` (of files, for the fuzzers), as names of
+# sources without folder and suffix.
+file(GLOB theory_files CONFIGURE_DEPENDS theorems/*/theory.cpp)
+set(generated ${CMAKE_BINARY_DIR}/generated)
+set(theory_loops)
+set(theory_readers)
+set(theories_declared "")
+set(theories_listed "")
+
+# list_sources(FOLDER SUFFIX FUNCTION NAME ...): `declared` and `listed` become what declares and calls FUNCTION of each
+# source NAME.cpp, which is in a namespace NAME + SUFFIX. A source that defines it and is not among them would never be called.
+function(list_sources folder suffix function)
+  set(all "")
+  set(calls "")
+  foreach(name ${ARGN})
+    string(APPEND all "namespace ${name}${suffix} {\n${function}();\n}\n")
+    string(REGEX REPLACE ".* " "${name}${suffix}::" call "${function}")
+    string(APPEND calls "${call}(), ")
+  endforeach()
+  set(declared "${all}" PARENT_SCOPE)
+  set(listed "${calls}" PARENT_SCOPE)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    file(STRINGS ${source} defined REGEX "^${function}\\(\\) {" LIMIT_COUNT 1)
+    if(defined AND NOT name IN_LIST ARGN)
+      message(FATAL_ERROR "${source} defines '${function}()': list ${name} in contents.cmake of its theory")
+    endif()
+  endforeach()
+endfunction()
+
+foreach(file ${theory_files})
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET folder FILENAME theory)
+  set(loops)
+  set(readers)
+  include(${folder}/contents.cmake)
+  foreach(name ${loops})
+    list(APPEND theory_loops ${folder}/rungs/${name}.cpp)
+  endforeach()
+  foreach(name ${readers})
+    list(APPEND theory_readers ${folder}/rungs/${name}.cpp)
+  endforeach()
+  list_sources(${folder}/checks "" "Statement statement" ${statements})
+  set(statements_declared "${declared}")
+  set(statements_listed "${listed}")
+  list_sources(${folder}/figures _figure "FigureMaker figure" ${figures})
+  file(CONFIGURE OUTPUT ${generated}/theorems/${theory}/contents.hpp @ONLY CONTENT [[
+#pragma once
+#include <vector>
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/evidence/statement.hpp"
+
+namespace popgrad::theorems::@theory@ {
+
+@statements_declared@
+inline std::vector<Statement> statements() { return {@statements_listed@}; }
+
+namespace figures {
+
+@declared@
+inline std::vector<FigureMaker> all() { return {@listed@}; }
+
+}  // namespace figures
+}  // namespace popgrad::theorems::@theory@
+]])
+  string(APPEND theories_declared "namespace ${theory} {\nTheory theory();\n}\n")
+  string(APPEND theories_listed "${theory}::theory(), ")
+endforeach()
+
+file(CONFIGURE OUTPUT ${generated}/theories.cpp @ONLY CONTENT [[
+#include "popgrad/evidence/theories.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace popgrad {
+
+@theories_declared@
+Theories theories() {
+  static const std::vector<Theory> all{@theories_listed@};
+  return all;
+}
+
+const Model& find_model(std::string_view name) { return find_model(theories(), name); }
+
+}  // namespace popgrad
+]])

@@ -1,0 +1,184 @@
+#pragma once
+/// What a statement finds on one instance: hypotheses, evidence, and the same evidence against the
+/// controls.
+///
+/// A quantity is measured once. The claim and every control are predictions of it, judged by one
+/// rule: a check that cannot tell them apart says so. Nothing here knows who asks: `verify`,
+/// `falsify`, `frontier` and a survey of many instances all read the same examination.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/base/record.hpp"
+#include "popgrad/scalars/quantity.hpp"
+#include "popgrad/scalars/scalar.hpp"
+
+namespace popgrad {
+
+enum class Verdict { holds, violated, inconclusive, not_applicable };
+enum class EvidenceKind {
+  symbolic,     ///< an identity for generic symbols
+  exact,        ///< at these parameters, in rational arithmetic
+  certified,    ///< rounding enclosed by intervals
+  numerical,    ///< to a stated tolerance
+  statistical,  ///< confidence interval over seeds, corrected for many looks
+  report,       ///< reported; never changes the verdict
+};
+std::string name_of(Verdict verdict);
+std::string name_of(EvidenceKind kind);
+
+/// What a prediction says of the measured number.
+enum class Relation {
+  equal,    ///< measured = predicted
+  at_most,  ///< measured <= predicted
+  below,    ///< measured < predicted: by more than the errors, or nothing is shown
+};
+
+/// A mistake of this share of the scale has to be noticed, else nothing is shown.
+inline constexpr double noticed_share = 0.1;
+
+/// One thing that was measured against one thing that was predicted.
+struct Evidence {
+  EvidenceKind kind = EvidenceKind::numerical;
+  std::string what;  ///< "drift of the residual over 0..200"
+  Verdict verdict = Verdict::inconclusive;
+  /// How far the measurement lies from what was predicted: its absolute value for an equality,
+  /// signed (positive: on the wrong side) for an inequality.
+  double measured = 0;
+  /// Measured minus predicted, with its sign, where a prediction was compared.
+  double deviation = 0;
+  double allowed = 0;        ///< measured <= allowed is what holds asks for
+  std::string reason;        ///< what `allowed` is the sum of, the largest part first
+  std::string largest_part;  ///< its name: "solver"; empty where nothing is allowed
+  std::string detail;        ///< the counterexample, intervals, sample sizes
+  /// For inequalities and for the frontier, which asks for misses of a share of it.
+  double scale = 0;
+  bool inequality = false;
+};
+
+/// holds iff measured <= allowed; NaN is inconclusive.
+Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,
+                 std::string reason, std::string detail = {});
+/// holds iff found >= needed; told as the distance needed - found, with both in the detail.
+Evidence at_least(EvidenceKind kind, std::string what, double found, double needed,
+                  std::string reason, std::string detail = {});
+/// An identity: holds iff `truth` is yes, violated iff no, inconclusive iff undecided.
+Evidence identity(EvidenceKind kind, std::string what, Truth truth, std::string detail = {});
+/// What the margin of an item is a share of: of an equality its bound, of an inequality its scale (of
+/// an exact equality as well); 1 where that is 0.
+double margin_unit(const Evidence& item);
+/// How far inside its bound an item is,
+///   (allowed - measured)/margin_unit:
+/// at most 1 for an equality, 0 on the bound, negative outside. An identity has 1 or -1; what is
+/// undecided or not judged, NaN.
+double relative_margin(const Evidence& item);
+/// Reported; does not affect the verdict.
+Evidence reported(std::string what, double measured, std::string detail = {});
+
+/// A control's version of a comparison: another prediction of the same measurement, or the same
+/// measurement on a system with a mistake in it. It is evaluated only where controls are judged.
+struct Mistake {
+  std::string control;  ///< name of the control
+  /// What the mistake predicts, from what the claim does.
+  std::function<std::vector<Quantity>(const std::vector<Quantity>& claimed)> predicts = {};
+  /// What the procedure measures on the mistaken system; the claim's prediction stands.
+  std::function<std::vector<Quantity>()> measures = {};
+};
+/// The mistake predicts this number.
+Mistake predicts(std::string control, Quantity prediction);
+/// The mistake predicts these numbers, one a place.
+Mistake predicts(std::string control, std::vector<Quantity> predictions);
+/// The mistake predicts `factor` times what the claim does.
+Mistake predicts_times(std::string control, double factor);
+/// The procedure measures this on the mistaken system.
+Mistake measures(std::string control, std::function<std::vector<Quantity>()> on_mistaken_system);
+
+/// A measurement at one or many places (times, components), what is predicted of it, and what
+/// mistakes predict. The place that misses most is the one that is told.
+struct Comparison {
+  EvidenceKind kind = EvidenceKind::numerical;
+  std::string what;
+  std::vector<Quantity> measured;  ///< one a place
+  Relation relation = Relation::equal;
+  std::vector<Quantity> predicted;  ///< one a place, or one for all
+  /// What a mistake is relative to, one a place or one for all, > 0; empty: |predicted|.
+  std::vector<double> scale = {};
+  std::vector<Mistake> mistakes = {};
+  std::vector<std::string> places = {};  ///< "t = 12.5"; empty: not told
+  std::string detail = {};
+};
+
+/// An identity, and what mistakes make of it.
+struct Identity {
+  EvidenceKind kind = EvidenceKind::symbolic;
+  std::string what;
+  std::function<Truth()> holds;
+  std::vector<std::pair<std::string, std::function<Truth()>>> mistakes = {};
+  std::string detail = {};
+};
+
+/// How the truth of a hypothesis is known.
+enum class Basis {
+  evaluated,        ///< on the instance at hand
+  by_construction,  ///< whatever the instance: the code has no way to break it
+  assumed,          ///< not tested; said wherever the verdict is
+};
+std::string name_of(Basis basis);
+
+struct Hypothesis {
+  std::string text;
+  Truth met = Truth::undecided;
+  std::string by_how_much;
+  Basis basis = Basis::evaluated;
+  /// >= 0 where it is met, in the hypothesis' own unit; NaN where it has none.
+  double margin = 0;
+};
+
+struct Examination;
+/// The evidence against one control.
+struct ControlEvidence {
+  std::string control;
+  std::vector<Evidence> evidence;
+  /// Whether some prediction or measurement of it may differ from the claim's on this instance: on a degenerate one a
+  /// mistake can be none.
+  bool differs = false;
+  [[nodiscard]] Verdict verdict() const;
+};
+
+struct Examination {
+  std::vector<Hypothesis> hypotheses;
+  std::vector<Evidence> evidence;
+  std::vector<ControlEvidence> controls;
+  Record parameters;  ///< the instance, enough to run it again
+  /// Whether mistakes are to be evaluated as well.
+  bool with_controls = true;
+
+  /// An evaluated hypothesis: met where margin >= 0 for certain, not met where it is < 0 for
+  /// certain, undecided where its error covers 0. Text as the statement declares it.
+  void require(std::string text, const Quantity& margin, std::string by_how_much = {});
+  /// The same where equality does not do: met where margin > 0 for certain.
+  void require_positive(std::string text, const Quantity& margin, std::string by_how_much = {});
+  /// An evaluated hypothesis that has no margin.
+  void require(std::string text, Truth met, std::string by_how_much = {});
+  void judge(const Comparison& comparison);
+  void judge(const Identity& identity);
+  /// Reported; does not affect the verdict.
+  void report(std::string what, double value, std::string detail = {});
+
+  /// not_applicable if a hypothesis is not met; else the worst of the evidence.
+  [[nodiscard]] Verdict verdict() const;
+  /// The worst of the evidence, whatever the hypotheses.
+  [[nodiscard]] Verdict conclusion() const;
+  /// The same examination with every equality allowed this share of its scale more.
+  [[nodiscard]] Examination within(double share) const;
+  /// The judged evidence of least relative margin; nullptr if there is none.
+  [[nodiscard]] const Evidence* nearest_to_failing() const;
+  /// The evidence with the smallest relative distance to its bound; nullptr if there is none.
+  [[nodiscard]] const Evidence* tightest() const;
+  /// The first hypothesis that is not met; nullptr if there is none.
+  [[nodiscard]] const Hypothesis* broken() const;
+};
+
+}  // namespace popgrad

@@ -1,0 +1,97 @@
+#pragma once
+/// Mean and covariance of the direction of one training sample where counts of tokens are too many to
+/// run through and too few for an expansion: over the nodes of popgrad/fluctuations/draw_nodes.hpp.
+///
+/// Of each class there are two sets of nodes that are independent of each other, and all is the mean
+/// of both. The mean is exact for directions that are quadratic in the frequencies, and the covariance
+/// for linear ones; of the rest as much is left to chance as in so many draws, and how much that is
+/// the two sets tell. The nodes are the same at every state, so that everything is as smooth in the
+/// state as a sample is, and they depend on nothing but the law.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "popgrad/fluctuations/draw_law.hpp"
+#include "popgrad/fluctuations/draw_nodes.hpp"
+#include "popgrad/rungs/rung_fwd.hpp"
+
+namespace popgrad {
+
+/// Directions of samples of a class, of which every column has the frequencies of its tokens: a column
+/// each, in the rows that the class moves.
+using DirectionsOfSamples = std::function<void(Index, const Matrix<double>&, Matrix<double>&)>;
+/// Their weighted sum.
+using SumOfSamples =
+    std::function<void(Index, const Matrix<double>&, const Vector<double>&, Vector<double>&)>;
+
+class SampledDraws {
+ public:
+  /// Are there nodes for every class?
+  [[nodiscard]] static bool has(const DrawLaw& law);
+
+  /// `moved`: the rows of the state that samples of a class move. `labels`: classes of the law that
+  /// follow each other and differ in the label alone have the same nodes. Throws
+  /// std::invalid_argument if there are none.
+  SampledDraws(const DrawLaw& law, Index dimension, std::vector<std::vector<Index>> moved,
+               Index labels);
+
+  /// E[g], (n). Cost: an evaluation a node.
+  [[nodiscard]] Vector<double> mean(const SumOfSamples& sum_of) const;
+
+  /// Sum over classes of matrices between the rows that a class moves, with the weights of the
+  /// mean: (n x n) of what `sum_of` makes of frequencies and weights.
+  using SumOfMatrices =
+      std::function<void(Index, const Matrix<double>&, const Vector<double>&, Matrix<double>&)>;
+  [[nodiscard]] Matrix<double> mean_matrix(const SumOfMatrices& sum_of) const;
+
+  /// Of which nodes a covariance is.
+  enum class Part { first, second, both };
+  /// Cov[g] times the columns of `vectors` (n x m). Cost: an evaluation a node, and for each two
+  /// products with the vector, or once with itself where that is less.
+  [[nodiscard]] Matrix<double> covariance(const DirectionsOfSamples& directions,
+                                          const Matrix<double>& vectors, Part part) const;
+
+  /// Nodes of all classes.
+  [[nodiscard]] Index nodes() const;
+
+ private:
+  // Calls sum_of(class, frequencies, weights, made), then add(rows, probability, made), for each class.
+  template <class Made, class SumOf, class Add>
+  void each_class(const SumOf& sum_of, const Add& add) const;
+  [[nodiscard]] const DrawNodes& set_of(Index cls, Part part) const;
+
+  std::vector<double> probabilities_;
+  std::vector<std::vector<Index>> moved_;
+  Index dimension_, labels_;
+  std::vector<std::vector<DrawNodes>> nodes_;  ///< by class but for the label: a set for each Part
+};
+
+/// What AnyRung::draw_covariance holds where the law of one draw is known from nodes.
+struct SampledLaw {
+  using Covariance = std::function<void(const Vector<double>&, const Matrix<double>&,
+                                        SampledDraws::Part, Matrix<double>&)>;
+  Covariance covariance;
+  /// d (mean of a draw)_i/d x_j, (n x n), where that is cheaper than n differences; may be empty.
+  std::function<void(const Vector<double>&, Matrix<double>&)> jacobian = nullptr;
+
+  void operator()(const Vector<double>& x, const Matrix<double>& vectors,
+                  Matrix<double>& images) const {
+    covariance(x, vectors, SampledDraws::Part::both, images);
+  }
+};
+
+/// That of a rung; null where its law is known otherwise, or not at all.
+[[nodiscard]] const SampledLaw* sampled_law(const AnyRung<double>& rung);
+
+/// Is the law of one draw of this rung known from nodes?
+[[nodiscard]] bool draws_are_sampled(const AnyRung<double>& rung);
+
+/// Relative error of the standard deviation that draws have at x along each of the columns, as the
+/// root of the mean over them of its square:
+///   |v'(S_1 - S_2) v|/(2 v'(S_1 + S_2) v), S_i the covariance of the one set of nodes and the other
+/// 0 where the law is known otherwise. Cost: two covariances.
+[[nodiscard]] double sampling_error(const AnyRung<double>& rung, const Vector<double>& x,
+                                    const Matrix<double>& columns);
+
+}  // namespace popgrad

@@ -1,0 +1,184 @@
+#pragma once
+/// A rung of the reduction ladder: a law of motion with named observables.
+///
+/// A `Flow` can be integrated; a `Walk` is a flow that can also draw its field at random, one
+/// minibatch at a time. One class serves gradient flow, gradient descent and SGD: descent is the
+/// Euler rule on `rhs` with the learning rate as step, SGD the same rule on `sample_rhs`.
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "popgrad/rungs/event.hpp"
+#include "popgrad/rungs/state_names.hpp"
+#include "popgrad/scalars/dual.hpp"
+#include "popgrad/scalars/random.hpp"
+#include "popgrad/scalars/scalar.hpp"
+#include "popgrad/scalars/vector.hpp"
+
+namespace popgrad {
+
+/// x' = rhs(x, t) on vectors of `dimension()` numbers, with observables in the order of
+/// `columns()`. A rung may keep scratch space, so it is copied for every thread;
+/// `rhs` allocates nothing.
+template <class F>
+concept Flow = requires(const F flow, const Vector<typename F::Scalar>& x,
+                        Vector<typename F::Scalar>& dx, const typename F::Scalar& t,
+                        std::span<typename F::Scalar> row) {
+  { flow.dimension() } -> std::convertible_to<Index>;
+  { flow.initial() } -> std::convertible_to<Vector<typename F::Scalar>>;
+  { flow.columns() } -> std::convertible_to<std::vector<std::string>>;
+  { flow.state_names() } -> std::convertible_to<std::vector<std::string>>;
+  flow.rhs(x, dx, t);
+  flow.observe(x, t, row);
+};
+
+/// A flow whose field is the mean of `sample_rhs` over the draws of a stream.
+template <class F>
+concept Walk = Flow<F> && requires(const F walk, const Vector<typename F::Scalar>& x,
+                                   Vector<typename F::Scalar>& dx, Stream& stream, Index batch) {
+  walk.sample_rhs(x, dx, stream, batch);
+};
+
+/// A rung with its type forgotten: what solvers, commands and reports need of it.
+template <class T>
+struct AnyRung {
+  Index dimension = 0;
+  Vector<T> initial;
+  /// Learning rates that `rhs` already contains, a component each (Adam takes them out again);
+  /// empty: all 1.
+  Vector<T> rates;
+  std::vector<std::string> columns;
+  StateNames state_names;
+  std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;  ///< empty for a closed form
+  std::function<void(const Vector<T>&, const T&, std::span<T>)> observe;
+  /// The same for observables that are wanted, the others left as they are: for those that cost more than
+  /// a step. May be empty.
+  std::function<void(const Vector<T>&, const T&, std::span<T>, const std::vector<bool>&)>
+      observe_some;
+  /// d rhs_i / d x_j, exact by dual numbers, O(dimension) evaluations; may be empty, and is for any
+  /// scalar but double.
+  std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
+  /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
+  std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
+  /// Expectation of `sample_rhs`, where it is not `rhs`: finite sequences bias a field that is not
+  /// linear in them. Empty where it is, and for any scalar but double.
+  std::function<void(const Vector<T>&, Vector<T>&)> draw_mean;
+  /// Covariance of one draw of `sample_rhs` (batch 1) at a state, applied to the columns of a matrix
+  /// (n x m). A batch of B divides it by B. Empty if it is not known without drawing, and for
+  /// any scalar but double.
+  std::function<void(const Vector<T>&, const Matrix<T>&, Matrix<T>&)> draw_covariance;
+  /// One step of a size in place, for rungs whose law is not that of an added field: state, step
+  /// size, stream, batch (0: the expectation). Empty for the others; plain steps only.
+  std::function<void(Vector<T>&, double, Stream&, Index)> sample_step;
+  /// Why a walk that got here has diverged: quantity, its value, likely cause and remedy. Nothing
+  /// if it has not. State, step size, batch.
+  std::function<std::string(const Vector<T>&, double, Index)> divergence;
+  /// The length of the state changes on the way, so that its components have no fixed names.
+  bool varying_length = false;
+  /// State at time t without integration; empty unless the rung is a closed form.
+  std::function<Vector<T>(const T&)> state_at;
+  std::vector<EventFinder<T>> events;
+  /// An independent copy for another thread; plain copies share their scratch space.
+  std::function<AnyRung<T>()> clone;
+};
+
+/// Takes back what the rung says of the law of one draw.
+template <class T>
+void forget_law_of_draws(AnyRung<T>& rung) {
+  rung.draw_mean = nullptr;
+  rung.draw_covariance = nullptr;
+}
+
+/// Leaves the expectation alone: the rung no longer draws.
+template <class T>
+void stop_drawing(AnyRung<T>& rung) {
+  rung.sample_rhs = nullptr;
+  forget_law_of_draws(rung);
+}
+
+/// Forgets the type of a flow. `Flow::cast<U>()`, where present, gives the same rung over another
+/// scalar; dual numbers over it make the Jacobian.
+template <Flow F>
+AnyRung<typename F::Scalar> forget_type(F flow) {
+  using T = typename F::Scalar;
+  AnyRung<T> any;
+  any.dimension = flow.dimension();
+  any.initial = flow.initial();
+  if constexpr (requires { flow.rates(); }) any.rates = flow.rates();
+  any.columns = flow.columns();
+  if constexpr (requires { flow.events(); }) any.events = flow.events();
+  // One copy for all of these; the dual one, twice as large, is made when it is first asked for.
+  const auto shared = std::make_shared<F>(std::move(flow));
+  any.state_names = StateNames::made_by([shared] { return shared->state_names(); });
+  any.rhs = [shared](const Vector<T>& x, Vector<T>& dx, const T& t) { shared->rhs(x, dx, t); };
+  any.observe = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
+    shared->observe(x, t, row);
+  };
+  if constexpr (requires(const Vector<T>& x, const T& t, std::span<T> row,
+                         const std::vector<bool>& wanted) {
+                  shared->observe_some(x, t, row, wanted);
+                }) {
+    any.observe_some = [shared](const Vector<T>& x, const T& t, std::span<T> row,
+                                const std::vector<bool>& wanted) {
+      shared->observe_some(x, t, row, wanted);
+    };
+  }
+  // Rosenbrock's steps and the laws of fluctuations, which ask for it, run in double.
+  if constexpr (requires { shared->template cast<Dual<T>>(); } && std::same_as<T, double>) {
+    using DualFlow = decltype(shared->template cast<Dual<T>>());
+    any.jacobian = [shared, dual = std::shared_ptr<DualFlow>()](
+                       const Vector<T>& x, Matrix<T>& jacobian, const T& t) mutable {
+      if (!dual) dual = std::make_shared<DualFlow>(shared->template cast<Dual<T>>());
+      const Index n = x.size();
+      Vector<Dual<T>> point = x.template cast<Dual<T>>();
+      Vector<Dual<T>> image(n);
+      jacobian.resize(n, n);
+      for (Index j = 0; j < n; ++j) {
+        point[j].slope = T(1);
+        dual->rhs(point, image, Dual<T>(t));
+        point[j].slope = T(0);
+        for (Index i = 0; i < n; ++i) jacobian(i, j) = image[i].slope;
+      }
+    };
+  }
+  if constexpr (Walk<F>) {
+    any.sample_rhs = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
+      shared->sample_rhs(x, dx, stream, batch);
+    };
+  }
+  if constexpr (std::same_as<T, double> &&
+                requires(const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); }) {
+    any.draw_mean = [shared](const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); };
+  }
+  if constexpr (std::same_as<T, double> && requires(const Vector<T>& x, Matrix<T>& images) {
+                  shared->draw_covariance(x, images, images);
+                }) {
+    any.draw_covariance = [shared](const Vector<T>& x, const Matrix<T>& vectors,
+                                   Matrix<T>& images) {
+      shared->draw_covariance(x, vectors, images);
+    };
+  }
+  if constexpr (requires(Vector<T> & x, Stream & stream) {
+                  shared->sample_step(x, 0.0, stream, Index{1});
+                }) {
+    any.sample_step = [shared](Vector<T>& x, double step, Stream& stream, Index batch) {
+      shared->sample_step(x, step, stream, batch);
+    };
+  }
+  if constexpr (requires(const Vector<T>& x) {
+                  { shared->divergence(x, 0.0, Index{1}) } -> std::same_as<std::string>;
+                }) {
+    any.divergence = [shared](const Vector<T>& x, double step, Index batch) {
+      return shared->divergence(x, step, batch);
+    };
+  }
+  if constexpr (requires { F::varying_length; }) any.varying_length = F::varying_length;
+  any.clone = [shared] { return forget_type(F(*shared)); };
+  return any;
+}
+
+}  // namespace popgrad

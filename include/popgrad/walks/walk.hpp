@@ -1,0 +1,53 @@
+#pragma once
+/// Discrete rungs: gradient descent and SGD, single runs and ensembles over seeds.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "popgrad/rungs/rung_fwd.hpp"
+#include "popgrad/rungs/trajectory.hpp"
+
+namespace popgrad {
+
+/// How a step follows from the field; state begins at 0 with the run.
+struct Optimiser {
+  enum class Rule {
+    plain,     ///< x <- x + eta g
+    momentum,  ///< v <- beta v + g;  x <- x + eta v  (heavy ball)
+    adam,      ///< Kingma and Ba, Adam (arXiv 1412.6980), Algorithm 1, on g without its rates
+  };
+  Rule rule = Rule::plain;
+  double momentum = 0.9;               ///< beta, in [0, 1)
+  double first_moment_decay = 0.9;     ///< beta_1 of Adam
+  double second_moment_decay = 0.999;  ///< beta_2 of Adam
+  double damping = 1e-8;               ///< epsilon of Adam
+};
+
+struct WalkRequest {
+  double step_size = 0;                   ///< learning rate eta > 0; clock t = eta * step
+  std::uint64_t steps = 0;                ///< after the start
+  std::vector<std::uint64_t> save_steps;  ///< ascending, within [0, steps]
+  Index batch = 0;                        ///< draws a step; 0: the expectation (gradient descent)
+  Optimiser optimiser;
+  std::uint64_t seed = 0;
+  std::uint32_t first_run = 0;  ///< runs are numbered first_run .. first_run + runs - 1
+  std::uint32_t runs = 1;
+  int jobs = 0;  ///< threads; 0: all cores. The result does not depend on it
+  bool keep_states = false;
+  std::uint64_t start_step = 0;  ///< to go on from a checkpoint
+  Vector<double> start_memory;   ///< of the optimiser, to go on; empty: as at the start
+  /// Called now and then with the fraction done; returns true to stop (Ending::interrupted).
+  std::function<bool(double)> on_progress;
+};
+
+/// Steps along rhs(x) or sample_rhs(x): one trajectory a run, in order of run number.
+/// Events of the rung are not looked for: an event function costs an evaluation a step.
+/// Cost: runs * steps evaluations; memory runs * save points * columns.
+std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
+                                     const WalkRequest& request);
+
+/// `count` >= 2 save steps spread evenly over 0..steps, ends included (rounded, no repeats).
+std::vector<std::uint64_t> evenly_spread_steps(std::uint64_t steps, std::size_t count);
+
+}  // namespace popgrad

@@ -1,0 +1,202 @@
+#include "commands/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "commands/distribute.hpp"
+#include "commands/exit_status.hpp"
+#include "commands/host.hpp"
+#include "commands/interrupt.hpp"
+#include "commands/manual.hpp"
+#include "commands/memory_option.hpp"
+#include "io/input_files.hpp"
+#include "io/made_with.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/failure.hpp"
+#include "popgrad/base/interruption.hpp"
+#include "popgrad/base/memory.hpp"
+#include "popgrad/base/record.hpp"
+#include "popgrad/base/stop.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+// Whether the memory of the process is that of the command: not in a program that calls commands.
+bool own_process = false;
+
+}  // namespace
+
+std::string command_line(const Invocation& call) {
+  std::string line = call.program;
+  for (const std::string& word : call.words) {
+    const bool plain =
+        !word.empty() &&
+        word.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%") ==
+            std::string::npos;
+    if (plain) {
+      line += " " + word;
+      continue;
+    }
+    line += " '";
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += "'";
+  }
+  return line;
+}
+
+namespace {
+
+// Throws InputError for what no document could quote: the line that made it stands in each.
+void check_words(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    try {
+      static_cast<void>(json_text(word));
+    } catch (const std::exception&) {
+      std::string shown;
+      for (const char c : word) {
+        const auto byte = static_cast<unsigned char>(c);
+        shown += byte < 0x80 ? std::string(1, c) : fmt::format("\\x{:02X}", byte);
+      }
+      throw InputError(fmt::format(
+          "popgrad: {} is not UTF-8 text; give such a file another name, or a link to it", shown));
+    }
+  }
+}
+
+}  // namespace
+
+int carry_out(const Invocation& call) {
+  check_words(call.words);
+  begin_reading();
+  // An interruption is of one command.
+  const struct Withdrawal {
+    ~Withdrawal() { withdraw_interruption(); }
+  } withdrawal;
+  CommandLine app{"popgrad checks theorems about how transformers train", "popgrad"};
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+  app.column_width(34);
+  app.footer(exit_status_text());
+  std::map<std::string, Action> actions;
+  actions["list"] = add_list(app, call);
+  actions["run"] = add_run(app, call);
+  actions["compare"] = add_compare(app, call);
+  actions["verify"] = add_verify(app, call);
+  actions["falsify"] = add_falsify(app, call);
+  actions["instance"] = add_instance(app, call);
+  actions["frontier"] = add_frontier(app, call);
+  actions["error-ratios"] = add_error_ratios(app, call);
+  actions["figure"] = add_figure(app, call);
+  actions["ladder"] = add_ladder(app, call);
+  actions["report"] = add_report(app, call);
+  actions["sweep"] = add_sweep(app, call);
+  actions["merge"] = add_merge(app, call);
+  if (has_model(call.theories, "topic")) actions["landscape"] = add_landscape(app, call);
+  actions["equations"] = add_equations(app, call);
+  set_memory_limit({});
+  for (const auto& command : app.subcommands()) add_memory_option(*command);
+  app.add_answer("--man", "print the manual page (roff)", [&app] { return manual_page(app); });
+  app.add_answer("--completions", "print completions for bash",
+                 [&app, &call] { return bash_completions(app, call.theories); });
+  try {
+    app.parse(call.words);
+    if (own_process) bound_memory();
+    return actions.at(app.chosen())();
+  } catch (const Enquiry& enquiry) {
+    return app.answer(enquiry);
+  } catch (const UsageError& error) {
+    std::string command;
+    for (const auto& one : app.subcommands()) {
+      if (one->parsed()) command = one->name() + " ";
+    }
+    // InputError writes control characters that were typed on one line.
+    throw UsageError(
+        InputError(fmt::format("popgrad: {}; see 'popgrad {}--help'", error.what(), command))
+            .what());
+  }
+}
+
+namespace {
+
+// Whether the command divides its work among the processes of an mpirun.
+bool is_shared(const Invocation& call) {
+  return !call.words.empty() && (call.words[0] == "sweep" || call.words[0] == "run");
+}
+
+// A process beside the first: it computes what that one gives out, and the first says what there is
+// to say.
+int help(const Invocation& call) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                &std::fclose);
+  if (!is_shared(call) || !nowhere) return success;
+  host().output = host().errors = nowhere.get();
+  try {
+    static_cast<void>(carry_out(call));
+  } catch (const std::exception&) {
+    // Where the first fails in the same way, it asks for no cell.
+    const std::exception_ptr failure = std::current_exception();
+    serve([&](std::size_t, const Report&) -> std::optional<std::string> {
+      std::rethrow_exception(failure);
+    });
+  }
+  return success;
+}
+
+// Carries the command out, and says in one line what prevents it.
+int status_of_call(const Invocation& call) {
+  try {
+    return carry_out(call);
+  } catch (const UsageError& error) {
+    fmt::print(standard_error(), "{}\n", error.what());
+    return bad_input;
+  } catch (const std::invalid_argument& error) {
+    fmt::print(standard_error(), "{}\n", words_of(error));
+    return bad_input;
+  } catch (const Stopped&) {
+    fmt::print(standard_error(), "popgrad: interrupted before there was anything to keep\n");
+  } catch (const std::bad_alloc&) {
+    fmt::print(standard_error(),
+               "popgrad: this needs more memory than is allowed, and {}: lower the sizes\n",
+               memory_allowed());
+    return bad_input;
+  } catch (const std::exception& error) {
+    // fmt::print throws where standard output cannot be written, which `run` says.
+    const bool of_output = std::ferror(standard_output()) != 0;
+    if (!of_output) fmt::print(standard_error(), "popgrad: {}\n", words_of(error));
+  }
+  return numerical_failure;
+}
+
+}  // namespace
+
+int run(const Invocation& call) {
+  // A reader that closes the pipe ends us quietly, as it does any filter.
+  std::signal(SIGPIPE, SIG_DFL);
+  watch_for_signals();
+  own_process = true;
+  const Processes processes;
+  if (process_rank() > 0) return help(call);
+  if (process_count() > 1 && !is_shared(call)) {
+    fmt::print(standard_error(),
+               "popgrad: one of {} processes works; only 'run' and 'sweep' are shared\n",
+               process_count());
+  }
+  const int status = status_of_call(call);
+  const bool flushed = std::fflush(standard_output()) == 0;
+  if (flushed && std::ferror(standard_output()) == 0) return status;
+  fmt::print(
+      standard_error(),
+      "popgrad: standard output cannot be written, what it got is incomplete: give it a place "
+      "with free space\n");
+  return combined(status, numerical_failure);
+}
+
+}  // namespace popgrad::cli

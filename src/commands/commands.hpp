@@ -1,0 +1,48 @@
+#pragma once
+/// The commands, one source each. Each adds its subcommand and options to the parser; the function
+/// that is returned runs after parsing and gives the exit status.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "commands/command_line.hpp"
+#include "popgrad/evidence/theory.hpp"
+
+namespace popgrad::cli {
+
+/// What the program was called with, without its own name, and what it knows of.
+struct Invocation {
+  std::vector<std::string> words;
+  Theories theories;
+  std::string program = "popgrad";  ///< its own name, as in the lines that repeat an output
+};
+using Action = std::function<int()>;
+
+Action add_instance(CommandLine& app, const Invocation& call);
+Action add_list(CommandLine& app, const Invocation& call);
+Action add_run(CommandLine& app, const Invocation& call);
+Action add_compare(CommandLine& app, const Invocation& call);
+Action add_verify(CommandLine& app, const Invocation& call);
+Action add_falsify(CommandLine& app, const Invocation& call);
+Action add_frontier(CommandLine& app, const Invocation& call);
+Action add_error_ratios(CommandLine& app, const Invocation& call);
+Action add_figure(CommandLine& app, const Invocation& call);
+Action add_ladder(CommandLine& app, const Invocation& call);
+Action add_report(CommandLine& app, const Invocation& call);
+Action add_sweep(CommandLine& app, const Invocation& call);
+Action add_merge(CommandLine& app, const Invocation& call);
+Action add_landscape(CommandLine& app, const Invocation& call);
+Action add_equations(CommandLine& app, const Invocation& call);
+
+/// `PROGRAM WORD ...`, quoted for a shell.
+std::string command_line(const Invocation& call);
+
+/// Parses and answers: the exit status. Throws UsageError with its whole line, InputError (a
+/// std::invalid_argument) for bad input, and whatever a computation throws.
+int carry_out(const Invocation& call);
+
+/// The same for a program: errors become lines on standard error and exit statuses.
+int run(const Invocation& call);
+
+}  // namespace popgrad::cli

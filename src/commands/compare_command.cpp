@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "commands/compare_parts.hpp"
+#include "commands/exit_status.hpp"
+#include "commands/host.hpp"
+#include "commands/interrupt.hpp"
+#include "commands/options.hpp"
+#include "commands/panels.hpp"
+#include "commands/produce.hpp"
+#include "commands/progress.hpp"
+#include "io/atomic_file.hpp"
+#include "io/run_record.hpp"
+#include "io/table.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/stop.hpp"
+#include "popgrad/judging/compare.hpp"
+#include "presenting/regime_table.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+struct Side {
+  RungInfo info;
+  std::vector<Trajectory<double>> runs;
+};
+
+// What separates a random rung from the flow, cause by cause. Throws Stopped before it prints.
+void print_error_budget(const CommonOptions& all_options, const Model& model,
+                        const RungInfo& random, const RungInfo& flow, const Parameters& parameters,
+                        const std::vector<Trajectory<double>>& samples,
+                        const std::vector<double>& times, const Report& report) {
+  const CommonOptions options = without_events(all_options);
+  CommonOptions steps = options;
+  steps.runs.reset();
+  steps.batch.reset();
+  RungInfo descent = random;
+  const std::set<std::string> own = rungs_of_training(model, random.name);
+  for (const RungInfo& info : model.rungs()) {
+    if (info.kind == RungKind::descent && (own.empty() || own.contains(info.name))) descent = info;
+  }
+  const auto made = [&](const CommonOptions& own, const RungInfo& rung, const Parameters& given,
+                        double tolerance_factor) {
+    return uninterrupted(produce(own, model, rung, given, times, tolerance_factor, report));
+  };
+  const auto plain = made(steps, flow, parameters, 1.0).front();
+  const auto sharper = made(steps, flow, parameters, 1e-2).front();
+  const auto full_batch = made(steps, descent, parameters, 1.0).front();
+  const long length = parameters.count("length", 0, 0, 100'000'000);
+  std::vector<Trajectory<double>> laws;
+  if (length > 0) {
+    Parameters endless = parameters;
+    endless.set("length", "0");
+    laws = made(options, random, endless, 1.0);
+  }
+  fmt::print(standard_output(),
+             "\nerror budget (largest over the save points)\n{:<28} {:>12} {:>12} {:>12} {:>14}\n",
+             "observable", "solver", "step size", "batch noise", "finite length");
+  const auto has = [](const Trajectory<double>& run, const std::string& column) {
+    return std::find(run.columns.begin(), run.columns.end(), column) != run.columns.end();
+  };
+  for (const std::string& column : plain.columns) {
+    if (!has(full_batch, column) || !has(samples.front(), column)) continue;
+    const std::vector<double> reference = curve(plain, column);
+    const double solver = distance(column, times, reference, curve(sharper, column)).largest;
+    const double step = distance(column, times, curve(full_batch, column), reference).largest;
+    const Band spread = band(samples, column);
+    const double noise = *std::max_element(spread.deviation.begin(), spread.deviation.end());
+    std::string finite = "0 (exact law)";
+    if (length > 0) {
+      finite = fmt::format("{:.3g}",
+                           distance(column, times, spread.mean, band(laws, column).mean).largest);
+    }
+    fmt::print(standard_output(), "{:<28} {:>12.3g} {:>12.3g} {:>12} {:>14}\n", column, solver,
+               step, samples.size() > 1 ? fmt::format("{:.3g}", noise) : "--runs >= 2", finite);
+  }
+}
+
+// Keeps the first rows, that all runs of both sides have; the second side may have none.
+void keep_common_rows(Side& a, Side& b) {
+  std::size_t rows = a.runs.front().t.size();
+  for (const Side* side : {&a, &b}) {
+    for (const Trajectory<double>& run : side->runs) rows = std::min(rows, run.t.size());
+  }
+  for (Side* side : {&a, &b}) {
+    for (Trajectory<double>& run : side->runs) {
+      run.t.resize(rows);
+      run.rows.resize(rows);
+    }
+  }
+}
+
+int compare_rungs(const Command& command, const CompareOptions& options, const Invocation& call) {
+  const CommonOptions& common = *options.common;
+  const Model& model = find_model(common.theories, common.model);
+  Side a{find_rung(model, options.first), {}};
+  Side b{find_rung(model, options.second), {}};
+  check_output(common.output);
+  // The random side, or the one with steps, fixes the clock.
+  if (!walks(a.info) && walks(b.info)) std::swap(a, b);
+  if (!walks(a.info)) check_meaning(command, a.info);
+  const Parameters parameters = gather_parameters(common, model, {a.info.name, b.info.name});
+  Progress bar("compare " + model.name(), common.quiet);
+  const Report report = [&](double done) {
+    bar.update(done);
+    return interrupted();
+  };
+  a.runs = produce(common, model, a.info, parameters, {}, 1.0, report);
+  bool stopped = was_interrupted(a.runs);
+  if (!stopped) {
+    b.runs = produce(common, model, b.info, parameters, a.runs.front().t, 1.0, report);
+    stopped = was_interrupted(b.runs);
+  }
+  if (stopped) {
+    keep_common_rows(a, b);
+    if (a.runs.front().t.empty()) throw Stopped{};
+  } else if (const int status = std::max(status_of(a.runs), status_of(b.runs)); status != success) {
+    return status;
+  }
+  const std::vector<double> times = a.runs.front().t;
+  const bool both = !b.runs.empty();
+  std::vector<std::string> common_columns;
+  for (const std::string& column : a.runs.front().columns) {
+    const auto& other = both ? b.runs.front().columns : a.runs.front().columns;
+    if (std::find(other.begin(), other.end(), column) != other.end())
+      common_columns.push_back(column);
+  }
+  RunRecord<double> record;
+  record.model = model.name();
+  record.rung = a.info.name + " against " + b.info.name;
+  record.parameters = parameters.values();
+  record.command = command_line(call);
+  record.seed = common.seed;
+  Trajectory<double> table;
+  table.t = times;
+  table.rows.resize(times.size());
+  const bool to_stdout = common.output == "-";
+  const bool shown = both && !to_stdout;
+  if (shown) {
+    fmt::print(
+        standard_output(),
+        "{} {} against {}, {} save points to t = {:.6g}{}\n{:<28} {:>12} {:>12} {:>12} {:>12} "
+        "{:>12}\n",
+        model.name(), a.info.name, b.info.name, times.size(), times.back(),
+        a.runs.size() > 1 ? fmt::format(", mean of {} runs", a.runs.size()) : "", "observable",
+        "largest", "at t", "relative", "rms", "std. error");
+  }
+  Panels panels;
+  for (const std::string& column : common_columns) {
+    const Band left = band(a.runs, column);
+    const Band right = both ? band(b.runs, column) : left;
+    panels.observables.push_back(column);
+    panels.curves.push_back({curve_of(left), curve_of(right)});
+    const Distance d = distance(column, times, left.mean, right.mean);
+    const double error = left.deviation.empty()
+                             ? 0
+                             : *std::max_element(left.deviation.begin(), left.deviation.end()) /
+                                   std::sqrt(static_cast<double>(left.runs));
+    if (shown) {
+      fmt::print(standard_output(), "{:<28} {:>12.4g} {:>12.6g} {:>12.4g} {:>12.4g} {:>12}\n",
+                 column, d.largest, d.time_of_largest, d.relative, d.root_mean_square,
+                 left.runs > 1 ? fmt::format("{:.3g}", error) : "");
+    }
+    for (const auto& [side, values] :
+         {std::pair{a.info.name, &left}, std::pair{b.info.name, &right}}) {
+      if (values == &right && !both) continue;
+      table.columns.push_back(fmt::format("{}_{}", column, side));
+      for (std::size_t k = 0; k < times.size(); ++k) table.rows[k].push_back(values->mean[k]);
+    }
+    if (left.runs > 1) {
+      table.columns.push_back(fmt::format("{}_{}_deviation", column, a.info.name));
+      for (std::size_t k = 0; k < times.size(); ++k) table.rows[k].push_back(left.deviation[k]);
+    }
+  }
+  if (shown) {
+    const std::string regimes =
+        regime_table({{a.info.name, regime_times(a.runs)}, {b.info.name, regime_times(b.runs)}});
+    if (!regimes.empty()) fmt::print(standard_output(), "\n{}", regimes);
+  }
+  bool budget_left_out = false;
+  if (shown && !stopped && a.info.kind == RungKind::random && b.info.kind == RungKind::flow) {
+    try {
+      print_error_budget(common, model, a.info, b.info, parameters, a.runs, times, report);
+    } catch (const Stopped&) {
+      budget_left_out = true;
+    }
+  }
+  record.sides = {side_of(common, a.info, parameters, a.runs)};
+  if (both) record.sides.push_back(side_of(common, b.info, parameters, b.runs));
+  if (both && !common.plot.empty()) {
+    panels.name = fmt::format("compare-{}-{}-{}", model.name(), a.info.name, b.info.name);
+    panels.title = fmt::format(
+        "{}: {} against {}{}", model.name(), a.info.name, b.info.name,
+        a.runs.size() > 1 || b.runs.size() > 1 ? ", mean and one standard deviation of runs" : "");
+    panels.caption = caption_of(record.parameters, record.sides.front().settings, record.seed);
+    panels.x_label = "t";
+    panels.x = times;
+    panels.sides = {a.info.name, b.info.name};
+    draw_panels(panels, common.plot, record.command, record.seed);
+  }
+  record.runs = {std::move(table)};
+  if (!common.output.empty()) write_record(record, common.output, standard_output());
+  if (host().results != nullptr) host().results->run = std::move(record);
+  if (!stopped && !budget_left_out) return success;
+  if (budget_left_out) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted; the comparison is whole, its error budget is left out\n");
+  } else {
+    fmt::print(standard_error(),
+               "popgrad: interrupted; kept: {} to t = {:.6g}; the same command begins anew\n",
+               both ? "both rungs" : a.info.name + ", before " + b.info.name, times.back());
+  }
+  return numerical_failure;
+}
+
+}  // namespace
+
+Action add_compare(CommandLine& app, const Invocation& call) {
+  auto options = std::make_shared<CompareOptions>();
+  Command* command = app.add_subcommand(
+      "compare", "two rungs on one clock, or a rung against a run recorded elsewhere");
+  command->add_option("model", "joma (see 'popgrad list')").required();
+  command->add_option("first", options->first, "a rung").required();
+  command->add_option("second", options->second, "another rung (or --with FILE)");
+  options->common = add_common_options(
+      *command, call,
+      {{"--digits", "--states"}, "is for 'run': comparisons are in double, of observables"});
+  command
+      ->add_list("--with", options->with, "recorded runs: .csv, .npz or .jsonl, several by commas")
+      .kind("input files");
+  command->add_list("--map", options->map, "OBSERVABLE=COLUMN,..., t=COLUMN for the time");
+  command->add_list("--group", options->group, "columns that tell recorded runs apart");
+  command->add_option(
+      "--clock", options->clock,
+      "time on our clock: a formula over the columns such as 'lr*step', or a factor "
+      "of the time column. Without it the factor is fitted, and nothing is judged");
+  command->add_option("--level", options->level, Number{within(1e-9, 0.5), "1e-3"},
+                      "probability that a run of the same law is found to depart");
+  command->add_option("--resolution", options->resolution, Number{within(0, 0.1), "1e-6"},
+                      "relative precision of the recorded numbers");
+  command->add_list(
+      "--suspect", options->suspects,
+      "settings that are doubted: eta, batch, momentum, numbers or choices of the model, by "
+      "commas. They take nine tenths of the level of tests of settings, which looks for "
+      "faults in learning rate, batch, label noise, temperature, the rate of attention over "
+      "that of the rest and the place of the query anyway; all: every number of the model, in "
+      "equal parts");
+  command->add_flag("--fresh-starts", options->fresh_starts,
+                    "every run of the ensemble from an instance of its own seed, for recorded runs "
+                    "whose random starts are not ours");
+  command->add_flag("--ensemble", options->ensemble,
+                    "judge by sampled runs, 64 or --runs, even where the law of a run is predicted "
+                    "well enough; so does --runs");
+  command->add_flag("--no-fit", options->no_fit,
+                    "of runs that depart, do not look for the settings that would explain them");
+  command->add_flag("--no-ladder", options->no_ladder, "do not try the other rungs on the runs");
+  return [command, options, call]() -> int {
+    options->common->model = command->get_option("model").as<std::string>();
+    apply_config(*command, *options->common);
+    if (options->second.empty() == options->with.empty()) {
+      throw InputError("popgrad compare: give either a second rung or --with FILE");
+    }
+    return options->with.empty() ? compare_rungs(*command, *options, call)
+                                 : compare_with_recorded(*command, *options, call);
+  };
+}
+
+}  // namespace popgrad::cli

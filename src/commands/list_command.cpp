@@ -1,0 +1,69 @@
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "commands/commands.hpp"
+#include "commands/declarations.hpp"
+#include "commands/exit_status.hpp"
+#include "commands/host.hpp"
+#include "io/atomic_file.hpp"
+#include "popgrad/evidence/theory.hpp"
+#include "presenting/catalogue.hpp"
+#include "presenting/errata_table.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+void write(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::fputs(text.c_str(), standard_output());
+  } else {
+    write_atomically(path, text);
+  }
+}
+
+int list_errata(Theories theories, const std::string& json) {
+  const std::vector<Erratum> all = errata(theories);
+  const std::vector<ExaminedErratum> found = examined_errata(all);
+  if (host().results != nullptr) host().results->document = errata_json(found);
+  if (json != "-") std::fputs(errata_text(found).c_str(), standard_output());
+  if (!json.empty()) write(json, errata_json(found));
+  // An erratum that its own program does not confirm is one of ours.
+  const bool shown = std::all_of(found.begin(), found.end(),
+                                 [](const ExaminedErratum& e) { return e.found.shown(); });
+  return shown ? success : violation;
+}
+
+}  // namespace
+
+Action add_list(CommandLine& app, const Invocation& call) {
+  Command* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
+  auto model = std::make_shared<std::string>();
+  command->add_option("model", *model, "of this model only; without it, of all");
+  auto only_errata = std::make_shared<bool>(false);
+  command->add_flag("--errata", *only_errata,
+                    "where a paper's formula and the algebra disagree, each with its evidence");
+  auto json = std::make_shared<std::string>();
+  command->add_option("--json", *json, "write it as JSON (- is standard output)")
+      .kind("output file");
+  auto only_options = std::make_shared<bool>(false);
+  command->add_flag("--options", *only_options,
+                    "all options and parameters with types and ranges, as JSON for other programs");
+  return [&app, model, only_errata, only_options, json, theories = call.theories]() -> int {
+    if (!json->empty() && *json != "-") check_writable(*json, "--json");
+    const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
+    if (*only_errata) return list_errata(chosen, *json);
+    if (*only_options) {
+      const std::string text = declarations_json(app, chosen);
+      if (host().results != nullptr) host().results->document = text;
+      write(json->empty() ? "-" : *json, text);
+      return success;
+    }
+    if (host().results != nullptr) host().results->document = catalogue_json(chosen);
+    if (*json != "-") std::fputs(catalogue_text(chosen).c_str(), standard_output());
+    if (!json->empty()) write(*json, catalogue_json(chosen));
+    return success;
+  };
+}
+
+}  // namespace popgrad::cli

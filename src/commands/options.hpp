@@ -1,0 +1,99 @@
+#pragma once
+/// Options that several commands share, and the parameters of a model as flags.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/commands.hpp"
+#include "popgrad/rungs/model.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
+
+namespace popgrad::cli {
+
+/// What a command does not read of the options that commands share. Its help leaves them out, and it
+/// refuses them with the reason, on the command line as in --config.
+struct UnreadOptions {
+  std::vector<std::string> names;  ///< long ones, with dashes
+  std::string why;
+};
+
+/// Parameters of a model as typed: an instance file, and flags by name.
+struct TypedParameters {
+  std::string instance;
+  std::map<std::string, std::string> flags;
+  std::map<std::string, bool> switches;
+};
+
+/// A flag for each parameter that can be given as one, under the heading `group`.
+void add_parameter_flags(Command& command, const std::vector<ParameterInfo>& parameters,
+                         const std::string& group, const std::shared_ptr<TypedParameters>& typed);
+
+/// Instance file, then flags over it; names are not checked.
+Parameters typed_parameters(const TypedParameters& typed, const std::string& model,
+                            const std::vector<ParameterInfo>& known);
+
+/// As typed; numbers stay text until the scalar is known.
+struct CommonOptions : TypedParameters {
+  Theories theories;  ///< that `model` is one of
+  UnreadOptions unread;
+  std::string model, config, output, method = "auto";
+  std::string end, relative_tolerance, absolute_tolerance, step_size, optimiser = "plain";
+  std::string momentum = "0.9";
+  std::vector<std::string> save_at;
+  std::optional<std::int64_t> steps, save, batch, runs;
+  std::uint64_t seed = 1;
+  int digits = 16;
+  int jobs = 0;
+  std::string plot;  ///< of the commands that draw
+  bool states = false;
+  bool no_events = false;
+  bool quiet = false;
+  bool single = false;  ///< --float, of the command run
+};
+
+/// Adds the options that commands share, and the parameters of the model named in the words. `output`
+/// says what -o takes.
+std::shared_ptr<CommonOptions> add_common_options(
+    Command& command, const Invocation& call, UnreadOptions unread = {},
+    const std::string& output = ".csv, .json or .npz by suffix; - is CSV on standard output");
+
+/// Fills what was not given on the command line from --config. Throws InputError, also for options
+/// that the command does not read and for tolerances that the digits do not reach.
+void apply_config(Command& command, const CommonOptions& options);
+
+/// Instance file, then config and flags over it; every name has to be read by one of the rungs.
+Parameters gather_parameters(const CommonOptions& options, const Model& model,
+                             const std::vector<std::string>& rungs);
+inline Parameters gather_parameters(const CommonOptions& options, const Model& model,
+                                    const std::string& rung) {
+  return gather_parameters(options, model, std::vector<std::string>{rung});
+}
+
+/// Times asked for. A flow on the classes of a text is by default solved to t = 50 (a minute or two
+/// for 1000 classes) at a relative tolerance of 1e-6: shares of classes are known to some per cent.
+/// Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
+template <class T>
+SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung,
+                              const Parameters& parameters);
+
+/// Steps asked for: --steps or --t1, --save or --save-at, --eta, --batch, --runs, --jobs.
+WalkRequest walk_request(const CommonOptions& options, const RungInfo& rung);
+
+/// --same-results, of commands that go on from what an earlier one kept.
+void add_same_results(Command& command, bool& target);
+
+/// Throws InputError if one of these options is given; `why` says what they would need.
+void refuse_options(const Command& command, const std::vector<std::string>& names,
+                    const std::string& why);
+
+/// Throws InputError if an option given, or one that an axis of a sweep gives, has no meaning for this
+/// kind of rung.
+void check_meaning(const Command& command, const RungInfo& rung,
+                   const std::vector<std::string>& axes = {});
+
+}  // namespace popgrad::cli

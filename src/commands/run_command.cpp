@@ -1,0 +1,627 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "commands/distribute.hpp"
+#include "commands/exit_status.hpp"
+#include "commands/host.hpp"
+#include "commands/interrupt.hpp"
+#include "commands/memory_option.hpp"
+#include "commands/moment_correlations.hpp"
+#include "commands/options.hpp"
+#include "commands/panels.hpp"
+#include "commands/produce.hpp"
+#include "commands/progress.hpp"
+#include "commands/shared_walks.hpp"
+#include "io/checkpoint.hpp"
+#include "io/input_files.hpp"
+#include "io/run_record.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/stop.hpp"
+#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/judging/compare.hpp"
+#include "popgrad/rungs/regime.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/single_precision.hpp"
+#include "popgrad/walks/watch.hpp"
+#include "presenting/regime_table.hpp"
+#include "presenting/verdict_table.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+constexpr std::size_t most_events_told = 20;
+
+struct RunOptions {
+  std::shared_ptr<CommonOptions> common;
+  std::string rung, resume;
+  bool correlations = false;
+  bool same_results = false;
+};
+
+// What a run goes on from; an empty file: nothing.
+struct Resumed {
+  std::string file;
+  Versions versions;  // that made it
+};
+
+// The worst ending of an ensemble decides the exit status.
+template <class T>
+Ending worst_ending(const std::vector<Trajectory<T>>& runs) {
+  Ending worst = Ending::reached_end;
+  for (const Trajectory<T>& run : runs) {
+    if (static_cast<int>(run.outcome.ending) > static_cast<int>(worst)) worst = run.outcome.ending;
+  }
+  return worst;
+}
+
+// 17 digits of one number say little beside its uncertainty; what is not uncertain keeps all.
+template <class T>
+std::string time_with_uncertainty(const Event<T>& event) {
+  if (!(event.uncertainty > 0)) return to_text(event.t);
+  return with_uncertainty(to_double(event.t), event.uncertainty);
+}
+
+// How well deviations are known where the law of one draw is sampled.
+template <class T>
+void tell_sampling(const Trajectory<T>& run) {
+  const auto at = std::find(run.columns.begin(), run.columns.end(), "sampling");
+  if (at == run.columns.end()) return;
+  const auto column = static_cast<std::size_t>(at - run.columns.begin());
+  double largest = 0;
+  for (const std::vector<T>& row : run.rows) largest = std::max(largest, to_double(row[column]));
+  fmt::print(standard_error(),
+             "popgrad: the law of one draw is known from samples of it: standard deviations to "
+             "{:.2g} of themselves\n",
+             largest);
+}
+
+// From when on the moments of an observable are no longer told, one line a time.
+template <class T>
+void tell_ends_of_moments(const Trajectory<T>& run) {
+  std::map<std::size_t, std::vector<std::string>> ends;
+  for (std::size_t c = 0; c < run.columns.size(); ++c) {
+    if (!run.columns[c].ends_with("_sd")) continue;
+    for (std::size_t k = 0; k < run.rows.size(); ++k) {
+      if (!std::isnan(to_double(run.rows[k][c]))) continue;
+      ends[k].push_back(run.columns[c]);
+      break;
+    }
+  }
+  for (const auto& [k, columns] : ends) {
+    fmt::print(
+        standard_error(),
+        "popgrad: first and second order differ by half a standard deviation from t = {} on, "
+        "left out: {}; take an ensemble there\n",
+        to_text(run.t[k]), fmt::join(columns, " "));
+  }
+}
+
+bool is_failure(Ending ending) {
+  return ending != Ending::reached_end && ending != Ending::blew_up;
+}
+
+// Why a run did not get to its end.
+template <class T>
+void tell_end(const RunRecord<T>& record, std::size_t k) {
+  const Outcome& outcome = record.runs[k].outcome;
+  std::string why = describe(outcome.ending);
+  if (outcome.ending == Ending::diverged) {
+    // Of a prediction the note says all: no training diverged.
+    const std::string& note = outcome.notes.back();
+    why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
+  }
+  const auto& events = record.runs[k].events;
+  const bool located = std::any_of(events.begin(), events.end(),
+                                   [](const Event<T>& event) { return event.name == "blow-up"; });
+  const bool blew_up = outcome.ending == Ending::blew_up;
+  if (blew_up && !located) why = "a component blows up before the end";
+  // The time of a blow-up is known to the digits that its event has.
+  const std::string at =
+      blew_up && located ? "" : fmt::format(" at t = {:.17g}", outcome.t_reached);
+  fmt::print(standard_error(), "popgrad: {}stopped{}: {}\n",
+             record.ensemble ? fmt::format("run {}: ", k) : "", at, why);
+}
+
+// The reason of status 4, which --quiet does not hide.
+template <class T>
+void tell_failures(const RunRecord<T>& record) {
+  std::size_t failures = 0;
+  for (std::size_t k = 0; k < record.runs.size(); ++k) {
+    const Ending ending = record.runs[k].outcome.ending;
+    // `finish` has a line for interruptions.
+    if (!is_failure(ending) || ending == Ending::interrupted) continue;
+    if (failures++ == 0) tell_end(record, k);
+  }
+  if (failures > 1) {
+    fmt::print(standard_error(), "popgrad: and {} runs more did not get to their ends\n",
+               failures - 1);
+  }
+}
+
+template <class T>
+void tell(const RunRecord<T>& record, const CommonOptions& options) {
+  if (options.quiet) {
+    tell_failures(record);
+    return;
+  }
+  for (std::size_t k = 0; k < record.runs.size(); ++k) {
+    const Trajectory<T>& run = record.runs[k];
+    const std::string which = record.ensemble ? fmt::format("run {}: ", k) : std::string{};
+    std::size_t told = 0;
+    for (const Event<T>& event : run.events) {
+      if (record.ensemble && event.name != "blow-up") continue;
+      if (++told > most_events_told) {
+        fmt::print(standard_error(), "popgrad: and {} events more; -o FILE.json has all\n",
+                   run.events.size() - most_events_told);
+        break;
+      }
+      fmt::print(standard_error(), "popgrad: {}{} of {} at t = {}\n", which, event.name,
+                 event.column, time_with_uncertainty(event));
+    }
+    if (run.outcome.ending != Ending::reached_end) tell_end(record, k);
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if (record.ensemble) {
+      fmt::print(standard_error(), "{}", regime_table({{record.rung, regime_times(record.runs)}}));
+    }
+  }
+  if (record.rung == "moments") {
+    tell_sampling(record.runs.front());
+    tell_ends_of_moments(record.runs.front());
+  }
+  if (record.audit) fmt::print(standard_error(), "{}", audit_table(*record.audit));
+  fmt::print(standard_error(), "popgrad: made by: {}\n", record.command);
+}
+
+// Times and observables.
+template <class T>
+Trajectory<double> in_double(const Trajectory<T>& run) {
+  Trajectory<double> made;
+  made.columns = run.columns;
+  for (std::size_t k = 0; k < run.t.size(); ++k) {
+    made.t.push_back(to_double(run.t[k]));
+    made.rows.emplace_back();
+    for (const T& x : run.rows[k]) made.rows.back().push_back(to_double(x));
+  }
+  return made;
+}
+
+// Curves of one run; of an ensemble the mean, of a prediction what it says of the mean, with a band
+// of one standard deviation.
+template <class T>
+void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
+  std::vector<Trajectory<double>> runs;
+  for (const Trajectory<T>& run : record.runs) runs.push_back(in_double(run));
+  Panels panels;
+  panels.name = fmt::format("run-{}-{}", record.model, record.rung);
+  panels.title = fmt::format("{} {}", record.model, record.rung);
+  if (runs.size() > 1) {
+    panels.title += fmt::format(": mean and one standard deviation of {} runs", runs.size());
+  } else if (record.rung == "moments") {
+    panels.title += ": mean and one standard deviation of runs of sgd, predicted";
+  }
+  panels.caption = caption_of(record.parameters, record.settings, record.seed);
+  panels.x_label = "t";
+  panels.x = runs.front().t;
+  panels.sides = {record.rung};
+  const std::vector<std::string>& columns = runs.front().columns;
+  for (const std::string& column : columns) {
+    if (column.ends_with("_sd")) continue;
+    Band spread = band(runs, column);
+    if (std::find(columns.begin(), columns.end(), column + "_sd") != columns.end()) {
+      spread.deviation = curve(runs.front(), column + "_sd");
+      panels.curves.push_back({with_band(spread.mean, spread.deviation)});
+    } else {
+      panels.curves.push_back({curve_of(spread)});
+    }
+    panels.observables.push_back(column);
+  }
+  draw_panels(panels, options.plot, record.command, record.seed);
+}
+
+// Where an interrupted run is saved: with its output, else in the file that it went on from, else in this
+// folder or, where that cannot be written, the one for temporary files.
+std::filesystem::path checkpoint_of(const CommonOptions& options, const std::string& name,
+                                    const Resumed& resumed) {
+  if (!options.output.empty() && options.output != "-") {
+    return options.output + ".checkpoint.json";
+  }
+  if (!resumed.file.empty()) return resumed.file;
+  std::error_code none;
+  for (const auto& folder : {std::filesystem::path(), std::filesystem::temp_directory_path(none)}) {
+    std::filesystem::path made = new_checkpoint(folder, name);
+    if (!made.empty()) return made;
+  }
+  throw std::runtime_error(
+      "interrupted, and nothing is saved: neither this folder nor TMPDIR can be written");
+}
+
+template <class T>
+void save(const RunRecord<T>& record, const CommonOptions& options, const Invocation& call,
+          const Resumed& resumed) {
+  const std::filesystem::path checkpoint =
+      checkpoint_of(options, fmt::format("popgrad-{}-{}", record.model, record.rung), resumed);
+  write_checkpoint(
+      Checkpoint<T>{{call.words, files_read(), united(record.earlier_versions, this_version())},
+                    record.runs},
+      checkpoint);
+  Invocation again{{"run", "--resume", checkpoint.string()}, call.theories, call.program};
+  if (!options.output.empty()) {
+    again.words.insert(again.words.end(), {"-o", options.output});
+  }
+  fmt::print(standard_error(), "popgrad: interrupted; what was computed is saved. Go on with: {}\n",
+             command_line(again));
+}
+
+template <class T>
+int finish(RunRecord<T> record, const CommonOptions& options, const Invocation& call,
+           const Resumed& resumed) {
+  const bool handed_over = host().results != nullptr;
+  if (!options.output.empty() || (options.plot.empty() && !handed_over)) {
+    write_record(record, options.output, standard_output());
+  }
+  tell(record, options);
+  if (!options.plot.empty()) draw_run(record, options);
+  const Ending worst = worst_ending(record.runs);
+  if (handed_over) {
+    if constexpr (std::is_same_v<T, double>) {
+      host().results->run = std::move(record);
+    } else {
+      host().results->run_in_digits = std::move(record);
+    }
+  } else if (worst == Ending::interrupted) {
+    save(record, options, call, resumed);
+  }
+  return is_failure(worst) ? numerical_failure : success;
+}
+
+template <class T>
+Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
+                               const RungInfo& info, const Parameters& parameters,
+                               const AnyRung<T>& rung, const Checkpoint<T>& earlier,
+                               const Report& report) {
+  SolveRequest<T> request = solve_request<T>(options, info, parameters);
+  request.find_events = !options.no_events;
+  request.observe_steps = !options.no_events;
+  request.step_columns = columns_of_regimes(rung.columns, model.regimes());
+  if constexpr (!std::is_same_v<T, double>) {
+    if (rung.rhs) {
+      request.field_in_double = model.rung(info.name, parameters, options.seed).rhs;
+    }
+  }
+  Trajectory<T> run =
+      produce_flow(rung, info, request, options.end.empty() && options.save_at.empty(),
+                   earlier.runs.empty() ? nullptr : &earlier.runs.front(), report);
+  if (!options.no_events) find_regimes_of_flow(run, rung, model, info, request, report);
+  return run;
+}
+
+// `--t1 inf`: one row, where the fluctuations no longer change.
+Trajectory<double> stationary_run(const CommonOptions& options, const Model& model,
+                                  const AnyRung<double>& rung, const Parameters& parameters,
+                                  const WalkRequest& request) {
+  const Vector<double> state =
+      stationary_moments(sgd_in_plain_steps(model, parameters, options.seed, request), model.name(),
+                         request.step_size, request.batch);
+  constexpr double forever = std::numeric_limits<double>::infinity();
+  Trajectory<double> run;
+  run.columns = rung.columns;
+  run.outcome.t_reached = forever;
+  run.last_state = state;
+  const std::string ends = rung.divergence(state, request.step_size, request.batch);
+  if (!ends.empty()) {
+    run.outcome.ending = Ending::diverged;
+    run.outcome.notes.push_back(ends);
+    return run;
+  }
+  std::vector<double> row(rung.columns.size());
+  rung.observe(state, forever, row);
+  run.t = {forever};
+  run.rows = {row};
+  if (options.states) run.states = {state};
+  return run;
+}
+
+// Throws InputError unless the rung has a form in single precision.
+const SinglePrecision& in_single_precision(const CommonOptions& options, const Model& model,
+                                           const RungInfo& info) {
+  if (options.digits > 16) {
+    reject("popgrad", "--digits", std::to_string(options.digits),
+           "and --float exclude each other; leave one of them out");
+  }
+  std::vector<std::string> known;
+  const SinglePrecision* found = nullptr;
+  for (const Theory& theory : options.theories) {
+    const auto* offers = dynamic_cast<const SinglePrecision*>(theory.model.get());
+    if (offers == nullptr) continue;
+    for (const std::string& rung : offers->single_rungs()) {
+      known.push_back(fmt::format("{} {}", theory.model->name(), rung));
+      if (theory.model->name() == model.name() && rung == info.name) found = offers;
+    }
+  }
+  if (found == nullptr) {
+    reject(model.name() + " " + info.name, "--float", "given",
+           fmt::format("is only for {}; leave it out", fmt::join(known, ", ")));
+  }
+  return *found;
+}
+
+// Steps as asked for, into the record; false where another process writes it.
+bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOptions& options,
+                const Model& model, const RungInfo& info, const Checkpoint<double>& earlier,
+                const Report& report, RunRecord<double>& record) {
+  record.ensemble = steps.runs > 1;
+  // States are kept for the rows asked for alone, and what goes on is as it was begun.
+  // What is told of a mean are its columns: regimes are of single runs.
+  const bool watched = !options.no_events && info.kind != RungKind::moments;
+  const bool more_rows = watched && !options.states && earlier.runs.empty();
+  WalkRequest made = steps;
+  made.jobs = threads_of_process(made.jobs);
+  if (more_rows) made.save_steps = watched_steps(steps);
+  // What was interrupted is gone on with by one process.
+  const bool shared = process_count() > 1 && record.ensemble && earlier.runs.empty();
+  if (process_rank() > 0) {
+    if (shared) serve_walks(walks, made);
+    return false;
+  }
+  record.runs =
+      shared ? share_walks(walks, made, report) : produce_walks(walks, made, earlier.runs, report);
+  if (more_rows) keep_asked_rows(record.runs, steps);
+  if (watched) find_regimes_of_walks(record.runs, model, info);
+  return true;
+}
+
+// What is computed from runs when they are made; false, with a line, if that was interrupted.
+template <class Add>
+bool add_to_whole(const Add& add) {
+  try {
+    if (!interrupted()) {
+      add();
+      return true;
+    }
+  } catch (const Stopped&) {
+  }
+  fmt::print(standard_error(),
+             "popgrad: interrupted; what is computed from the rows is left out\n");
+  return false;
+}
+
+void add_correlations_option(Command& command, RunOptions& options) {
+  command.add_flag("--correlations", options.correlations,
+                   "moments: correlations over runs between all observables at all rows, in -o "
+                   "FILE.json");
+}
+
+// Throws InputError where the checkpoint does not fit, as one of another version of popgrad may.
+template <class T>
+void check_fit(const Checkpoint<T>& earlier, const AnyRung<T>& rung, const Resumed& resumed) {
+  for (const Trajectory<T>& run : earlier.runs) {
+    const bool rows_fit =
+        run.rows.size() == run.t.size() &&
+        (run.states.empty() || run.states.size() == run.t.size()) &&
+        std::all_of(run.rows.begin(), run.rows.end(),
+                    [&](const std::vector<T>& row) { return row.size() == rung.columns.size(); });
+    const bool state_fits =
+        rung.varying_length || rung.state_at || run.last_state.size() == rung.dimension;
+    if (rows_fit && state_fits) continue;
+    reject("popgrad run", "--resume", resumed.file,
+           "does not fit this version of popgrad; start the run again");
+  }
+}
+
+template <class T>
+int run_scalar(const CommonOptions& options, const Model& model, const RungInfo& info,
+               const Parameters& parameters, const Invocation& call, const Resumed& resumed,
+               bool correlations) {
+  RunRecord<T> record;
+  record.model = model.name();
+  record.rung = info.name;
+  record.parameters = parameters.values();
+  record.command = command_line(call);
+  record.seed = options.seed;
+  Checkpoint<T> earlier;
+  if (!resumed.file.empty()) earlier = read_checkpoint<T>(resumed.file);
+  record.earlier_versions = resumed.versions;
+  Progress bar(model.name() + " " + info.name, options.quiet);
+  const Report report = [&](double done) {
+    bar.update(done);
+    return interrupted();
+  };
+  if constexpr (std::is_same_v<T, double>) {
+    if (options.single) {
+      const AnyWalk walks = in_single_precision(options, model, info)
+                                .single_walk(info.name, parameters, options.seed);
+      const WalkRequest request = walk_request(options, info);
+      // As long as the state, and made for its columns alone.
+      if (options.states) record.state_names = walks.state_names();
+      record.settings = settings_of(request, options.optimiser);
+      record.settings["float"] = true;
+      if (!take_steps(walks, request, options, model, info, earlier, report, record)) {
+        return success;
+      }
+      return finish(std::move(record), options, call, resumed);
+    }
+    const bool at_rest = info.kind == RungKind::moments && options.end == "inf";
+    CommonOptions timed = options;
+    if (at_rest) timed.end.clear();
+    std::optional<WalkRequest> request;
+    if (walks(info)) request = walk_request(timed, info);
+    std::optional<WalkRequest> steps = request;
+    const AnyRung<double> rung = steps ? rung_to_step(model, info, parameters, options.seed, *steps)
+                                       : model.rung(info.name, parameters, options.seed);
+    check_fit(earlier, rung, resumed);
+    if (options.states) record.state_names = rung.state_names;
+    if (options.states && rung.varying_length) {
+      reject(model.name() + " " + info.name, "--states", "given",
+             "does not go with a state whose length changes; leave it out, or take a dense rung");
+    }
+    if (at_rest) {
+      record.settings = settings_of(*request, options.optimiser);
+      record.settings["steps"] = "inf";
+      record.runs = {stationary_run(options, model, rung, parameters, *request)};
+      return finish(std::move(record), options, call, resumed);
+    }
+    if (steps) {
+      record.settings = settings_of(*request, options.optimiser);
+      if (!take_steps(any_walk(rung), *steps, options, model, info, earlier, report, record)) {
+        return success;
+      }
+      bool added = true;
+      if (correlations && record.runs.front().outcome.ending == Ending::reached_end) {
+        WalkRequest as_given = *request;
+        as_given.save_steps = steps->save_steps;
+        added = add_to_whole([&] {
+          record.correlations = predicted_correlations(model, parameters, options.seed, as_given,
+                                                       record.runs.front());
+        });
+      }
+      if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
+        added = add_to_whole([&] {
+                  record.audit =
+                      model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+                }) &&
+                added;
+      }
+      const int status = finish(std::move(record), options, call, resumed);
+      return added ? status : numerical_failure;
+    }
+    record.settings = settings_of(solve_request<double>(options, info, parameters), options.digits);
+    record.runs = {
+        flow_with_events<double>(options, model, info, parameters, rung, earlier, report)};
+    if (parameters.has("corpus")) {
+      const bool added = add_to_whole([&] {
+        record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
+      });
+      const int status = finish(std::move(record), options, call, resumed);
+      return added ? status : numerical_failure;
+    }
+  } else {
+    const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
+    check_fit(earlier, rung, resumed);
+    if (options.states) record.state_names = rung.state_names;
+    record.settings = settings_of(solve_request<Real>(options, info, parameters), options.digits);
+    record.runs = {flow_with_events<Real>(options, model, info, parameters, rung, earlier, report)};
+  }
+  return finish(std::move(record), options, call, resumed);
+}
+
+int execute(const Command& command, const RunOptions& options, const Invocation& call,
+            const Resumed& resumed) {
+  const CommonOptions& common = *options.common;
+  const Model& model = find_model(common.theories, common.model);
+  const RungInfo info = find_rung(model, options.rung);
+  check_meaning(command, info);
+  check_output(common.output);
+  if (options.correlations) check_correlations(common, info);
+  const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
+  // What is not an ensemble the first of several processes makes alone.
+  if (process_rank() > 0 && !ensemble) return success;
+  if (common.single) in_single_precision(common, model, info);
+  const Parameters parameters = gather_parameters(common, model, info.name);
+  if (common.digits <= 16) {
+    return run_scalar<double>(common, model, info, parameters, call, resumed, options.correlations);
+  }
+  const DigitsScope scope(static_cast<unsigned>(common.digits));
+  return run_scalar<Real>(common, model, info, parameters, call, resumed, false);
+}
+
+void add_float(Command& command, CommonOptions& options) {
+  command.add_flag(
+      "--float", options.single,
+      "keep the attention of scb noisy in single precision: half of its memory and time");
+}
+
+// Throws InputError for what the checkpoint has the last word on.
+void refuse_beside_resume(const Command& command) {
+  for (const std::string& name : command.long_names()) {
+    const std::optional<Option> option = command.find_option("--" + name);
+    if (name == "resume" || name == "output" || name == "quiet" || name == "same-results" ||
+        name == "memory" || !option || option->count() == 0) {
+      continue;
+    }
+    throw InputError(fmt::format(
+        "popgrad run: --{} cannot be given with --resume, which goes on with the options "
+        "of the interrupted run; leave it out",
+        name));
+  }
+  for (const char* name : {"model", "rung"}) {
+    if (command.get_option(name).count() == 0) continue;
+    reject("popgrad run", name, command.get_option(name).as<std::string>(),
+           "cannot be given with --resume, which goes on with that of the interrupted run");
+  }
+}
+
+// Parses the words of the interrupted run again and goes on from its checkpoint.
+int resume_run(const RunOptions& asked, const Invocation& again) {
+  const std::string& file = asked.resume;
+  const CheckpointOrigin origin = checkpoint_origin(file);
+  check_versions("popgrad run", "--resume", file, origin.versions, this_version(),
+                 asked.same_results);
+  begin_reading(origin.files);
+  const Invocation call{origin.words, again.theories, again.program};
+  CommandLine app{"", "popgrad"};
+  Command* command = app.add_subcommand("run", "");
+  RunOptions options;
+  command->add_option("model", "");
+  options.common = add_common_options(*command, call);
+  add_float(*command, *options.common);
+  command->get_option("model").required();
+  std::string model;
+  command->add_option("rung", options.rung, "").required();
+  add_correlations_option(*command, options);
+  add_memory_option(*command);
+  app.parse(call.words);
+  options.common->model = command->get_option("model").as<std::string>();
+  apply_config(*command, *options.common);
+  if (!asked.common->output.empty()) options.common->output = asked.common->output;
+  options.common->quiet = options.common->quiet || asked.common->quiet;
+  return execute(*command, options, call, {file, origin.versions});
+}
+
+}  // namespace
+
+Action add_run(CommandLine& app, const Invocation& call) {
+  auto options = std::make_shared<RunOptions>();
+  Command* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
+  command->add_option("model", "joma (see 'popgrad list')");
+  command->add_option("rung", options->rung, "rung of the model");
+  options->common = add_common_options(*command, call);
+  add_float(*command, *options->common);
+  command
+      ->add_option("--resume", options->resume,
+                   "go on from the checkpoint of an interrupted run, with its options")
+      .kind("input file");
+  add_same_results(*command, options->same_results);
+  add_correlations_option(*command, *options);
+  command->footer(
+      "'popgrad run MODEL --help' lists the parameters of the model too.\n"
+      "Under mpirun (a build with POPGRAD_MPI) the first process gives out the runs of an ensemble "
+      "and the others make them, with one thread each unless --jobs says more.");
+  return [command, options, call]() -> int {
+    if (!options->resume.empty()) {
+      refuse_beside_resume(*command);
+      return resume_run(*options, call);
+    }
+    if (options->same_results) {
+      reject("popgrad run", "--same-results", "given", "belongs to --resume; leave it out");
+    }
+    if (command->get_option("model").count() == 0 || options->rung.empty()) {
+      throw InputError("popgrad run: model and rung are missing; e.g. popgrad run joma reduced");
+    }
+    options->common->model = command->get_option("model").as<std::string>();
+    apply_config(*command, *options->common);
+    return execute(*command, *options, call, {});
+  };
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,35 @@
+#include "commands/surface.hpp"
+
+#include <fmt/format.h>
+
+#include "commands/panels.hpp"
+#include "popgrad/evidence/figure.hpp"
+
+namespace popgrad::cli {
+
+void draw_surface(const Surface& surface, const CommonOptions& options,
+                  const std::string& command) {
+  std::string grid = "x,y,value\n";
+  for (std::size_t i = 0; i < surface.x.size(); ++i) {
+    for (std::size_t j = 0; j < surface.y.size(); ++j) {
+      grid += fmt::format("{:.9g},{:.9g},{:.9g}\n", surface.x[i], surface.y[j],
+                          surface.values[j * surface.x.size() + i]);
+    }
+  }
+  CsvText least{"x", "y"};
+  for (const auto& [x, y] : surface.least) least.number(x).number(y).end_row();
+  Drawing drawing = captioned_drawing(surface.name, "surface", surface.title, surface.caption);
+  const std::vector<std::pair<std::string, std::string>> variables{
+      {"x_label", surface.x_label},
+      {"y_label", surface.y_label},
+      {"value_label", surface.value_label},
+      {"logarithmic", surface.logarithmic ? "1" : "0"},
+      {"least", fmt::format("{:.9g}", surface.floor)}};
+  drawing.variables.insert(drawing.variables.end(), variables.begin(), variables.end());
+  drawing.files = {{drawing.name + ".csv", grid}, {drawing.name + "-minimum.csv", least.text()}};
+  drawing.command = command;
+  drawing.seed = options.seed;
+  draw_and_tell(std::move(drawing), options.plot);
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,113 @@
+#include "commands/sweep_picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "commands/panels.hpp"
+#include "io/table.hpp"
+#include "popgrad/base/error.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+// NaN for words and for empty fields.
+Table numbers_of(const std::string& csv) {
+  Table table;
+  std::size_t begin = 0;
+  while (begin < csv.size()) {
+    const std::size_t line_end = csv.find('\n', begin);
+    const bool header = begin == 0;
+    std::size_t c = 0;
+    while (true) {
+      const std::size_t end = std::min(csv.find(',', begin), line_end);
+      const std::string word = csv.substr(begin, end - begin);
+      if (header) {
+        table.names.push_back(word);
+        table.columns.emplace_back();
+      } else {
+        char* rest = nullptr;
+        const double value = std::strtod(word.c_str(), &rest);
+        table.columns[c++].push_back(word.empty() || *rest != '\0' ? NAN : value);
+      }
+      begin = end + 1;
+      if (end == line_end) break;
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+void check_drawable(const std::vector<Axis>& axes) {
+  for (const std::string& value : axes.front().values) {
+    try {
+      static_cast<void>(from_text<double>(value));
+    } catch (const std::invalid_argument&) {
+      reject("popgrad sweep", "--over " + axes.front().name, value,
+             "is not a number; with --plot the first axis is that of the picture");
+    }
+  }
+}
+
+void draw_sweep(const std::string& csv, const std::vector<Axis>& axes, const CommonOptions& options,
+                const std::string& rung, const std::string& command) {
+  const Table table = numbers_of(csv);
+  const std::size_t along = axes.front().values.size();
+  const std::size_t sides = table.rows() / along;
+  Panels panels;
+  panels.name = fmt::format("sweep-{}-{}", options.model, rung);
+  const bool ensemble = options.runs.value_or(1) > 1;
+  panels.title = fmt::format("{} {} at the end of a run{}", options.model, rung,
+                             ensemble ? ", median and 5 to 95 % of runs, shares with 95 %" : "");
+  panels.caption = command;
+  panels.x_label = axes.front().name;
+  panels.points = true;
+  for (std::size_t k = 0; k < along; ++k) panels.x.push_back(table.columns.front()[k * sides]);
+  const double ratio = panels.x.back() / panels.x.front();
+  panels.x_logarithmic = panels.x.front() > 0 && ratio >= 16;
+  for (std::size_t side = 0; side < sides; ++side) {
+    std::string name;
+    std::size_t rest = side;
+    for (std::size_t a = axes.size(); a-- > 1;) {
+      const std::vector<std::string>& values = axes[a].values;
+      name = fmt::format("{}={}{}{}", axes[a].name, values[rest % values.size()],
+                         name.empty() ? "" : " ", name);
+      rest /= values.size();
+    }
+    panels.sides.push_back(name.empty() ? rung : name);
+  }
+  const auto values_of = [&](const std::string& name, std::size_t side) {
+    const auto at = std::find(table.names.begin(), table.names.end(), name);
+    std::vector<double> values;
+    if (at == table.names.end()) return values;
+    const auto& column = table.columns[static_cast<std::size_t>(at - table.names.begin())];
+    for (std::size_t k = 0; k < along; ++k) values.push_back(column[k * sides + side]);
+    return values;
+  };
+  const auto panel = [&](const std::string& title, const std::string& value, const std::string& low,
+                         const std::string& high) {
+    panels.observables.push_back(title);
+    std::vector<PanelCurve> curves;
+    for (std::size_t side = 0; side < sides; ++side) {
+      curves.push_back({values_of(value, side), values_of(low, side), values_of(high, side)});
+    }
+    panels.curves.push_back(std::move(curves));
+  };
+  for (std::size_t c = axes.size() + 2; c < table.names.size(); ++c) {
+    const std::string& name = table.names[c];
+    if (name == "success" || name == "reached_share") {
+      panel(name, name, name + "_low", name + "_high");
+    } else if (name.ends_with("_median")) {
+      const std::string of = name.substr(0, name.size() - 7);
+      panel(of, name, of + "_q05", of + "_q95");
+    } else if (!ensemble && name != "successes" && name != "reached") {
+      panel(name, name, "", "");
+    }
+  }
+  draw_panels(panels, options.plot, command, options.seed);
+}
+
+}  // namespace popgrad::cli

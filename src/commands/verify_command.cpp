@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "commands/exit_status.hpp"
+#include "commands/host.hpp"
+#include "commands/statement_choice.hpp"
+#include "commands/verification.hpp"
+#include "io/atomic_file.hpp"
+
+#include "commands/commands.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+struct VerifyOptions {
+  VerificationOptions verification;
+  std::string json, latex;
+  bool details = false;
+};
+
+int execute(const VerifyOptions& options, const Invocation& call) {
+  const std::vector<const Statement*> chosen =
+      matching_statements(call.theories, "popgrad verify", options.verification.patterns);
+  for (const auto& [option, file] :
+       {std::pair{"--json", &options.json}, std::pair{"--latex", &options.latex}}) {
+    if (!file->empty() && *file != "-") check_writable(*file, option);
+  }
+  const Verification v = verification_of(options.verification, chosen, call);
+  const bool json_to_stdout = options.json == "-";
+  if (host().results != nullptr) host().results->document = verdict_json(v);
+  if (!options.json.empty()) {
+    const std::string text = verdict_json(v);
+    if (json_to_stdout) {
+      std::fputs(text.c_str(), standard_output());
+    } else {
+      write_atomically(options.json, text);
+    }
+  }
+  if (!options.latex.empty()) {
+    if (options.latex == "-") {
+      std::fputs(verdict_latex(v).c_str(), standard_output());
+    } else {
+      write_atomically(options.latex, verdict_latex(v));
+    }
+  }
+  if (!json_to_stdout && options.latex != "-") {
+    std::fputs((v.surveys.empty() ? verdict_table(v) : survey_table(v)).c_str(), standard_output());
+    if (!options.verification.instance.empty()) {
+      std::fputs(hypothesis_table(v).c_str(), standard_output());
+    }
+    if (options.details) std::fputs(verdict_details(v).c_str(), standard_output());
+  }
+  if (v.finished < chosen.size()) {
+    fmt::print(standard_error(),
+               "popgrad: interrupted after {} of {} statements{}; go on with: popgrad verify",
+               v.finished, chosen.size(),
+               v.findings.size() > v.finished
+                   ? fmt::format(" and {} instances of {}", v.surveys.back().instances,
+                                 v.findings.back().statement->id)
+                   : "");
+    for (std::size_t i = v.finished; i < chosen.size(); ++i) {
+      fmt::print(standard_error(), " {}", chosen[i]->id);
+    }
+    fmt::print(standard_error(), "\n");
+    return combined(status_of(v, options.verification.patterns), numerical_failure);
+  }
+  return status_of(v, options.verification.patterns);
+}
+
+}  // namespace
+
+Action add_verify(CommandLine& app, const Invocation& call) {
+  auto o = std::make_shared<VerifyOptions>();
+  Command* command = app.add_subcommand("verify", "verdicts on statements, each with its controls");
+  add_verification_options(*command, o->verification);
+  add_instance_options(*command, o->verification);
+  add_survey_options(*command, o->verification);
+  command->add_option("--json", o->json, "write the findings as JSON (- is standard output)")
+      .kind("output file");
+  command->add_option("--latex", o->latex, "write the table for a paper (- is standard output)")
+      .kind("output file");
+  command->add_flag("--details", o->details, "every piece of evidence with its bound and reason");
+  return [o, call] { return execute(*o, call); };
+}
+
+}  // namespace popgrad::cli

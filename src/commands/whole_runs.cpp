@@ -1,0 +1,594 @@
+#include "commands/whole_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/failure.hpp"
+#include "popgrad/statistics/statistics.hpp"
+
+namespace popgrad::cli {
+namespace {
+
+// Number of the first run that is not of the ensemble: what is estimated from these runs is fixed when
+// the ensemble is looked at.
+constexpr std::uint32_t other_draws = 1'000'000;
+constexpr std::uint32_t runs_of_a_shift = 16;
+constexpr double share_of_named = 0.9;
+constexpr double share_of_larger_batch = 0.8;
+constexpr int most_steps = 10;        // of a fit
+constexpr double largest_batch = 16;  // in units of that assumed
+constexpr Index number_of_predicted_runs = 1000;
+constexpr Index number_of_likely_runs = 2000;  // that weights are made of
+constexpr Index runs_of_a_law = 512;           // with a fault that changes how runs fluctuate
+// A choice that would be found less often is not looked for unless it is named.
+constexpr double least_power = 0.05;
+// Sampled ones, of a prediction: as many as these draws make. A skewness is known to sqrt(6/runs).
+constexpr std::uint32_t fewest_of_a_check = 32;
+constexpr std::uint32_t most_of_a_check = 128;
+constexpr double draws_of_a_check = 4e6;
+
+// Of a false alarm in one test, of some ten that share a level of 1e-3.
+constexpr double typical_chance = 1e-4;
+
+// Of the rows of an observable.
+constexpr std::array part_names{"first third", "middle third", "last third"};
+
+bool is_zero(const Vector<double>& shift) {
+  // Rounding of equal runs, in units of their deviation.
+  return !(shift.lpNorm<Eigen::Infinity>() > 1e-9);
+}
+
+bool beyond(const ScoreTest& test, double chance) {
+  return !(std::fabs(test.statistic()) <= test.bound_here(chance));
+}
+
+}  // namespace
+
+const WholeRunTests::Level& WholeRunTests::largest_level() const {
+  const auto share = [&](const Level& level) {
+    return std::fabs(level.test.statistic()) / level.test.bound_here(level_chance);
+  };
+  return *std::max_element(levels.begin(), levels.end(),
+                           [&](const Level& a, const Level& b) { return share(a) < share(b); });
+}
+
+double WholeRunTests::bound(const Fault& fault) const {
+  const bool below = !fault.suspect.one_sided() && fault.test.size < 0;
+  return bound(fault, below ? ScoreTest::Side::below : ScoreTest::Side::above);
+}
+
+double WholeRunTests::bound(const Fault& fault, ScoreTest::Side side) const {
+  const double above = fault.suspect.one_sided()                    ? 1
+                       : fault.suspect.kind == Suspect::Kind::batch ? share_of_larger_batch
+                                                                    : 0.5;
+  const double share = side == ScoreTest::Side::above ? above : 1 - above;
+  return fault.test.bound(2 * share * fault.chance, side);
+}
+
+bool WholeRunTests::departs(const Fault& fault) const {
+  const double statistic = fault.test.statistic();
+  return !((fault.suspect.one_sided() ? statistic : std::fabs(statistic)) <= bound(fault));
+}
+
+bool WholeRunTests::consistent() const {
+  return !scatter_departs() && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+    return departs(fault);
+  }) && std::none_of(levels.begin(), levels.end(), [&](const Level& level) {
+    return beyond(level.test, level_chance);
+  });
+}
+
+namespace {
+
+// Standard error with `runs` runs, where there are `now`.
+double error_with(const ScoreTest& test, double now, double runs) {
+  return test.standard_error * std::sqrt((1 / runs + test.sampling) / (1 / now + test.sampling));
+}
+
+}  // namespace
+
+double WholeRunTests::power(const Fault& fault, double now, double runs) const {
+  const double error = error_with(fault.test, now, runs);
+  const double one = fault.test.standard_error / std::sqrt(1 / now + fault.test.sampling);
+  // Of the other choice's runs and of what is expected as said.
+  const double spread =
+      std::hypot(fault.there / std::sqrt(runs), one * std::sqrt(fault.test.sampling));
+  const double beyond_bound = (1 - bound(fault) * error) / spread;
+  return std::erfc(-beyond_bound / std::numbers::sqrt2) / 2;
+}
+
+double WholeRunTests::visible(const Fault& fault, double now, double runs) const {
+  const double error = error_with(fault.test, now, runs);
+  const double above = bound(fault, ScoreTest::Side::above);
+  const double either =
+      fault.suspect.one_sided() ? above : std::max(above, bound(fault, ScoreTest::Side::below));
+  return (either + normal_quantile(0.95)) * error;
+}
+
+WholeRuns::WholeRuns(WholeRunRequest request, const std::vector<RecordedRun>& recorded,
+                     const Report& report)
+    : request_(std::move(request)), linear_(request_.claimed, request_.fresh_starts) {
+  const std::vector<std::string>& columns = recorded.front().columns;
+  const std::string none = linear_.why_not(columns.size());
+  if (none.empty()) {
+    linear_.make(suspects(request_.claimed, request_.suspects),
+                 number_of_likely_runs + (request_.predict ? number_of_predicted_runs : 0),
+                 runs_of_a_law, report);
+  }
+  if (request_.predict) {
+    why_not_ = none;
+    if (none.empty()) predict(columns, report);
+  }
+  prepare(recorded, report);
+  if (predicted_ == nullptr) return;
+  why_not_ = objection();
+  if (why_not_.empty()) return;
+  predicted_.reset();
+  prepare(recorded, report);
+}
+
+void WholeRuns::predict(const std::vector<std::string>& columns, const Report& report) {
+  PredictedRuns made;
+  const auto half = linear_.second().begin() + number_of_likely_runs;
+  made.second.assign(linear_.second().begin(), half);
+  made.ensemble.assign(half, linear_.second().end());
+  made.first = linear_.first();
+  if (const auto end = prediction_ends(made.second, made.first, columns, request_.resolution)) {
+    std::vector<std::string> ending;
+    for (const std::string& column : columns) {
+      if (prediction_ends(made.second, made.first, {column}, request_.resolution)) {
+        ending.push_back(column);
+      }
+    }
+    why_not_ =
+        fmt::format("the prediction ends at t = {:.6g}, of {}{}", *end, fmt::join(ending, " "),
+                    ending.size() < columns.size() ? "; what else is logged is predicted" : "");
+    return;
+  }
+  const Suspect as_said = suspects(request_.claimed, request_.suspects).front();
+  const WalkRequest steps = setting_with(request_.claimed, as_said, as_said.assumed).steps;
+  const double draws_of_a_run = static_cast<double>(steps.steps) * static_cast<double>(steps.batch);
+  const auto count = static_cast<std::uint32_t>(
+      std::clamp<double>(draws_of_a_check / draws_of_a_run, fewest_of_a_check, most_of_a_check));
+  made.sampled = simulate(as_said, as_said.assumed, count, other_draws, report);
+  require_ends(made.sampled);
+  predicted_ = std::make_unique<PredictedRuns>(std::move(made));
+}
+
+std::string WholeRuns::objection() const {
+  if (known_.empty()) return "nothing that was logged depends on the learning rate";
+  const auto fails = [](const auto& sum) { return !sum.error.holds(); };
+  const auto fault = std::find_if(known_.begin(), known_.end(), fails);
+  if (fault != known_.end()) {
+    return fmt::format("sampled runs and orders of the prediction differ in the test of {}",
+                       fault->suspect.label());
+  }
+  const auto level = std::find_if(levels_.begin(), levels_.end(), fails);
+  if (level == levels_.end()) return {};
+  return fmt::format("sampled runs and orders of the prediction differ in {}", level->what);
+}
+
+PredictionError WholeRuns::error_of(const RunScore& score) const {
+  if (predicted_ == nullptr) return {};
+  return prediction_error({score.of(predicted_numbers_), score.of(*likely_), score.of(first_order_),
+                           score.of(spread_)});
+}
+
+std::optional<RunScore> WholeRuns::best_score(const Suspect& suspect) const {
+  const auto* const runs = linear_.changed(suspect);
+  if (law_ == nullptr || runs == nullptr) return std::nullopt;
+  const Matrix<double> changed = logged_->of(*runs);
+  if (!changed.allFinite()) return std::nullopt;
+  // How runs fluctuate changes in as many ways as there are pairs of numbers: of the batch all of them by one
+  // factor, of a choice whatever the linear runs say.
+  std::optional<ScoreKind> squares;
+  if (suspect.kind == Suspect::Kind::batch) squares = ScoreKind::stretch;
+  if (suspect.kind == Suspect::Kind::choice) squares = ScoreKind::laws;
+  const Matrix<double> before = likely_->leftCols(changed.cols());
+  const double change = change_of(suspect);
+  const FaultShift shift(*law_, before, changed, change, suspect.changes_fluctuation());
+  const Matrix<double> second = likely_->leftCols(first_order_.cols());
+  const auto recorded = static_cast<double>(recorded_.cols());
+  constexpr double never = std::numeric_limits<double>::infinity();
+  // Smallest fault that is found with 95 %, of the sign that is harder to find and of the other, by the
+  // deviation of sampled runs: in directions in which runs hardly fluctuate that is more than predicted.
+  const auto found = [&](const RunScore& score) -> std::pair<double, double> {
+    const Vector<double> values = score.of(second);
+    const Vector<double> seen = score.of(spread_);
+    const Shape shape = shape_of(values);
+    const double bias =
+        second_order_changes(values.transpose(), score.of(first_order_).transpose(), 0)[0];
+    if (!(bias <= largest_neglected)) return {never, never};
+    const bool choice = suspect.kind == Suspect::Kind::choice;
+    // Sums of squares of all pairs are what a prediction is least sure of.
+    if (choice && !error_of(score).holds()) return {never, never};
+    const double sampling = 1 / static_cast<double>(seen.size());
+    const double unsure = sampling / (1 + sampling / (bias * bias));
+    const double error = shape_of(seen).deviation * std::sqrt(1 / recorded + unsure);
+    // Of the deviation by a unit of the fault: a larger batch leaves less of it.
+    const double growth =
+        (shape_of(score.of(changed)).deviation / shape_of(score.of(before)).deviation - 1) / change;
+    const double quantile = normal_quantile(0.95);
+    const auto smallest = [&](double sign) {
+      // A choice is all or nothing: what it makes of the deviation is known, and no line.
+      const double skewness = choice ? std::fabs(shape.skewness) : sign * shape.skewness;
+      const double bound = bound_of_mean(skewness, shape.kurtosis - 3, recorded, typical_chance);
+      if (choice) return error * (bound + quantile);
+      // size = error (bound + quantile (1 + sign growth size))
+      const double left = 1 - sign * growth * error * quantile;
+      if (!(left > 0)) return never;
+      const double value = suspect.value_at(sign * error * (bound + quantile) / left);
+      return std::isfinite(value) ? std::fabs(value - suspect.assumed) : never;
+    };
+    const double more = smallest(1);
+    if (suspect.one_sided()) return {more, more};
+    const double less = smallest(-1);
+    return {std::max(more, less), std::min(more, less)};
+  };
+  std::optional<RunScore> best;
+  std::pair<double, double> smallest{never, never};
+  const auto look_at = [&](std::optional<RunScore> score) {
+    if (!score) return false;
+    const std::pair<double, double> size = found(*score);
+    if (!(size < smallest)) return false;
+    smallest = size;
+    best = std::move(score);
+    return true;
+  };
+  double of_means = 1;
+  for (int half_decade = -8; half_decade <= 2; ++half_decade) {
+    const double lambda = std::pow(10.0, 0.5 * half_decade);
+    if (look_at(shift.score(lambda, ScoreKind::means))) of_means = lambda;
+  }
+  if (squares) {
+    // Of a choice, whose squares are as large as its sums, one lambda for both.
+    const bool choice = suspect.kind == Suspect::Kind::choice;
+    for (const double of_squares : {1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0}) {
+      look_at(shift.score(choice ? of_squares : of_means, *squares, of_squares));
+    }
+  }
+  return best;
+}
+
+double WholeRuns::deviation_there(const Suspect& suspect, const RunScore& score) const {
+  const auto* const runs = linear_.changed(suspect);
+  if (suspect.kind != Suspect::Kind::choice || runs == nullptr) return 0;
+  return shape_of(score.of(logged_->of(*runs))).deviation;
+}
+
+void WholeRuns::prepare(const std::vector<RecordedRun>& recorded, const Report& report) {
+  known_.clear();
+  not_tested_.clear();
+  levels_.clear();
+  likely_.reset();
+  law_.reset();
+  const std::vector<Suspect> all = suspects(request_.claimed, request_.suspects);
+  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
+  const auto half = static_cast<Index>(std::max(runs_of_a_shift, runs / 2));
+  std::vector<Trajectory<double>> spread;
+  if (predicted_ == nullptr) {
+    spread = simulate(all.front(), all.front().assumed, static_cast<std::uint32_t>(2 * half),
+                      other_draws, report);
+    require_ends(spread);
+  }
+  logged_ = std::make_unique<LoggedNumbers>(
+      recorded, predicted_ != nullptr ? predicted_->second : spread, request_.resolution);
+  if (numbers() == 0) return;
+  recorded_ = logged_->of(recorded);
+  Matrix<double> judges;
+  if (predicted_ != nullptr) {
+    spread_ = logged_->of(predicted_->sampled);
+    likely_ = logged_->of(predicted_->second);
+    first_order_ = logged_->of(predicted_->first);
+    predicted_numbers_ = logged_->of(predicted_->ensemble);
+  } else {
+    const Matrix<double> numbers_of_spread = logged_->of(spread);
+    spread_ = numbers_of_spread.leftCols(half);
+    judges = numbers_of_spread.rightCols(half);
+    if (!linear_.second().empty()) {
+      likely_ = logged_->of(linear_.second()).leftCols(number_of_likely_runs);
+    }
+  }
+  if (likely_ && !likely_->allFinite()) likely_.reset();
+  if (likely_ && predicted_ != nullptr) law_ = std::make_unique<LikelyRuns>(*likely_);
+  std::vector<std::pair<Suspect, Vector<double>>> shifts;
+  for (const Suspect& suspect : all) {
+    try {
+      Vector<double> shift = shift_by(suspect, report);
+      // A choice may change nothing but how runs fluctuate.
+      if (!is_zero(shift) || suspect.kind == Suspect::Kind::choice)
+        shifts.emplace_back(suspect, std::move(shift));
+    } catch (const InputError&) {
+      // Among numbers that nobody named some belong to other options than are in use.
+      if (suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate) throw;
+    }
+  }
+  correlation_ = std::make_unique<RunCorrelation>(RunCorrelation::estimated(spread_));
+  if (likely_ && !shifts.empty()) {
+    if (predicted_ != nullptr) {
+      *correlation_ = RunCorrelation::predicted(*likely_, spread_, shifts.front().second);
+    } else {
+      prefer_prediction(judges, shifts.front().second);
+    }
+  }
+  for (const auto& [suspect, shift] : shifts) {
+    Vector<double> weights = is_zero(shift) ? Vector<double>() : correlation_->weights(shift);
+    std::optional<RunScore> score = best_score(suspect);
+    if (!score) {
+      if (weights.size() == 0) continue;
+      score = RunScore::of_means(weights);
+    }
+    const PredictionError error = error_of(*score);
+    // What is looked for unasked does not take the prediction from the rest.
+    const bool needed = suspect.asked_for || suspect.kind == Suspect::Kind::learning_rate;
+    if (needed || error.holds()) {
+      const double there = deviation_there(suspect, *score);
+      known_.push_back({suspect, std::move(weights), std::move(*score), error, there});
+    } else {
+      not_tested_.push_back(suspect.label());
+    }
+  }
+  for (std::size_t c = 0; c < recorded.front().columns.size(); ++c) {
+    for (std::size_t part = 0; part < part_names.size(); ++part) {
+      const Vector<double> level = logged_->level_of(c, part, part_names.size());
+      if (level.isZero()) continue;
+      Vector<double> weights = correlation_->weights(level);
+      const PredictionError error = error_of(RunScore::of_means(weights));
+      levels_.push_back(
+          {recorded.front().columns[c] + ", " + part_names[part], std::move(weights), error});
+    }
+  }
+  if (predicted_ != nullptr) {
+    sampled_scatter_ = scatter_test(correlation_->uncorrelated(spread_),
+                                    correlation_->uncorrelated(predicted_numbers_));
+  }
+}
+
+void WholeRuns::prefer_prediction(const Matrix<double>& judges, const Vector<double>& shift) {
+  RunCorrelation predicted = RunCorrelation::predicted(*likely_, spread_, shift);
+  const auto error = [&](const RunCorrelation& correlation) {
+    const Vector<double> sums = judges.transpose() * correlation.weights(shift);
+    return (sums.array() - sums.mean()).matrix().norm();
+  };
+  if (error(predicted) < error(*correlation_)) *correlation_ = std::move(predicted);
+}
+
+std::vector<Trajectory<double>> WholeRuns::simulate(const Suspect& suspect, double value,
+                                                    std::uint32_t runs, std::uint32_t first_run,
+                                                    const Report& report) const {
+  auto [steps, parameters, batch] = setting_with(request_.claimed, suspect, value);
+  steps.runs = runs;
+  steps.first_run = first_run;
+  return uninterrupted(walks_at(without_events(request_.claimed.common), request_.claimed.model,
+                                request_.claimed.sampled, parameters, steps, report,
+                                request_.fresh_starts));
+}
+
+Vector<double> WholeRuns::shift_by(const Suspect& suspect, const Report& report) const {
+  const double change = change_of(suspect);
+  if (likely_) {
+    if (const auto* const runs = linear_.changed(suspect)) {
+      const Matrix<double> changed = logged_->of(*runs);
+      if (changed.allFinite())
+        return (changed - likely_->leftCols(changed.cols())).rowwise().mean() / change;
+    }
+  }
+  // A batch changes the draws, and a choice is looked for unasked only where that costs little.
+  if (suspect.kind == Suspect::Kind::batch ||
+      (suspect.kind == Suspect::Kind::choice && !suspect.asked_for)) {
+    return Vector<double>::Zero(numbers());
+  }
+  const std::vector<Trajectory<double>> changed =
+      simulate(suspect, suspect.assumed + change, runs_of_a_shift, other_draws, report);
+  require_ends(changed);
+  const Vector<double> after = logged_->of(changed).rowwise().mean();
+  const Vector<double> before = spread_.leftCols(runs_of_a_shift).rowwise().mean();
+  return (after - before) / change;
+}
+
+WholeRunTests WholeRuns::tests(const std::vector<Trajectory<double>>& ensemble,
+                               const Trajectory<double>* centre, bool of_prediction) const {
+  const Matrix<double> own = logged_->of(ensemble);
+  Vector<double> expected;
+  if (centre != nullptr) expected = logged_->of(std::vector<Trajectory<double>>{*centre}).col(0);
+  const Vector<double>* const mean = centre != nullptr ? &expected : nullptr;
+  const Matrix<double>* const likely = predicts() ? &*likely_ : nullptr;
+  WholeRunTests made;
+  Matrix<double> centred;  // the ensemble about what this rung says of the mean
+  if (mean != nullptr) centred = own.colwise() + (expected - own.rowwise().mean()).eval();
+  for (const Known& known : known_) {
+    const PredictionError error = of_prediction ? known.error : PredictionError{};
+    made.neglected = std::max(made.neglected, error.bias);
+    Vector<double> of_likely;
+    if (likely != nullptr) of_likely = known.score.of(*likely);
+    RunNumbers numbers{known.score.of(recorded_),
+                       known.score.of(own),
+                       likely != nullptr ? &of_likely : nullptr,
+                       {}};
+    if (mean != nullptr) numbers.expected = known.score.of(centred).mean();
+    made.faults.push_back(
+        {known.suspect, score_test(numbers, error), 0, known.score.is_of_laws(), known.there});
+  }
+  for (const KnownLevel& level : levels_) {
+    const PredictionError error = of_prediction ? level.error : PredictionError{};
+    made.neglected = std::max(made.neglected, error.bias);
+    made.levels.push_back(
+        {level.what, score_test(level.weights, recorded_, own, mean, likely, error)});
+  }
+  made.scatter =
+      scatter_test(correlation_->uncorrelated(recorded_), correlation_->uncorrelated(own));
+  if (of_prediction) made.scatter = made.scatter.corrected_by(sampled_scatter_);
+  made.predicted = predicts();
+  made.not_tested = not_tested_;
+  // The level is for what can be seen; that is fixed before a recorded run is looked at.
+  const auto hidden = [&](WholeRunTests::Fault& fault) {
+    fault.chance = request_.false_alarm / static_cast<double>(made.faults.size() + 1);
+    return fault.suspect.kind == Suspect::Kind::choice && !fault.suspect.asked_for &&
+           made.power(fault, recorded_runs(), recorded_runs()) < least_power;
+  };
+  const auto seen = std::stable_partition(made.faults.begin(), made.faults.end(),
+                                          [&](auto& fault) { return !hidden(fault); });
+  made.unseen.assign(seen, made.faults.end());
+  made.faults.erase(seen, made.faults.end());
+  share_level(made);
+  return made;
+}
+
+// Weighted Bonferroni: what somebody doubts is the likeliest fault, and one test of it alone finds the
+// smallest.
+void WholeRuns::share_level(WholeRunTests& tests) const {
+  const auto named =
+      std::count_if(tests.faults.begin(), tests.faults.end(),
+                    [](const WholeRunTests::Fault& fault) { return fault.suspect.asked_for; });
+  const auto others = static_cast<double>(std::ssize(tests.faults) - named + 1);
+  const double of_named = named > 0 ? share_of_named * request_.false_alarm : 0;
+  tests.chance = (request_.false_alarm - of_named) / others;
+  for (WholeRunTests::Fault& fault : tests.faults) {
+    fault.chance = fault.suspect.asked_for ? of_named / static_cast<double>(named) : tests.chance;
+  }
+  tests.level_chance = request_.false_alarm_levels /
+                       static_cast<double>(std::max<std::size_t>(1, tests.levels.size()));
+}
+
+// Gauss and Newton's steps of the weighted squares; the shift is the secant's, from equal draws.
+FittedFault WholeRuns::fit(const Known& known, const Report& report) const {
+  const Suspect& suspect = known.suspect;
+  FittedFault fitted{suspect, suspect.assumed, 0, false, {}};
+  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
+  Vector<double> weights = known.weights;
+  Vector<double> mean_before;
+  double size = 0, before = 0;  // of the fault
+  // Where sampled runs judge, linear ones still lead near the value, at a fraction of their cost.
+  bool leading = predicted_ == nullptr && !linear_.second().empty();
+  for (int step = 0; step < most_steps; ++step) {
+    std::vector<Trajectory<double>> ensemble;
+    bool predicted = false;
+    try {
+      if (predicted_ != nullptr || leading) {
+        auto likely = linear_.with(suspect, fitted.value, number_of_predicted_runs);
+        predicted = likely && logged_->of(*likely).allFinite();
+        if (predicted) ensemble = std::move(*likely);
+      }
+      if (!predicted) ensemble = simulate(suspect, fitted.value, runs, 0, report);
+      require_ends(ensemble);
+    } catch (const std::exception& error) {
+      fitted.why_not = fmt::format("at {:.3g}: {}", fitted.value, words_of(error));
+      return fitted;
+    }
+    const Matrix<double> own = logged_->of(ensemble);
+    const Vector<double> mean = own.rowwise().mean();
+    if (leading && !predicted) {
+      leading = false;
+      mean_before.resize(0);
+    }
+    if (mean_before.size() > 0) {
+      const Vector<double> shift = (mean - mean_before) / (size - before);
+      if (!is_zero(shift)) weights = correlation_->weights(shift);
+    }
+    const ScoreTest left = score_test(weights, recorded_, own, nullptr, nullptr,
+                                      predicted ? known.error : PredictionError{});
+    fitted.half_width = left.half_width(0.05) * suspect.slope_at(size);
+    if (std::fabs(left.size) < 0.2 * left.standard_error) {
+      if (std::exchange(leading, false)) {
+        mean_before.resize(0);
+        continue;
+      }
+      fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+      return fitted;
+    }
+    before = size;
+    mean_before = mean;
+    size += left.size;
+    fitted.value = suspect.value_at(size);
+    // Runs cost what their batch does, and beyond this one the mean hardly moves any more.
+    if (suspect.kind == Suspect::Kind::batch &&
+        !(fitted.value <= largest_batch * suspect.assumed)) {
+      fitted.value = largest_batch * suspect.assumed;
+      fitted.why_not = fmt::format("beyond {:g} times the batch", largest_batch);
+      return fitted;
+    }
+  }
+  fitted.why_not = fmt::format("still moving at {:.3g} after {} steps", fitted.value, most_steps);
+  return fitted;
+}
+
+FittedFault WholeRuns::fit_of_choice(const Known& known, const Report& report) const {
+  FittedFault fitted{known.suspect, 1, 0, false, {}};
+  const auto runs = static_cast<std::uint32_t>(request_.claimed.common.runs.value_or(64));
+  try {
+    std::vector<Trajectory<double>> ensemble;
+    bool predicted = false;
+    if (predicted_ != nullptr) {
+      auto likely = linear_.with(known.suspect, 1, number_of_predicted_runs);
+      predicted = likely && logged_->of(*likely).allFinite();
+      if (predicted) ensemble = std::move(*likely);
+    }
+    if (!predicted) ensemble = simulate(known.suspect, 1, runs, 0, report);
+    require_ends(ensemble);
+    fitted.explains = tests(ensemble, nullptr, predicted).consistent();
+  } catch (const std::exception& error) {
+    fitted.why_not = words_of(error);
+  }
+  return fitted;
+}
+
+std::vector<FittedFault> WholeRuns::fits(const WholeRunTests& found, const Report& report) const {
+  std::vector<FittedFault> all;
+  const bool departs = !found.consistent();
+  const auto add = [&](const Known& known) {
+    static_cast<void>(report(static_cast<double>(all.size()) / static_cast<double>(known_.size())));
+    const bool choice = known.suspect.kind == Suspect::Kind::choice;
+    all.push_back(choice ? fit_of_choice(known, report) : fit(known, report));
+  };
+  std::vector<const Known*> others;
+  for (const Known& known : known_) {
+    const auto own = std::find_if(
+        found.faults.begin(), found.faults.end(),
+        [&](const WholeRunTests::Fault& f) { return f.suspect.label() == known.suspect.label(); });
+    if (own == found.faults.end()) continue;
+    if (found.departs(*own) || (departs && known.suspect.asked_for)) {
+      add(known);
+    } else {
+      others.push_back(&known);
+    }
+  }
+  // A large fault is no line: the test of its own setting may pass by chance where others fail.
+  const bool explained = std::any_of(all.begin(), all.end(),
+                                     [](const FittedFault& fitted) { return fitted.explains; });
+  if (!all.empty() && !explained) {
+    for (const Known* const known : others) add(*known);
+  }
+  const bool tested = std::any_of(known_.begin(), known_.end(), [](const Known& known) {
+    return known.suspect.kind == Suspect::Kind::momentum;
+  });
+  // Momentum moves the mean much as a larger learning rate does: where the one departs, so may the
+  // other.
+  if (!all.empty() && !tested) {
+    if (const auto momentum = fit_of_momentum(report)) all.push_back(*momentum);
+  }
+  std::stable_partition(all.begin(), all.end(),
+                        [](const FittedFault& fitted) { return fitted.explains; });
+  return all;
+}
+
+std::optional<FittedFault> WholeRuns::fit_of_momentum(const Report& report) const {
+  try {
+    const Suspect momentum = momentum_suspect(request_.claimed);
+    const Vector<double> shift = shift_by(momentum, report);
+    if (is_zero(shift)) return std::nullopt;
+    Vector<double> weights = correlation_->weights(shift);
+    return fit({momentum, weights, RunScore::of_means(weights), {}}, report);
+  } catch (const std::exception&) {
+    // A rung whose steps are its own has no momentum.
+    return std::nullopt;
+  }
+}
+
+}  // namespace popgrad::cli

@@ -1,0 +1,411 @@
+#include "popgrad/evidence/examination.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "evidence/deviation_record.hpp"
+#include "evidence/early_end.hpp"
+
+namespace popgrad {
+namespace {
+
+Verdict verdict_of(Truth truth) {
+  switch (truth) {
+    case Truth::yes:
+      return Verdict::holds;
+    case Truth::no:
+      return Verdict::violated;
+    case Truth::undecided:
+      break;
+  }
+  return Verdict::inconclusive;
+}
+
+Verdict worst_of(const std::vector<Evidence>& evidence) {
+  bool judged = false;
+  bool undecided = false;
+  for (const Evidence& item : evidence) {
+    if (item.kind == EvidenceKind::report) continue;
+    judged = true;
+    if (item.verdict == Verdict::violated) return Verdict::violated;
+    undecided = undecided || item.verdict != Verdict::holds;
+  }
+  return judged && !undecided ? Verdict::holds : Verdict::inconclusive;
+}
+
+template <class T>
+const T& at_place(const std::vector<T>& values, std::size_t place) {
+  return values.size() == 1 ? values.front() : values.at(place);
+}
+
+// "next order 3e-4 + solver 1e-12", the largest first.
+void tell_parts(const Quantity& deviation, Evidence& item) {
+  std::vector<ErrorPart> parts = deviation.parts();
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const ErrorPart& a, const ErrorPart& b) { return a.size() > b.size(); });
+  for (const ErrorPart& part : parts) {
+    if (part.size() == 0) continue;
+    if (item.largest_part.empty()) item.largest_part = part.name();
+    item.reason +=
+        fmt::format("{}{} {:.2g}", item.reason.empty() ? "" : " + ", part.name(), part.size());
+  }
+  if (item.reason.empty()) item.reason = "known exactly";
+}
+
+// A verdict on one place: its distance to the prediction and the bound of that.
+struct Judged {
+  Verdict verdict = Verdict::inconclusive;
+  double distance = 0;
+  double allowed = 0;
+  double scale = 0;
+};
+
+Judged judge_place(Relation relation, const Quantity& deviation, double scale) {
+  Judged found;
+  found.allowed = deviation.error();
+  found.scale = scale;
+  found.distance = relation == Relation::equal ? std::fabs(deviation.value()) : deviation.value();
+  if (std::isnan(found.distance) || std::isnan(found.allowed)) return found;
+  const bool clearly_less = relation != Relation::equal && found.distance < -found.allowed;
+  const bool equal_enough = relation != Relation::below && found.allowed <= noticed_share * scale;
+  if (found.distance > found.allowed) {
+    found.verdict = Verdict::violated;
+  } else if (clearly_less || equal_enough) {
+    found.verdict = Verdict::holds;
+  }
+  return found;
+}
+
+// Violated is worst, then undecided, then what is nearest to its bound.
+bool worse(const Judged& a, const Judged& b) {
+  const auto rank = [](Verdict v) {
+    return v == Verdict::violated ? 2 : v == Verdict::inconclusive ? 1 : 0;
+  };
+  if (rank(a.verdict) != rank(b.verdict)) return rank(a.verdict) > rank(b.verdict);
+  const auto miss = [](const Judged& j) { return (j.distance - j.allowed) / j.scale; };
+  return miss(a) > miss(b);
+}
+
+// Digits of the two numbers in a detail: all of them where the claim is missed, so that the miss can
+// be recomputed.
+int digits_of(Verdict verdict, bool of_claim) {
+  return of_claim && verdict == Verdict::violated ? 17 : 8;
+}
+
+Evidence worst_place(const Comparison& c, const std::vector<Quantity>& measured,
+                     const std::vector<Quantity>& predicted, bool of_claim) {
+  const std::size_t count = measured.size();
+  if (count == 0 || (predicted.size() != count && predicted.size() != 1) ||
+      (c.scale.size() > 1 && c.scale.size() != count) ||
+      (!c.places.empty() && c.places.size() != count)) {
+    throw std::logic_error(fmt::format("'{}': {} measured, {} predicted, {} scales, {} places",
+                                       c.what, count, predicted.size(), c.scale.size(),
+                                       c.places.size()));
+  }
+  Judged worst;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Quantity& prediction = at_place(predicted, i);
+    const double scale = c.scale.empty() ? std::fabs(prediction.value()) : at_place(c.scale, i);
+    const Judged found = judge_place(c.relation, measured[i] - prediction, scale);
+    if (i > 0 && !worse(found, worst)) continue;
+    worst = found;
+    at = i;
+  }
+  const Quantity& prediction = at_place(predicted, at);
+  const Quantity deviation = measured[at] - prediction;
+  Evidence item;
+  item.kind = c.kind;
+  item.what = c.what;
+  item.verdict = worst.verdict;
+  item.measured = worst.distance;
+  item.deviation = deviation.value();
+  item.allowed = worst.allowed;
+  item.scale = worst.scale;
+  item.inequality = c.relation != Relation::equal;
+  tell_parts(deviation, item);
+  const int digits = digits_of(worst.verdict, of_claim);
+  item.detail = fmt::format("{:.{}g} {} {:.{}g}", measured[at].value(), digits,
+                            c.relation == Relation::equal     ? "against"
+                            : c.relation == Relation::at_most ? "at most"
+                                                              : "below",
+                            prediction.value(), digits);
+  if (!c.places.empty()) item.detail += " at " + c.places[at];
+  const double neglected = deviation.error("next order");
+  if (c.relation == Relation::equal && worst.verdict == Verdict::holds && neglected > 0 &&
+      worst.distance > worst.allowed - neglected) {
+    item.detail += "; differs for certain, by less than the next order";
+  }
+  if (worst.verdict == Verdict::inconclusive) {
+    item.detail +=
+        fmt::format("; a mistake of {:.2g} would not be noticed", worst.allowed / worst.scale);
+  }
+  if (!c.detail.empty()) item.detail += "; " + c.detail;
+  return item;
+}
+
+// To the bit.
+bool equal_values(const std::vector<Quantity>& a, const std::vector<Quantity>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Quantity& x, const Quantity& y) { return x.value() == y.value(); });
+}
+
+ControlEvidence& of_control(std::vector<ControlEvidence>& controls, const std::string& name) {
+  for (ControlEvidence& own : controls) {
+    if (own.control == name) return own;
+  }
+  controls.push_back({name, {}, false});
+  return controls.back();
+}
+
+}  // namespace
+
+std::string name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::holds:
+      return "holds";
+    case Verdict::violated:
+      return "violated";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::not_applicable:
+      break;
+  }
+  return "not-applicable";
+}
+
+std::string name_of(EvidenceKind kind) {
+  switch (kind) {
+    case EvidenceKind::symbolic:
+      return "symbolic";
+    case EvidenceKind::exact:
+      return "exact";
+    case EvidenceKind::certified:
+      return "certified";
+    case EvidenceKind::numerical:
+      return "numerical";
+    case EvidenceKind::statistical:
+      return "statistical";
+    case EvidenceKind::report:
+      break;
+  }
+  return "report";
+}
+
+std::string name_of(Basis basis) {
+  switch (basis) {
+    case Basis::evaluated:
+      return "evaluated";
+    case Basis::by_construction:
+      return "by-construction";
+    case Basis::assumed:
+      break;
+  }
+  return "assumed";
+}
+
+double margin_unit(const Evidence& item) {
+  const double bound = std::fabs(item.allowed);
+  if (bound > 0 && !(item.inequality && item.scale > 0)) return bound;
+  return item.scale > 0 ? item.scale : 1;
+}
+
+double relative_margin(const Evidence& item) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  if (item.kind == EvidenceKind::report || item.verdict == Verdict::inconclusive) return none;
+  // An identity measures nothing: its truth is all there is.
+  if (item.measured == 0 && item.allowed == 0) return item.verdict == Verdict::holds ? 1 : -1;
+  return (item.allowed - item.measured) / margin_unit(item);
+}
+
+Evidence bounded(EvidenceKind kind, std::string what, double measured, double allowed,
+                 std::string reason, std::string detail) {
+  Evidence item;
+  item.kind = kind;
+  item.what = std::move(what);
+  item.measured = measured;
+  item.deviation = measured;
+  item.allowed = allowed;
+  item.reason = std::move(reason);
+  item.detail = std::move(detail);
+  if (!std::isnan(measured)) {
+    item.verdict = measured <= allowed ? Verdict::holds : Verdict::violated;
+  }
+  return item;
+}
+
+Evidence at_least(EvidenceKind kind, std::string what, double found, double needed,
+                  std::string reason, std::string detail) {
+  const int digits = digits_of(found < needed ? Verdict::violated : Verdict::holds, true);
+  detail.insert(0, fmt::format("{:.{}g} at least {:.{}g}{}", found, digits, needed, digits,
+                               detail.empty() ? "" : "; "));
+  Evidence item =
+      bounded(kind, std::move(what), needed - found, 0, std::move(reason), std::move(detail));
+  item.inequality = true;
+  item.scale = std::fmax(std::fabs(found), std::fabs(needed));
+  return item;
+}
+
+Evidence identity(EvidenceKind kind, std::string what, Truth truth, std::string detail) {
+  Evidence item;
+  item.kind = kind;
+  item.what = std::move(what);
+  item.verdict = verdict_of(truth);
+  item.reason = "an identity has no tolerance";
+  item.detail = std::move(detail);
+  return item;
+}
+
+Evidence reported(std::string what, double measured, std::string detail) {
+  Evidence item;
+  item.kind = EvidenceKind::report;
+  item.what = std::move(what);
+  item.verdict = Verdict::holds;
+  item.measured = measured;
+  item.allowed = measured;
+  item.detail = std::move(detail);
+  return item;
+}
+
+Mistake predicts(std::string control, Quantity prediction) {
+  return predicts(std::move(control), std::vector<Quantity>{std::move(prediction)});
+}
+
+Mistake predicts(std::string control, std::vector<Quantity> predictions) {
+  return {std::move(control),
+          [made = std::move(predictions)](const std::vector<Quantity>&) { return made; },
+          {}};
+}
+
+Mistake predicts_times(std::string control, double factor) {
+  return {std::move(control),
+          [factor](std::vector<Quantity> claimed) {
+            for (Quantity& prediction : claimed) prediction = prediction * Quantity(factor);
+            return claimed;
+          },
+          {}};
+}
+
+Mistake measures(std::string control, std::function<std::vector<Quantity>()> on_mistaken_system) {
+  return {std::move(control), {}, std::move(on_mistaken_system)};
+}
+
+Verdict ControlEvidence::verdict() const { return worst_of(evidence); }
+
+void Examination::require(std::string text, const Quantity& margin, std::string by_how_much) {
+  const double error = margin.error();
+  Truth met = Truth::undecided;
+  if (margin.value() - error >= 0) met = Truth::yes;
+  if (margin.value() + error < 0) met = Truth::no;
+  const double unsigned_zero = margin.value() + 0.0;  // a margin of -0 reads as a broken one
+  hypotheses.push_back(
+      {std::move(text), met, std::move(by_how_much), Basis::evaluated, unsigned_zero});
+  heed(*this);
+}
+
+void Examination::require_positive(std::string text, const Quantity& margin,
+                                   std::string by_how_much) {
+  require(std::move(text), margin, std::move(by_how_much));
+  if (margin.value() == 0 && margin.error() == 0) hypotheses.back().met = Truth::no;
+  heed(*this);
+}
+
+void Examination::require(std::string text, Truth met, std::string by_how_much) {
+  hypotheses.push_back({std::move(text), met, std::move(by_how_much), Basis::evaluated,
+                        std::numeric_limits<double>::quiet_NaN()});
+  heed(*this);
+}
+
+void Examination::judge(const Comparison& comparison) {
+  evidence.push_back(worst_place(comparison, comparison.measured, comparison.predicted, true));
+  if (DeviationRecord* record = DeviationRecord::current()) {
+    DeviationRecord::Judged judged{comparison.what, {}};
+    for (std::size_t i = 0; i < comparison.measured.size(); ++i) {
+      judged.deviations.push_back(comparison.measured[i] - at_place(comparison.predicted, i));
+    }
+    record->add(std::move(judged));
+  }
+  if (!with_controls) return;
+  for (const Mistake& mistake : comparison.mistakes) {
+    const std::vector<Quantity> measured =
+        mistake.measures ? mistake.measures() : comparison.measured;
+    const std::vector<Quantity> predicted =
+        mistake.predicts ? mistake.predicts(comparison.predicted) : comparison.predicted;
+    ControlEvidence& own = of_control(controls, mistake.control);
+    own.evidence.push_back(worst_place(comparison, measured, predicted, false));
+    own.differs = own.differs || mistake.measures || !equal_values(predicted, comparison.predicted);
+  }
+}
+
+void Examination::judge(const Identity& claimed) {
+  evidence.push_back(
+      popgrad::identity(claimed.kind, claimed.what, claimed.holds(), claimed.detail));
+  if (!with_controls) return;
+  for (const auto& [control, truth] : claimed.mistakes) {
+    ControlEvidence& own = of_control(controls, control);
+    own.evidence.push_back(popgrad::identity(claimed.kind, claimed.what, truth(), claimed.detail));
+    own.differs = true;
+  }
+}
+
+void Examination::report(std::string what, double value, std::string detail) {
+  evidence.push_back(reported(std::move(what), value, std::move(detail)));
+}
+
+Verdict Examination::verdict() const {
+  bool undecided = false;
+  for (const Hypothesis& hypothesis : hypotheses) {
+    if (hypothesis.met == Truth::no) return Verdict::not_applicable;
+    undecided =
+        undecided || (hypothesis.met == Truth::undecided && hypothesis.basis != Basis::assumed);
+  }
+  const Verdict worst = conclusion();
+  return worst == Verdict::holds && undecided ? Verdict::inconclusive : worst;
+}
+
+Verdict Examination::conclusion() const { return worst_of(evidence); }
+
+Examination Examination::within(double share) const {
+  Examination widened = *this;
+  for (Evidence& item : widened.evidence) {
+    if (item.verdict == Verdict::inconclusive || item.inequality || !(item.scale > 0)) continue;
+    item.allowed += share * item.scale;
+    item.verdict = item.measured <= item.allowed ? Verdict::holds : Verdict::violated;
+  }
+  return widened;
+}
+
+const Evidence* Examination::tightest() const {
+  const Evidence* found = nullptr;
+  for (const Evidence& item : evidence) {
+    const bool has_bound = item.kind != EvidenceKind::report &&
+                           item.kind != EvidenceKind::symbolic && !item.reason.empty() &&
+                           (item.measured != 0 || item.allowed != 0);
+    if (!has_bound) continue;
+    if (found == nullptr || relative_margin(item) < relative_margin(*found)) found = &item;
+  }
+  return found;
+}
+
+const Evidence* Examination::nearest_to_failing() const {
+  const Evidence* found = nullptr;
+  for (const Evidence& item : evidence) {
+    const double margin = relative_margin(item);
+    if (std::isnan(margin)) continue;
+    if (found == nullptr || margin < relative_margin(*found)) found = &item;
+  }
+  return found;
+}
+
+const Hypothesis* Examination::broken() const {
+  for (const Hypothesis& hypothesis : hypotheses) {
+    if (hypothesis.met == Truth::no) return &hypothesis;
+  }
+  return nullptr;
+}
+
+}  // namespace popgrad

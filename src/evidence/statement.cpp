@@ -1,0 +1,193 @@
+#include "popgrad/evidence/statement.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <limits>
+
+#include "evidence/confirming.hpp"
+#include "evidence/early_end.hpp"
+#include "popgrad/scalars/refinement.hpp"
+
+namespace popgrad {
+namespace {
+
+// Declared hypotheses that the check did not evaluate, with how they are known.
+void complete_hypotheses(const Statement& statement, Examination& found) {
+  for (const DeclaredHypothesis& declared : statement.hypotheses) {
+    const bool told = std::any_of(found.hypotheses.begin(), found.hypotheses.end(),
+                                  [&](const Hypothesis& h) { return h.text == declared.text; });
+    if (told) continue;
+    Hypothesis own{declared.text, Truth::undecided, declared.why, declared.basis,
+                   std::numeric_limits<double>::quiet_NaN()};
+    if (declared.basis == Basis::by_construction) own.met = Truth::yes;
+    if (declared.basis == Basis::evaluated) own.by_how_much = "not evaluated on this instance";
+    found.hypotheses.push_back(std::move(own));
+  }
+}
+
+// The values of all knobs, for `--set`; a user's instance has none.
+void tell_knobs(const Statement& statement, const Setting& setting, Examination& found) {
+  if (setting.instance != nullptr || statement.knobs.empty()) return;
+  Record knobs;
+  for (const Knob& knob : statement.knobs) knobs[knob.name] = setting.value(knob);
+  found.parameters["knobs"] = knobs;
+}
+
+// The evidence against one control in place of the claim's.
+void keep_control(const Statement& statement, std::string_view control, Examination& found) {
+  const auto against = [&](const Examination& in) {
+    return std::find_if(in.controls.begin(), in.controls.end(),
+                        [&](const ControlEvidence& c) { return c.control == control; });
+  };
+  found.evidence.clear();
+  if (const auto own = against(found); own != found.controls.end()) {
+    found.evidence = own->evidence;
+  } else if (statement.derive) {
+    const Examination derived = derive(statement);
+    const auto symbolic = against(derived);
+    if (symbolic != derived.controls.end()) found.evidence = symbolic->evidence;
+  }
+  found.controls.clear();
+}
+
+// The check, which is over once a hypothesis is broken.
+void examine_within_hypotheses(const Statement& statement, const Setting& setting,
+                               Examination& found) {
+  const EarlyEnd end(found);
+  try {
+    statement.examine(setting, found);
+  } catch (const Stopped&) {
+    if (!end.asked()) throw;
+  } catch (const std::exception&) {
+    // What was measured in part may fail in any way.
+    if (!end.asked()) throw;
+  }
+}
+
+// With all that a reader needs to judge the check and to repeat it.
+void examine_into(const Statement& statement, const Setting& setting, Examination& found,
+                  bool despite_hypotheses = false) {
+  if (despite_hypotheses) {
+    statement.examine(setting, found);
+  } else {
+    examine_within_hypotheses(statement, setting, found);
+  }
+  tell_knobs(statement, setting, found);
+  complete_hypotheses(statement, found);
+}
+
+}  // namespace
+
+DeclaredHypothesis::DeclaredHypothesis(const char* own_text, Basis own_basis, std::string own_why)
+    : text(own_text), basis(own_basis), why(std::move(own_why)) {}
+
+DeclaredHypothesis by_construction(const char* text, std::string why) {
+  return {text, Basis::by_construction, std::move(why)};
+}
+
+DeclaredHypothesis assumed(const char* text, std::string why) {
+  return {text, Basis::assumed, std::move(why)};
+}
+
+double Setting::value(const Knob& knob) const {
+  const auto found = chosen.find(knob.name);
+  return found == chosen.end() ? knob.usual : found->second;
+}
+
+Index Setting::count(const Knob& knob) const {
+  return static_cast<Index>(std::lround(value(knob)));
+}
+
+std::uint64_t Setting::draw_seed() const { return refined_seed(seed); }
+
+std::uint32_t Setting::draws(std::uint32_t usual) const {
+  usual = refined_draws(usual);
+  switch (effort) {
+    case Effort::search:
+      return std::max(2U, usual / 4);
+    case Effort::full:
+      return usual * 10;
+    case Effort::usual:
+      break;
+  }
+  return usual;
+}
+
+Examination examine(const Statement& statement, const Setting& setting, std::string_view control) {
+  Examination found;
+  found.with_controls = setting.with_controls || !control.empty();
+  examine_into(statement, setting, found, true);
+  if (!control.empty()) keep_control(statement, control, found);
+  return found;
+}
+
+Examination derive(const Statement& statement) {
+  Examination derived;
+  if (statement.derive) statement.derive(derived);
+  return derived;
+}
+
+bool Finding::sound() const {
+  if (verdict != Verdict::holds || controls.empty()) return false;
+  for (const auto& [control, outcome] : controls) {
+    if (outcome.verdict() != Verdict::violated) return false;
+  }
+  return true;
+}
+
+Finding check(const Statement& statement, const Setting& setting, const Examination* derived) {
+  Finding finding;
+  finding.statement = &statement;
+  const auto begin = std::chrono::steady_clock::now();
+  if (statement.needs_data && setting.data_file.empty()) {
+    finding.lacks_data = true;
+    finding.verdict = Verdict::not_applicable;
+    finding.failure = "needs --data FILE";
+    return finding;
+  }
+  judge_with_confirmation(finding, setting, [&](const Setting& own, Examination& found) {
+    found = derived != nullptr ? *derived : derive(statement);
+    found.with_controls = own.with_controls;
+    examine_into(statement, own, found);
+  });
+  for (const Control& control : statement.controls) {
+    Examination against;
+    against.parameters = finding.examination.parameters;
+    bool differs = setting.instance == nullptr;
+    for (const ControlEvidence& own : finding.examination.controls) {
+      if (own.control != control.name) continue;
+      against.evidence = own.evidence;
+      differs = differs || own.differs;
+    }
+    if (differs || against.evidence.empty()) {
+      finding.controls.emplace_back(control, std::move(against));
+    } else {
+      finding.same_here.push_back(control);
+    }
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  finding.seconds = seconds.count();
+  return finding;
+}
+
+Finding check_point(const Statement& statement, const Setting& setting,
+                    const PointRequest& request) {
+  Finding finding;
+  finding.statement = &statement;
+  judge_with_confirmation(
+      finding, setting,
+      [&](const Setting& own, Examination& found) {
+        // What is found before an exception stays, as a broken hypothesis explains it.
+        found.with_controls = own.with_controls || !request.control.empty();
+        examine_into(statement, own, found, request.despite_hypotheses);
+        if (!request.control.empty()) keep_control(statement, request.control, found);
+        if (request.slack > 0) found = found.within(request.slack);
+        if (request.despite_hypotheses) found.hypotheses.clear();
+      },
+      request.confirm);
+  return finding;
+}
+
+}  // namespace popgrad

@@ -1,0 +1,151 @@
+#pragma once
+/// What a rung knows of one of its plain steps: the mean direction of a draw, its derivatives, and the
+/// covariance of a draw.
+
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "popgrad/fluctuations/sampled_draws.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/random.hpp"
+
+namespace popgrad {
+
+/// Length of a step for derivatives: third derivatives enter with its square, rounding in second
+/// differences with 1e-16 over its square.
+inline constexpr double short_step = 1e-3;
+
+/// Along a column of a square root of the covariance: nodes at +- `reach` columns.
+enum class Nodes {
+  gauss,    ///< sqrt(3) columns: the Gauss-Hermite rule of three points
+  tangent,  ///< near the middle: derivatives
+};
+
+inline double reach_of(Nodes nodes, double norm) {
+  return nodes == Nodes::gauss ? std::sqrt(3.0) : short_step / norm;
+}
+
+/// So that a square root of C times them is on average of covariance C. Those of another step of a run,
+/// or of another `which`, are others.
+inline Vector<double> random_signs(Index n, std::uint64_t step, std::uint64_t which = 0) {
+  constexpr std::uint32_t stream_of_signs = 0xFFFFFFF2U;
+  Stream stream(which, stream_of_signs, step);
+  Vector<double> signs(n);
+  for (double& sign : signs) sign = stream.uniform() < 0.5 ? -1 : 1;
+  return signs;
+}
+
+class StepLaw {
+ public:
+  explicit StepLaw(AnyRung<double> rung) : rung_(std::move(rung)), n_(rung_.dimension) {}
+
+  [[nodiscard]] const AnyRung<double>& rung() const { return rung_; }
+  [[nodiscard]] Index size() const { return n_; }
+
+  /// E of a draw.
+  void field(const Vector<double>& x, Vector<double>& dx) {
+    dx.resize(n_);
+    if (rung_.draw_mean) {
+      rung_.draw_mean(x, dx);
+    } else {
+      rung_.rhs(x, dx, 0.0);
+    }
+  }
+
+  /// Half the sum of second derivatives of the mean direction along the columns, the drift. Cost: two
+  /// evaluations a column, or 16 along random sums of the columns, with the signs of this step of a run,
+  /// where the law of a draw has a Jacobian.
+  [[nodiscard]] Vector<double> drift(const Vector<double>& x, const Vector<double>& center,
+                                     const Matrix<double>& columns, Nodes nodes,
+                                     std::uint64_t number) {
+    Vector<double> sum = Vector<double>::Zero(n_);
+    if (own_jacobian() != nullptr) return drift_along_sums(x, center, columns, nodes, number);
+    for (Index k = 0; k < n_; ++k) {
+      const Vector<double> column = columns.col(k);
+      const double norm = column.norm();
+      if (norm > 0) add_bend(x, center, column, reach_of(nodes, norm), 1, sum);
+    }
+    return sum;
+  }
+
+  /// Of the mean direction, (n x n), from central differences or as the law of one draw has it.
+  [[nodiscard]] Matrix<double> jacobian(const Vector<double>& x) {
+    Matrix<double> made;
+    if (const SampledLaw* const law = own_jacobian(); law != nullptr) {
+      law->jacobian(x, made);
+      return made;
+    }
+    made.resize(n_, n_);
+    Vector<double> near = x;
+    for (Index k = 0; k < n_; ++k) {
+      near[k] = x[k] + short_step;
+      field(near, ahead_);
+      near[k] = x[k] - short_step;
+      field(near, behind_);
+      near[k] = x[k];
+      made.col(k) = (ahead_ - behind_) / (2 * short_step);
+    }
+    return made;
+  }
+
+  /// Covariance of one draw, (n x n).
+  [[nodiscard]] const Matrix<double>& draw_covariance(const Vector<double>& x) {
+    rung_.draw_covariance(x, Matrix<double>::Identity(n_, n_), spread_);
+    return spread_;
+  }
+
+  /// The mean of those at two points; where the law is known from samples, of each from others.
+  [[nodiscard]] Matrix<double> draw_covariance(const Vector<double>& one,
+                                               const Vector<double>& other) {
+    const SampledLaw* const law = sampled_law(rung_);
+    if (law == nullptr) {
+      Matrix<double> sum = draw_covariance(one);
+      sum += draw_covariance(other);
+      return sum / 2;
+    }
+    const Matrix<double> identity = Matrix<double>::Identity(n_, n_);
+    Matrix<double> at_one, at_other;
+    law->covariance(one, identity, SampledDraws::Part::first, at_one);
+    law->covariance(other, identity, SampledDraws::Part::second, at_other);
+    return (at_one + at_other) / 2;
+  }
+
+  /// The law of a draw where it has a Jacobian that costs less than n differences; null if not.
+  [[nodiscard]] const SampledLaw* own_jacobian() const {
+    const SampledLaw* const law = sampled_law(rung_);
+    return law != nullptr && law->jacobian ? law : nullptr;
+  }
+
+ private:
+  void add_bend(const Vector<double>& x, const Vector<double>& center, const Vector<double>& column,
+                double reach, double weight, Vector<double>& sum) {
+    field(x + reach * column, ahead_);
+    field(x - reach * column, behind_);
+    sum += (weight / (2 * reach * reach)) * (ahead_ + behind_ - 2 * center);
+  }
+
+  // Along random sums of the columns, whose mean is the sum over columns.
+  [[nodiscard]] Vector<double> drift_along_sums(const Vector<double>& x,
+                                                const Vector<double>& center,
+                                                const Matrix<double>& columns, Nodes nodes,
+                                                std::uint64_t number) {
+    constexpr std::uint64_t sums = 8;
+    Vector<double> sum = Vector<double>::Zero(n_);
+    for (std::uint64_t k = 0; k < sums; ++k) {
+      const Vector<double> apart = columns * random_signs(n_, number, k);
+      const double norm = apart.norm();
+      if (!(norm > 0)) return sum;
+      const double reach = nodes == Nodes::gauss ? 1.0 : short_step / norm;
+      add_bend(x, center, apart, reach, 1 / static_cast<double>(sums), sum);
+    }
+    return sum;
+  }
+
+  AnyRung<double> rung_;
+  Index n_ = 0;
+  Vector<double> ahead_, behind_;
+  Matrix<double> spread_;
+};
+
+}  // namespace popgrad

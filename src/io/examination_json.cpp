@@ -1,0 +1,49 @@
+#include "io/examination_json.hpp"
+
+#include <cmath>
+
+#include "base/json.hpp"
+#include "io/json_number.hpp"
+
+namespace popgrad {
+namespace {
+
+Json hypothesis_json(const Hypothesis& h) {
+  return {{"text", h.text},
+          {"met", h.met == Truth::yes  ? "yes"
+                  : h.met == Truth::no ? "no"
+                                       : "undecided"},
+          {"known", name_of(h.basis)},
+          {"margin", std::isnan(h.margin) ? Json(nullptr) : json_number(h.margin)},
+          {"by_how_much", h.by_how_much}};
+}
+
+}  // namespace
+
+Json evidence_json(const Evidence& item) {
+  const double margin = relative_margin(item);
+  return {{"kind", name_of(item.kind)},
+          {"what", item.what},
+          {"verdict", name_of(item.verdict)},
+          {"measured", json_number(item.measured)},
+          {"allowed", json_number(item.allowed)},
+          {"margin", std::isnan(margin) ? Json(nullptr) : json_number(margin)},
+          {"unit", json_number(margin_unit(item))},
+          {"reason", item.reason},
+          {"largest_part", item.largest_part},
+          {"detail", item.detail}};
+}
+
+Json evidence_json(const std::vector<Evidence>& evidence) {
+  Json list = Json::array();
+  for (const Evidence& item : evidence) list.push_back(evidence_json(item));
+  return list;
+}
+
+Json examination_json(const Examination& examination) {
+  Json hypotheses = Json::array();
+  for (const Hypothesis& h : examination.hypotheses) hypotheses.push_back(hypothesis_json(h));
+  return {{"hypotheses", hypotheses}, {"evidence", evidence_json(examination.evidence)}};
+}
+
+}  // namespace popgrad

@@ -1,0 +1,233 @@
+#include "presenting/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/json.hpp"
+#include "io/json_document.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "presenting/figure.hpp"
+
+namespace popgrad {
+namespace {
+
+constexpr std::uint64_t default_seed = 1;
+
+std::string defaults_of_steps(const RungInfo& rung) {
+  std::string text;
+  if (walks(rung)) text += " --eta " + rung.default_step;
+  if (samples(rung)) text += fmt::format(" --batch {}", rung.default_batch);
+  return text;
+}
+
+std::vector<std::string> all_columns(const Model& model, const RungInfo& rung) {
+  // Moments are not for states as large as the defaults of some models.
+  const std::string own = rung.kind == RungKind::moments ? "sgd" : rung.name;
+  return model.rung(own, Parameters(model.name()), default_seed).columns;
+}
+
+std::string columns_of(const Model& model, const RungInfo& rung) {
+  return fmt::format("{}{}{}", fmt::join(column_patterns(model, rung), " "),
+                     rung.column_note.empty() ? "" : "; ", rung.column_note);
+}
+
+std::string models_text(Theories theories) {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  for (const Theory& theory : theories) {
+    const auto& model = theory.model;
+    fmt::format_to(out, "model {}\n  {}\n\n  rungs\n", model->name(), model->paper());
+    for (const RungInfo& rung : model->rungs()) {
+      fmt::format_to(out,
+                     "    {:<12} {}\n    {:<12} cost {}; default {} {}{}\n    {:<12} columns {}\n",
+                     rung.name, rung.summary, "", rung.cost, walks(rung) ? "--steps" : "--t1",
+                     rung.default_end, defaults_of_steps(rung), "", columns_of(*model, rung));
+    }
+    if (!model->regimes().empty()) {
+      fmt::format_to(out, "\n  regimes, events of every rung that has the observable\n");
+    }
+    for (const Regime& regime : model->regimes()) {
+      fmt::format_to(out, "    {:<20} of {}: {}\n", regime.name, regime.column,
+                     describe(regime.kind));
+    }
+    fmt::format_to(out, "\n  parameters (flags, or keys of --instance and --config)\n");
+    for (const ParameterInfo& p : model->parameters()) {
+      std::string tail = p.help;
+      if (!p.choices.empty()) tail += fmt::format(": {}", fmt::join(p.choices, ", "));
+      if (!p.default_value.empty()) tail += fmt::format(" (default {})", p.default_value);
+      if (!p.flag) tail += " (file only)";
+      if (!p.rungs.empty()) tail += fmt::format(" [{}]", fmt::join(p.rungs, ", "));
+      fmt::format_to(out, "    {:<20} {}\n", p.name, tail);
+    }
+    fmt::format_to(out, "\n");
+  }
+  return text;
+}
+
+std::string statements_text(Theories theories) {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "statements\n");
+  for (const Statement* const statement : statements(theories)) {
+    const Statement& s = *statement;
+    std::string kinds;
+    for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
+    fmt::format_to(out, "  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "",
+                   s.paper, kinds, s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
+    for (const DeclaredHypothesis& h : s.hypotheses) {
+      fmt::format_to(out, "  {:<28} hypothesis: {} ({})\n", "", h.text, name_of(h.basis));
+    }
+    if (!s.reads.empty()) {
+      fmt::format_to(out, "  {:<28} --instance FILE: parameters of {} {}\n", "",
+                     s.id.substr(0, s.id.find('.')), s.reads);
+    }
+    for (const Knob& knob : s.knobs) {
+      fmt::format_to(out, "  {:<28} {} {:g} to {:g}, usually {:g}: {}{}\n", "", knob.name, knob.low,
+                     knob.high, knob.usual, knob.meaning,
+                     knob.breaks.empty() ? "" : fmt::format("; breaks '{}'", knob.breaks));
+    }
+  }
+  fmt::format_to(out, "\nfigures\n");
+  for (const FigureInfo& figure : figures(theories))
+    fmt::format_to(out, "  {:<30} {}\n", figure.name, figure.title);
+  fmt::format_to(out, "\n{} errata: popgrad list --errata\n", errata(theories).size());
+  return text;
+}
+
+Json rungs_json(const Model& model) {
+  Json list = Json::array();
+  for (const RungInfo& rung : model.rungs()) {
+    Json own{{"name", rung.name},
+             {"kind", name_of(rung.kind)},
+             {"summary", rung.summary},
+             {"cost", rung.cost},
+             {"columns", all_columns(model, rung)},
+             {"default_end", rung.default_end}};
+    own["default_eta"] = walks(rung) ? Json(rung.default_step) : Json(nullptr);
+    own["default_batch"] = rung.kind == RungKind::random ? Json(rung.default_batch) : Json(nullptr);
+    list.push_back(std::move(own));
+  }
+  return list;
+}
+
+Json parameters_json(const Model& model) {
+  Json list = Json::array();
+  for (const ParameterInfo& p : model.parameters()) {
+    list.push_back({{"name", p.name},
+                    {"kind", p.kind},
+                    {"meaning", p.help},
+                    {"default", p.default_value},
+                    {"choices", p.choices},
+                    {"rungs", p.rungs},
+                    {"flag", p.flag}});
+  }
+  return list;
+}
+
+Json regimes_json(const Model& model) {
+  Json list = Json::array();
+  for (const Regime& regime : model.regimes()) {
+    list.push_back(
+        {{"name", regime.name}, {"column", regime.column}, {"meaning", describe(regime.kind)}});
+  }
+  return list;
+}
+
+Json statement_json(const Statement& s) {
+  Json hypotheses = Json::array();
+  for (const DeclaredHypothesis& h : s.hypotheses) {
+    hypotheses.push_back({{"text", h.text}, {"known", name_of(h.basis)}, {"why", h.why}});
+  }
+  Json kinds = Json::array();
+  for (const EvidenceKind kind : s.reaches) kinds.push_back(name_of(kind));
+  Json controls = Json::array();
+  for (const Control& control : s.controls) {
+    controls.push_back({{"name", control.name}, {"what_is_wrong", control.what_is_wrong}});
+  }
+  Json knobs = Json::array();
+  for (const Knob& knob : s.knobs) {
+    knobs.push_back({{"name", std::string(knob.name)},
+                     {"meaning", std::string(knob.meaning)},
+                     {"low", knob.low},
+                     {"high", knob.high},
+                     {"usual", knob.usual},
+                     {"breaks", std::string(knob.breaks)}});
+  }
+  return {{"id", s.id},
+          {"claim", s.claim},
+          {"paper", s.paper},
+          {"status", s.status},
+          {"hypotheses", std::move(hypotheses)},
+          {"evidence", std::move(kinds)},
+          {"controls", std::move(controls)},
+          {"knobs", std::move(knobs)},
+          {"instance_of_rung", s.reads},
+          {"needs_data", s.needs_data}};
+}
+
+}  // namespace
+
+std::string name_of(RungKind kind) {
+  switch (kind) {
+    case RungKind::flow:
+      return "flow";
+    case RungKind::descent:
+      return "descent";
+    case RungKind::random:
+      return "random";
+    case RungKind::closed_form:
+      return "closed-form";
+    case RungKind::moments:
+      break;
+  }
+  return "moments";
+}
+
+std::string column_pattern(const std::string& name) {
+  const std::size_t mark = name.rfind('_');
+  const bool indexed = mark != std::string::npos && mark + 1 < name.size() &&
+                       name.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+  return indexed ? name.substr(0, mark) + "_N" : name;
+}
+
+std::vector<std::string> column_patterns(const Model& model, const RungInfo& rung) {
+  std::vector<std::string> shown;
+  for (const std::string& name : all_columns(model, rung)) {
+    std::string pattern = column_pattern(name);
+    if (std::find(shown.begin(), shown.end(), pattern) == shown.end()) {
+      shown.push_back(std::move(pattern));
+    }
+  }
+  return shown;
+}
+
+std::string catalogue_text(Theories theories) {
+  return models_text(theories) + statements_text(theories);
+}
+
+std::string catalogue_json(Theories theories) {
+  Json models = Json::array();
+  for (const Theory& theory : theories) {
+    const Model& model = *theory.model;
+    Json own{{"name", model.name()}, {"paper", model.paper()}};
+    own["rungs"] = rungs_json(model);
+    own["parameters"] = parameters_json(model);
+    own["regimes"] = regimes_json(model);
+    Json& statements = own["statements"] = Json::array();
+    for (const Statement& s : theory.statements) statements.push_back(statement_json(s));
+    Json& figures = own["figures"] = Json::array();
+    for (const FigureMaker& maker : theory.figures) {
+      figures.push_back({{"name", maker.info.name}, {"title", maker.info.title}});
+    }
+    Json& errata = own["errata"] = Json::array();
+    for (const Erratum& erratum : theory.errata) errata.push_back(erratum.name);
+    models.push_back(std::move(own));
+  }
+  Json document = json_document("catalogue/1");
+  document["models"] = std::move(models);
+  return document.dump(1) + "\n";
+}
+
+}  // namespace popgrad

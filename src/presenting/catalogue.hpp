@@ -1,0 +1,25 @@
+#pragma once
+/// What theories hold, as `popgrad list` tells it: models with rungs, columns, parameters and
+/// regimes, statements with hypotheses, controls and knobs, and figures.
+
+#include <string>
+#include <vector>
+
+#include "popgrad/evidence/theory.hpp"
+
+namespace popgrad {
+
+std::string catalogue_text(Theories theories);
+/// {"version", "models": [{"name", "paper", "rungs", "parameters", "regimes", "statements",
+/// "figures", "errata"}]}.
+std::string catalogue_json(Theories theories);
+
+/// flow, descent, random, closed-form or moments.
+std::string name_of(RungKind kind);
+
+/// `entropy_0` as `entropy_N`: class by class names would fill pages.
+std::string column_pattern(const std::string& name);
+/// The observables of a rung at its defaults, each pattern once.
+std::vector<std::string> column_patterns(const Model& model, const RungInfo& rung);
+
+}  // namespace popgrad

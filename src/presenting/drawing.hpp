@@ -1,0 +1,34 @@
+#pragma once
+/// A picture from tables and a script of plots/: what figures and the pictures of commands share.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "popgrad/evidence/figure.hpp"
+
+namespace popgrad {
+
+struct Drawing {
+  std::string name;              ///< of the files made: NAME.gp, NAME.svg, ...
+  std::string script;            ///< plots/SCRIPT.gp, which finds NAME in the variable `name`
+  std::string script_text = {};  ///< in place of plots/SCRIPT.gp, if not empty
+  std::string title;
+  /// Further variables of the script, texts.
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<FigureFile> files;
+  std::string command;  ///< the line that makes it again
+  std::uint64_t seed = 1;
+  std::filesystem::path folder;  ///< made if missing
+  /// Of this suffix (.svg, .png, .pdf) alone, in place of all files in the folder; empty: all.
+  std::filesystem::path picture = {};
+};
+
+/// Writes the data, NAME.gp, NAME.svg, NAME.png and NAME.pdf, or the one picture, and returns their
+/// paths. InputError if the folder cannot be written, std::runtime_error if gnuplot is missing or fails: then with the
+/// data there to look at.
+std::vector<std::filesystem::path> draw(const Drawing& drawing);
+
+}  // namespace popgrad

@@ -1,0 +1,109 @@
+#include "presenting/figure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "popgrad/base/error.hpp"
+#include "presenting/drawing.hpp"
+
+namespace popgrad {
+namespace {
+
+struct Found {
+  const Theory& theory;
+  const FigureMaker& maker;
+};
+
+Found find_figure(Theories theories, std::string_view name) {
+  std::vector<std::string> names;
+  for (const Theory& theory : theories) {
+    for (const FigureMaker& maker : theory.figures) {
+      if (maker.info.name == name) return {theory, maker};
+      names.push_back(maker.info.name);
+    }
+  }
+  reject("popgrad figure", "name", name,
+         "is not known" + suggestion(name, names) + "; see 'popgrad list'");
+}
+
+std::vector<ParameterInfo> parameters_of(const Found& figure) {
+  std::vector<ParameterInfo> read;
+  const std::vector<ParameterInfo> known = figure.theory.model->parameters();
+  for (const FigureParameter& parameter : figure.maker.info.parameters) {
+    const auto info = std::find_if(known.begin(), known.end(), [&](const ParameterInfo& one) {
+      return one.name == parameter.name;
+    });
+    if (info == known.end()) {
+      throw std::logic_error(fmt::format("figure {}: its model has no parameter {}",
+                                         figure.maker.info.name, parameter.name));
+    }
+    read.push_back(*info);
+    read.back().rungs.clear();
+    if (!parameter.standard.empty()) read.back().default_value = parameter.standard;
+  }
+  return read;
+}
+
+// Those given, checked by name, and the figure's defaults for the others. A law of the user's own has
+// its sizes in it.
+Parameters completed(const Found& figure, const Parameters& given) {
+  const FigureInfo& info = figure.maker.info;
+  if (info.parameters.empty() && !given.values().empty()) {
+    reject(
+        "popgrad figure " + info.name, "parameter", given.values().entries().front().name,
+        "is not read by it: it has fixed parameters; 'popgrad figure NAME --help' tells those of "
+        "a figure");
+  }
+  Parameters all(figure.theory.model->name(), given.values());
+  all.check_names(parameters_of(figure), "figure " + info.name);
+  if (all.has("P")) return all;
+  for (const FigureParameter& parameter : info.parameters) {
+    if (!parameter.standard.empty()) all.set_default(parameter.name, parameter.standard);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> figure_parameters(Theories theories, std::string_view name) {
+  return parameters_of(find_figure(theories, name));
+}
+
+const Model& figure_model(Theories theories, std::string_view name) {
+  return *find_figure(theories, name).theory.model;
+}
+
+std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRequest& request) {
+  const Found figure = find_figure(theories, request.name);
+  const FigureMaker& maker = figure.maker;
+  FigureRequest complete = request;
+  complete.parameters = completed(figure, request.parameters);
+  Drawing drawing;
+  drawing.name = maker.info.name;
+  drawing.script = maker.info.name;
+  drawing.script_text = maker.script;
+  drawing.title = maker.info.title;
+  drawing.command = request.command;
+  if (drawing.command.empty()) {
+    drawing.command = fmt::format("popgrad figure {} --seed {}", request.name, request.seed);
+    if (!request.data_file.empty()) drawing.command += fmt::format(" --data {}", request.data_file);
+  }
+  drawing.seed = request.seed;
+  drawing.folder = request.folder;
+  drawing.variables.emplace_back("own", request.parameters.values().empty() ? "0" : "1");
+  std::vector<std::string> told;
+  for (const FigureParameter& parameter : maker.info.parameters) {
+    const Value* const value = complete.parameters.values().find(parameter.name);
+    if (value == nullptr || value->as<Value::List>() != nullptr) continue;
+    const std::string text = complete.parameters.text(parameter.name, "");
+    drawing.variables.emplace_back(parameter.name, text);
+    told.push_back(fmt::format("{} = {}", parameter.name, text));
+  }
+  if (!told.empty()) drawing.title += fmt::format(": {}", fmt::join(told, ", "));
+  drawing.files = maker.data(complete);
+  return draw(drawing);
+}
+
+}  // namespace popgrad

@@ -1,0 +1,310 @@
+#include "presenting/report_part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/json.hpp"
+#include "presenting/equations.hpp"
+#include "presenting/errata_table.hpp"
+#include "presenting/margin_picture.hpp"
+#include "presenting/math_text.hpp"
+#include "presenting/verdict_table.hpp"
+
+namespace popgrad {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr std::array verdicts{Verdict::holds, Verdict::violated, Verdict::inconclusive,
+                              Verdict::not_applicable};
+
+std::string verdict_mark(Verdict verdict, bool lacks_data = false) {
+  return lacks_data ? "<span class=\"not-applicable\">needs data</span>"
+                    : fmt::format("<span class=\"{0}\">{0}</span>", name_of(verdict));
+}
+
+std::string code(std::string_view text) { return fmt::format("<code>{}</code>", html_text(text)); }
+
+// To the evidence of a statement.
+std::string statement_link(const std::string& id) {
+  return fmt::format("<a href=\"#s-{0}\"><code>{0}</code></a>", html_text(id));
+}
+
+std::size_t refuted(const Finding& finding) {
+  return static_cast<std::size_t>(std::count_if(
+      finding.controls.begin(), finding.controls.end(),
+      [](const auto& control) { return control.second.verdict() == Verdict::violated; }));
+}
+
+std::string row_of_verdicts(const Finding& f) {
+  const Statement& s = *f.statement;
+  std::set<EvidenceKind> kinds;
+  for (const Evidence& item : f.examination.evidence) {
+    if (item.kind != EvidenceKind::report) kinds.insert(item.kind);
+  }
+  std::string names;
+  for (const EvidenceKind kind : kinds) names += (names.empty() ? "" : ", ") + name_of(kind);
+  const Evidence* nearest = f.examination.nearest_to_failing();
+  HtmlTable table = table_of_verdicts();
+  table.cell(statement_link(s.id))
+      .cell(verdict_mark(f.verdict, f.lacks_data))
+      .cell(math_html(s.claim))
+      .cell(html_text(names))
+      .number(nearest == nullptr ? none : relative_margin(*nearest), "{:.3g}")
+      .cell(f.lacks_data ? std::string{} : fmt::format("{}/{}", refuted(f), f.controls.size()))
+      .number(f.lacks_data ? none : f.seconds, "{:.2f}")
+      .end_row();
+  return table.rows();
+}
+
+std::string hypotheses_of(const Examination& examination) {
+  std::string text = "<h4>Hypotheses</h4>\n<ul>\n";
+  for (const Hypothesis& h : examination.hypotheses) {
+    const char* const met = h.basis == Basis::assumed ? "not tested"
+                            : h.met == Truth::yes     ? "met"
+                            : h.met == Truth::no      ? "not met"
+                                                      : "undecided";
+    text += fmt::format("<li>{}: {} ({}){}</li>\n", math_html(h.text), met, name_of(h.basis),
+                        h.by_how_much.empty() ? "" : "; " + math_html(h.by_how_much));
+  }
+  return text + "</ul>\n";
+}
+
+std::string evidence_table(const Examination& examination) {
+  HtmlTable table("Evidence", {"what", "kind", "verdict", "measured", "allowed", "explanation"});
+  for (const Evidence& item : examination.evidence) {
+    const bool told = item.kind == EvidenceKind::report;
+    const bool identity = item.measured == 0 && item.allowed == 0;
+    table.cell(math_html(item.what))
+        .cell(name_of(item.kind))
+        .cell(told ? std::string{} : verdict_mark(item.verdict))
+        .number(identity && !told ? none : item.measured, "{:.4g}")
+        .number(told || identity ? none : item.allowed, "{:.4g}")
+        .cell(math_html(item.reason + (item.reason.empty() || item.detail.empty() ? "" : "; ") +
+                        item.detail))
+        .end_row();
+  }
+  return table.html(false);
+}
+
+std::string controls_table(const Finding& f) {
+  HtmlTable table("Negative controls: each has to be refuted",
+                  {"control", "what is wrong", "verdict"});
+  for (const auto& [control, examination] : f.controls) {
+    const bool caught = examination.verdict() == Verdict::violated;
+    table.cell(html_text(control.name))
+        .cell(math_html(control.what_is_wrong))
+        .cell(fmt::format("<span class=\"{}\">{}</span>", caught ? "holds" : "violated",
+                          caught ? "refuted" : name_of(examination.verdict())))
+        .end_row();
+  }
+  return table.html(false);
+}
+
+// Links lead to those that are on the page.
+std::string figures_of(const Statement& s, const std::vector<FigureInfo>& figures) {
+  std::string text;
+  for (const FigureInfo& figure : figures) {
+    if (std::find(figure.shows.begin(), figure.shows.end(), s.id) == figure.shows.end()) continue;
+    text += fmt::format("{}<a href=\"#f-{}\">{}</a>", text.empty() ? "" : ", ",
+                        html_text(figure.name), code(figure.name));
+  }
+  return text.empty() ? text : fmt::format("<p>Shown by the figures {}.</p>\n", text);
+}
+
+std::string evidence_of(const Finding& f, const std::vector<FigureInfo>& figures) {
+  const Statement& s = *f.statement;
+  std::string text =
+      fmt::format("<details id=\"s-{}\">\n<summary>{} {} &mdash; {}</summary>\n<p>{}; {}.",
+                  html_text(s.id), code(s.id), verdict_mark(f.verdict, f.lacks_data),
+                  math_html(s.claim), math_html(s.paper), math_html(s.status));
+  if (!f.failure.empty()) text += fmt::format(" <strong>{}</strong>", html_text(f.failure));
+  text += "</p>\n";
+  text += margin_picture(f);
+  text += figures_of(s, figures);
+  if (!s.hypotheses.empty()) text += hypotheses_of(f.examination);
+  if (!f.examination.evidence.empty()) text += evidence_table(f.examination);
+  if (!f.controls.empty()) text += controls_table(f);
+  if (!f.examination.parameters.empty()) {
+    text += fmt::format("<p class=\"note\">At {}</p>\n", code(json_text(f.examination.parameters)));
+  }
+  return text + "</details>\n";
+}
+
+std::string picture(const ReportPicture& p) {
+  return fmt::format("<figure id=\"f-{}\">\n{}\n<figcaption>{}. {}</figcaption>\n</figure>\n",
+                     html_text(p.name), inline_picture(p.svg, p.name, p.title), math_html(p.title),
+                     code(p.command));
+}
+
+std::string regimes_of(const ReportLadder& ladder) {
+  HtmlTable table(ladder.model,
+                  {"step", "regime", "observable", "rung", "t", "uncertainty", "runs"});
+  bool any = false;
+  for (const auto& [step, rung] : ladder.regimes) {
+    for (const RegimeTime& time : rung.times) {
+      any = true;
+      table.cell(math_html(step))
+          .cell(html_text(time.ordinal == 0 ? time.name
+                                            : fmt::format("{} {}", time.name, time.ordinal + 1)))
+          .cell(code(time.column))
+          .cell(html_text(rung.rung))
+          .number(time.t, "{:.6g}")
+          .number(time.uncertainty, "{:.2g}")
+          .number(static_cast<double>(time.runs), "{:.0f}")
+          .end_row();
+    }
+  }
+  return any ? table.html(true) : std::string{};
+}
+
+std::string erratum_element(const ExaminedErratum& examined) {
+  const Erratum& e = *examined.erratum;
+  const ErratumFinding& found = examined.found;
+  std::string text = fmt::format("<details><summary>{} ({}) &mdash; {}</summary>\n<dl>",
+                                 code(e.name), name_of(e.kind), math_html(e.algebra_says));
+  const auto item = [&text](const char* slot, const std::string& what) {
+    text += fmt::format("<dt>{}</dt><dd>{}</dd>", slot, what);
+  };
+  item("Place", math_html(e.place));
+  item("Source", math_html(sources_of(e) + "; " + e.known));
+  item("Claim", math_html(e.claim));
+  item("The paper", math_html(e.paper_says));
+  item("Found", math_html(e.algebra_says));
+  item("Effect", math_html(e.effect));
+  item("See", statement_link(e.statement));
+  text += "</dl>\n" + hypotheses_of(found.examination) + "<h4>Evidence</h4>\n<ul>\n";
+  for (const Evidence& piece : found.examination.evidence) {
+    text += fmt::format("<li>{}</li>\n", math_html(evidence_text(piece)));
+  }
+  for (const Evidence& piece : found.of_paper()) {
+    text += fmt::format("<li>{}</li>\n", math_html(evidence_text(piece, true)));
+  }
+  return text + "</ul></details>\n";
+}
+
+}  // namespace
+
+Judged judged(const Finding& finding) {
+  return {finding.statement->id, finding.verdict,
+          finding.verdict == Verdict::holds && finding.sound(), finding.lacks_data};
+}
+
+HtmlTable table_of_verdicts() {
+  return {
+      fmt::format("One row a statement; a click on a header sorts. Margin, of the evidence nearest "
+                  "to failing: {}.",
+                  meaning_of_margins),
+      {"statement", "verdict", "claim", "evidence", "margin", "controls", "seconds"}};
+}
+
+HtmlTable table_of_power() {
+  return {"Drawn instances",
+          {"statement", "instances", "hold", "violated", "inconclusive", "not applicable",
+           "power of each control", "seconds"}};
+}
+
+ReportPart statement_part(const Finding& finding, const std::vector<FigureInfo>& figures) {
+  ReportPart part;
+  part.judged = judged(finding);
+  part.html["verdicts"] = row_of_verdicts(finding);
+  part.html["evidence"] = evidence_of(finding, figures);
+  return part;
+}
+
+ReportPart survey_part(const Statement& statement, const Survey& found) {
+  std::string powers;
+  for (const Control& control : statement.controls) {
+    powers += fmt::format("{}{} {:.2f}", powers.empty() ? "" : ", ", control.name,
+                          found.power(control.name));
+  }
+  HtmlTable table = table_of_power();
+  table.cell(statement_link(statement.id))
+      .number(static_cast<double>(found.instances), "{:.0f}")
+      .number(static_cast<double>(found.holds), "{:.0f}")
+      .number(static_cast<double>(found.violated), "{:.0f}")
+      .number(static_cast<double>(found.inconclusive), "{:.0f}")
+      .number(static_cast<double>(found.not_applicable), "{:.0f}")
+      .cell(html_text(powers))
+      .number(found.seconds, "{:.1f}")
+      .end_row();
+  ReportPart part;
+  part.html["power"] = table.rows();
+  return part;
+}
+
+ReportPart equations_part(const Model& model, const std::string& program) {
+  ReportPart part;
+  part.html["equations"] = equations_html(model, program);
+  return part;
+}
+
+ReportPart ladder_part(const ReportLadder& ladder) {
+  ReportPart part;
+  part.html["ladders"] = fmt::format(
+      "<h3>{0}</h3>\n<p class=\"note\">{1}</p>\n<div class=\"wide\">{2}</div><details><summary>"
+      "Numbers of {0}</summary>\n<pre>{3}</pre></details>\n",
+      html_text(ladder.model), html_text(ladder.paper), picture(ladder.picture),
+      html_text(ladder.table));
+  if (std::string regimes = regimes_of(ladder); !regimes.empty()) {
+    part.html["regimes"] = std::move(regimes);
+  }
+  return part;
+}
+
+ReportPart figure_part(const ReportPicture& figure) {
+  ReportPart part;
+  part.html["figures"] = picture(figure);
+  return part;
+}
+
+ReportPart errata_part(const std::vector<Erratum>& errata) {
+  ReportPart part;
+  for (const ExaminedErratum& erratum : examined_errata(errata)) {
+    part.html["errata"] += erratum_element(erratum);
+  }
+  return part;
+}
+
+std::string kept_text(const ReportPart& part) {
+  Json kept = Json::object();
+  for (const auto& [section, html] : part.html) kept["html"][section] = html;
+  if (part.judged) {
+    kept["judged"] = {{"id", part.judged->id},
+                      {"verdict", name_of(part.judged->verdict)},
+                      {"sound", part.judged->sound},
+                      {"lacks_data", part.judged->lacks_data}};
+  }
+  return kept.dump();
+}
+
+std::optional<ReportPart> part_of_text(std::string_view text) {
+  ReportPart part;
+  try {
+    const Json kept = Json::parse(text);
+    if (!kept.is_object()) return std::nullopt;
+    if (kept.contains("html")) {
+      for (const auto& [section, html] : kept.at("html").items()) {
+        part.html[section] = html.get<std::string>();
+      }
+    }
+    if (kept.contains("judged")) {
+      const Json& found = kept.at("judged");
+      const auto name = found.at("verdict").get<std::string>();
+      const auto verdict = std::find_if(verdicts.begin(), verdicts.end(),
+                                        [&](Verdict v) { return name_of(v) == name; });
+      if (verdict == verdicts.end()) return std::nullopt;
+      part.judged = Judged{found.at("id").get<std::string>(), *verdict,
+                           found.at("sound").get<bool>(), found.at("lacks_data").get<bool>()};
+    }
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+  return part;
+}
+
+}  // namespace popgrad

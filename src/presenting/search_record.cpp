@@ -1,0 +1,179 @@
+#include "presenting/search_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/json.hpp"
+#include "io/json_document.hpp"
+#include "io/json_number.hpp"
+#include "popgrad/base/error.hpp"
+#include "presenting/reproduction.hpp"
+#include "presenting/verdict_table.hpp"
+
+namespace popgrad {
+namespace {
+
+Json trial_json(const Trial& trial) {
+  Json point = Json::object();
+  for (const auto& [name, value] : trial.point) point[name] = value;
+  return {{"point", point},
+          {"seed", trial.seed},
+          {"verdict", name_of(trial.verdict)},
+          {"unconfirmed", trial.unconfirmed},
+          {"margin", json_number(trial.margin)},
+          {"what", trial.what}};
+}
+
+Verdict verdict_from(const std::string& name) {
+  for (const Verdict verdict :
+       {Verdict::holds, Verdict::violated, Verdict::inconclusive, Verdict::not_applicable}) {
+    if (name_of(verdict) == name) return verdict;
+  }
+  throw std::invalid_argument("verdict " + name);
+}
+
+Trial trial_from(const Json& item) {
+  Trial trial;
+  for (const auto& [name, value] : item.at("point").items()) {
+    trial.point.emplace(name, value.get<double>());
+  }
+  trial.seed = item.at("seed").get<std::uint64_t>();
+  trial.verdict = verdict_from(item.at("verdict").get<std::string>());
+  trial.unconfirmed = item.value("unconfirmed", false);
+  trial.margin = item.at("margin").is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                             : item.at("margin").get<double>();
+  trial.what = item.at("what").get<std::string>();
+  return trial;
+}
+
+std::string outcome_text(const SearchRecord& record) {
+  const SearchResult& r = record.result;
+  if (r.counterexample) return fmt::format("falsified after {}", *r.found_after);
+  if (r.unconfirmed > 0) return fmt::format("{} unconfirmed", r.unconfirmed);
+  if (r.outside + r.undecided == r.trials.size()) return "nothing decided";
+  return "not falsified";
+}
+
+}  // namespace
+
+std::string point_text(const Trial& trial) {
+  std::string text;
+  for (const auto& [name, value] : trial.point) text += fmt::format("{} {:.6g}, ", name, value);
+  return text + fmt::format("seed {}", trial.seed);
+}
+
+std::string search_table(const std::vector<SearchRecord>& records, const std::string& program) {
+  std::size_t widest = 9;
+  for (const SearchRecord& r : records) widest = std::max(widest, r.statement->id.size());
+  std::string text =
+      fmt::format("{:<{}}  {:<18} {:<21} {:>7} {:>8} {:>10} {:>8} {:>9}\n", "statement", widest,
+                  "against", "outcome", "points", "outside", "undecided", "seconds", "margin");
+  for (const SearchRecord& record : records) {
+    const SearchResult& r = record.result;
+    const std::string margin = r.smallest ? fmt::format("{:.3g}", r.smallest->margin) : "";
+    text += fmt::format("{:<{}}  {:<18} {:<21} {:>7} {:>8} {:>10} {:>8.1f} {:>9}\n",
+                        record.statement->id, widest,
+                        record.control.empty() ? "the claim" : record.control, outcome_text(record),
+                        r.trials.size(), r.outside, r.undecided, r.seconds, margin);
+    if (r.shrunk) {
+      const Finding& found = r.shrunk_finding;
+      text += fmt::format("  counterexample at {}\n    {}\n", point_text(*r.shrunk),
+                          confirmation_text(found.confirmation));
+      if (const Evidence* item = found.examination.nearest_to_failing()) {
+        const bool measured = item->measured != 0 || item->allowed != 0;
+        text += fmt::format(
+            "    {}{}{}\n", item->what,
+            measured ? fmt::format(": {:.6g}, allowed {:.6g}", item->measured, item->allowed) : "",
+            item->detail.empty() ? "" : "; " + item->detail);
+      }
+      text += fmt::format("    {}\n", reproduction_line(program, *record.statement, r.shrunk->seed,
+                                                        r.shrunk->point));
+    } else if (r.first_unconfirmed) {
+      text += fmt::format("  unconfirmed miss at {}\n", point_text(*r.first_unconfirmed));
+      if (!r.faults.empty()) text += fmt::format("    {}\n", r.faults.front());
+    } else if (r.smallest) {
+      text += fmt::format("  smallest margin at {}\n    {}\n", point_text(*r.smallest),
+                          r.smallest->what);
+    }
+  }
+  return text +
+         fmt::format("\nmargin, the smallest met: {};\nnegative: violated\n", meaning_of_margins);
+}
+
+namespace {
+
+bool is_of(const Json& search, const std::string& id, const std::string& control,
+           std::uint64_t seed) {
+  return search.at("id") == id && search.at("control") == control && search.at("seed") == seed;
+}
+
+}  // namespace
+
+Json search_json(const std::vector<SearchRecord>& records, const std::string& command,
+                 const std::string& program, const EarlierSearches& earlier) {
+  Json searches = Json::array();
+  for (const SearchRecord& record : records) {
+    const SearchResult& r = record.result;
+    Json trials = Json::array();
+    for (const Trial& trial : r.trials) trials.push_back(trial_json(trial));
+    Json item{{"id", record.statement->id},   {"control", record.control},
+              {"seed", record.seed},          {"falsified", r.counterexample.has_value()},
+              {"outside", r.outside},         {"undecided", r.undecided},
+              {"unconfirmed", r.unconfirmed}, {"cut_short", r.cut_short},
+              {"seconds", r.seconds}};
+    item["smallest"] = r.smallest ? trial_json(*r.smallest) : Json(nullptr);
+    item["counterexample"] = r.counterexample ? trial_json(*r.counterexample) : Json(nullptr);
+    item["shrunk"] = r.shrunk ? trial_json(*r.shrunk) : Json(nullptr);
+    if (r.shrunk) {
+      item["reproduce"] =
+          reproduction_line(program, *record.statement, r.shrunk->seed, r.shrunk->point);
+    }
+    item["trials"] = std::move(trials);
+    searches.push_back(std::move(item));
+  }
+  for (const Json& search : earlier.searches) {
+    const bool made = std::any_of(records.begin(), records.end(), [&](const SearchRecord& record) {
+      return is_of(search, record.statement->id, record.control, record.seed);
+    });
+    if (!made) searches.push_back(search);
+  }
+  Json document = json_document("searches/2", earlier.versions);
+  document["command"] = command;
+  document["searches"] = std::move(searches);
+  seal(document);
+  return document;
+}
+
+EarlierSearches earlier_searches(const std::string& text, const std::string& file) {
+  // Plain numbers: no digits beyond a double's matter here.
+  const Json document = Json::parse(text, nullptr, false);
+  if (document.is_discarded() || !is_as_sealed(document)) {
+    reject("popgrad falsify", "--output", file,
+           "is there and is no record as popgrad wrote it; restore it, remove it, or name another "
+           "file");
+  }
+  EarlierSearches earlier{document.at("searches"), {}};
+  const std::string versions = document.value("version", "");
+  for (std::size_t begin = 0; begin <= versions.size();) {
+    const std::size_t end = std::min(versions.find(", ", begin), versions.size());
+    earlier.versions.push_back(versions.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return earlier;
+}
+
+std::vector<Trial> trials_of(const EarlierSearches& earlier, const Statement& statement,
+                             const std::string& control, std::uint64_t seed) {
+  std::vector<Trial> trials;
+  for (const Json& search : earlier.searches) {
+    if (!is_of(search, statement.id, control, seed)) continue;
+    for (const Json& item : search.at("trials")) trials.push_back(trial_from(item));
+    break;
+  }
+  return trials;
+}
+
+}  // namespace popgrad

@@ -1,0 +1,409 @@
+#include "presenting/verdict_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/json.hpp"
+#include "io/examination_json.hpp"
+#include "io/json_document.hpp"
+#include "io/json_number.hpp"
+#include "io/made_with.hpp"
+#include "presenting/reproduction.hpp"
+
+namespace popgrad {
+namespace {
+
+// Kinds of evidence that judged, in order of strength, each once.
+std::string evidence_kinds(const Examination& examination) {
+  std::set<EvidenceKind> kinds;
+  for (const Evidence& item : examination.evidence) {
+    if (item.kind != EvidenceKind::report) kinds.insert(item.kind);
+  }
+  std::string text;
+  for (const EvidenceKind kind : kinds) text += (text.empty() ? "" : ", ") + name_of(kind);
+  return text;
+}
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  return std::fabs(percent) < 0.95 ? fmt::format("{:.1g} %", percent)
+                                   : fmt::format("{:.0f} %", percent);
+}
+
+// The margin with the numbers that it is made of, to the digits that the table's needs.
+std::string margin_of(const Evidence& item) {
+  const double margin = relative_margin(item);
+  if (std::isnan(margin)) return {};
+  return fmt::format("; margin {} = ({:.6g} - {:.6g})/{:.6g}", percent_text(margin), item.allowed,
+                     item.measured, margin_unit(item));
+}
+
+// How far inside its bound the comparison nearest to failing is: of an equality, the share of the
+// bound that is left; of an inequality, the share of the numbers compared. The bound's largest part
+// tells what to refine.
+std::string margin(const Finding& finding) {
+  const Examination& examination = finding.examination;
+  // Outside of its hypotheses a claim has no bound to keep.
+  if (finding.verdict == Verdict::not_applicable) return "-";
+  const Evidence* tightest = examination.tightest();
+  if (tightest == nullptr) return "identity";
+  if (std::isnan(relative_margin(*tightest))) return "-";
+  const std::string share = percent_text(relative_margin(*tightest));
+  return tightest->largest_part.empty() ? share
+                                        : fmt::format("{} ({})", share, tightest->largest_part);
+}
+
+// A check that failed has judged none, and one that does not apply need not.
+std::string controls(const Finding& finding) {
+  if (finding.controls.empty() || finding.verdict == Verdict::not_applicable) return "-";
+  std::size_t refuted = 0;
+  for (const auto& [control, examination] : finding.controls) {
+    if (examination.verdict() == Verdict::violated) ++refuted;
+  }
+  return fmt::format("{}/{}", refuted, finding.controls.size());
+}
+
+std::string verdict_word(const Finding& finding) {
+  return finding.lacks_data ? "needs data" : name_of(finding.verdict);
+}
+
+const char* word_of(Truth met) {
+  return met == Truth::yes ? "met" : met == Truth::no ? "not met" : "undecided";
+}
+
+// Violated on an instance that the statement made.
+bool is_counterexample(const Verification& v, const Finding& finding) {
+  return finding.verdict == Verdict::violated && v.surveys.empty() && !v.of_file;
+}
+
+Json survey_json(const Verification& v, const Statement& statement, const Survey& found) {
+  Json violations = Json::array();
+  for (const ViolatedInstance& instance : found.violations) {
+    Json knobs = Json::object();
+    for (const auto& [name, value] : instance.point) knobs[name] = json_number(value);
+    violations.push_back(
+        {{"seed", instance.seed},
+         {"knobs", knobs},
+         {"reproduce", reproduction_line(v.program, statement, instance.seed, instance.point)},
+         {"evidence", evidence_json(instance.evidence)}});
+  }
+  Json broken = Json::object();
+  for (const auto& [hypothesis, exclusion] : found.broken) {
+    broken[hypothesis] = exclusion.instances;
+  }
+  return {{"examined", found.instances},
+          {"holds", found.holds},
+          {"violated", found.violated},
+          {"inconclusive", found.inconclusive},
+          {"unconfirmed", found.unconfirmed},
+          {"not-applicable", found.not_applicable},
+          {"broken", broken},
+          {"undecided", found.undecided},
+          {"violations", violations}};
+}
+
+std::size_t count(const Verification& v, Verdict verdict) {
+  return static_cast<std::size_t>(
+      std::count_if(v.findings.begin(), v.findings.end(),
+                    [&](const Finding& f) { return f.verdict == verdict; }));
+}
+
+}  // namespace
+
+std::string confirmation_text(const Confirmation& confirmation) {
+  return fmt::format(
+      "{} by a second examination: {}", confirmation.confirmed ? "confirmed" : "not confirmed",
+      confirmation.refined.empty() ? "nothing in it can be refined" : confirmation.refined);
+}
+
+std::string verdict_table(const Verification& v) {
+  std::size_t width = std::string_view("statement").size();
+  std::size_t evidence_width = std::string_view("evidence").size();
+  std::size_t margin_width = std::string_view("tightest margin").size();
+  for (const Finding& f : v.findings) {
+    width = std::max(width, f.statement->id.size());
+    evidence_width = std::max(evidence_width, evidence_kinds(f.examination).size());
+    margin_width = std::max(margin_width, margin(f).size());
+  }
+  const std::string row = fmt::format("{{:<{}}} {{:<14}} {{:<{}}} {{:<{}}} {{:>8}} {{:>7}}\n",
+                                      width, evidence_width, margin_width);
+  std::string text = fmt::format(fmt::runtime(row), "statement", "verdict", "evidence",
+                                 "tightest margin", "controls", "seconds");
+  for (const Finding& finding : v.findings) {
+    text += fmt::format(fmt::runtime(row), finding.statement->id, verdict_word(finding),
+                        finding.lacks_data ? "--data FILE" : evidence_kinds(finding.examination),
+                        finding.lacks_data ? "" : margin(finding),
+                        finding.lacks_data ? "" : controls(finding),
+                        finding.lacks_data ? "" : fmt::format("{:.2f}", finding.seconds));
+  }
+  for (const Finding& finding : v.findings) {
+    if (!finding.failure.empty() && !finding.lacks_data) {
+      text += fmt::format("{}: {}\n", finding.statement->id, finding.failure);
+    }
+    if (finding.confirmation.attempted) {
+      text +=
+          fmt::format("{}: {}\n", finding.statement->id, confirmation_text(finding.confirmation));
+    }
+    for (const std::string& fault : finding.confirmation.faults) {
+      text += fmt::format("{}: fault of the check: {}\n", finding.statement->id, fault);
+    }
+    for (const Evidence& item : finding.examination.evidence) {
+      if (item.kind == EvidenceKind::report || item.verdict == Verdict::holds) continue;
+      if (finding.verdict == Verdict::not_applicable) continue;
+      text += fmt::format("{}: {}: {} {:.6g}, allowed {:.6g} ({}) {}\n", finding.statement->id,
+                          name_of(item.verdict), item.what, item.measured, item.allowed,
+                          item.reason, item.detail);
+    }
+    if (is_counterexample(v, finding)) {
+      text += fmt::format("{}: counterexample: {}\n", finding.statement->id,
+                          reproduction_line(v.program, finding, v.seed));
+    }
+    if (const Hypothesis* broken = finding.examination.broken()) {
+      text +=
+          fmt::format("{}: not applicable: '{}' is not met{}{}\n", finding.statement->id,
+                      broken->text, broken->by_how_much.empty() ? "" : ": ", broken->by_how_much);
+    }
+    for (const Hypothesis& h : finding.examination.hypotheses) {
+      if (h.basis != Basis::assumed || finding.verdict == Verdict::not_applicable) continue;
+      text += fmt::format("{}: assumed, not tested: {}{}{}\n", finding.statement->id, h.text,
+                          h.by_how_much.empty() ? "" : ": ", h.by_how_much);
+    }
+    for (const Control& control : finding.same_here) {
+      text += fmt::format("{}: control '{}' ({}) says the same as the claim on this instance\n",
+                          finding.statement->id, control.name, control.what_is_wrong);
+    }
+    for (const auto& [control, examination] : finding.controls) {
+      if (examination.verdict() == Verdict::violated) continue;
+      if (finding.verdict == Verdict::not_applicable) continue;
+      text += fmt::format("{}: control '{}' ({}) is not refuted but {}: this check is void\n",
+                          finding.statement->id, control.name, control.what_is_wrong,
+                          name_of(examination.verdict()));
+    }
+  }
+  text += fmt::format(
+      "{} hold, {} violated, {} inconclusive, {} not applicable; seed {}, false alarms "
+      "at most {:.0e} in all\n",
+      count(v, Verdict::holds), count(v, Verdict::violated), count(v, Verdict::inconclusive),
+      count(v, Verdict::not_applicable), v.seed, v.false_alarm);
+  return text;
+}
+
+std::string survey_table(const Verification& v) {
+  std::size_t width = std::string_view("statement").size();
+  for (const Finding& f : v.findings) width = std::max(width, f.statement->id.size());
+  const std::string row = fmt::format(
+      "{{:<{}}} {{:>9}} {{:>7}} {{:>8}} {{:>12}} {{:>14}} {{:>6}}  {{:<22}} {{:>8}}\n", width);
+  std::string text =
+      fmt::format(fmt::runtime(row), "statement", "instances", "hold", "violated", "inconclusive",
+                  "not applicable", "power", "of the weakest control", "seconds");
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    const Statement& s = *v.findings[i].statement;
+    const Survey& found = v.surveys[i];
+    if (v.findings[i].lacks_data) {
+      text += fmt::format(fmt::runtime(row), s.id, "", "", "", "", "needs --data", "", "", "");
+      continue;
+    }
+    const Control* weakest = nullptr;
+    for (const Control& control : s.controls) {
+      if (weakest == nullptr || found.power(control.name) < found.power(weakest->name)) {
+        weakest = &control;
+      }
+    }
+    text +=
+        fmt::format(fmt::runtime(row), s.id, found.instances, found.holds, found.violated,
+                    found.inconclusive, found.not_applicable,
+                    weakest == nullptr ? "" : fmt::format("{:.2f}", found.power(weakest->name)),
+                    weakest == nullptr ? "" : weakest->name, fmt::format("{:.1f}", found.seconds));
+  }
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    const std::string& id = v.findings[i].statement->id;
+    for (const auto& [hypothesis, exclusion] : v.surveys[i].broken) {
+      text += fmt::format("{}: not applicable to {}: '{}' is not met, as in {}\n", id,
+                          exclusion.instances, hypothesis, exclusion.example);
+    }
+    for (const auto& [what, count] : v.surveys[i].undecided) {
+      text += fmt::format("{}: inconclusive on {}: {}\n", id, count, what);
+    }
+    if (v.surveys[i].violations.empty()) continue;
+    const ViolatedInstance& first = v.surveys[i].violations.front();
+    text += fmt::format(
+        "{}: violated at: {}\n", id,
+        reproduction_line(v.program, *v.findings[i].statement, first.seed, first.point));
+    text += fmt::format("  {}: off by {:.6g}, allowed {:.6g} ({}) {}\n", first.evidence.what,
+                        first.evidence.measured, first.evidence.allowed, first.evidence.reason,
+                        first.evidence.detail);
+  }
+  return text + fmt::format("instances of seed {} on; false alarms at most {:.0e} in all\n", v.seed,
+                            v.false_alarm);
+}
+
+std::string hypothesis_table(const Verification& v) {
+  std::string text;
+  for (const Finding& finding : v.findings) {
+    if (finding.examination.hypotheses.empty()) continue;
+    std::size_t width = 0;
+    for (const Hypothesis& h : finding.examination.hypotheses) {
+      width = std::max(width, h.text.size());
+    }
+    text += fmt::format("\n{}\n", finding.statement->id);
+    for (const Hypothesis& h : finding.examination.hypotheses) {
+      text += fmt::format(
+          "  {:<{}}  {:<9}  {:<15}  {:>10}  {}\n", h.text, width, word_of(h.met), name_of(h.basis),
+          std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin + 0.0), h.by_how_much);
+    }
+  }
+  return text;
+}
+
+std::string audit_table(const Examination& audit) {
+  std::size_t width = 0;
+  for (const Hypothesis& h : audit.hypotheses) width = std::max(width, h.text.size());
+  for (const Evidence& item : audit.evidence) width = std::max(width, item.what.size());
+  std::string text;
+  for (const Hypothesis& h : audit.hypotheses) {
+    text += fmt::format("hypothesis  {:<{}}  {:<9}  {}\n", h.text, width, word_of(h.met),
+                        h.by_how_much);
+  }
+  for (const Evidence& item : audit.evidence) {
+    text += fmt::format("conclusion  {:<{}}  {:<9}  {:.3g}{}\n", item.what, width,
+                        item.verdict == Verdict::holds ? "holds" : "fails", item.measured,
+                        item.detail.empty() ? "" : "; " + item.detail);
+  }
+  return text;
+}
+
+std::string verdict_details(const Verification& v) {
+  std::string text;
+  for (const Finding& finding : v.findings) {
+    const Statement& s = *finding.statement;
+    text += fmt::format("\n{}  {}\n  {}\n  {}; {}\n", s.id, verdict_word(finding), s.claim, s.paper,
+                        s.status);
+    for (const DeclaredHypothesis& declared : s.hypotheses) {
+      text += "  hypothesis: " + declared.text + "\n";
+    }
+    for (const Evidence& item : finding.examination.evidence) {
+      if (item.measured == 0 && item.allowed == 0) {
+        text +=
+            fmt::format("  {:<12} {:<13} {}", name_of(item.kind), name_of(item.verdict), item.what);
+      } else if (item.kind == EvidenceKind::report) {
+        text += fmt::format("  {:<12} {:<13} {}: {:.4g}", name_of(item.kind), "", item.what,
+                            item.measured);
+      } else {
+        text += fmt::format("  {:<12} {:<13} {}: {:.4g} <= {:.4g} ({}){}", name_of(item.kind),
+                            name_of(item.verdict), item.what, item.measured, item.allowed,
+                            item.reason, margin_of(item));
+      }
+      text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
+    }
+    if (is_counterexample(v, finding)) {
+      text += fmt::format("  counterexample: {}\n", reproduction_line(v.program, finding, v.seed));
+    }
+    for (const auto& [control, examination] : finding.controls) {
+      text += fmt::format("  control      {:<13} {}: {}\n", name_of(examination.verdict()),
+                          control.name, control.what_is_wrong);
+    }
+  }
+  return text;
+}
+
+std::string verdict_json(const Verification& v) {
+  Json statements = Json::array();
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    const Finding& finding = v.findings[i];
+    const Statement& s = *finding.statement;
+    const Json examined = examination_json(finding.examination);
+    Json controls = Json::array();
+    for (const auto& [control, examination] : finding.controls) {
+      Json found = Json::array();
+      for (const Evidence& item : examination.evidence) {
+        if (item.verdict == Verdict::violated) found.push_back(evidence_json(item));
+      }
+      controls.push_back({{"name", control.name},
+                          {"what_is_wrong", control.what_is_wrong},
+                          {"verdict", name_of(examination.verdict())},
+                          {"refuted_by", found}});
+    }
+    Json margin = nullptr;
+    if (const Evidence* tightest = finding.examination.tightest()) {
+      margin = {{"what", tightest->what},
+                {"measured", json_number(tightest->measured)},
+                {"allowed", json_number(tightest->allowed)}};
+    }
+    Json item{{"id", s.id},
+              {"claim", s.claim},
+              {"paper", s.paper},
+              {"status", s.status},
+              {"hypotheses", examined["hypotheses"]},
+              {"verdict", name_of(finding.verdict)},
+              {"evidence", examined["evidence"]},
+              {"margin", margin},
+              {"parameters", to_json(finding.examination.parameters)},
+              {"controls", controls},
+              {"confirmed", finding.confirmation.attempted ? Json(finding.confirmation.confirmed)
+                                                           : Json(nullptr)},
+              {"seconds", finding.seconds}};
+    if (finding.confirmation.attempted) {
+      item["confirmation"] = {{"refined", finding.confirmation.refined},
+                              {"faults", finding.confirmation.faults}};
+    }
+    for (const Control& control : finding.same_here) item["same_as_claim"].push_back(control.name);
+    if (finding.lacks_data) item["needs"] = "--data FILE";
+    if (!v.surveys.empty() && !finding.lacks_data) {
+      const Survey& found = v.surveys[i];
+      item["instances"] = survey_json(v, s, found);
+      item["controls"] = Json::array();
+      for (const Control& control : s.controls) {
+        item["controls"].push_back({{"name", control.name},
+                                    {"what_is_wrong", control.what_is_wrong},
+                                    {"power", json_number(found.power(control.name))}});
+      }
+    }
+    if (!finding.failure.empty()) item["failure"] = finding.failure;
+    if (is_counterexample(v, finding)) {
+      item["reproduce"] = reproduction_line(v.program, finding, v.seed);
+    }
+    statements.push_back(std::move(item));
+  }
+  Json document = json_document("verdicts/1");
+  document["command"] = v.command;
+  document["seed"] = v.seed;
+  document["false_alarm"] = v.false_alarm;
+  document["statements"] = std::move(statements);
+  document["summary"] = {{"holds", count(v, Verdict::holds)},
+                         {"violated", count(v, Verdict::violated)},
+                         {"inconclusive", count(v, Verdict::inconclusive)},
+                         {"not-applicable", count(v, Verdict::not_applicable)}};
+  return document.dump(1) + "\n";
+}
+
+std::string verdict_latex(const Verification& v) {
+  const auto escape = [](const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '_' || c == '%' || c == '&' || c == '#' || c == '$') out += '\\';
+      if (c == '^') {
+        out += "\\^{}";
+      } else {
+        out += c;
+      }
+    }
+    return out;
+  };
+  std::string text = fmt::format(
+      "% Made by: {}\n% popgrad {}, seed {}, false alarms at most {:g} in all\n"
+      "\\begin{{tabular}}{{lllll}}\n\\hline\n",
+      v.command, versions().front().second, v.seed, v.false_alarm);
+  text += "statement & verdict & evidence & tightest margin & controls refuted \\\\\n\\hline\n";
+  for (const Finding& finding : v.findings) {
+    if (finding.lacks_data) continue;
+    text += fmt::format("\\texttt{{{}}} & {} & {} & {} & {} \\\\\n", escape(finding.statement->id),
+                        verdict_word(finding), evidence_kinds(finding.examination),
+                        escape(margin(finding)), controls(finding));
+  }
+  return text + "\\hline\n\\end{tabular}\n";
+}
+
+}  // namespace popgrad

@@ -1,0 +1,46 @@
+#pragma once
+/// Findings as a table for people, as JSON, and as LaTeX for a paper.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/evidence/survey.hpp"
+
+namespace popgrad {
+
+struct Verification {
+  std::vector<Finding> findings;
+  std::vector<Survey> surveys;  ///< one a finding, or none at all
+  std::size_t finished = 0;     ///< without a survey that was interrupted
+  std::uint64_t seed = 1;
+  double false_alarm = 1e-3;  ///< of the whole verification
+  std::string command;
+  std::string program = "popgrad";  ///< of lines that repeat an instance
+  bool of_file = false;             ///< on the user's instance, which needs no such line
+};
+
+/// What relative_margin is, in two lines.
+inline constexpr std::string_view meaning_of_margins =
+    "of an equality (allowed - measured)/allowed, of an inequality\n"
+    "and where nothing is allowed (allowed - measured)/scale; 1 for identities that hold";
+
+/// "confirmed by a second examination: solves in 40 digits".
+std::string confirmation_text(const Confirmation& confirmation);
+/// `verdict evidence margin controls seconds id`, aligned, and the sums; violated ones with their
+/// counterexample.
+std::string verdict_table(const Verification& verification);
+/// A line a statement: shares of its drawn instances, and the power of its weakest control.
+std::string survey_table(const Verification& verification);
+/// The hypotheses of every finding, each with its margin and how it is known.
+std::string hypothesis_table(const Verification& verification);
+/// Hypotheses and conclusions of one run, a line each, aligned.
+std::string audit_table(const Examination& audit);
+/// One statement a block: every piece of evidence with its bound and reason.
+std::string verdict_details(const Verification& verification);
+std::string verdict_json(const Verification& verification);
+/// A tabular for \input, with the line that makes it as a comment.
+std::string verdict_latex(const Verification& verification);
+
+}  // namespace popgrad

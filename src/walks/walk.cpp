@@ -1,0 +1,201 @@
+#include "popgrad/walks/walk.hpp"
+
+#include <fmt/format.h>
+
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/memory.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/rungs/steps_in_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "walks/walk_runs.hpp"
+
+namespace popgrad {
+namespace {
+
+// The memory of an optimiser and its step; Adam's two moments lie one behind the other.
+class Stepper {
+ public:
+  Stepper(const WalkRequest& request, const AnyRung<double>& rung)
+      : optimiser_(request.optimiser), step_size_(request.step_size), rates_(rung.rates) {
+    const Index n = rung.dimension;
+    const Index kept = optimiser_.rule == Optimiser::Rule::plain      ? 0
+                       : optimiser_.rule == Optimiser::Rule::momentum ? n
+                                                                      : 2 * n;
+    memory_ = request.start_memory.size() == kept ? request.start_memory
+                                                  : Vector<double>(Vector<double>::Zero(kept));
+    if (rates_.size() == 0) rates_ = Vector<double>::Ones(n);
+  }
+
+  // x <- x + the step number `step` (from 0) along `field`.
+  void advance(const Vector<double>& field, std::uint64_t step, Vector<double>& x) {
+    switch (optimiser_.rule) {
+      case Optimiser::Rule::plain:
+        x += step_size_ * field;
+        return;
+      case Optimiser::Rule::momentum:
+        memory_ = optimiser_.momentum * memory_ + field;
+        x += step_size_ * memory_;
+        return;
+      case Optimiser::Rule::adam:
+        break;
+    }
+    const double b1 = optimiser_.first_moment_decay;
+    const double b2 = optimiser_.second_moment_decay;
+    auto first = memory_.head(x.size()).array();
+    auto second = memory_.tail(x.size()).array();
+    const auto gradient = field.array() / rates_.array();
+    first = b1 * first + (1 - b1) * gradient;
+    second = b2 * second + (1 - b2) * gradient.square();
+    const auto count = static_cast<double>(step + 1);
+    const double first_bias = 1 - std::pow(b1, count);
+    const double second_bias = 1 - std::pow(b2, count);
+    x.array() += step_size_ * rates_.array() * (first / first_bias) /
+                 ((second / second_bias).sqrt() + optimiser_.damping);
+  }
+
+  [[nodiscard]] const Vector<double>& memory() const { return memory_; }
+
+ private:
+  Optimiser optimiser_;
+  double step_size_;
+  Vector<double> rates_, memory_;
+};
+
+// The steps of a rung in double: along its field, or its own.
+class RungSteps {
+ public:
+  using State = Vector<double>;
+  RungSteps(const AnyRung<double>& rung, const WalkRequest& request, std::uint32_t run)
+      : rung_(rung),
+        request_(request),
+        run_(run),
+        stepper_(request, rung),
+        blocks_(rung.sample_step.target<StepsInBlocks>()) {}
+
+  [[nodiscard]] const std::vector<std::string>& columns() const { return rung_.columns; }
+  bool step(Vector<double>& x, Vector<double>& last, std::uint64_t step) {
+    Stream stream(request_.seed, run_, step);
+    if (rung_.sample_step) {
+      const bool checked = walking::is_checked(request_, step, x.size()) &&
+                           (blocks_ == nullptr || !blocks_->within(x));
+      if (checked) last = x;
+      rung_.sample_step(x, request_.step_size, stream, request_.batch);
+      return !checked || x.allFinite();
+    }
+    slope_.resize(x.size());
+    if (request_.batch > 0) {
+      rung_.sample_rhs(x, slope_, stream, request_.batch);
+    } else {
+      rung_.rhs(x, slope_, request_.step_size * static_cast<double>(step));
+    }
+    if (!slope_.allFinite() || !x.allFinite()) return false;
+    last = x;
+    stepper_.advance(slope_, step, x);
+    return true;
+  }
+  void observe(const Vector<double>& x, double t, std::span<double> row) const {
+    rung_.observe(x, t, row);
+  }
+  [[nodiscard]] std::string divergence(const Vector<double>& x) const {
+    return rung_.divergence ? rung_.divergence(x, request_.step_size, request_.batch)
+                            : std::string{};
+  }
+  [[nodiscard]] static Vector<double> in_double(Vector<double> x) { return x; }
+  [[nodiscard]] Vector<double> told(const Vector<double>& x) const {
+    return blocks_ != nullptr ? blocks_->settled(x) : x;
+  }
+  [[nodiscard]] const Vector<double>& memory() const { return stepper_.memory(); }
+
+ private:
+  const AnyRung<double>& rung_;
+  const WalkRequest& request_;
+  std::uint32_t run_;
+  Stepper stepper_;
+  const StepsInBlocks* blocks_;
+  Vector<double> slope_;
+};
+
+}  // namespace
+
+void walking::check_request(const WalkRequest& request) {
+  if (!(request.step_size > 0)) throw std::invalid_argument("walk: the step size must be > 0");
+  const double momentum = request.optimiser.momentum;
+  if (request.optimiser.rule == Optimiser::Rule::momentum && !(momentum >= 0 && momentum < 1)) {
+    throw std::invalid_argument("walk: momentum must be >= 0 and < 1");
+  }
+}
+
+void walking::require_memory_of_rows(const WalkRequest& request, std::size_t columns,
+                                     Index dimension) {
+  const auto rows = static_cast<double>(std::max<std::size_t>(1, request.save_steps.size()));
+  const double states = request.keep_states ? static_cast<double>(dimension) : 0;
+  require_memory(request.runs * (bytes_of_run + static_cast<double>(dimension) * sizeof(double) +
+                                 rows * bytes_of_row(columns, states, sizeof(double))),
+                 fmt::format("{} rows of {} runs", rows, request.runs),
+                 "lower --runs or --save, or leave out --states");
+}
+
+void walking::require_plain_steps(const WalkRequest& request) {
+  if (request.optimiser.rule != Optimiser::Rule::plain) {
+    throw InputError("--optimiser: this rung takes plain steps only; leave it out");
+  }
+}
+
+std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
+                                     const WalkRequest& request) {
+  walking::check_request(request);
+  if (rung.sample_step) walking::require_plain_steps(request);
+  walking::require_memory_of_rows(request, rung.columns.size(), rung.dimension);
+  if (request.batch > 0 && !rung.sample_rhs && !rung.sample_step) {
+    throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
+  }
+  if (request.batch == 0 && !rung.rhs) {
+    throw std::invalid_argument("walk: a closed form has no steps");
+  }
+  return walking::all_runs(request, [&]() -> walking::MakeRun {
+    AnyRung<double> own = rung.clone();
+    if (!rung.sample_rhs) own.sample_rhs = nullptr;
+    return [&initial, &request, own = std::move(own)](std::uint32_t run, const auto& stop,
+                                                      auto& done, const auto& look) {
+      RungSteps steps(own, request, run);
+      return walking::single_run(steps, initial, request, stop, done, look);
+    };
+  });
+}
+
+AnyWalk any_walk(const AnyRung<double>& rung) {
+  AnyWalk made;
+  made.columns = rung.columns;
+  made.state_names = [&rung]() -> std::vector<std::string> { return rung.state_names; };
+  made.runs = [&rung](const Vector<double>* from, const WalkRequest& request) {
+    return walk(rung, from == nullptr ? rung.initial : *from, request);
+  };
+  return made;
+}
+
+std::vector<std::uint64_t> evenly_spread_steps(std::uint64_t steps, std::size_t count) {
+  if (count < 2) throw std::invalid_argument("evenly_spread_steps: at least two points");
+  // More points than that are all steps.
+  count = static_cast<std::size_t>(std::min<std::uint64_t>(count - 1, steps)) + 1;
+  if (count < 2) return {0};
+  require_memory(static_cast<double>(count) * sizeof(std::uint64_t),
+                 fmt::format("{} save points", count), "lower --save");
+  std::vector<std::uint64_t> chosen;
+  chosen.reserve(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const long double share = static_cast<long double>(k) / static_cast<long double>(count - 1);
+    const auto step =
+        static_cast<std::uint64_t>(std::llround(share * static_cast<long double>(steps)));
+    if (chosen.empty() || chosen.back() != step) chosen.push_back(step);
+  }
+  return chosen;
+}
+
+}  // namespace popgrad

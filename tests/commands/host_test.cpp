@@ -1,0 +1,150 @@
+/// Commands as functions of a program, as the Python module calls them (src/commands/host.hpp).
+
+#include "commands/host.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "commands/commands.hpp"
+#include "commands/exit_status.hpp"
+#include "commands/shell.hpp"
+#include "io/given_files.hpp"
+#include "places.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/evidence/theories.hpp"
+
+namespace host_test {
+
+using namespace popgrad;
+
+namespace {
+
+// A host that keeps everything, for the time of a test.
+struct Kept {
+  char* bytes = nullptr;
+  std::size_t size = 0;
+  cli::Results results;
+  int reports = 0;
+
+  Kept() {
+    cli::Host host;
+    host.output = host.errors = ::open_memstream(&bytes, &size);
+    host.progress = [this](double, const std::string&, const std::string&) { ++reports; };
+    host.results = &results;
+    cli::host() = host;
+  }
+  ~Kept() {
+    std::fclose(cli::host().output);
+    std::free(bytes);
+    cli::host() = {};
+    given_files() = {};
+  }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+  [[nodiscard]] std::string text() const {
+    std::fflush(cli::host().output);
+    return {bytes, size};
+  }
+};
+
+int carry_out(std::vector<std::string> words) {
+  return cli::carry_out({std::move(words), theories(), "popgrad"});
+}
+
+}  // namespace
+
+TEST_CASE("host: a run is handed over as it is, from an instance in memory", "[cli]") {
+  const Kept kept;
+  given_files().texts["mine"] = R"({"mu": [1, 2, 3], "v0": 0.1, "tau": 3})";
+  REQUIRE(carry_out({"run", "joma", "reduced", "--instance", "mine", "--t1", "2", "--save", "5"}) ==
+          cli::success);
+  REQUIRE(kept.results.run.has_value());
+  const RunRecord<double>& run = *kept.results.run;
+  REQUIRE(run.runs.size() == 1);
+  CHECK(run.runs.front().t == std::vector<double>{0, 0.5, 1, 1.5, 2});
+  CHECK(run.runs.front().rows.size() == 5);
+  CHECK(json_text(run.parameters) == R"({"mu":["1","2","3"],"v0":"0.1","tau":"3"})");
+  // No table: it was handed over; what a run says beside it is kept.
+  CHECK_THAT(kept.text(), Catch::StartsWith("popgrad: entropy-minimum of attention_entropy"));
+}
+
+TEST_CASE("host: what a command prints for people is what the program prints", "[cli]") {
+  const Kept kept;
+  REQUIRE(carry_out({"compare", "scb", "gd", "flow", "--t1", "1", "--save", "3", "-q"}) ==
+          cli::success);
+  CHECK(kept.text() == command_line::run_popgrad("compare scb gd flow --t1 1 --save 3 -q").out);
+  CHECK(kept.results.run->runs.front().columns.size() >= 2);
+  CHECK(kept.reports > 0);
+}
+
+TEST_CASE("host: recorded runs in memory are judged like those of a file", "[cli][recorded]") {
+  const std::string folder = places::sources() + "/tests/recorded/";
+  const std::vector<std::string> how{"--group",     "seed", "--clock", "lr*step",
+                                     "--eta",       "0.1",  "--batch", "8",
+                                     "--runs",      "16",   "--map",   "attention_entropy=attn_ent",
+                                     "--no-ladder", "-q"};
+  std::vector<std::string> words{"compare", "joma", "sgd", "--instance", folder + "joma.json",
+                                 "--with"};
+  const auto with = [&](const std::string& file) {
+    std::vector<std::string> all = words;
+    all.push_back(file);
+    all.insert(all.end(), how.begin(), how.end());
+    const Kept kept;
+    given_files().tables["mine"] = read_table(folder + "data/joma.csv");
+    CHECK(carry_out(all) == cli::success);
+    return json_text(kept.results.run->judgement);
+  };
+  std::string of_file = with(folder + "data/joma.csv");
+  for (std::size_t at = 0; (at = of_file.find("joma.csv", at)) != std::string::npos;) {
+    of_file.replace(at, 8, "mine");
+  }
+  CHECK(with("mine") == of_file);
+  CHECK_THAT(of_file, Catch::Contains(R"("verdict":"consistent")"));
+}
+
+TEST_CASE("host: documents, tables and grids are handed over", "[cli]") {
+  const Kept kept;
+  REQUIRE(carry_out({"landscape", "topic", "--T", "4", "--tau", "2", "--v", "3", "--value",
+                     "diagonal", "--grid", "3", "--no-certificate"}) == cli::success);
+  CHECK(kept.results.alphas.size() == 3);
+  CHECK(kept.results.values.size() == 9);
+  CHECK_THAT(kept.results.document, Catch::Contains(R"("schema":"popgrad/landscape/1")"));
+  REQUIRE(carry_out({"sweep", "topic", "optimum", "--over", "tau=2,4"}) == cli::success);
+  CHECK_THAT(kept.results.table, Catch::StartsWith("tau,runs,ended,loss"));
+  REQUIRE(carry_out({"verify", "joma.entropy-bounce"}) == cli::success);
+  CHECK_THAT(kept.results.document, Catch::Contains(R"("id": "joma.entropy-bounce")"));
+}
+
+TEST_CASE("host: errors are thrown with the lines of the program", "[cli]") {
+  const Kept kept;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "scb", "sgd", "--eta", "-1"}, {"list", "--jsno"}}) {
+    std::string line;
+    for (const std::string& word : words) line += word + " ";
+    std::string told = command_line::run_popgrad(line).out;
+    REQUIRE_FALSE(told.empty());
+    told.pop_back();
+    CHECK_THROWS_WITH(carry_out(words), Catch::Equals(told));
+  }
+  CHECK_THROWS_AS(carry_out({"run", "scb", "sgd", "--eta", "-1"}), InputError);
+  CHECK_THROWS_AS(carry_out({"run", "scb", "--no-such"}), cli::UsageError);
+  CHECK(kept.text().empty());
+}
+
+TEST_CASE("host: it stops a run, whose part is handed over and no checkpoint written", "[cli]") {
+  const Kept kept;
+  const command_line::Folder folder;
+  int looks = 0;
+  cli::host().interrupted = [&] { return ++looks > 2; };
+  const std::string file = folder.file("run.csv");
+  CHECK(carry_out({"run", "scb", "gd", "--steps", "1000000000", "--save", "3", "-o", file}) ==
+        cli::numerical_failure);
+  REQUIRE(kept.results.run.has_value());
+  CHECK(kept.results.run->runs.front().outcome.ending == Ending::interrupted);
+  CHECK(kept.results.run->runs.front().t == std::vector<double>{0});
+  CHECK_FALSE(std::filesystem::exists(file + ".checkpoint.json"));
+}
+
+}  // namespace host_test

@@ -1,0 +1,461 @@
+/// Runs that PyTorch recorded (tests/recorded) against the models, on the real binary.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "commands/shell.hpp"
+#include "places.hpp"
+
+namespace recorded_test {
+
+using namespace command_line;
+
+namespace {
+
+struct Recorded {
+  const char* model;
+  const char* name;     // of the files
+  const char* options;  // how the run was made, and what its columns are
+  const char* rate;
+};
+
+constexpr Recorded joma{"joma sgd", "joma", "--map attention_entropy=attn_ent --batch 8", "0.1"};
+// The entropy that was logged is that of softmax(z), whatever the temperature in training.
+constexpr Recorded joma_loss{"joma sgd", "joma", "--batch 8", "0.1"};
+constexpr Recorded scan_snap{"scan-snap sgd", "scan_snap", "--T 32 --batch 16", "0.5"};
+[[maybe_unused]] constexpr Recorded scb{"scb sgd", "scb", "--batch 64", "0.01"};
+[[maybe_unused]] constexpr Recorded topic{"topic sgd", "topic", "--batch 16", "0.5"};
+
+Answer judge(const Recorded& r, const std::string& variant, const std::string& more = {}) {
+  const std::string folder = places::sources() + "/tests/recorded/";
+  return run_popgrad(std::string("compare ") + r.model +
+                     " --group seed --no-ladder --quiet --eta " + r.rate + " --clock '" + r.rate +
+                     "*step' --instance " + folder + r.name + ".json --with " + folder + "data/" +
+                     r.name + variant + ".csv " + r.options + " " + more);
+}
+
+// "  learning rate 0.125 +- 0.001 in place of 0.1: ..."
+double fitted(const std::string& out, const std::string& setting) {
+  const std::string begin = "\n  " + setting + " ";
+  const std::size_t at = out.find(begin);
+  return at == std::string::npos ? NAN : std::stod(out.substr(at + begin.size()));
+}
+
+// Runs of the same law are consistent, others are not.
+void check_recorded(const Recorded& r) {
+  const Answer same = judge(r, "");
+  CHECK(same.status == 0);
+  CHECK_THAT(same.out, Catch::Contains("verdict: consistent"));
+  // A learning rate a quarter larger than said: what is wrong is named, with its size.
+  const Answer rate = judge(r, "-other-rate");
+  CHECK(rate.status == 1);
+  CHECK_THAT(rate.out, Catch::Contains("verdict: NOT consistent: "));
+  CHECK(fitted(rate.out, "learning rate") == Approx(1.25 * std::stod(r.rate)).epsilon(0.03));
+  CHECK_THAT(rate.out, Catch::Contains("in place of " + std::string(r.rate) + ": explains them"));
+  // A tenth of the labels random, temperature 1.5.
+  for (const char* variant : {"-label-noise", "-temperature"}) {
+    CAPTURE(variant);
+    const Answer other = judge(r, variant);
+    CHECK(other.status == 1);
+    CHECK_THAT(other.out, Catch::Contains("verdict: NOT consistent: "));
+    // No setting is fitted that no run can have.
+    CHECK_THAT(other.out, !Catch::Contains("\n  momentum -"));
+  }
+}
+
+// Runs that were made with a setting of the model: given it they do not depart, asked for it they
+// tell its size.
+void check_setting(const Recorded& r, const char* variant, const std::string& setting,
+                   const char* value) {
+  CAPTURE(r.name, setting);
+  const Answer given = judge(r, variant, "--" + setting + " " + value);
+  CHECK(given.status != 1);
+  CHECK_THAT(given.out, Catch::Contains("verdict: consistent") ||
+                            Catch::Contains("verdict: inconclusive: nothing departs"));
+  const Answer asked = judge(r, variant, "--suspect " + setting);
+  CHECK(asked.status == 1);
+  const double found = fitted(asked.out, setting);
+  const std::size_t line = asked.out.find("\n  " + setting + " ");
+  REQUIRE(line != std::string::npos);
+  const std::string width = "+- ";
+  const double half = std::stod(asked.out.substr(asked.out.find(width, line) + width.size()));
+  // An interval of 95 %, which is neither missed nor of no use.
+  CHECK(std::fabs(found - std::stod(value)) <= half);
+  CHECK(half < 0.2 * std::stod(value));
+  const std::size_t end = asked.out.find('\n', line + 1);
+  CHECK_THAT(asked.out.substr(line, end - line), Catch::Contains(": explains them"));
+}
+
+}  // namespace
+
+TEST_CASE("recorded runs of joma: label noise and temperature are estimated",
+          "[cli][recorded][unsanitized]") {
+  check_setting(joma, "-label-noise", "label_noise", "0.1");
+  check_setting(joma_loss, "-temperature", "temperature", "1.5");
+}
+
+TEST_CASE("recorded runs of joma are judged", "[cli][recorded]") { check_recorded(joma); }
+TEST_CASE("recorded runs: where no prediction holds, an ensemble judges and the reason is told",
+          "[cli][recorded]") {
+  // Fluctuations that change the loss as much as its deviation.
+  CHECK_THAT(judge(joma, "").out, Catch::Contains("(sampled: the prediction ends at t = ") ||
+                                      Catch::Contains("(sampled: sampled runs and orders of"));
+  // Sequences of middle length have a law.
+  CHECK_THAT(judge(scan_snap, "").out, Catch::Contains("the predicted law of a run"));
+}
+// The same code on larger models, at minutes a case under the sanitizers.
+TEST_CASE("recorded runs of scan-snap are judged", "[cli][recorded][unsanitized]") {
+  check_recorded(scan_snap);
+}
+TEST_CASE("recorded runs of scan-snap: label noise and temperature are estimated",
+          "[cli][recorded][unsanitized]") {
+  check_setting(scan_snap, "-label-noise", "label_noise", "0.1");
+  check_setting(scan_snap, "-temperature", "temperature", "1.5");
+}
+TEST_CASE("recorded runs of scb are judged", "[cli][recorded][unsanitized]") {
+  check_recorded(scb);
+}
+TEST_CASE("recorded runs of topic are judged", "[cli][recorded][unsanitized]") {
+  check_recorded(topic);
+}
+TEST_CASE("recorded runs of scb: label noise and temperature are estimated",
+          "[cli][recorded][unsanitized]") {
+  check_setting(scb, "-label-noise", "label_noise", "0.1");
+  check_setting(scb, "-temperature", "temperature", "1.5");
+}
+TEST_CASE("recorded runs of topic: label noise and temperature are estimated",
+          "[cli][recorded][slow][unsanitized]") {
+  check_setting(topic, "-label-noise", "label_noise", "0.1");
+  check_setting(topic, "-temperature", "temperature", "1.5");
+}
+
+TEST_CASE("recorded runs: formula for the clock, several files, tables and pictures",
+          "[cli][recorded]") {
+  const Folder folder;
+  const std::string table = folder.file("table.csv");
+  const Answer two = judge(joma, "", "--clock 'lr*step' -o " + table);
+  CHECK(two.status == 2);  // --clock twice
+  const std::string data = places::sources() + "/tests/recorded/";
+  const std::string common =
+      "compare joma sgd --eta 0.1 --batch 8 --runs 16 --group seed --instance " + data +
+      "joma.json --map attention_entropy=attn_ent ";
+  const Answer files =
+      run_popgrad(common + "--clock 'lr*step' --plot " + folder.path.string() + " --with " + data +
+                  "data/joma.csv," + data + "data/joma-temperature.csv -o " + table);
+  CHECK(files.status == 1);
+  CHECK_THAT(files.out, Catch::Contains("mean of 4"));
+  CHECK_THAT(files.out, Catch::Contains("rungs by how well they explain"));
+  CHECK_THAT(content(table), Catch::StartsWith("t,attention_entropy_expected,"));
+  CHECK(std::filesystem::file_size(folder.path / "compare-joma-sgd.svg") > 1000);
+
+  // A reduction that has no sequences says so.
+  const Answer sequences =
+      run_popgrad(common + "--clock 'lr*step' --length 40 --with " + data + "data/joma.csv");
+  CHECK_THAT(sequences.out, Catch::Contains("; it does not read length"));
+  CHECK_THAT(files.out, !Catch::Contains("does not read"));
+
+  const auto refused = [&](const std::string& words, const std::string& says) {
+    const Answer answer = run_popgrad(common + words);
+    CAPTURE(words, answer.out);
+    CHECK(answer.status == 2);
+    CHECK_THAT(answer.out, Catch::Contains(says));
+  };
+  const std::string with = "--with " + data + "data/joma.csv ";
+  refused(with + "--clock 'lr*steps'", "is no formula over the columns");
+  refused(with + "--clock 'lr*step' --map entropy=attn_ent", "is not an observable");
+  refused(with + "--clock '0.0733*step'", "has no step at the recorded time");
+  refused("--with " + folder.file("none.csv") + " --clock 'lr*step'", "none.csv");
+  // What the runs were made with is asked for, not guessed.
+  const auto asked = [&](const std::string& given, const std::string& says) {
+    const Answer answer = run_popgrad(
+        "compare joma sgd --group seed --clock 'lr*step' --map "
+        "attention_entropy=attn_ent " +
+        with + given);
+    CAPTURE(given, answer.out);
+    CHECK(answer.status == 2);
+    CHECK_THAT(answer.out, Catch::Contains(says));
+  };
+  asked("--batch 8 --instance " + data + "joma.json", "give --eta, the learning rate");
+  asked("--eta 0.1 --instance " + data + "joma.json", "give --batch, the samples a step");
+  asked("--eta 0.1 --batch 8", "give --instance, or parameters of the model");
+  // The first row is the start: of another instance it differs.
+  const std::string other = folder.file("other.json", "{\"X\": [[0.5, 0.2], [0.5, 0.8]]}");
+  const Answer elsewhere = run_popgrad(
+      "compare joma sgd --group seed --no-ladder -q --clock 'lr*step' --map "
+      "attention_entropy=attn_ent --eta 0.1 --batch 8 --runs 8 --instance " +
+      other + " " + with);
+  CHECK(elsewhere.status == 1);
+  CHECK_THAT(elsewhere.out, Catch::Contains("another instance or start?"));
+}
+
+TEST_CASE("recorded runs: what is missing is said, a run that diverges departs",
+          "[cli][recorded]") {
+  const Folder folder;
+  const std::string data = places::sources() + "/tests/recorded/";
+  // The recorded runs with fields changed: f(row of its run, fields seed, step, lr, attn_ent, loss).
+  const auto changed = [&](const auto& f) {
+    std::istringstream whole(content(data + "data/joma.csv"));
+    std::string text, line;
+    std::getline(whole, text);
+    std::string seed;
+    for (int k = 0; std::getline(whole, line); ++k) {
+      std::istringstream in(line);
+      std::vector<std::string> fields;
+      for (std::string field; std::getline(in, field, ',');) fields.push_back(field);
+      if (fields[0] != seed) k = 0;
+      seed = fields[0];
+      f(k, fields);
+      text += "\n" + fields[0];
+      for (std::size_t c = 1; c < fields.size(); ++c) text += "," + fields[c];
+    }
+    return folder.file("runs.csv", text + "\n");
+  };
+  const auto judged = [&](const std::string& file, const std::string& more = "--clock 'lr*step'") {
+    return run_popgrad(
+        "compare joma sgd --no-ladder --no-events --no-fit -q --runs 16 --eta 0.1 --batch 8 "
+        "--group "
+        "seed --map attention_entropy=attn_ent --instance " +
+        data + "joma.json --with " + file + " " + more);
+  };
+  using Fields = std::vector<std::string>;
+  const std::string json = folder.file("judgement.json");
+  const Answer diverged = judged(changed([](int k, Fields& row) {
+                                   if (row[0] == "2" && k >= 8) row[4] = k == 9 ? "inf" : "-nan";
+                                 }),
+                                 "--clock 'lr*step' -o " + json);
+  CHECK(diverged.status == 1);
+  CHECK_THAT(diverged.out, Catch::Contains("runs.csv seed 2: 8 of 16 values of loss are missing"));
+  CHECK_THAT(diverged.out,
+             Catch::Contains("verdict: NOT consistent: runs.csv seed 2 diverged at t = 32: loss"));
+  const auto loss = nlohmann::json::parse(content(json))["judgement"]["runs"][1]["observables"][1];
+  CHECK(loss["observable"] == "loss");
+  CHECK(loss["missing"] == 8);
+  CHECK(loss["diverged"] == 32);
+  CHECK(loss["first_outside"] == 32);
+  const Answer gaps = judged(changed([](int k, Fields& row) {
+    row[0] = "seed " + row[0];
+    if (k == 3 || k == 4) row[3] = "";
+  }));
+  CHECK(gaps.status != 1);
+  CHECK_THAT(
+      gaps.out,
+      Catch::Contains("runs.csv seed seed 1: 2 of 16 values of attention_entropy are missing\n"));
+  CHECK_THAT(gaps.out, !Catch::Contains("NOT consistent"));
+  // A learning rate that the file denies, on a clock that hides it.
+  const auto half = [](int, Fields& row) {
+    row[2] = "0.2";
+    row[1] = std::to_string(std::stoi(row[1]) / 2);
+  };
+  const Answer other = judged(changed(half));
+  CHECK(other.status == 1);
+  CHECK_THAT(
+      other.out,
+      Catch::Contains("NOT consistent: lr of runs.csv seed 1 is 0.2 at t = 0, and --eta 0.1"));
+  CHECK(judged(changed(half), "--clock 0.2*step").status != 1);
+}
+
+TEST_CASE("recorded runs of scb: a query in the last position is found where queries look there",
+          "[cli][recorded][slow][unsanitized]") {
+  const Folder folder;
+  // Query 0 looks at the last position alone, or none does.
+  const auto instance = [&](const std::string& name, const char* first) {
+    return " --instance " +
+           folder.file(name, std::string(R"({"P": [[0.6, 0.1, 0.2], [0.3, 0.7, 0.1], )") +
+                                 R"([0.1, 0.2, 0.7]], "q": [)" + first +
+                                 R"(, [0, 0.7, 0.3, 0], [1, 0, 0, 0]]})");
+  };
+  const std::string looks = instance("looks.json", "[0, 0, 0, 1]");
+  const std::string away = instance("away.json", "[0.5, 0.5, 0, 0]");
+  const std::string steps = " --eta 0.02 --batch 16 -q ";
+  const auto recorded = [&](const std::string& name, const std::string& how) {
+    const std::string file = folder.file(name);
+    REQUIRE(run_popgrad("run scb sgd --no-events --save 51 --steps 2000 --seed 77 --runs 3 -o " +
+                        file + steps + how)
+                .status == 0);
+    return file;
+  };
+  const auto judged = [&](const std::string& file, const std::string& how) {
+    return run_popgrad("compare scb sgd --no-ladder --no-events --group run --clock 1 --with " +
+                       file + steps + how);
+  };
+  const std::string free = recorded("free.csv", looks);
+  const std::string last = recorded("last.csv", looks + " --query_position last");
+  const Answer sound = judged(free, looks);
+  CHECK(sound.status != 1);
+  CHECK_THAT(sound.out, Catch::Contains("'last' would be found with 1e+02 %"));
+  // Three runs of which a learning rate a tenth off may not be seen: anything but a departure.
+  CHECK(judged(last, looks + " --query_position last").status != 1);
+  CHECK(judged(free, looks + " --query_position last --no-fit").status == 1);
+  const std::string json = folder.file("judgement.json");
+  const Answer found = judged(last, looks + " -o " + json);
+  CHECK(found.status == 1);
+  CHECK_THAT(found.out, Catch::Contains("  query_position last in place of free: explains them\n"));
+  const auto written = nlohmann::json::parse(content(json))["judgement"];
+  const auto named = [](const auto& items) {
+    return *std::find_if(items.begin(), items.end(),
+                         [](const auto& item) { return item["setting"] == "query_position"; });
+  };
+  const auto setting = named(written["settings"]);
+  CHECK(setting["departs"] == true);
+  CHECK(setting["choice"]["assumed"] == "free");
+  CHECK(setting["choice"]["other"] == "last");
+  CHECK(setting["choice"]["power"] > 0.99);
+  CHECK(named(written["fits"])["explains"] == true);
+  CHECK(written["unseen"].empty());
+
+  // Where no query looks there it leaves next to nothing in these rows, and that is said.
+  const std::string hidden = recorded("hidden.csv", away + " --query_position last");
+  const Answer unseen = judged(hidden, away + " -o " + json);
+  CHECK(unseen.status != 1);
+  CHECK_THAT(unseen.out, Catch::Contains("not looked for: query_position last in place of free, "
+                                         "which would be found with 0."));
+  CHECK(nlohmann::json::parse(content(json))["judgement"]["unseen"][0]["power"] < 0.05);
+  // Unless it is doubted.
+  const Answer doubted = judged(hidden, away + " --suspect query_position");
+  CHECK(doubted.status != 1);
+  CHECK_THAT(doubted.out, Catch::Contains("\nquery_position "));
+}
+
+TEST_CASE("recorded runs as wholes: what no row shows, what could be seen, what is asked for",
+          "[cli][recorded][unsanitized]") {
+  const Folder folder;
+  const std::string instance = " --instance " + places::sources() + "/tests/recorded/";
+  const std::string setting = "--eta 0.02 --batch 16 -q" + instance + "scb.json ";
+  const auto recorded = [&](const std::string& name, const std::string& how, int runs = 3) {
+    const std::string file = folder.file(name);
+    REQUIRE(run_popgrad("run scb sgd -q --no-events --save 51 --steps 2000 --seed 77 --runs " +
+                        std::to_string(runs) + " -o " + file + instance + "scb.json " + how)
+                .status == 0);
+    return file;
+  };
+  const std::string with = "compare scb sgd --no-ladder --no-events --group run " + setting;
+  const std::string honest = recorded("honest.csv", "--eta 0.02 --batch 16");
+  // One run of a small batch: a tenth of the learning rate is not seen, and that is said.
+  const std::string alone = recorded("alone.csv", "--eta 0.02 --batch 16", 1);
+  const std::string with_alone =
+      "compare scb sgd --no-ladder --no-events " + setting + "--clock 1 --with " + alone;
+  const Answer blind = run_popgrad(with_alone);
+  CHECK(blind.status == 3);
+  CHECK_THAT(blind.out, Catch::Contains("verdict: inconclusive: nothing departs, but a learning"));
+  // Three show it, by rows that are weighted as predicted.
+  const Answer seeing = run_popgrad(with + "--clock 1 --with " + honest);
+  CHECK(seeing.status == 0);
+  CHECK_THAT(seeing.out, Catch::Contains("by the predicted law of a run"));
+  // A learning rate a fifth larger, and momentum that nobody spoke of.
+  const Answer rate = run_popgrad(with + "--clock 0.8333333333 --with " +
+                                  recorded("rate.csv", "--eta 0.024 --batch 16"));
+  CHECK(rate.status == 1);
+  CHECK(fitted(rate.out, "learning rate") == Approx(0.024).epsilon(0.08));
+  const Answer momentum = run_popgrad(
+      with + "--runs 300 --suspect momentum --clock 1 --with " +
+      recorded("momentum.csv", "--eta 0.02 --batch 16 --optimiser momentum --momentum 0.2"));
+  CHECK(momentum.status == 1);
+  CHECK(fitted(momentum.out, "momentum") == Approx(0.2).margin(0.06));
+  // The batch, from the scatter alone: a ninth.
+  const Answer batch =
+      run_popgrad("compare scb sgd --no-ladder --no-events --group run --eta 0.02 --batch 144 -q" +
+                  instance + "scb.json --clock 1 --with " + honest);
+  CHECK(batch.status == 1);
+
+  // By prediction where that holds, by sampled runs where those are asked for, and it is said
+  // which.
+  CHECK_THAT(seeing.out, Catch::Contains("the predicted law of a run of sgd"));
+  const std::string sampled_json = folder.file("sampled.json");
+  const Answer sampled =
+      run_popgrad(with + "--ensemble --clock 1 --with " + honest + " -o " + sampled_json);
+  CHECK(sampled.status == 0);
+  CHECK_THAT(sampled.out, Catch::Contains("expected fluctuation: 64 runs of sgd"));
+  CHECK_THAT(run_popgrad(with + "--runs 40 --clock 1 --with " + honest).out,
+             Catch::Contains("expected fluctuation: 40 runs of sgd"));
+  const auto of_sampled = nlohmann::json::parse(content(sampled_json))["judgement"];
+  CHECK(of_sampled["fluctuation"] == "sampled");
+  CHECK(of_sampled["neglected"] == 0);
+  // What explains runs that depart is left out where nobody asks for it.
+  const Answer no_fit = run_popgrad(with + "--no-fit --clock 0.8333333333 --with " +
+                                    recorded("no-fit.csv", "--eta 0.024 --batch 16"));
+  CHECK(no_fit.status == 1);
+  CHECK_THAT(no_fit.out, !Catch::Contains("what would explain the runs"));
+
+  const Answer every = run_popgrad(with + "--suspect all --clock 1 --with " + honest);
+  CHECK_THAT(every.out, Catch::Contains("\neta_A "));
+  // The judgement as JSON: the numbers that are printed.
+  const std::string json = folder.file("judgement.json");
+  CHECK(run_popgrad(with_alone + " -o " + json).status == 3);
+  const auto written = nlohmann::json::parse(content(json))["judgement"];
+  CHECK(written["verdict"] == "inconclusive");
+  CHECK(written["recorded_runs"] == 1);
+  CHECK(written["weights"] == "predicted");
+  CHECK(written["fluctuation"] == "predicted");
+  CHECK(written["neglected"].get<double>() > 0);
+  CHECK(written["neglected"].get<double>() < 0.25);
+  CHECK(written["settings"][0]["setting"] == "learning rate");
+  CHECK(written["settings"][0]["assumed"] == 0.02);
+  CHECK(std::fabs(written["settings"][0]["linear_estimate"].get<double>() - 0.02) < 0.004);
+  CHECK(written["settings"][0]["would_have_been_found"].get<double>() > 0.002);
+  CHECK(written["batch"]["low"].get<double>() < 16);
+  CHECK(written["batch"]["high"].get<double>() > 16);
+  CHECK(written["fits"].empty());
+  // A setting that is doubted has most of the level, what nobody doubts the rest; threads change nothing.
+  const auto settings_of = [&](const std::string& options) {
+    const std::string file = folder.file("settings.json");
+    CHECK(run_popgrad(with + options + " --clock 1 --with " + honest + " -o " + file).status == 0);
+    return nlohmann::json::parse(content(file))["judgement"]["settings"];
+  };
+  const auto unasked = settings_of("--jobs 2");
+  CHECK(settings_of("--jobs 1") == unasked);
+  const auto doubted = settings_of("--suspect eta");
+  for (const std::size_t other : {1U, 2U, 3U}) {
+    CHECK(doubted[other]["bound"] > 1.05 * unasked[other]["bound"].get<double>());
+  }
+  // Normal quantiles of 0.8e-3/6 and of 0.9 * 0.8e-3, both sides: 3.82 and 3.38; skewness moves both alike.
+  CHECK(doubted[0]["bound"].get<double>() / unasked[0]["bound"].get<double>() ==
+        Approx(3.38 / 3.82).epsilon(0.03));
+  CHECK(doubted[0]["would_have_been_found"] < unasked[0]["would_have_been_found"]);
+  const Answer unknown = run_popgrad(with + "--suspect eta_B --clock 1 --with " + honest);
+  CHECK(unknown.status == 2);
+  CHECK_THAT(unknown.out, Catch::Contains("--suspect eta_B is not a setting of scb sgd"));
+}
+
+TEST_CASE("recorded runs as wholes: a rate of attention that is off, and a batch that is too large",
+          "[cli][recorded][unsanitized]") {
+  const Folder folder;
+  const std::string setting = " --instance " + places::sources() + "/tests/recorded/scb.json -q ";
+  // Settings of the judgement of three runs that are made with `how` and said to be of batch 16.
+  const auto judged = [&](const std::string& how) {
+    const std::string file = folder.file("runs.csv"), json = folder.file("judgement.json");
+    REQUIRE(run_popgrad(
+                "run scb sgd --no-events --save 51 --steps 2000 --seed 78 --runs 3 --eta 0.02 -o " +
+                file + setting + how)
+                .status == 0);
+    const Answer answer = run_popgrad(
+        "compare scb sgd --no-ladder --no-events --no-fit --group run --clock 1 --eta 0.02 --batch "
+        "16 "
+        "--with " +
+        file + setting + "-o " + json);
+    auto judgement = nlohmann::json::parse(content(json))["judgement"];
+    CHECK((answer.status == 1) == (judgement["verdict"] == "departs"));
+    return judgement;
+  };
+  const auto of = [](const auto& judgement, const std::string& name) {
+    const auto& items = judgement["settings"];
+    return *std::find_if(items.begin(), items.end(),
+                         [&](const auto& item) { return item["setting"] == name; });
+  };
+  // A tenth of the rate of attention is 8 deviations of its own test, which nobody asked for.
+  const auto attention = judged("--batch 16 --eta_A 1.1");
+  CHECK(attention["verdict"] == "departs");
+  const auto rate = of(attention, "eta_A");
+  CHECK(rate["departs"] == true);
+  CHECK(rate["linear_estimate"].get<double>() == Approx(1.1).margin(0.04));
+  // A quarter more of the batch is some 4 deviations, and the bound on that side is less than a normal
+  // one, 3.82 at this chance.
+  const auto larger = of(judged("--batch 20"), "batch");
+  CHECK(larger["t"].get<double>() > 2);
+  CHECK(larger["bound"].get<double>() < 3.75);
+  const auto smaller = of(judged("--batch 12"), "batch");
+  CHECK(smaller["departs"] == true);
+  CHECK(smaller["bound"].get<double>() > 3.9);
+}
+
+}  // namespace recorded_test

@@ -1,0 +1,70 @@
+#pragma once
+/// The real binary, as a shell runs it.
+
+#include <sys/wait.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "places.hpp"
+#include "sanitized.hpp"
+
+namespace command_line {
+
+struct Answer {
+  int status;
+  std::string out;  // standard output and standard error together
+};
+
+// A folder of its own for every test, removed afterwards.
+struct Folder {
+  std::filesystem::path path;
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "popgrad-test-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name, const std::string& text = {}) const {
+    if (!text.empty()) std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+};
+
+// What the tool leaves allocated when it ends harms nobody, and to search for it would take as long as
+// most of these commands do: each would start a symbolizer for what a library keeps.
+inline std::string setup() {
+  return build::sanitized() ? "export ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0; " : "";
+}
+
+inline Answer shell(const std::string& line) {
+  FILE* pipe = ::popen((setup() + line).c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Answer answer{};
+  std::array<char, 4096> buffer{};
+  std::size_t n = 0;
+  while ((n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0) {
+    answer.out.append(buffer.data(), n);
+  }
+  answer.status = WEXITSTATUS(::pclose(pipe));
+  return answer;
+}
+
+inline Answer run_popgrad(const std::string& words) {
+  return shell(places::popgrad() + " " + words + " 2>&1");
+}
+
+inline std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+}  // namespace command_line

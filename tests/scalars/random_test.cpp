@@ -1,0 +1,94 @@
+#include "popgrad/scalars/random.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "problems/like_normals.hpp"
+
+namespace random_test {
+
+using namespace popgrad;
+
+namespace {
+
+// What `normals` computes, from Random123 itself and the library's functions.
+std::vector<double> plain_normals(std::uint64_t seed, std::uint32_t run, std::uint64_t step,
+                                  std::uint32_t groups) {
+  std::vector<double> out;
+  const r123::Philox4x32::key_type key{
+      {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)}};
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    std::vector<double> group(64);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      const r123::Philox4x32::ctr_type counter{{16 * g + i, run, static_cast<std::uint32_t>(step),
+                                                static_cast<std::uint32_t>(step >> 32U)}};
+      const auto words = r123::Philox4x32_R<7>{}(counter, key);
+      for (std::size_t pair = 0; pair < 2; ++pair) {
+        const double radius = std::sqrt(-2 * std::log((words[2 * pair] + 0.5) * 0x1p-32));
+        // The quarters begin at -pi/4.
+        const double angle =
+            2 * std::numbers::pi * ((words[2 * pair + 1] + 0.5) * 0x1p-32) - std::numbers::pi / 4;
+        group[32 * pair + i] = radius * std::cos(angle);
+        group[32 * pair + 16 + i] = radius * std::sin(angle);
+      }
+    }
+    out.insert(out.end(), group.begin(), group.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("normals: the wide path is the plain one", "[random]") {
+  const std::vector<double> plain = plain_normals(0x123456789ABCDEFU, 7, 0x987654321U, 200);
+  std::vector<double> fast(plain.size());
+  Stream(0x123456789ABCDEFU, 7, 0x987654321U).normals(fast);
+  // Remainders of the series, 3e-14 of the logarithm and 5e-15 of the sine, times a radius below 7.
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CHECK(fast[i] == Approx(plain[i]).margin(1e-13).epsilon(0));
+  }
+}
+
+TEST_CASE("normals: the same bits whatever vectors a processor has", "[random]") {
+  std::vector<double> z(128);
+  Stream(1, 2, 3).normals(z);
+  // From a build for the oldest x86-64 processors; AVX2 and AVX-512 give the same.
+  CHECK(z[0] == -1.6786935486343619);
+  CHECK(z[17] == 1.3806534332212219);
+  CHECK(z[64] == -0.61463762127574595);
+}
+
+TEST_CASE("normals: parts of a stream are what the whole is", "[random]") {
+  std::vector<double> whole(64 * 5 + 11);
+  const Stream start(3, 1, 2);
+  Stream stream = start;
+  stream.normals(whole);
+  CHECK(Stream::groups(whole.size()) == 6);
+  std::vector<double> part(64 * 2 + 5);
+  start.skip(3).normals(part);
+  for (std::size_t i = 0; i < part.size(); ++i) CHECK(part[i] == whole[std::size_t{64} * 3 + i]);
+  // Whole groups are taken: what follows is the same for 5 groups and a bit as for 6.
+  Stream after = start.skip(6);
+  CHECK(stream.bits() == after.bits());
+}
+
+TEST_CASE("normals: moments and tails", "[random]") {
+  std::vector<double> z(4'000'000);
+  Stream(5, 0, 0).normals(z);
+  problems::check_like_normals(z, 4);
+}
+
+TEST_CASE("fill: the wide path is Random123's", "[random]") {
+  std::vector<std::uint32_t> bits(64 * 3 + 7);
+  Stream(9, 4, 11).fill(bits);
+  const r123::Philox4x32::key_type key{{9, 0}};
+  for (std::uint32_t i = 0; i < bits.size(); ++i) {
+    // Groups of 16 blocks: their first words, then their second ones.
+    const r123::Philox4x32::ctr_type counter{{16 * (i / 64) + i % 16, 4, 11, 0}};
+    CHECK(bits[i] == r123::Philox4x32_R<7>{}(counter, key)[i % 64 / 16]);
+  }
+}
+
+}  // namespace random_test

@@ -1,0 +1,14 @@
+#pragma once
+/// Disagreements between the papers and the algebra, beside the statements that show them.
+
+#include "popgrad/evidence/erratum.hpp"
+
+namespace popgrad::theorems::joma {
+
+Erratum summed_condition();
+Erratum logits_too_large();
+Erratum target_at_rest();
+Erratum clock_of_figure();
+Erratum sets_for_tree();
+
+}  // namespace popgrad::theorems::joma

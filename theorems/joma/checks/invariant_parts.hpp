@@ -1,0 +1,66 @@
+#pragma once
+/// What the three invariant statements share: generic samples for proofs, training instances, and
+/// the conservation law of linear and exp attention in numbers.
+
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/scalars/expression.hpp"
+#include "theorems/joma/rungs/population_flow.hpp"
+
+namespace popgrad::theorems::joma {
+
+/// A generic finite sample set over symbols, run through the code that every rung runs.
+struct SymbolicTraining {
+  Vector<Expression> unknowns;  ///< v by columns, then z
+  Vector<Expression> rates;     ///< their time derivatives, from joint_direction
+  Matrix<Expression> v, dv;     ///< contextual rows only
+  Vector<Expression> z, dz, weight;
+  Matrix<Expression> b, pulled;
+  Expression temperature;
+};
+
+/// `tokens`, `units`, `samples` generic; g_k phi' of every sample is a symbol of its own, which
+/// stands for any activation, loss and output layer.
+SymbolicTraining symbolic_training(popgrad::joma::Attention attention, Index tokens, Index units,
+                                   Index samples, bool normalise);
+
+/// Does every entry have the rate 0 along the field?
+Truth is_conserved(const SymbolicTraining& training, const Vector<Expression>& entries);
+
+inline constexpr Knob attention_temperature =
+    logarithmic_knob("temperature", "temperature T of the attention", 0.25, 4, 0.5);
+inline constexpr Knob hidden_units =
+    whole_knob("units", "hidden units K under the output layer", 1, 30, 20);
+inline constexpr Knob law =
+    whole_knob("law", "token law of the authors: 0 Gaussian, 1 uniform", 0, 1, 0);
+inline constexpr Knob activation = whole_knob("activation", "phi: 0 linear, 1 GELU", 0, 1, 1);
+inline constexpr Knob overlap =
+    logarithmic_knob("overlap", "root mean square cosine between embeddings", 1e-4, 0.5, 0)
+        .breaking("orthonormal embeddings");
+inline constexpr Knob normalisation =
+    logarithmic_knob("normalisation", "share s of |f| in f / (1 - s + s |f|)", 1e-4, 1, 0)
+        .breaking("f is not l2-normalised");
+
+/// The user's file, or the authors' instance with the knobs above; weights and logits of the latter
+/// begin at `enlarged` times the authors'.
+popgrad::joma::ClassInstance<double> training_instance(const Setting& setting,
+                                                       popgrad::joma::Attention attention,
+                                                       double enlarged);
+
+/// The three hypotheses, the first of which names the attention (`attention_text`).
+void require_hypotheses(const popgrad::joma::ClassInstance<double>& instance,
+                        popgrad::joma::Attention attention, const char* attention_text,
+                        Examination& it);
+
+/// Time in which the state changes by its own size, or its slope by its own, at the first rates:
+///   min(|x|/|x'|, |x'|/|x''|)
+/// Throws std::runtime_error where nothing moves.
+double time_unit(const popgrad::joma::PopulationFlow<double>& flow);
+
+/// Linear or exp attention: growth of z^2 or z along the flow against what the invariant makes of
+/// that of v, and the drift of the invariant under full-batch descent against
+///   linear   eta^2 sum over steps of (z'^2 - sum_k v_k'^2)
+///   exp      -(eta^2/2T) sum over steps of sum_k v_k'^2
+/// Controls: weights, unit-short, late-slope.
+void judge_conservation(const popgrad::joma::ClassInstance<double>& instance, Examination& it);
+
+}  // namespace popgrad::theorems::joma

@@ -1,0 +1,69 @@
+#pragma once
+/// Networks of several layers trained on data with latents, and how well their hidden units stand for
+/// the latents: the trained network beside its nulls.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "popgrad/evidence/statement.hpp"
+#include "theorems/joma/rungs/multilayer_flow.hpp"
+
+namespace popgrad::theorems::joma {
+
+/// Breaks the hypothesis that statements on latents share.
+inline constexpr Knob shared_classes =
+    whole_knob("shared", "sequences that have the class of another", 0, 4, 0)
+        .breaking("one sequence a class");
+/// Layers, d, classes, latents, size of the sets, phi, shared classes; and the network that they and
+/// the seed make, without its shared classes.
+std::vector<Knob> knobs_of_latent_networks();
+popgrad::joma::MultilayerInstance<double> drawn_latent_network(const Setting& setting);
+/// Leaves so many classes fewer: the last sequences get the classes of the first.
+void share_classes(popgrad::joma::MultilayerInstance<double>& instance, Index count);
+/// The parameters of the rung `multilayer-gd` that give it.
+Record told_latent_network(const Setting& setting);
+
+/// Full-batch descent; the start of `instance` is replaced, one a seed.
+struct LatentTraining {
+  popgrad::joma::MultilayerInstance<double> instance;
+  double step_size = 0.1;
+  std::uint64_t steps = 300;
+};
+
+/// The parameters after the last step. Throws std::runtime_error if they are not finite.
+Vector<double> trained_network(const popgrad::joma::MultilayerFlow<double>& flow,
+                               const Vector<double>& start, const LatentTraining& training);
+
+/// Which network, on which latents.
+enum class Reading {
+  trained,
+  untrained,           ///< the start itself
+  permuted_latents,    ///< the trained network, latents of the wrong sequences: chance
+  untrained_permuted,  ///< the start, latents of the wrong sequences
+  permuted_labels,     ///< trained from the same start with the classes of the sequences permuted
+};
+inline constexpr std::size_t readings = 5;
+
+/// Scores of every layer and level (layer 0: level 0, 1, ...; layer 1: ...).
+struct Scores {
+  Vector<double> free, matched;
+  Vector<double> single;  ///< |corr| of one unit and one latent, mean over all pairs
+};
+struct NetworkScores {
+  std::array<Scores, readings> of;  ///< by Reading
+  double loss = 0;                  ///< of the trained network, nats
+  [[nodiscard]] const Scores& at(Reading reading) const {
+    return of[static_cast<std::size_t>(reading)];
+  }
+};
+
+/// One network a start: seeds first .. first + count - 1, which draw permutations as well. The
+/// result does not depend on `jobs`. Cost 2 steps evaluations a network, and 50 scores of layers.
+std::vector<NetworkScores> network_scores(const LatentTraining& training, std::uint64_t first,
+                                          std::uint32_t count, int jobs);
+
+/// Classes 0..C-1 in an order without fixed points, drawn uniformly among cyclic ones; C >= 2.
+std::vector<Index> cyclic_order(Index classes, Stream& stream);
+
+}  // namespace popgrad::theorems::joma

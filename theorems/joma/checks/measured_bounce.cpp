@@ -1,0 +1,132 @@
+// Theorem    joma.measured-bounce
+// Status     observed in source; an association over learning rates, confounded by them
+// Source     Tian et al., JoMA, arXiv 2310.00535, Section 4 and the experiments on WikiText
+// Statement  over recorded runs, layers whose entropy comes back after its fall belong to runs of
+//            low validation loss, the least of the run: Spearman correlation of rebound and loss
+//            below 0
+// Hypotheses H1 at least 10 runs with a recorded loss
+// Check      rebound = last entropy - least entropy of each layer; atanh of the correlation, its
+//            deviation from resampled runs, whole, since the layers of one run share its loss
+// Controls   rebound with its sign swapped; rebound said to order the losses almost alone (-0.9)
+// Uses       recorded runs (--data), no rung
+//
+// An association is no cause: the learning rate moves both sides. So the same correlation within
+// one learning rate is told beside the verdict.
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/statistics/statistics.hpp"
+#include "theorems/joma/rungs/measured.hpp"
+
+namespace popgrad::theorems::joma::measured_bounce {
+namespace {
+
+using namespace popgrad::joma;
+
+constexpr std::size_t least_runs = 10;
+
+enum class Loss { last, best };
+enum class Stratum { none, learning_rate };
+
+// Runs with a recorded loss, with the rebounds of the layers that were recorded throughout.
+std::vector<Cluster> clusters_of(const std::vector<MeasuredRun>& runs, Loss loss, Stratum stratum) {
+  std::vector<Cluster> clusters;
+  for (const MeasuredRun& run : runs) {
+    Cluster cluster;
+    cluster.loss = loss == Loss::last ? run.final_loss() : run.best_loss();
+    if (!std::isfinite(cluster.loss)) continue;
+    cluster.stratum = stratum == Stratum::learning_rate ? run.learning_rate : 0.0;
+    for (const std::vector<double>& curve : run.entropy) {
+      const LayerBounce bounce = read_bounce(curve);
+      if (bounce.complete) cluster.rebound.push_back(bounce.rebound());
+    }
+    if (!cluster.rebound.empty()) clusters.push_back(std::move(cluster));
+  }
+  return clusters;
+}
+
+// The deviation of so many resamples has a relative error of 1/sqrt(2 n).
+Association association_of(const std::vector<Cluster>& clusters, const Setting& setting) {
+  return associate(clusters, setting.false_alarm, setting.draws(4000), setting.draw_seed(),
+                   setting.jobs);
+}
+
+// The interval in atanh narrows as 1/sqrt(runs): how many would bring its end to 0.
+std::string runs_that_decide(const Association& a, double reach) {
+  const double ratio = reach / std::atanh(a.correlation);
+  return fmt::format(
+      "correlation {:.3f} in [{:.3f}, {:.3f}], {} runs, {} pairs; about {:.0f} runs like these "
+      "decide its sign",
+      a.correlation, a.low, a.high, a.runs, a.pairs,
+      std::ceil(static_cast<double>(a.runs) * ratio * ratio));
+}
+
+void tell(std::string what, const std::vector<Cluster>& clusters, const Setting& setting,
+          Examination& it) {
+  const Association a = association_of(clusters, setting);
+  it.report(std::move(what), a.correlation,
+            fmt::format("interval [{:.3f}, {:.3f}]", a.low, a.high));
+}
+
+void tell_counts(const std::vector<MeasuredRun>& runs, Examination& it) {
+  int bounces = 0;
+  int layers = 0;
+  for (const MeasuredRun& run : runs) {
+    layers += static_cast<int>(run.layer.size());
+    for (const std::vector<double>& curve : run.entropy) {
+      bounces += read_bounce(curve).bounces(noise_factor, least_change) ? 1 : 0;
+    }
+  }
+  it.report("layers whose entropy falls and rises again", bounces,
+            fmt::format("of {} layers of {} runs; minimum inside, fall and rebound both above "
+                        "max({:g} noise, {:g} nats)",
+                        layers, runs.size(), noise_factor, least_change));
+}
+
+void examine(const Setting& setting, Examination& it) {
+  it.parameters = {{"data", setting.data_file}, {"seed", setting.seed}};
+  const std::vector<MeasuredRun> runs = read_measured_runs(setting.data_file);
+  const std::vector<Cluster> clusters = clusters_of(runs, Loss::best, Stratum::none);
+  it.require("at least 10 runs with a recorded loss",
+             static_cast<double>(clusters.size()) - static_cast<double>(least_runs),
+             fmt::format("{} runs", clusters.size()));
+  if (clusters.size() < least_runs) return;
+  const Association a = association_of(clusters, setting);
+  const double z = two_sided_normal_bound(setting.false_alarm, 1);
+  const Quantity stretched(std::atanh(a.correlation), {ErrorPart::sampling(z, a.deviation)});
+  it.judge(
+      Comparison{.kind = EvidenceKind::statistical,
+                 .what = "atanh of the correlation of rebound and least loss",
+                 .measured = {stretched},
+                 .relation = Relation::below,
+                 .predicted = {0.0},
+                 .scale = {1.0},
+                 .mistakes = {measures("swapped-rebound", [&] { return std::vector{-stretched}; }),
+                              predicts("rebound-decides", std::atanh(-0.9))},
+                 .detail = runs_that_decide(a, z * a.deviation)});
+  tell_counts(runs, it);
+  tell("correlation with the final loss", clusters_of(runs, Loss::last, Stratum::none), setting,
+       it);
+  tell("correlation at a fixed learning rate (mean over rates)",
+       clusters_of(runs, Loss::best, Stratum::learning_rate), setting, it);
+}
+
+}  // namespace
+
+Statement statement() {
+  return {.id = "joma.measured-bounce",
+          .claim = "recorded runs: the more a layer's entropy bounces back, the lower the loss",
+          .paper = "arXiv 2310.00535, Section 4, experiments on WikiText",
+          .status = "observed in source; an association over learning rates",
+          .hypotheses = {"at least 10 runs with a recorded loss"},
+          .reaches = {EvidenceKind::statistical},
+          .controls = {{"swapped-rebound", "rebound taken as least minus last entropy"},
+                       {"rebound-decides", "correlation said to be -0.9 or below"}},
+          .needs_data = true,
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::joma::measured_bounce

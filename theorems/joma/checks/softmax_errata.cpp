@@ -1,0 +1,139 @@
+// Errata on the softmax part of Theorem 1 of JoMA, arXiv 2310.00535 (joma.invariant-softmax).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "popgrad/scalars/identity.hpp"
+#include "theorems/joma/checks/errata.hpp"
+#include "theorems/joma/checks/softmax_terms.hpp"
+#include "theorems/joma/rungs/population_flow.hpp"
+
+namespace popgrad::theorems::joma {
+namespace {
+
+using namespace popgrad::joma;
+
+void show_summed_condition(Examination& it) {
+  const SummedConditionExample<Expression> example;
+  const Vector<Expression> defect = example.defect();
+  it.hypotheses.push_back(met_by_construction("b_bar constant", "the example stands still"));
+  it.require("the moment factorises when summed over two units",
+             vanishes(example.summed_condition()));
+  it.judge(Identity{.kind = EvidenceKind::exact,
+                    .what = "E[b q] - b_bar E[q] is 3/8 for the first token, not 0",
+                    .holds = [&] { return vanishes(Expression(defect[0] - Expression(3) / 8)); },
+                    .mistakes = {{in_paper, [&] { return vanishes(defect[0]); }}}});
+}
+
+struct AuthorsRun {
+  double least_correlation = 1;
+  double slope = 0;           // of z_hat in z, over tokens, at the end
+  double relative_error = 0;  // at the end
+  Index tokens = 0;
+};
+
+double slope_of(const Vector<double>& y, const Vector<double>& x) {
+  const Vector<double> centred = x.array() - x.mean();
+  return centred.dot(y) / centred.squaredNorm();
+}
+
+// Full-batch descent of the authors' instance: 2000 steps of 0.1, read every 20 steps. `spacing`: each
+// step moves every number by this share of itself, neighbours apart, as its roundings may.
+AuthorsRun authors_run(TokenLaw token_law, std::uint64_t seed, double spacing = 0) {
+  const PopulationFlow<double> flow(invariant_instance(token_law, seed));
+  Vector<double> x = flow.initial();
+  Vector<double> slope(x.size());
+  std::vector<double> row(flow.columns().size());
+  AuthorsRun result;
+  for (int step = 1; step <= 2000; ++step) {
+    flow.rhs(x, slope, 0.0);
+    x += 0.1 * slope;
+    for (Index i = 0; i < x.size(); ++i) x[i] *= 1 + (i % 2 == 0 ? spacing : -spacing);
+    if (step % 20 != 0) continue;
+    flow.observe(x, 0.1 * step, row);
+    result.least_correlation = std::min(result.least_correlation, row[3]);
+    result.relative_error = row[2];
+  }
+  const Vector<double> logits = flow.logits(x);
+  result.tokens = logits.size();
+  result.slope = slope_of(flow.predicted(x), logits);
+  return result;
+}
+
+void show_logits_too_large(Examination& it) {
+  it.hypotheses.push_back(met_by_construction(
+      "linear phi, softmax attention, T = 0.5, M_C = K = 20, 2000 full-batch steps of 0.1",
+      "the setting of Figure 2"));
+  it.hypotheses.push_back(not_evaluated(
+      "b_bar constant, factorised moment",
+      "asked for by Theorem 1; the reply says that they may be unrealistic. 'popgrad figure "
+      "joma-audits' measures both"));
+  constexpr std::uint64_t seeds = 3;
+  for (const TokenLaw token_law : {TokenLaw::gaussian, TokenLaw::uniform}) {
+    const char* const name = token_law == TokenLaw::gaussian ? "Gaussian" : "random";
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+      const AuthorsRun run = authors_run(token_law, seed);
+      const double moved =
+          authors_run(token_law, seed, std::numeric_limits<double>::epsilon()).slope;
+      const auto tokens = static_cast<double>(run.tokens);
+      refute(
+          Comparison{
+              .what = fmt::format("slope of z_hat in z at the end, {} X, seed {}: "
+                                  "z_hat in place of z",
+                                  name, seed),
+              .measured = {{run.slope,
+                            {ErrorPart::rounding_moved(moved - run.slope, tokens, run.slope)}}},
+              .predicted = {1.0},
+              .detail = fmt::format("relative error {:.2f}; correlation >= {:.3f}",
+                                    run.relative_error, run.least_correlation)},
+          it);
+    }
+  }
+}
+
+}  // namespace
+
+Erratum summed_condition() {
+  return {.name = "joma.summed-condition",
+          .kind = ErratumClass::error,
+          .statement = "joma.invariant-softmax",
+          .place = "arXiv 2310.00535 (version not known), Theorem 1 (softmax)",
+          .grades = {SourceGrade::third_party, SourceGrade::not_seen},
+          .known =
+              "form and 'two assumptions' from a report by others; whether the condition is per "
+              "unit or summed is not known. Pending the text: void if it is per unit",
+          .claim =
+              "b_bar constant and a factorised moment of g phi' b b' make z = (1/2) sum_k (v_k^2 - "
+              "|v_k|^2 b_bar) + c",
+          .paper_says =
+              "not seen; if the condition is summed over units, sum_k E[g_k phi' b b'] = b_bar "
+              "sum_k E[g_k phi' b']",
+          .algebra_says =
+              "the condition must hold for each unit k; summed over two or more units it does not "
+              "suffice",
+          .effect = "with the condition for each unit the theorem holds (joma.invariant-softmax)",
+          .examine = show_summed_condition};
+}
+
+Erratum logits_too_large() {
+  return {
+      .name = "joma.size-of-logits",
+      .kind = ErratumClass::does_not_transfer,
+      .statement = "joma.invariant-softmax",
+      .place = "arXiv 2310.00535 (version not known), Figure 2",
+      .grades = {SourceGrade::reviews, SourceGrade::authors_code},
+      .known =
+          "reply to the reviewers and the script of the figure; the evidence shown there is a "
+          "scale-free correlation, and no claim on size is made",
+      .claim = "Theorem 1 largely holds under softmax, though its assumption may be unrealistic",
+      .paper_says = "normalised correlation of z with its prediction z_hat, near 1",
+      .algebra_says =
+          "exact for exp attention, size included; under softmax the direction carries over "
+          "and the size does not: z_hat is 3 to 9 times z at the end of training",
+      .effect = "the figure is not contradicted; z_hat cannot be put in place of z",
+      .examine = show_logits_too_large};
+}
+
+}  // namespace popgrad::theorems::joma

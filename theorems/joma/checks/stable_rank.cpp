@@ -1,0 +1,161 @@
+// Theorem    joma.stable-rank
+// Status     observed in source, conditions derived here
+// Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 (low rank during training)
+// Statement  reduced flow, nonlinear phi, K units, V(0) = 0, rows Mu_l of Mu orthogonal: the stable
+//            rank R(V) = |V|_F^2/|V|_2^2 starts (s -> 0+) and ends at that of Mu, and is never
+//            above it. With m_l = |Mu_l|^2, m_1 the largest,
+//              R(Mu) - R(V) = (2 s^2/(3 tau)) sum_l (m_l/m_1) (m_1 - m_l) + O(s^3),
+//            and late, by the linearisation at Mu, with y_l = ln(1/delta_l),
+//              R(Mu) - R(V) = 2 sum_l (m_l/m_1) (e^{-y_l} - e^{-y_1}),  y_l' = e^{m_l/tau}
+// Hypotheses H1 nonlinear phi; H2 V(0) = 0; H3 rows of Mu orthogonal; H4 tokens of Mu differ in
+//            size
+// Check      first fall against its leading term; largest rank on the whole way; rate of the last
+//            rise against the linearisation
+// Controls   a fall 10 % larger; a last rate 10 % larger
+// Uses       rung reduced
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/evidence/examined_instance.hpp"
+#include "popgrad/evidence/solved.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/scalars/refinement.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "theorems/joma/checks/approach.hpp"
+#include "theorems/joma/checks/token_a_unit.hpp"
+#include "theorems/joma/rungs/instance_record.hpp"
+#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/rungs/stable_rank.hpp"
+
+namespace popgrad::theorems::joma::stable_rank {
+namespace {
+
+using namespace popgrad::joma;
+
+double rank_of(const ReducedInstance<double>& instance, const Vector<double>& v) {
+  return popgrad::joma::stable_rank<double>(v.reshaped(instance.tokens(), instance.units()));
+}
+
+void require_hypotheses(const ReducedInstance<double>& instance, Examination& it) {
+  const Vector<double> sizes = instance.target.rowwise().norm();
+  const double largest = instance.start.cwiseAbs().maxCoeff();
+  const Matrix<double> rows = instance.target.rowwise().normalized();
+  Matrix<double> cosines = rows * rows.transpose();
+  cosines.diagonal().setZero();
+  const double overlap = cosines.cwiseAbs().maxCoeff();
+  const double rounding = ErrorPart::rounding(static_cast<double>(rows.cols()), 1).size();
+  const double apart = sizes.maxCoeff() - sizes.minCoeff();
+  it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
+  it.require("V(0) = 0", -largest, fmt::format("up to {:.3g}", largest));
+  it.require("rows of Mu orthogonal", rounding - overlap, fmt::format("cosine {:.3g}", overlap));
+  it.require("tokens of Mu differ in size", apart > 0 ? Truth::yes : Truth::no,
+             fmt::format("by {:.3g}", apart));
+}
+
+void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) {
+  const Vector<double> m = instance.target.rowwise().squaredNorm();
+  const double end = popgrad::joma::stable_rank(instance.target);
+  const double s = 0.01 / std::sqrt(1 + m.maxCoeff() / instance.tau);
+  const std::vector<double> falling = falling_parameters(s, 2, 2);
+  const Solved run(forget_type(ReducedFlow<double>(instance)), {falling.rbegin(), falling.rend()},
+                   1e-13);
+  const auto fall = [&](std::size_t save) {
+    const double unit = std::pow(run.times()[save], 2);
+    Quantity value =
+        run.at(save, [&](const Vector<double>& v) { return (end - rank_of(instance, v)) / unit; });
+    value.add(ErrorPart::rounding(static_cast<double>(m.size()), end / unit));
+    return value;
+  };
+  std::vector<Quantity> falls;
+  for (std::size_t save = run.size(); save-- > 0;) falls.push_back(fall(save));
+  const double predicted =
+      2 / (3 * instance.tau) * (m.array() / m.maxCoeff() * (m.maxCoeff() - m.array())).sum();
+  it.judge(Comparison{.what = "first fall of the stable rank over s^2",
+                      .measured = {limit_in(falling, falls)},
+                      .predicted = {predicted},
+                      .mistakes = {predicts_times("fall", 1.1)}});
+}
+
+// On the clock y of the weakest token, whose delta is e^-y. What is neglected falls with delta, and
+// may change its sign on the way: both intervals before the last one bound it.
+void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
+  const Vector<double> m = instance.target.rowwise().squaredNorm();
+  const Index slowest = weakest_token(instance);
+  const Index d = m.size();
+  const double end = popgrad::joma::stable_rank(instance.target);
+  constexpr double step = 2;
+  const AnyRung<double> logs = approach_of(instance, slowest);
+  constexpr double late = 6;
+  // delta where the intervals begin
+  const std::size_t intervals = falling_parameters(std::exp(-late), std::exp(step), 3).size();
+  std::vector<double> clock{late};
+  while (clock.size() <= intervals) clock.push_back(clock.back() + step);
+  const Solved run(logs, clock, 1e-12);
+  const auto rank = [&](const auto& y) { return rank_of(instance, weights_after(instance, y)); };
+  const auto measured = [&](std::size_t save) {
+    const auto lack = [&](std::size_t k) {
+      return run.at(k, [&](const Vector<double>& y) { return std::log(end - rank(y)); });
+    };
+    const auto s = [d](const Vector<double>& y) { return y[d]; };
+    return (lack(save) - lack(save + 1)) / (run.at(save + 1, s) - run.at(save, s));
+  };
+  const auto predicted = [&](std::size_t save) {
+    const Vector<double> rates = ((m.array() - m[slowest]) / instance.tau).exp();
+    return run.at(save, [&](const Vector<double>& y) {
+      const auto lack = [&](double later) {
+        const Vector<double> left = (-y.head(d) - later * rates).array().exp();
+        return m.dot(left - Vector<double>::Constant(d, left[strongest_token(instance)]));
+      };
+      return std::exp(m[slowest] / instance.tau) * std::log(lack(0) / lack(step)) / step;
+    });
+  };
+  const std::size_t last = intervals - 1;
+  Quantity rate = measured(last);
+  for (const std::size_t before : {last - 2, last - 1}) {
+    rate.add(ErrorPart::next_order(measured(before).value() - predicted(before).value()));
+  }
+  it.judge(Comparison{.what = "rate of the last rise of the stable rank",
+                      .measured = {rate},
+                      .predicted = {predicted(last)},
+                      .mistakes = {predicts_times("last-rate", 1.1)}});
+  // The rank tends to that of Mu as V goes to 0, where it is undefined.
+  const auto rank_or_limit = [&](const Vector<double>& y) { return y[d] > 0 ? rank(y) : end; };
+  Quantity largest = largest_along(logs, run.times().back(), 1e-12, rank_or_limit);
+  largest.add(ErrorPart::rounding(static_cast<double>(d), end));
+  it.judge(Comparison{.what = "largest stable rank on the way against that of Mu",
+                      .measured = {largest},
+                      .relation = Relation::at_most,
+                      .predicted = {end}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  ReducedInstance<double> instance =
+      examined(setting, reduced_instance<double>, [&] { return token_a_unit(setting); });
+  it.parameters = told(instance, setting);
+  require_hypotheses(instance, it);
+  if (!instance.nonlinear) return;
+  instance.attention = Attention::exp;  // softmax attention has the same orbit
+  judge_first_fall(instance, it);
+  judge_last_rise(instance, it);
+}
+
+}  // namespace
+
+Statement statement() {
+  return {.id = "joma.stable-rank",
+          .claim = "stable rank from V(0) = 0 falls and returns to that of Mu",
+          .paper = "arXiv 2310.00535, Section 5",
+          .status = "observed in source, conditions derived here",
+          .hypotheses = {"nonlinear phi", "V(0) = 0", "rows of Mu orthogonal",
+                         "tokens of Mu differ in size"},
+          .reaches = {EvidenceKind::numerical},
+          .controls = {{"fall", "the first fall 10 % larger"},
+                       {"last-rate", "the rate of the last rise 10 % larger"}},
+          .knobs = knobs_of_token_a_unit(),
+          .reads = "reduced",
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::joma::stable_rank

@@ -1,0 +1,156 @@
+// Theorem    joma.tree-learning
+// Status     argued in source (Section 5)
+// Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 with Theorems 4 and 5
+// Statement  with mu_l = kappa P_l, P_l = P[y_l = 1 | y_m = 1], strong co-occurrences are learned
+//            first: they are ahead at all times, at first by
+//              ln(1/delta_j) - ln(1/delta_k) = kappa^2 (P_j^2 - P_k^2) s^3/(3 tau) + O(s^4),
+//            and late their ln(1/delta) grow faster by the factor
+//              e^{kappa^2 (P_j^2 - P_k^2)/tau}
+// Hypotheses H1 nonlinear phi; H2 v(0) = 0; H3 mu_l = kappa P[y_l = 1 | y_m = 1]
+// Check      lead at small s and late ratio of rates against P of joma.tree-cooccurrence; the order
+//            on the whole way; one token for each height at which a leaf meets the query
+// Controls   an exponent 10 % larger; a first lead 10 % larger; rho^{2H - 1} for rho^{2H} in P
+// Uses       rung reduced; latent tree
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/evidence/solved.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/scalars/refinement.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "theorems/joma/checks/approach.hpp"
+#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/trees.hpp"
+#include "theorems/joma/rungs/reduced_flow.hpp"
+
+namespace popgrad::theorems::joma::tree_learning {
+namespace {
+
+using namespace popgrad::joma;
+
+constexpr double late = 30;  // y of the weakest token: delta = e^-30
+
+// kappa^2 (P_1^2 - P_H^2)/tau for H = 2 .. L, by the formula of Theorem 5.
+std::vector<Quantity> exponents(const LatentTree<double>& tree, const Setting& setting,
+                                const TreeMistake& mistake) {
+  const double unit = std::pow(setting.value(tree_scale), 2) / setting.value(tau);
+  std::vector<Quantity> values;
+  for (int levels = 1; levels <= tree.depth; ++levels) {
+    const double chance = cooccurrence_with(tree, levels, mistake);
+    values.emplace_back(unit * chance * chance);
+  }
+  const Quantity strongest = values.front();
+  for (Quantity& value : values) value = strongest - value;
+  return {values.begin() + 1, values.end()};
+}
+
+// The lead of the strongest token over the others, per s^3/3, as s goes to 0.
+std::vector<Quantity> first_leads(const ReducedInstance<double>& instance) {
+  const double steepest = instance.target.cwiseAbs2().maxCoeff() / instance.tau;
+  const double s = 0.01 / std::sqrt(1 + steepest);  // the next terms are of relative order s, s^2
+  const std::vector<double> falling = falling_parameters(s, 2, 2);
+  const Solved run(forget_type(ReducedFlow<double>(instance)), {falling.rbegin(), falling.rend()},
+                   1e-13);
+  std::vector<Quantity> leads;
+  for (Index l = 1; l < instance.tokens(); ++l) {
+    const auto lead = [&](std::size_t save) {
+      const double unit = 3 / std::pow(run.times()[save], 3);
+      Quantity value = run.at(save, [&](const Vector<double>& v) {
+        const Vector<double> moved = v - instance.start.col(0);
+        const Vector<double> left = instance.target.col(0) - v;
+        return unit * (std::log1p(moved[0] / left[0]) - std::log1p(moved[l] / left[l]));
+      });
+      value.add(ErrorPart::rounding(2, unit * run.times()[save]));
+      return value;
+    };
+    std::vector<Quantity> own;
+    for (std::size_t save = run.size(); save-- > 0;) own.push_back(lead(save));
+    leads.push_back(limit_in(falling, own));
+  }
+  return leads;
+}
+
+// ln of the late rate of ln(1/delta) of the strongest token over that of the others.
+std::vector<Quantity> late_exponents(const ReducedInstance<double>& instance) {
+  const double step = std::log(2.0);
+  const std::vector<double> falling = falling_parameters(1, 2, 2);  // delta where a rate begins
+  std::vector<double> clock{late};
+  for (std::size_t k = 1; k <= falling.size(); ++k) {
+    clock.push_back(late + static_cast<double>(k) * step);
+  }
+  const auto logs = logarithms_of(instance, instance.tokens() - 1, clock);
+  std::vector<Quantity> found;
+  for (std::size_t l = 1; l < logs.front().size(); ++l) {
+    const auto ratio = [&](std::size_t k) {
+      return log((logs[k + 1][0] - logs[k][0]) / (logs[k + 1][l] - logs[k][l]));
+    };
+    std::vector<Quantity> ratios;
+    for (std::size_t k = 0; k < falling.size(); ++k) ratios.push_back(ratio(k));
+    found.push_back(limit_in(falling, ratios));
+  }
+  return found;
+}
+
+// The most by which ln(1/delta) of a leaf exceeds that of one that meets the query lower down.
+void judge_order(const ReducedInstance<double>& instance, Examination& it) {
+  const auto d = instance.tokens();
+  const auto lead = [d](const Vector<double>& y) {
+    return (y.segment(1, d - 1) - y.head(d - 1)).maxCoeff();
+  };
+  Quantity worst = largest_along(approach_of(instance, d - 1), late, 1e-12, lead);
+  worst.add(ErrorPart::rounding(static_cast<double>(d), late));
+  it.judge(Comparison{.what = "lead of a weaker co-occurrence, the largest on the way",
+                      .measured = {worst},
+                      .relation = Relation::at_most,
+                      .predicted = {0.0},
+                      .scale = {late}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const LatentTree<double> tree = drawn_tree(setting, setting.value(edge));
+  const ReducedInstance<double> instance = learning_on(tree, setting);
+  const double kappa = setting.value(tree_scale);
+  it.parameters = told(instance, setting);
+  double off = 0;
+  for (Index l = 0; l < tree.depth; ++l) {
+    const double chance = cooccurrence_by_summation(tree, static_cast<int>(l) + 1);
+    off = std::fmax(off, std::fabs(instance.target(l, 0) / (kappa * chance) - 1));
+  }
+  const double largest = instance.start.cwiseAbs().maxCoeff() / kappa;
+  it.require("v(0) = 0", -largest, fmt::format("up to {:.3g} kappa", largest));
+  it.require("mu_l = kappa P[y_l = 1 | y_m = 1]", -off, fmt::format("off by {:.3g}", off));
+  const std::vector<Quantity> claimed = exponents(tree, setting, {});
+  const Mistake edges = predicts("edges", exponents(tree, setting, {.edges_missed = 1}));
+  it.judge(Comparison{.what = "lead of siblings of the query over the others at small s, per s^3/3",
+                      .measured = first_leads(instance),
+                      .predicted = claimed,
+                      .mistakes = {predicts_times("first-lead", 1.1), edges}});
+  it.judge(Comparison{.what = "logarithm of the late ratio of rates",
+                      .measured = late_exponents(instance),
+                      .predicted = claimed,
+                      .mistakes = {predicts_times("exponent", 1.1), edges}});
+  judge_order(instance, it);
+  it.judge(flow_in_logarithms(instance));
+}
+
+}  // namespace
+
+Statement statement() {
+  return {
+      .id = "joma.tree-learning",
+      .claim = "on the latent tree strong co-occurrences are learned first",
+      .paper = "arXiv 2310.00535, Section 5",
+      .status = "argued in source",
+      .hypotheses = {by_construction("nonlinear phi", "the flow has a fixed point mu"), "v(0) = 0",
+                     "mu_l = kappa P[y_l = 1 | y_m = 1]"},
+      .reaches = {EvidenceKind::numerical},
+      .controls = {{"exponent", "kappa^2 (P_j^2 - P_k^2)/tau 10 % larger"},
+                   {"first-lead", "the lead at small s 10 % larger"},
+                   {"edges", "rho^{2H - 1} in place of rho^{2H} in P"}},
+      .knobs = {tau, tree_scale, tree_depth, edge, label_count, polarity, tree_start, tree_noise},
+      .examine = examine};
+}
+
+}  // namespace popgrad::theorems::joma::tree_learning

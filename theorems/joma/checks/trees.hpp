@@ -1,0 +1,72 @@
+#pragma once
+/// Latent trees that statements on Theorem 5 draw, what their leaves tell, and mistakes in its
+/// formula.
+
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/scalars/quantity.hpp"
+#include "theorems/joma/rungs/instance.hpp"
+#include "theorems/joma/rungs/latent_tree.hpp"
+#include "theorems/joma/rungs/sequence_data.hpp"
+
+namespace popgrad::theorems::joma {
+
+inline constexpr Knob tree_depth = whole_knob("depth", "layers L below the label", 2, 6, 4);
+inline constexpr Knob label_count = whole_knob("labels", "values of the label", 1, 6, 3);
+inline constexpr Knob polarity =
+    linear_knob("polarity", "largest |rho_0c|, the correlation with the label", 0.2, 1, 0.9);
+
+inline constexpr Knob edge = linear_knob("rho", "correlation across an edge", 0.1, 0.95, 0.8);
+inline constexpr Knob tree_scale =
+    logarithmic_knob("scale", "kappa: mu of a token that always occurs with the query", 0.5, 5, 3);
+inline constexpr Knob tree_start =
+    logarithmic_knob("start", "deviation of v(0), in units of kappa", 1e-4, 1, 0)
+        .breaking("v(0) = 0");
+inline constexpr Knob tree_noise =
+    logarithmic_knob("noise", "relative deviation of mu_l from kappa P[y_l = 1 | y_m = 1]", 1e-4, 1,
+                     0)
+        .breaking("mu_l = kappa P[y_l = 1 | y_m = 1]");
+
+/// Labels drawn by those knobs and the seed, edges of correlation rho.
+popgrad::joma::LatentTree<double> drawn_tree(const Setting& setting, double rho);
+
+/// One token for each height: token l meets the query l + 1 levels up, and has mu_l = kappa times the
+/// co-occurrence and v(0) = 0, up to tree_noise and tree_start.
+popgrad::joma::ReducedInstance<double> learning_on(const popgrad::joma::LatentTree<double>& tree,
+                                                   const Setting& setting);
+
+/// What each token tells of the label: E[(1_c - P(c)) x_l] of the first class c, l = 1..M-1, with its
+/// rounding. `lacking`: of the first token, this many sequences are left out.
+std::vector<Quantity> label_by_token(const popgrad::joma::SequenceData& data, int lacking);
+
+/// What is wrong in the formula of Theorem 5.
+struct TreeMistake {
+  int edges_missed = 0;       ///< rho^{2H - this}, and likewise at H = L
+  int edges_added = 0;        ///< rho^{L - 1 + this} rho_0
+  bool mean_squared = false;  ///< E[rho_0c]^2 for E[rho_0c^2] at H = L
+  bool operator==(const TreeMistake&) const = default;
+};
+
+/// The formula of the library, if nothing is wrong.
+template <class T>
+T cooccurrence_with(const popgrad::joma::LatentTree<T>& tree, int levels_up,
+                    const TreeMistake& mistake) {
+  if (mistake == TreeMistake{}) return cooccurrence_formula(tree, levels_up);
+  const T mean = mean_polarity(tree);
+  const T bias = popgrad::joma::whole_power(tree.rho, tree.depth - 1 + mistake.edges_added) * mean;
+  T square(1);
+  int edges = 2 * levels_up;
+  if (levels_up == tree.depth) {
+    edges = 2 * (tree.depth - 1);
+    square = mean * mean;
+    if (!mistake.mean_squared) {
+      square = T(0);
+      for (std::size_t c = 0; c < tree.class_law.size(); ++c) {
+        square = square + tree.class_law[c] * tree.class_polarity[c] * tree.class_polarity[c];
+      }
+    }
+  }
+  square = square * popgrad::joma::whole_power(tree.rho, edges - mistake.edges_missed);
+  return (T(1) + square - T(2) * bias) / (T(2) * (T(1) - bias));
+}
+
+}  // namespace popgrad::theorems::joma

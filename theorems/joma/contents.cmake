@@ -1,0 +1,46 @@
+# The statements (checks/NAME.cpp), in the order of the paper.
+set(statements
+  invariant_linear
+  invariant_exp
+  invariant_softmax
+  linear_growth
+  nonlinear_uniform
+  salient_first
+  entropy_bounce
+  stable_rank
+  tree_cooccurrence
+  tree_learning
+  clock_change
+  attended_target
+  ode_limit
+  measured_bounce
+  latent_labels
+  latent_scores
+  frozen_layers
+  logits_ahead
+  level_order
+  tree_order
+  softmax_growth)
+
+# The figures (figures/NAME.cpp), in the order of `popgrad list`.
+set(figures
+  invariant_correlation
+  component_growth
+  entropy
+  salient_first
+  audits
+  measured
+  eqn10
+  bounce
+  latents
+  softmax_growth
+  trained_rank
+  model_size
+  validation)
+
+# The loops (rungs/NAME.cpp) that training and integration spend their time in.
+set(loops
+  full_batch_kernel
+  network
+  population_flow
+  reduced_flow)

@@ -1,0 +1,124 @@
+// Attention entropy along the reduced flow: it falls and comes back with nonlinear phi, falls for
+// good with linear phi, and for some mu comes back more than once.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/joma/rungs/reduced_flow.hpp"
+
+namespace popgrad::theorems::joma::figures::entropy_figure {
+namespace {
+
+using namespace popgrad::joma;
+
+// Attention becomes sparse and uniform twice before it stays.
+ReducedInstance<double> two_bounces() {
+  const std::vector<double> target{1.63, 1.77, 1.79, 1.82, 1.83, 1.83, 4.23, 4.25};
+  ReducedInstance<double> made;
+  const auto d = static_cast<Index>(target.size());
+  made.nonlinear = true;
+  made.target = Eigen::Map<const Vector<double>>(target.data(), d);
+  made.start = Matrix<double>::Constant(d, 1, 0.05);
+  made.logits = Vector<double>::Zero(d);
+  made.tau = 3.0;
+  made.attention = Attention::softmax;
+  return made;
+}
+
+std::vector<double> logarithmic(double from, double to, std::size_t count) {
+  std::vector<double> times(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    times[i] = from * std::pow(to / from, static_cast<double>(i) / static_cast<double>(count - 1));
+  }
+  times.back() = to;
+  return times;
+}
+
+Trajectory<double> follow(const ReducedInstance<double>& what, double from, double to,
+                          std::string_view figure) {
+  SolveRequest<double> request;
+  request.end = to;
+  request.save_at = logarithmic(from, to, 400);
+  request.relative_tolerance = 1e-11;
+  request.absolute_tolerance = 1e-13;
+  Trajectory<double> run = solve(forget_type(ReducedFlow<double>(what)), request);
+  require_usable(run.outcome, figure);
+  return run;
+}
+
+void add_curve(CsvText& csv, const Trajectory<double>& run) {
+  for (std::size_t i = 0; i < run.t.size(); ++i) {
+    csv.number(run.t[i]).number(run.rows[i][0]).end_row();
+  }
+  csv.end_block();
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  const ReducedInstance<double> chosen = reduced_instance<double>(request.parameters, request.seed);
+  ReducedInstance<double> linear = chosen;
+  linear.nonlinear = false;
+  // Linear phi is monotone from a zero start only.
+  linear.start.setZero();
+  CsvText csv{"t", "attention_entropy"};
+  CsvText marks{"extremum", "t", "attention_entropy"};
+  const auto mark = [&](std::string_view name, double t, double value) {
+    marks.word(name).number(t).number(value).end_row();
+  };
+
+  const Trajectory<double> flow = follow(chosen, 0.1, 100.0, request.name);
+  add_curve(csv, flow);
+  for (const Event<double>& event : flow.events) {
+    if (event.name == "entropy-minimum") mark("flow", event.t, event.value);
+  }
+
+  const AnyRung<double> rung = forget_type(ReducedFlow<double>(chosen));
+  WalkRequest walk_request;
+  walk_request.step_size = 0.02;
+  walk_request.steps = 5000;
+  walk_request.save_steps.resize(walk_request.steps + 1);
+  std::iota(walk_request.save_steps.begin(), walk_request.save_steps.end(), std::uint64_t{0});
+  const Trajectory<double> euler = walk(rung, rung.initial, walk_request).front();
+  require_usable(euler.outcome, request.name);
+  std::size_t last = 0;
+  for (const double t : logarithmic(0.1, 100.0, 26)) {  // a few of the 5000, evenly on the axis
+    const auto step = static_cast<std::size_t>(std::lround(t / walk_request.step_size));
+    if (step == last) continue;
+    last = step;
+    csv.number(euler.t[step]).number(euler.rows[step][0]).end_row();
+  }
+  csv.end_block();
+  const auto least = std::min_element(
+      euler.rows.begin(), euler.rows.end(),
+      [](const std::vector<double>& a, const std::vector<double>& b) { return a[0] < b[0]; });
+  mark("euler", euler.t[static_cast<std::size_t>(least - euler.rows.begin())], (*least)[0]);
+
+  add_curve(csv, follow(linear, 0.1, 100.0, request.name));
+
+  const Trajectory<double> twice = follow(two_bounces(), 1.0, 100.0, request.name);
+  add_curve(csv, twice);
+  marks.end_block();
+  for (const Event<double>& event : twice.events) mark("twice", event.t, event.value);
+  const std::string& extrema = marks.text();
+  return {{request.name + ".csv", csv.text() + extrema.substr(extrema.find('\n') + 1)}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {
+      .info =
+          {.name = "joma-entropy",
+           .title =
+               "Attention entropy falls and bounces back with nonlinear phi, once or several times",
+           .in_report = true,
+           .shows = {"joma.entropy-bounce"},
+           .parameters = {{"mu"}, {"tau"}, {"v0"}, {"attention", "softmax"}}},
+      .data = data};
+}
+
+}  // namespace popgrad::theorems::joma::figures::entropy_figure

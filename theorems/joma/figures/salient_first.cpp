@@ -1,0 +1,81 @@
+// Theorem 4: the ratio of ln(1/delta) of two components tends to e^{(mu_j^2 - mu_k^2)/tau}, as
+// 1/ln(1/delta_k). Followed in y = ln(1/delta) itself, where the salient component does not drown
+// in rounding:
+//   d y_k / d y_j = exp((v_k^2 - v_j^2)/tau)
+//   v             = mu (1 - e^-y)
+
+#include <cmath>
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "theorems/joma/rungs/closed_form.hpp"
+
+namespace popgrad::theorems::joma::figures::salient_first_figure {
+namespace {
+
+using namespace popgrad::joma;
+
+constexpr double mu_salient = 2.5;
+constexpr double tau = 2;
+const std::vector<double> mu_slower{2.0, 1.5, 1.0};
+
+// y_k of the slower components over y_j of the salient one, from v(0) = 0.
+struct LogFlow {
+  using Scalar = double;
+  [[nodiscard]] static Index dimension() { return static_cast<Index>(mu_slower.size()); }
+  [[nodiscard]] static Vector<double> initial() { return Vector<double>::Zero(dimension()); }
+  [[nodiscard]] static std::vector<std::string> columns() { return {"y_0", "y_1", "y_2"}; }
+  [[nodiscard]] static std::vector<std::string> state_names() { return columns(); }
+  static void rhs(const Vector<double>& y, Vector<double>& dy, const double& y_salient) {
+    const double ahead = mu_salient * std::expm1(-y_salient);
+    for (Index k = 0; k < dimension(); ++k) {
+      const double v = mu_slower[static_cast<std::size_t>(k)] * std::expm1(-y[k]);
+      dy[k] = std::exp((v * v - ahead * ahead) / tau);
+    }
+  }
+  static void observe(const Vector<double>& y, const double&, std::span<double> row) {
+    for (Index k = 0; k < dimension(); ++k) row[static_cast<std::size_t>(k)] = y[k];
+  }
+};
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  SolveRequest<double> solve_request;
+  constexpr int points = 160;
+  for (int i = 0; i <= points; ++i) {
+    solve_request.save_at.push_back(0.3 * std::pow(200 / 0.3, static_cast<double>(i) / points));
+  }
+  solve_request.end = solve_request.save_at.back();
+  solve_request.relative_tolerance = 1e-10;
+  solve_request.absolute_tolerance = 1e-12;
+  const Trajectory<double> run = solve(forget_type(LogFlow{}), solve_request);
+  require_usable(run.outcome, request.name);
+
+  CsvText csv{"log_salient", "ratio", "limit", "corrected", "mu_k"};
+  const double constant = approach_constant(mu_salient, 0.0, tau);
+  for (std::size_t k = 0; k < mu_slower.size(); ++k) {
+    const double mu = mu_slower[k];
+    const double limit = std::exp((mu_salient * mu_salient - mu * mu) / tau);
+    const double lag = constant / limit - approach_constant(mu, 0.0, tau);
+    for (std::size_t i = 0; i < run.rows.size(); ++i) {
+      const double y = run.rows[i][k];
+      csv.number(run.t[i]).number(run.t[i] / y).number(limit).number(limit * (1 + lag / y));
+      csv.number(mu).end_row();
+    }
+    csv.end_block();
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {
+      .info = {.name = "joma-salient-first",
+               .title =
+                   "Theorem 4: how far the salient component is ahead, against the predicted limit",
+               .in_report = true,
+               .shows = {"joma.salient-first"}},
+      .data = data};
+}
+
+}  // namespace popgrad::theorems::joma::figures::salient_first_figure

@@ -1,0 +1,261 @@
+#include "theorems/joma/rungs/model.hpp"
+
+#include <fmt/format.h>
+
+#include "popgrad/base/error.hpp"
+#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/rungs/given_start.hpp"
+#include "theorems/joma/rungs/closed_form.hpp"
+#include "theorems/joma/rungs/enumerations.hpp"
+#include "theorems/joma/rungs/multilayer_flow.hpp"
+#include "theorems/joma/rungs/population_flow.hpp"
+#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/rungs/stationary_flow.hpp"
+
+namespace popgrad::joma {
+namespace {
+
+void require_exp(Attention attention) {
+  if (attention == Attention::exp) return;
+  reject("joma attended", "--attention", attention == Attention::softmax ? "softmax" : "linear",
+         "must be exp: only there is v' = a o G(a o v) exact; take reduced instead");
+}
+
+template <class T>
+AnyRung<T> make_rung(std::string_view name, const Parameters& p, std::uint64_t seed) {
+  if (name == "sgd" || name == "gd" || name == "flow") {
+    const PopulationFlow<T> flow(class_instance<T>(p, seed));
+    AnyRung<T> rung = forget_type(flow);
+    if (name != "sgd") stop_drawing(rung);
+    if (!flow.draws_are_known()) forget_law_of_draws(rung);
+    return rung;
+  }
+  ReducedInstance<T> instance = reduced_instance<T>(p, seed);
+  if (name == "stationary") return forget_type(StationaryFlow<T>(std::move(instance)));
+  if (instance.attention != Attention::linear && given(p, parameter::z0)) {
+    reject("joma " + std::string(name), "z0", "given",
+           "is read by linear attention alone: here z = sum v^2/(2T) follows from v; leave it out, "
+           "or take the rung 'stationary'");
+  }
+  if (instance.attention == Attention::linear) {
+    if (instance.nonlinear || instance.units() != 1) {
+      reject("joma " + std::string(name), "--attention", "linear",
+             "needs one hidden unit and delta (linear phi); give delta, or use exp attention");
+    }
+    for (Index l = 0; l < instance.tokens(); ++l) {
+      const T c =
+          instance.logits[l] * instance.logits[l] - instance.start(l, 0) * instance.start(l, 0);
+      if (c < T(0)) {
+        reject("joma " + std::string(name), "z0", std::to_string(to_double(instance.logits[l])),
+               fmt::format("at token {} makes z0^2 - v0^2 negative; it must be >= 0", l));
+      }
+    }
+  }
+  if (name == "attended") {
+    require_exp(instance.attention);
+    instance.attended = true;
+    return forget_type(ReducedFlow<T>(std::move(instance)));
+  }
+  if (name == "reduced") return forget_type(ReducedFlow<T>(std::move(instance)));
+  return closed_form_rung<T>(instance);
+}
+
+bool has_several_layers(std::string_view name) { return name.starts_with("multilayer"); }
+
+AnyRung<double> make_multilayer(std::string_view name, const Parameters& p, std::uint64_t seed) {
+  AnyRung<double> rung = forget_type(MultilayerFlow<double>(multilayer_instance(p, seed)));
+  if (name != "multilayer-sgd") rung.sample_rhs = nullptr;
+  // A Jacobian takes n evaluations in dual numbers and n^2 numbers.
+  constexpr Index largest_jacobian = 500;
+  if (rung.dimension > largest_jacobian) rung.jacobian = nullptr;
+  set_state(rung, p, fmt::format("joma {}", name), {});
+  return rung;
+}
+
+// ---- symbols -----------------------------------------------------------------------------------
+
+GiNaC::ex indexed(const std::string& name, const std::string& latex, Index l, Index k = -1) {
+  if (k < 0) {
+    return GiNaC::symbol(fmt::format("{}_{}", name, l), fmt::format("{}_{{{}}}", latex, l));
+  }
+  return GiNaC::symbol(fmt::format("{}_{}_{}", name, l, k),
+                       fmt::format("{}_{{{},{}}}", latex, l, k));
+}
+
+Matrix<Expression> symbols(const std::string& name, const std::string& latex, Index rows,
+                           Index cols, bool one_index) {
+  Matrix<Expression> m(rows, cols);
+  for (Index k = 0; k < cols; ++k) {
+    for (Index l = 0; l < rows; ++l) {
+      m(l, k) = one_index ? indexed(name, latex, l) : indexed(name, latex, l, k);
+    }
+  }
+  return m;
+}
+
+class Joma final : public Model {
+ public:
+  [[nodiscard]] std::string name() const override { return "joma"; }
+  [[nodiscard]] std::string paper() const override {
+    return "Tian, Wang, Zhang, Chen, Du: JoMA, Demystifying Multilayer Transformers via Joint "
+           "Dynamics of MLP and Attention, arXiv 2310.00535";
+  }
+
+  [[nodiscard]] std::vector<RungInfo> rungs() const override {
+    const RungInfo sgd{"sgd",
+                       RungKind::random,
+                       "SGD of hidden weights and attention on sampled classes",
+                       "O(C M_C K) a step (law) or O(B (length + M_C K)) (sampled tokens)",
+                       "",
+                       "2000"};
+    return {
+        sgd,
+        moments_info(sgd),
+        {"gd", RungKind::descent, "the same on the full batch", "O(C M_C K) a step", "", "2000"},
+        {"flow", RungKind::flow,
+         "population flow of weights and attention, no stationarity assumed",
+         "O(M_C K) a class and evaluation", "", "200"},
+        {"stationary", RungKind::flow, "expected gradients frozen (Assumption 1), v and z kept",
+         "O(M_C K) an evaluation", "", "100"},
+        {"reduced", RungKind::flow, "JoMA flow: z eliminated by the invariant, v alone",
+         "O(M_C K) an evaluation, no allocation", "without largest_delta for linear phi", "100"},
+        {"attended", RungKind::flow,
+         "JoMA flow whose fixed point moves with attention: mu - a o v in place of mu - v",
+         "O(M_C K) an evaluation, no allocation", "without largest_delta for linear phi", "100"},
+        {"closed-form", RungKind::closed_form,
+         "one hidden unit: erf, sinh or quadrature token by token", "O(M_C) a time",
+         "without largest_delta for linear phi", "100"},
+        {"multilayer-sgd", RungKind::random, "SGD of 1 to 3 layers on sequences of tokens",
+         "O(S (d^2 + d width)) a layer and step, S the columns of the sequences drawn", "", "500"},
+        {"multilayer-gd", RungKind::descent, "the same on the full batch",
+         "O(S (d^2 + d width)) a layer and step, S the columns of all sequences", "", "500"},
+        {"multilayer-flow", RungKind::flow,
+         "population flow of 1 to 3 layers, nothing of the theory assumed", "that of multilayer-gd",
+         "", "20"},
+    };
+  }
+
+  [[nodiscard]] std::vector<LadderStep> ladder() const override {
+    // Four tokens in two classes, three of them common; what the closed form takes is one unit.
+    const Record law{{"X", {{"0.5", "0.05"}, {"0.1", "0.55"}, {"0.1", "0.1"}, {"0.3", "0.3"}}}};
+    const Record one_unit{{"delta", {"0.5", "1", "1.5"}}};
+    const Record near_target{{"mu", {"1", "1.5", "2"}}};
+    const Record layers{{"d", "8"},
+                        {"latents", Value::List{"6", "4"}},
+                        {"children", Value::List{"2", "2"}},
+                        {"phi", "gelu"}};
+    return {
+        {"sgd", "gd", "the full batch in place of a sampled one", "40", law},
+        {"gd", "flow", "steps of length 0", "40", law},
+        {"flow", "stationary", "Assumption 1: back-propagated gradients stay as at the start", "2",
+         law},
+        {"stationary", "reduced", "Theorem 1: the invariant gives z from v", "0.7", one_unit, true},
+        {"attended", "reduced", "Eqn 10: attention does not scale the argument of phi'", "2",
+         near_target, true},
+        {"reduced", "closed-form", "one hidden unit: solved token by token", "0.7", one_unit, true},
+        {"multilayer-sgd", "multilayer-gd", "the full batch in place of a sampled one", "5",
+         layers},
+        {"multilayer-gd", "multilayer-flow", "steps of length 0", "5", layers},
+    };
+  }
+
+  [[nodiscard]] std::vector<Regime> regimes() const override {
+    return {{"entropy-minimum", "attention_entropy", RegimeKind::minimum},
+            {"rebound", "attention_entropy", RegimeKind::rebound},
+            {"plateau", "loss", RegimeKind::plateau}};
+  }
+
+  [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
+
+  [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
+                                     std::uint64_t seed) const override {
+    if (name == "moments") {
+      return moments_rung(make_rung<double>("sgd", p, seed), "joma",
+                          "sequences of --length tokens are too many to run through, and too short "
+                          "for an expansion; give --length 1000 or more, or 0 for long ones");
+    }
+    if (has_several_layers(name)) return make_multilayer(name, p, seed);
+    return make_rung<double>(name, p, seed);
+  }
+
+  [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
+                                             std::uint64_t seed) const override {
+    if (name == "sgd" || name == "gd" || name == "moments") {
+      reject("joma " + std::string(name), "--digits", std::to_string(digits()),
+             "is for flows and closed forms; training steps run in double");
+    }
+    if (has_several_layers(name)) return Model::rung_in_digits(name, p, seed);
+    return make_rung<Real>(name, p, seed);
+  }
+
+  [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
+                                                  const Parameters& p) const override {
+    if (name == "moments") reject("joma", "rung", name, moments_have_no_equations);
+    if (name == "closed-form") {
+      reject(
+          "joma", "rung", "closed-form",
+          "has no right-hand side; theorems/joma/README.md has its formulas, take reduced instead");
+    }
+    if (has_several_layers(name)) {
+      reject("joma", "rung", name, "has no form over symbols; take flow, of one layer");
+    }
+    if (name == "reduced" || name == "attended" || name == "stationary") {
+      return symbolic_reduced(name, p);
+    }
+    return symbolic_training(p);
+  }
+
+ private:
+  static AnyRung<Expression> symbolic_reduced(std::string_view name, const Parameters& p) {
+    // The shape and the switches come from the instance; its numbers become symbols.
+    ReducedInstance<double> numbers = reduced_instance<double>(p, 0);
+    const bool numbered = given(p, parameter::mu) || given(p, parameter::delta);
+    const Index d = numbered ? numbers.tokens() : 3;
+    const Index units = numbers.units();
+    ReducedInstance<Expression> instance;
+    instance.nonlinear = numbers.nonlinear;
+    instance.attended = name == "attended";
+    if (instance.attended) require_exp(numbers.attention);
+    instance.attention = numbers.attention;
+    instance.target = numbers.nonlinear ? symbols("mu", "\\mu", d, units, units == 1)
+                                        : symbols("Delta", "\\Delta", d, units, units == 1);
+    instance.start = symbols("v", "v", d, units, units == 1);
+    instance.logits = symbols("z", "z", d, 1, true);
+    const GiNaC::possymbol temperature("T", "T");
+    instance.tau = name == "stationary" ? Expression(2 * GiNaC::pow(temperature, 2))
+                                        : Expression(GiNaC::possymbol("tau", "\\tau"));
+    if (name == "stationary") return forget_type(StationaryFlow<Expression>(instance));
+    return forget_type(ReducedFlow<Expression>(instance));
+  }
+
+  static AnyRung<Expression> symbolic_training(const Parameters& p) {
+    const Index tokens = 2;
+    const Index classes = 2;
+    ClassInstance<Expression> instance;
+    instance.attention = attention_of(p);
+    instance.phi = phi_of(p);
+    instance.token_law = symbols("X", "X", tokens, classes, false);
+    instance.class_law = Vector<Expression>::Constant(classes, Expression(1) / Expression(classes));
+    instance.features.residual = read(p, parameter::residual);
+    instance.features.normalise = read(p, parameter::normalise);
+    const Index rows = tokens + (instance.features.residual ? 1 : 0);
+    instance.weights = symbols("v", "v", rows, classes, false);
+    if (instance.features.residual) {
+      for (Index k = 0; k < classes; ++k)
+        instance.weights(tokens, k) = indexed("query", "\\beta", k);
+    }
+    instance.logits = symbols("z", "z", tokens, 1, true);
+    if (instance.phi != Activation::linear || given(p, parameter::decoder)) {
+      instance.decoder = symbols("O", "O", classes, classes, false);
+    }
+    instance.temperature = GiNaC::possymbol("T", "T");
+    if (given(p, parameter::label_noise)) instance.label_noise = GiNaC::possymbol("rho", "\\rho");
+    return forget_type(PopulationFlow<Expression>(instance));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_model() { return std::make_unique<Joma>(); }
+
+}  // namespace popgrad::joma

@@ -1,0 +1,202 @@
+#include "theorems/joma/rungs/multilayer_flow.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "popgrad/base/stoppable_step.hpp"
+#include "popgrad/scalars/dual.hpp"
+#include "scalars/softmax.hpp"
+#include "theorems/joma/rungs/latent_correlation.hpp"
+
+namespace popgrad::joma {
+namespace {
+
+std::vector<double> cumulative(const Vector<double>& law) {
+  std::vector<double> sums(static_cast<std::size_t>(law.size()));
+  std::partial_sum(law.begin(), law.end(), sums.begin());
+  sums.back() = 1;
+  return sums;
+}
+
+std::vector<Index> every_sequence(const SequenceData& data) {
+  std::vector<Index> all(static_cast<std::size_t>(data.sequences()));
+  std::iota(all.begin(), all.end(), Index{0});
+  return all;
+}
+
+template <class T>
+Matrix<double> as_double(const Matrix<T>& m) {
+  return m.unaryExpr([](const T& entry) { return to_double(entry); });
+}
+
+}  // namespace
+
+template <Transcendental T>
+MultilayerFlow<T>::MultilayerFlow(MultilayerInstance<T> instance)
+    : instance_(std::move(instance)),
+      network_(instance_.shape),
+      all_(sequence_batch(instance_.data, every_sequence(instance_.data))),
+      weight_(instance_.data.target * instance_.data.probability.asDiagonal()),
+      cumulative_(cumulative(instance_.data.probability)) {
+  for (Index i = 0; i < instance_.data.sequences(); ++i) {
+    cumulative_classes_.push_back(cumulative(instance_.data.target.col(i)));
+  }
+}
+
+template <Transcendental T>
+std::vector<std::string> MultilayerFlow<T>::columns() const {
+  std::vector<std::string> names{"loss", "accuracy"};
+  for (Index h = 0; h < instance_.shape.layers; ++h) {
+    names.push_back(fmt::format("attention_entropy_{}", h));
+  }
+  for (Index h = 0; h < instance_.shape.layers; ++h) {
+    for (std::size_t l = 0; l < instance_.data.latent_means.size(); ++l) {
+      names.push_back(fmt::format("correlation_{}_{}", h, l));
+      names.push_back(fmt::format("matched_{}_{}", h, l));
+    }
+  }
+  return names;
+}
+
+template <Transcendental T>
+std::vector<std::string> MultilayerFlow<T>::state_names() const {
+  std::vector<std::string> names;
+  for (const NetworkBlock& block : network_.blocks()) {
+    for (Index j = 0; j < block.cols; ++j) {
+      for (Index i = 0; i < block.rows; ++i) {
+        const bool matrix = block.name.starts_with("W");
+        names.push_back(matrix ? fmt::format("{}_{}_{}", block.name, i, j)
+                               : fmt::format("{}_{}", block.name, i));
+      }
+    }
+  }
+  return names;
+}
+
+// weight (C x sequences of the batch): P[class, sequence], or shares of draws.
+template <Transcendental T>
+void MultilayerFlow<T>::field(const Vector<T>& x, const SequenceBatch& batch,
+                              const Matrix<double>& weight, Vector<T>& dx) const {
+  using std::exp;
+  const Matrix<T>& logits = network_.forward(x, batch);
+  pull_.resize(logits.rows(), logits.cols());
+  for (Index i = 0; i < logits.cols(); ++i) {
+    const T whole = log_sum_exp(logits.col(i));
+    const T share(weight.col(i).sum());
+    for (Index c = 0; c < logits.rows(); ++c) {
+      pull_(c, i) = T(weight(c, i)) - share * exp(T(logits(c, i) - whole));
+    }
+  }
+  network_.backward(x, batch, pull_, dx);
+}
+
+template <Transcendental T>
+void MultilayerFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  field(x, all_, weight_, dx);
+}
+
+template <Transcendental T>
+void MultilayerFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
+                                   Index batch) const {
+  std::map<Index, Vector<double>> drawn;  // in the order of sequences, whatever that of the draws
+  const double share = 1 / static_cast<double>(batch);
+  for (Index i = 0; i < batch; ++i) {
+    throw_if_step_stopped(i);
+    const std::uint32_t sequence = stream.category(cumulative_);
+    const std::uint32_t label = stream.category(cumulative_classes_[sequence]);
+    auto place = drawn.find(sequence);
+    if (place == drawn.end()) {
+      place = drawn.emplace(sequence, Vector<double>::Zero(weight_.rows())).first;
+    }
+    place->second[label] += share;
+  }
+  std::vector<Index> chosen;
+  Matrix<double> weight(weight_.rows(), static_cast<Index>(drawn.size()));
+  for (const auto& [sequence, shares] : drawn) {
+    weight.col(static_cast<Index>(chosen.size())) = shares;
+    chosen.push_back(sequence);
+  }
+  field(x, sequence_batch(instance_.data, chosen), weight, dx);
+}
+
+template <Transcendental T>
+T MultilayerFlow<T>::loss_of(const Matrix<T>& logits) const {
+  T sum(0);
+  for (Index i = 0; i < logits.cols(); ++i) {
+    const T whole = log_sum_exp(logits.col(i));
+    for (Index c = 0; c < logits.rows(); ++c) {
+      if (weight_(c, i) > 0) sum = sum + T(weight_(c, i)) * (whole - logits(c, i));
+    }
+  }
+  return sum;
+}
+
+template <Transcendental T>
+T MultilayerFlow<T>::loss(const Vector<T>& x) const {
+  return loss_of(network_.forward(x, all_));
+}
+
+template <Transcendental T>
+Matrix<T> MultilayerFlow<T>::hidden(const Vector<T>& x, Index layer) const {
+  network_.forward(x, all_);
+  return network_.hidden(layer, all_);
+}
+
+template <Transcendental T>
+void MultilayerFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vectors,
+                                        Matrix<T>& images) const {
+  const SequenceData& data = instance_.data;
+  Vector<T> direction(x.size());
+  Vector<T> mean = Vector<T>::Constant(x.size(), T(0));
+  Matrix<T> sum = Matrix<T>::Constant(vectors.rows(), vectors.cols(), T(0));
+  for (Index i = 0; i < data.sequences(); ++i) {
+    const SequenceBatch alone = sequence_batch(data, {i});
+    for (Index c = 0; c < data.classes(); ++c) {
+      const T chance(weight_(c, i));
+      if (weight_(c, i) == 0) continue;
+      field(x, alone, Vector<double>::Unit(data.classes(), c), direction);
+      mean += chance * direction;
+      sum += direction * (chance * (direction.transpose() * vectors));
+    }
+  }
+  images = sum - mean * (mean.transpose() * vectors);
+}
+
+template <Transcendental T>
+void MultilayerFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+  const SequenceData& data = instance_.data;
+  const Matrix<T>& logits = network_.forward(x, all_);
+  std::size_t at = 0;
+  row[at++] = loss_of(logits);
+  double right = 0;
+  for (Index i = 0; i < logits.cols(); ++i) {
+    Index best = 0;
+    logits.col(i).maxCoeff(&best);
+    right += weight_(best, i);
+  }
+  row[at++] = T(right);
+  for (Index h = 0; h < instance_.shape.layers; ++h) {
+    const Vector<T> entropy = network_.attention_entropy(h, all_);
+    row[at] = T(0);
+    for (Index i = 0; i < entropy.size(); ++i) {
+      row[at] = row[at] + T(data.probability[i]) * entropy[i];
+    }
+    ++at;
+  }
+  for (Index h = 0; h < instance_.shape.layers; ++h) {
+    const Matrix<double> units = as_double<T>(network_.hidden(h, all_));
+    for (const Matrix<double>& latents : data.latent_means) {
+      const LatentScore score = latent_score(latent_correlations(units, latents, data.probability));
+      row[at++] = T(score.free);
+      row[at++] = T(score.matched);
+    }
+  }
+}
+
+template class MultilayerFlow<double>;
+template class MultilayerFlow<Dual<double>>;
+
+}  // namespace popgrad::joma

@@ -1,0 +1,162 @@
+#include "theorems/scan_snap/checks/attention_formula.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "popgrad/evidence/refined_digits.hpp"
+#include "popgrad/scalars/identity.hpp"
+#include "popgrad/scalars/refinement.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "theorems/scan_snap/rungs/random_classes.hpp"
+#include "theorems/scan_snap/rungs/response.hpp"
+
+namespace popgrad::theorems::scan_snap {
+namespace {
+
+// The sum over one class, added to the field.
+template <class T>
+void add_class(const PopulationFlow<T>& flow, const Vector<T>& x, const Vector<T>& f, Index n,
+               Formula formula, Vector<T>& field) {
+  const TrainingInstance<T>& training = flow.instance();
+  const SequenceClasses<T>& classes = training.classes;
+  const Layout& layout = flow.layout();
+  const Index columns = layout.columns();
+  const auto at = static_cast<std::size_t>(n);
+  Vector<T> multiplicity(columns);
+  for (Index c = 0; c < columns; ++c) {
+    multiplicity[c] = T(static_cast<int>(layout.multiplicity[static_cast<std::size_t>(c)]));
+  }
+  Vector<T> logits = Vector<T>::Constant(columns, T(0));
+  T total(0);  // |f_n|_1
+  for (Index e = classes.first[at]; e < classes.first[at + 1]; ++e) {
+    const Index row = layout.entry_row[static_cast<std::size_t>(e)];
+    for (Index c = 0; c < columns; ++c) logits[c] = logits[c] + f[e] * x[row * columns + c];
+    total = total + f[e];
+  }
+  const T norm = formula == Formula::no_norm ? total : T(1);
+  const T projection = formula == Formula::weak_projection ? T(T(9) / T(10)) : T(1);
+  Vector<T> residual(columns);
+  respond(static_cast<const T*>(logits.data()), multiplicity, layout.class_column[at],
+          residual.data());
+  const T along = logits.dot(Vector<T>(residual.cwiseProduct(multiplicity)));  // f_n.g_n
+  for (Index e = classes.first[at]; e < classes.first[at + 1]; ++e) {
+    const Index row = layout.entry_row[static_cast<std::size_t>(e)];
+    const Index pair = layout.entry_pair[static_cast<std::size_t>(e)];
+    T g(0);
+    for (Index c = 0; c < columns; ++c) {
+      T& slope = field[row * columns + c];
+      slope = slope + training.decoder_rate * classes.weight[n] * f[e] / norm * residual[c];
+      g = g + x[row * columns + c] * multiplicity[c] * residual[c];
+    }
+    T& slope = field[layout.rows() * columns + pair];
+    slope = slope + training.attention_rate * classes.weight[n] * f[e] / norm *
+                        (g - projection * f[e] * along);
+  }
+}
+
+}  // namespace
+
+template <class T>
+Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula formula) {
+  Vector<T> field = Vector<T>::Constant(x.size(), T(0));
+  if (formula == Formula::lemma_1) {
+    flow.rhs(x, field, T(0));
+    return field;
+  }
+  const Vector<T> f = flow.features_at(x);
+  for (Index n = 0; n < flow.instance().classes.classes(); ++n) {
+    add_class(flow, x, f, n, formula, field);
+  }
+  return field;
+}
+template Vector<double> field_of(const PopulationFlow<double>&, const Vector<double>&, Formula);
+template Vector<Real> field_of(const PopulationFlow<Real>&, const Vector<Real>&, Formula);
+template Vector<Expression> field_of(const PopulationFlow<Expression>&, const Vector<Expression>&,
+                                     Formula);
+
+TrainingInstance<Expression> generic_training() {
+  TrainingInstance<Expression> training;
+  SequenceClasses<Expression>& classes = training.classes;
+  classes.tokens = 3;
+  classes.query = {0, 0};
+  classes.next = {0, 1};
+  classes.first = {0, 2, 4};
+  classes.token = {0, 1, 0, 2};
+  classes.law = symbols("P", 4);
+  classes.weight = symbols("w", 2);
+  training.decoder_rate = symbol("eta_Y");
+  training.attention_rate = symbol("eta_Z");
+  return training;
+}
+
+TrainingInstance<Expression> generic_class_with_query() {
+  TrainingInstance<Expression> training;
+  SequenceClasses<Expression>& classes = training.classes;
+  classes.tokens = 2;
+  classes.query = {0};
+  classes.next = {0};
+  classes.first = {0, 2};
+  classes.token = {0, 1};
+  classes.law = symbols("P", 2);
+  classes.weight = symbols("w", 1);
+  training.decoder_rate = symbol("eta_Y");
+  training.attention_rate = symbol("eta_Z");
+  return training;
+}
+
+TrainingInstance<double> random_training(std::uint64_t seed, Index classes, Index common,
+                                         double weight_of_common) {
+  Stream stream(seed, 1, 0);
+  TrainingInstance<double> training;
+  training.classes = random_classes(stream, classes, common, 3, weight_of_common, 25);
+  for (Index n = 0; n < classes; ++n) {
+    training.classes.query[static_cast<std::size_t>(n)] = static_cast<Index>(stream.index(2));
+    training.classes.weight[n] = stream.uniform();
+  }
+  training.classes.weight /= training.classes.weight.sum();
+  training.start = Start::uniform;
+  return training;
+}
+
+Vector<double> tokens_of_components(const Layout& layout) {
+  const Index columns = layout.columns();
+  Vector<double> tokens = Vector<double>::Ones(layout.rows() * columns + layout.pairs());
+  for (Index i = 0; i < layout.rows() * columns; ++i) {
+    tokens[i] = static_cast<double>(layout.multiplicity[static_cast<std::size_t>(i % columns)]);
+  }
+  return tokens;
+}
+
+template <class T>
+Quantity slope_along(const PopulationFlow<T>& flow, const Vector<T>& x,
+                     const Vector<T>& direction) {
+  return slope_along<T>([&](const Vector<T>& at) { return flow.loss(at); },
+                        static_cast<double>(flow.instance().classes.entries()), x, direction);
+}
+
+template <class T>
+Quantity slope_along(const std::type_identity_t<std::function<T(const Vector<T>&)>>& loss,
+                     double terms, const Vector<T>& x, const Vector<T>& direction) {
+  const double farthest = to_double(T(x.cwiseAbs().maxCoeff()));
+  // A thousandth of what changes logits by one.
+  const double first = 1e-3 / std::max(1.0, farthest);
+  std::vector<double> squares;
+  std::vector<Quantity> slopes;
+  for (const double width : falling_parameters(first, 2, 2)) {
+    const T ahead = loss(x + T(width) * direction);
+    const T behind = loss(x - T(width) * direction);
+    const double largest = std::max({1.0, to_double(ahead), farthest});
+    squares.push_back(width * width);
+    slopes.push_back(rounded<T>(T((behind - ahead) / T(2 * width)), terms, largest / width));
+  }
+  return limit_in(squares, slopes);
+}
+
+template Quantity slope_along(const PopulationFlow<double>&, const Vector<double>&,
+                              const Vector<double>&);
+template Quantity slope_along(const PopulationFlow<Real>&, const Vector<Real>&,
+                              const Vector<Real>&);
+template Quantity slope_along<double>(const std::function<double(const Vector<double>&)>&, double,
+                                      const Vector<double>&, const Vector<double>&);
+
+}  // namespace popgrad::theorems::scan_snap

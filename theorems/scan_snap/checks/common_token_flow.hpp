@@ -1,0 +1,14 @@
+#pragma once
+/// Theorem 4 on symbols.
+
+#include "popgrad/evidence/examination.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+/// d/dt of Gamma, z and B by h against their equations, generic M, rates, f and w; K = 7, K_m = 3.
+Truth closed_forms_solve_equations();
+
+/// The closed forms of Gamma, z and B solve their equations.
+void derive_common_token(Examination& it);
+
+}  // namespace popgrad::theorems::scan_snap

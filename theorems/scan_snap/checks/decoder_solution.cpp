@@ -1,0 +1,138 @@
+// Theorem    scan-snap.decoder-solution
+// Status     proved in source (Theorem 5, Cor. 1)
+// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 5 and Corollary 1
+// Statement  with features at rest
+//              Y   = F (I - E') W
+//              W_n = (M-1) h(P(n) t) zeta_n;
+//            with N random draws, N_n of class n, W_n is 1 + theta_n times as large,
+//              theta_n     = (h'/h) (N_n - P(n) N) + r_n
+//              var theta_n = (h'/h)^2 P(n) (1 - P(n)) N
+//              rms r_n     = sqrt(3) |h''|/(2 h) P(n) (1 - P(n)) N = O(1/N)
+//            to leading order in 1/N, h and its derivatives at P(n) N
+// Hypotheses H1 features at rest; H2 F has full rank; H3 Y(0) = 0
+// Check      all entries of Y on fast-decoder; variance of theta_n over random draws; r_n over the
+//            law of the counts as N grows
+// Controls   E in place of E'; M for M - 1 in W; counts of independent classes, variance P(n) N
+// Uses       rung fast-decoder; decoder
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/evidence/solved.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/walks/ensemble.hpp"
+#include "theorems/scan_snap/checks/counted_draws.hpp"
+#include "theorems/scan_snap/checks/decoder_knobs.hpp"
+#include "theorems/scan_snap/checks/features_at_rest.hpp"
+#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/rungs/population_flow.hpp"
+#include "theorems/scan_snap/rungs/random_classes.hpp"
+
+namespace popgrad::theorems::scan_snap::decoder_solution {
+namespace {
+
+constexpr Knob class_count = class_count_knob(2, 8, 4);
+constexpr Knob vocabulary = vocabulary_knob(45, 1e5, 60);
+constexpr Knob common_weight = common_weight_knob(0.03, 10);
+constexpr Knob horizon =
+    logarithmic_knob("time", "t at which the decoder is compared, draws", 1, 2000, 200);
+constexpr Knob mean_count =
+    logarithmic_knob("draws", "random draws of the rarest class, on average", 200, 800, 250);
+
+// W by classes and columns of Y at time t: (M-1) h zeta_n.
+Matrix<double> responses(const TrainingInstance<double>& training, const Layout& layout, double t) {
+  const SequenceClasses<double>& classes = training.classes;
+  const auto m = static_cast<double>(classes.tokens);
+  Matrix<double> w(classes.classes(), layout.columns());
+  for (Index n = 0; n < w.rows(); ++n) {
+    const double h = decoder_scale(m, training.decoder_rate, classes.weight[n] * t);
+    w.row(n).setConstant(-h);
+    w(n, layout.class_column[static_cast<std::size_t>(n)]) = (m - 1) * h;
+  }
+  return w;
+}
+
+void judge_decoder(const TrainingInstance<double>& training, double t, Examination& it) {
+  const Features at(training.classes);
+  const PopulationFlow<double> flow(training, DecoderRule::fast);
+  const Solved run(forget_type(flow), {t}, 1e-12);
+  require_rest(training, at, flow.logits_at(run.state(0)).cwiseAbs().maxCoeff(), it);
+  if (!training.shares_column()) return;
+  const Matrix<double> w = responses(training, at.layout, t);
+  const std::vector<Quantity> claimed = at.table(at.inverse * w);
+  double largest = 0;
+  for (const Quantity& entry : claimed) largest = std::max(largest, std::fabs(entry.value()));
+  const auto m = static_cast<double>(training.classes.tokens);
+  const auto identity = Matrix<double>::Identity(at.classes(), at.classes());
+  it.judge(Comparison{.what = "entries of Y against F (I - E') W",
+                      .measured = read_off(run, 0,
+                                           [&](const Vector<double>& x) -> Vector<double> {
+                                             return x.head(std::ssize(claimed));
+                                           }),
+                      .predicted = claimed,
+                      .scale = {largest},
+                      .mistakes = {predicts("first-order", at.table((2 * identity - at.gram) * w)),
+                                   predicts_times("all-tokens", m / (m - 1))}});
+}
+
+void judge_draws(const TrainingInstance<double>& training, const Setting& setting,
+                 Examination& it) {
+  const Vector<double>& law = training.classes.weight;
+  const Decoder decoder{static_cast<double>(training.classes.tokens), training.decoder_rate};
+  const auto all = static_cast<long>(std::lround(setting.value(mean_count) / law.minCoeff()));
+  const Matrix<double> theta = sampled_thetas(decoder, law, all, setting);
+  std::vector<Quantity> variance;
+  std::vector<Quantity> independent;
+  for (const double p : law) {
+    variance.push_back(variance_of_theta(decoder, p, all));
+    independent.push_back(variance.back() * Quantity(1 / (1 - p)));
+  }
+  it.judge(Comparison{.kind = EvidenceKind::statistical,
+                      .what = "variance of theta_n over random draws",
+                      .measured = sample_moments(theta, setting.false_alarm).variance,
+                      .predicted = variance,
+                      .mistakes = {predicts("independent-counts", independent)},
+                      .detail = fmt::format("N = {}, {} runs", all, theta.rows())});
+  it.judge(Comparison{.what = "rms of r_n over its leading order, rarest class",
+                      .measured = {residual_of_theta(decoder, law.minCoeff(), all)},
+                      .predicted = {1.0},
+                      .mistakes = {predicts("independent-counts", 1 / (1 - law.minCoeff()))}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const TrainingInstance<double> training = chosen_training(setting, [&] {
+    Stream stream(setting.seed, 0, 1);
+    return random_classes(stream, setting.count(class_count), 2, 5, setting.value(common_weight),
+                          setting.count(vocabulary));
+  });
+  const double t = setting.value(horizon);
+  it.parameters = {{"K", training.classes.classes()},
+                   {"M", training.classes.tokens},
+                   {"t", t},
+                   {"eta_Y", training.decoder_rate},
+                   {"eta_Z", training.attention_rate},
+                   {"seed", setting.seed}};
+  judge_decoder(training, t, it);
+  if (training.classes.classes() > 1) judge_draws(training, setting, it);
+}
+
+}  // namespace
+
+Statement statement() {
+  return {
+      .id = "scan-snap.decoder-solution",
+      .claim = "the decoder is F (I - E') W, random draws change W_n by a factor 1 + theta_n",
+      .paper = "arXiv 2305.16380, Theorem 5 and Corollary 1",
+      .status = "proved in source",
+      .hypotheses = rest_hypotheses(),
+      .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+      .controls = {{"first-order", "E in place of E'"},
+                   {"all-tokens", "M in place of M - 1 in W"},
+                   {"independent-counts", "counts with the variance P(n) N"}},
+      .knobs = {class_count, vocabulary, common_weight, horizon, mean_count, attention_rate_knob},
+      .reads = "fast-decoder",
+      .examine = examine};
+}
+
+}  // namespace popgrad::theorems::scan_snap::decoder_solution

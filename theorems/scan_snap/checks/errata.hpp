@@ -1,0 +1,19 @@
+#pragma once
+/// Disagreements between the papers and the algebra, beside the statements that show them.
+
+#include "popgrad/evidence/erratum.hpp"
+
+namespace popgrad::theorems::scan_snap {
+
+Erratum phase_transition_constant();
+Erratum classes_of_query();
+Erratum cross_scale_sign();
+Erratum inverse_sign();
+Erratum attention_clock();
+Erratum late_backprop_regime();
+Erratum fates_on_flow();
+Erratum centred_sum();
+Erratum growth_figure();
+Erratum residual_sketch();
+
+}  // namespace popgrad::theorems::scan_snap

@@ -1,0 +1,171 @@
+// Theorem    scan-snap.fates
+// Status     proved in source (Theorem 2); here at any overlap of one common token
+// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 2
+// Statement  reduced flow, one common token c: with
+//              S_n = f_nc^2/(1 - f_nc^2),  a_n = f_nc/(1 - f_nc^2)
+//            and S, A their sums over the classes,
+//              xi_n = gamma (q1 S_n (S - S_n) - q0 a_n (A - a_n))/(1 + S) > 0,
+//            distinct tokens l of n gain and the common one loses, whatever the overlap:
+//              z_l' =  eta_Z w f_nl^2 xi_n > 0
+//              z_c' = -eta_Z w sum_{n: psi(n) = m} (1 - f_nc^2) xi_n < 0;
+//            fast-decoder has the same z'/eta_Z in the limit eta_Z -> 0
+// Hypotheses H1 a single common token; H2 every class has it; H3 classes are equally likely
+// Check      z'/(eta_Z w gamma) of every token, along the trajectory on reduced and in the limit
+//            on fast-decoder
+// Controls   S for S - S_n; the term q0 of a finite vocabulary left out; 1 - f_nc^2 left out
+// Uses       rungs reduced, fast-decoder; decoder
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/evidence/refined_digits.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "theorems/scan_snap/checks/fates_instance.hpp"
+#include "theorems/scan_snap/checks/knobs.hpp"
+#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/rungs/backprop.hpp"
+#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/rungs/population_flow.hpp"
+
+namespace popgrad::theorems::scan_snap::fates {
+namespace {
+
+constexpr double tolerance = 1e-10;
+
+enum class Form { claimed, own_included, overlap_only, undamped };
+
+template <class T>
+using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
+
+// Sums over all but one: a term that exceeds the others by far would leave roundings of itself if it
+// were taken off again.
+template <class T>
+Array<T> sums_of_others(const Array<T>& terms) {
+  Array<T> sums(terms.size());
+  for (Index n = 0; n < terms.size(); ++n) {
+    Array<T> others = terms;
+    others[n] = T(0);
+    sums[n] = others.sum();
+  }
+  return sums;
+}
+
+// xi_n/gamma from f_nc of all classes.
+template <class T>
+Array<T> relative_xi(const Array<T>& f, const T& vocabulary, Form form) {
+  const Array<T> a = f / (T(1) - f.square());
+  const Array<T> s = f * a;
+  const T sum = s.sum();
+  const Array<T> others =
+      form == Form::own_included ? Array<T>::Constant(f.size(), sum) : sums_of_others(s);
+  const T finite = form == Form::overlap_only ? T(0) : T(-cross_scale(vocabulary));
+  return (own_scale(vocabulary) * s * others + finite * a * sums_of_others(a)) / (T(1) + sum);
+}
+
+// A number for every distinct token, z_l'/f_nl^2, then z_c' for every query; over eta_Z w gamma.
+template <class T>
+Vector<T> predicted(const FatesInstance& instance, const Vector<T>& f, Form form) {
+  const Array<T> common = instance.common_parts(f);
+  const Array<T> xi = relative_xi<T>(common, T(instance.vocabulary()), form);
+  const Layout& layout = instance.layout();
+  Vector<T> numbers = Vector<T>::Zero(instance.numbers());
+  Index at = 0;
+  for (const Index e : instance.distinct()) {
+    numbers[at++] = xi[layout.entry_class[static_cast<std::size_t>(e)]];
+  }
+  for (Index n = 0; n < xi.size(); ++n) {
+    const T damped = form == Form::undamped ? T(1) : T(T(1) - common[n] * common[n]);
+    numbers[at + layout.class_query[static_cast<std::size_t>(n)]] -= damped * xi[n];
+  }
+  return numbers;
+}
+
+// `of_form` gives the predictions of a form.
+void judge(const char* what, const std::vector<Quantity>& measured, const auto& of_form,
+           Examination& it) {
+  it.judge(Comparison{.what = what,
+                      .measured = measured,
+                      .predicted = of_form(Form::claimed),
+                      .mistakes = {predicts("own-included", of_form(Form::own_included)),
+                                   predicts("overlap-only", of_form(Form::overlap_only)),
+                                   predicts("undamped", of_form(Form::undamped))}});
+}
+
+template <class T>
+void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
+  const ReducedFlow<T> flow(training_in<T>(instance.training()));
+  const SolvedIn<T> run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
+  auto found = read_all(run, instance.numbers(), [&](const Vector<T>& x) {
+    const T& h = x[flow.layout().pairs()];
+    return instance.measured(flow, x, backprop_scale(T(instance.vocabulary()), h));
+  });
+  const auto of_form = [&](Form form) {
+    return read_all(run, instance.numbers(), [&](const Vector<T>& x) {
+      return predicted(instance, flow.features_at(x), form);
+    });
+  };
+  add_rounding_of_gram(run, flow, found);
+  judge("z'/(eta_Z w gamma) on reduced", found, of_form, it);
+}
+
+// From three rates of attention, so small that logits stay below a hundredth.
+template <class T>
+void judge_fast_decoder(const FatesInstance& instance, double end, Examination& it) {
+  TrainingInstance<double> slow = instance.training();
+  slow.clock = Clock::consistent;  // w = 1/K in either reading of Eqn 10
+  const T draws = T(end) / T(slow.classes.classes());
+  const T m(instance.vocabulary());
+  const T gamma = backprop_scale(m, decoder_scale(m, T(slow.decoder_rate), draws));
+  const auto found = [&](double rate) {
+    slow.attention_rate = rate;
+    const FatesInstance slowed(slow);
+    const PopulationFlow<T> flow(training_in<T>(slow), DecoderRule::fast);
+    return read_all(SolvedIn<T>(forget_type(flow), {end}, tolerance), instance.numbers(),
+                    [&](const Vector<T>& x) { return slowed.measured(flow, x, gamma); });
+  };
+  const auto of_form = [&](Form form) {
+    std::vector<Quantity> values;
+    for (const T& value : predicted(instance, instance.start<T>(), form)) {
+      values.emplace_back(to_double(value));
+    }
+    return values;
+  };
+  judge("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0",
+        limits_of(found, 0.01 / (end * to_double(gamma)), 2, 3), of_form, it);
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const FatesInstance instance(setting);
+  const double end = setting.value(horizon);
+  it.parameters = instance.parameters();
+  it.parameters["t"] = end;
+  it.parameters["seed"] = setting.seed;
+  instance.require_hypotheses(it);
+  if (instance.commons() == 0) return;
+  in_refined_digits([&]<class T>() {
+    judge_reduced<T>(instance, end, it);
+    judge_fast_decoder<T>(instance, end, it);
+  });
+}
+
+}  // namespace
+
+Statement statement() {
+  return {.id = "scan-snap.fates",
+          .claim = "distinct tokens gain attention and a single common token loses it",
+          .paper = "arXiv 2305.16380, Theorem 2",
+          .status = "proved in source",
+          .hypotheses = {"a single common token", "every class has it", equally_likely},
+          .reaches = {EvidenceKind::numerical},
+          .controls = {{"own-included", "S in place of S - S_n"},
+                       {"overlap-only", "no term q0, as if M were infinite"},
+                       {"undamped", "z_c' without 1 - f_nc^2"}},
+          .knobs = fates_knobs(),
+          .reads = "reduced",
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::scan_snap::fates

@@ -1,0 +1,155 @@
+// Theorem    scan-snap.fates-symmetric
+// Status     proved in source (Corollary 2)
+// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Corollary 2
+// Statement  K classes of one query, images of each other, with common tokens alike: all common
+//            tokens lose attention. With s = sum_c f_c^2 over the common tokens, on reduced
+//              z_c' = -eta_Z w gamma K (K-1) f_c^2 (q1 s - q0)/(1 + (K-1) s),
+//            and on flow, at any ratio of the rates, as t -> 0
+//              z_c' = -eta_Z eta_Y w^2 K (K-1) f_c^2 (1 - s) t/M;
+//            as eta_Z -> 0 they lose on flow at later times, too
+// Hypotheses H1 one query, its classes equally likely; H2 P(l|n) of a common token is the same in
+//            all classes of the query; H3 classes have distinct tokens of the same weights
+// Check      z_c' of every common token along reduced; of flow, the limit of z_c'/t as t -> 0, and
+//            the sign of that of z_c'/eta_Z as eta_Z -> 0
+// Controls   K for K - 1; the term q0 of a finite vocabulary left out; 1 - s left out
+// Uses       rungs reduced, flow
+
+#include <cmath>
+
+#include "popgrad/evidence/refined_digits.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "theorems/scan_snap/checks/knobs.hpp"
+#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/symmetric_classes.hpp"
+#include "theorems/scan_snap/rungs/backprop.hpp"
+#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/rungs/population_flow.hpp"
+
+namespace popgrad::theorems::scan_snap::fates_symmetric {
+namespace {
+
+constexpr double tolerance = 1e-12;
+
+// z_c'/(eta_Z w gamma) of all common tokens on reduced, from f_c^2.
+template <class T>
+Vector<T> on_reduced(const Vector<T>& squares, const T& classes, const T& vocabulary,
+                     const T& others, const T& finite) {
+  const T s = squares.sum();
+  const T pull = classes * others * (own_scale(vocabulary) * s - finite);
+  return squares * T(-pull / (T(1) + (classes - T(1)) * s));
+}
+
+template <class T>
+void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& it) {
+  const ReducedFlow<T> flow(training_in<T>(symmetric.training()));
+  const auto m = static_cast<T>(symmetric.training().classes.tokens);
+  const auto k = static_cast<T>(symmetric.training().classes.classes());
+  const SolvedIn<T> run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
+  const auto predicted = [&](const T& others, const T& finite) {
+    return read_all(run, symmetric.commons(), [&](const Vector<T>& x) {
+      return on_reduced<T>(symmetric.squares(flow.features_at(x)), k, m, others, finite);
+    });
+  };
+  const T weight = symmetric.training().clock == Clock::consistent ? T(1) / k : T(1);
+  const auto measured = [&](const Vector<T>& x) -> Vector<T> {
+    const T gamma = backprop_scale(m, T(x[flow.layout().pairs()]));
+    return symmetric.pulls(flow, x) / T(T(symmetric.training().attention_rate) * weight * gamma);
+  };
+  std::vector<Quantity> found = read_all(run, symmetric.commons(), measured);
+  add_rounding_of_gram(run, flow, found);
+  const T q0 = cross_scale(m);
+  it.judge(Comparison{.what = "z_c'/(eta_Z w gamma) on reduced",
+                      .measured = std::move(found),
+                      .predicted = predicted(k - T(1), q0),
+                      .mistakes = {predicts("all-classes", predicted(k, q0)),
+                                   predicts("overlap-only", predicted(k - T(1), T(0)))}});
+}
+
+// z_c'/(eta_Z w) of all common tokens on flow at time t, over `unit`; w = 1/K in either reading of
+// Eqn 10.
+template <class T>
+std::vector<Quantity> on_flow(const SymmetricClasses& symmetric, double attention_rate, double t,
+                              double unit) {
+  TrainingInstance<double> training = symmetric.training();
+  training.attention_rate = attention_rate;
+  const PopulationFlow<T> flow(training_in<T>(training));
+  const T scale = T(attention_rate) * T(unit) / static_cast<T>(training.classes.classes());
+  return read_all(
+      SolvedIn<T>(forget_type(flow), {t}, tolerance), symmetric.commons(),
+      [&](const Vector<T>& x) -> Vector<T> { return symmetric.pulls(flow, x) / scale; });
+}
+
+template <class T>
+void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) {
+  const TrainingInstance<double>& training = symmetric.training();
+  const auto m = static_cast<double>(training.classes.tokens);
+  const auto k = static_cast<double>(training.classes.classes());
+  // Logits of the decoder have then moved by a thousandth, those of attention by less.
+  const double early = 1e-3 * k / std::max(training.decoder_rate, training.attention_rate);
+  const double rate = training.attention_rate;
+  const Vector<T> squares = symmetric.squares_at_start<T>();
+  const auto predicted = [&](double others, const T& free) {
+    std::vector<Quantity> values;
+    for (const T& f : squares) {
+      values.emplace_back(to_double(T(-T(training.decoder_rate) * others * f * free / m)));
+    }
+    return values;
+  };
+  const T free = T(1) - squares.sum();
+  it.judge(Comparison{.what = "z_c'/(eta_Z w t) on flow as t -> 0",
+                      .measured = limits_of(
+                          [&](double t) { return on_flow<T>(symmetric, rate, t, t); }, early, 2, 3),
+                      .predicted = predicted(k - 1, free),
+                      .mistakes = {predicts("all-classes", predicted(k, free)),
+                                   predicts("undamped", predicted(k - 1, T(1)))}});
+  const double slow = training.decoder_rate / (100 * end);
+  it.judge(Comparison{
+      .what = "z_c'/(eta_Z w) on flow as eta_Z -> 0",
+      .measured =
+          limits_of([&](double other) { return on_flow<T>(symmetric, other, end, 1); }, slow, 2, 3),
+      .relation = Relation::below,
+      .predicted = {0.0},
+      .scale = {training.decoder_rate}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const SymmetricClasses symmetric(setting);
+  const TrainingInstance<double>& training = symmetric.training();
+  const double end = setting.value(horizon);
+  it.parameters = {{"K", training.classes.classes()},
+                   {"M", training.classes.tokens},
+                   {"common tokens", symmetric.commons()},
+                   {"eta_Y", training.decoder_rate},
+                   {"eta_Z", training.attention_rate},
+                   {"t", end},
+                   {"seed", setting.seed}};
+  symmetric.require_hypotheses(it);
+  if (symmetric.commons() == 0) return;
+  in_refined_digits([&]<class T>() {
+    judge_reduced<T>(symmetric, end, it);
+    judge_flow<T>(symmetric, end, it);
+  });
+}
+
+}  // namespace
+
+Statement statement() {
+  return {.id = "scan-snap.fates-symmetric",
+          .claim = "common tokens all lose attention if classes have them alike",
+          .paper = "arXiv 2305.16380, Corollary 2",
+          .status = "proved in source",
+          .hypotheses = {"one query, its classes equally likely",
+                         "P(l|n) of a common token is the same in all classes of the query",
+                         "classes have distinct tokens of the same weights"},
+          .reaches = {EvidenceKind::numerical},
+          .controls = {{"all-classes", "K in place of K - 1"},
+                       {"overlap-only", "no term q0 on reduced, as if M were infinite"},
+                       {"undamped", "no 1 - s on flow"}},
+          .knobs = symmetric_classes_knobs(),
+          .reads = "reduced",
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::scan_snap::fates_symmetric

@@ -1,0 +1,136 @@
+// Theorem    scan-snap.late-growth
+// Status     derived here: what Section 6 asks of xi_n, on Eqn 10 with its own gamma
+// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Eqn 10, Section 6, Theorem 4
+// Statement  reduced flow, one common token in all K classes, K_m of each query. On Eqn 10 states
+//            depend on time through y = M h alone, y ~ ln(M eta_Y t/K). As t -> infinity
+//              eta_Z w t xi_n ~ 1/((K_m + 1) y) -> 0,
+//            so that xi_n falls below any c/t, and yet
+//              B_n ~ ln(y)/(K_m + 1) -> infinity
+//              1 - c_nl0 ~ y^(-1/(K_m + 1)) -> 0:
+//            the leading distinct token l0 of n takes all, ln(t) 2^(K_m + 1) times as large for
+//            every halving of the rest. Theorem 4 (corrected), 1/(2 K_m) in place of 1/(K_m + 1),
+//            holds as long as f_c^2 M is large and no distinct token leads
+// Hypotheses H1 one common token; H2 classes are alike; H3 l0 leads the distinct tokens of n
+// Check      Eqn 10 in the clock ln(1 + y^2)/2, up to y = e^160: the local and the mean exponent of
+//            B_n in y; order of 1 - c_nl0 in 1/y
+// Controls   1/(2 K_m) for 1/(K_m + 1); 1/K_m for it; 1.1 times the order
+// Uses       rung reduced; decoder
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/evidence/refined_digits.hpp"
+#include "popgrad/evidence/solved.hpp"
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/scalars/refinement.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "theorems/scan_snap/checks/leading_token.hpp"
+#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/one_common_token.hpp"
+
+namespace popgrad::theorems::scan_snap::late_growth {
+namespace {
+
+constexpr double tolerance = 1e-11;
+constexpr double clock_step = 40;
+constexpr std::size_t clock_steps = 4;
+
+// Eqn 10 in the clock theta = ln(1 + y^2)/2 of y = M h: dx/dtheta is the rate of x per unit of
+// int gamma, times
+//   d(int gamma)/dtheta = (K/eta_Y) ((M-1)/M)^2 e^(2 theta).
+template <class T>
+AnyRung<T> in_clock_of_decoder(const ReducedFlow<T>& flow, const TrainingInstance<T>& training) {
+  const Index tokens = training.classes.tokens;
+  const auto m = static_cast<T>(tokens);
+  const T part = (m - T(1)) / m;
+  const T scale = static_cast<T>(training.classes.classes()) / training.decoder_rate * part * part /
+                  backprop_scale(m, T(T(1) / m));
+  AnyRung<T> rung;
+  rung.initial = flow.initial();
+  rung.dimension = rung.initial.size();
+  rung.state_names = flow.state_names();
+  rung.rhs = [&flow, tokens, scale](const Vector<T>& x, Vector<T>& dx, const T& theta) {
+    using std::exp;
+    dx = rates_while_learning(flow, tokens, x);
+    dx *= T(scale * exp(T(2 * theta)));
+  };
+  rung.observe = [](const Vector<T>&, const T&, std::span<T>) {};
+  return rung;
+}
+
+template <class T>
+void judge_exponents(const LeadingToken& token, Examination& it) {
+  const TrainingInstance<T> training = training_in<T>(token.training());
+  const ReducedFlow<T> flow(training);
+  const AnyRung<T> rung = in_clock_of_decoder<T>(flow, training);
+  const auto members = static_cast<double>(token.members());
+  // y^(-1/(K_m + 1)) at the clock times.
+  const double factor = std::exp(clock_step / (members + 1));
+  const std::vector<double> falling = falling_parameters(1 / factor, factor, clock_steps);
+  std::vector<double> clock_times;
+  while (clock_times.size() < falling.size()) {
+    clock_times.push_back(clock_step * static_cast<double>(clock_times.size() + 1));
+  }
+  const std::size_t last = clock_times.size() - 1;
+  const SolvedIn<T> run(rung, clock_times, tolerance);
+  const std::vector<Quantity> growth =
+      run.along([&](const Vector<T>& x) { return token.growth(x); });
+  const auto slope = [&](std::size_t i) {
+    return (growth[i + 1] - growth[i]) / Quantity(clock_times[i + 1] - clock_times[i]);
+  };
+  const auto local = [&](std::size_t i) {
+    return run.at(i, [&](const Vector<T>& x) {
+      Vector<T> rate(x.size());
+      rung.rhs(x, rate, T(clock_times[i]));
+      return token.growth(rate);
+    });
+  };
+  Quantity late = slope(last - 1), now = local(last);
+  late.add(ErrorPart::next_order(late.value() - slope(last - 2).value()));
+  now.add(ErrorPart::next_order(now.value() - local(last - 1).value()));
+  it.judge(Comparison{
+      .what = "exponent of B_n in y = M h",
+      .measured = {now, late},
+      .predicted = {1 / (members + 1)},
+      .mistakes = {predicts("theorem-4", 1 / (2 * members)), predicts("norms-kept", 1 / members)},
+      .places = {"eta_Z w t xi_n y at y = e^160", "from y = e^120 to e^160"}});
+  it.judge(Comparison{.what = "order of 1 - c_nl0 in y^(-1/(K_m + 1))",
+                      .measured = {order_in(falling, run.along([&](const Vector<T>& x) {
+                        return token.rest_of(flow.features_at(x));
+                      }))},
+                      .predicted = {1.0},
+                      .mistakes = {predicts_times("order", 1.1)}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  const OneCommonToken instance = one_common_token(setting);
+  it.parameters = common_token_parameters(instance);
+  it.parameters["seed"] = setting.seed;
+  if (!require_one_common_token(instance, it)) return;
+  const LeadingToken token(instance.training);
+  it.require_positive("l0 leads the distinct tokens of n", token.lead() - 1,
+                      fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
+  in_refined_digits([&]<class T>() { judge_exponents<T>(token, it); });
+}
+
+}  // namespace
+
+Statement statement() {
+  return {
+      .id = "scan-snap.late-growth",
+      .claim = "xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same",
+      .paper = "arXiv 2305.16380, Eqn 10, Section 6",
+      .status = "derived here",
+      .hypotheses = {"one common token", "classes are alike", "l0 leads the distinct tokens of n"},
+      .reaches = {EvidenceKind::numerical},
+      .controls = {{"theorem-4", "B_n ~ ln(y)/(2 K_m), as while the overlap is large"},
+                   {"norms-kept", "B_n ~ ln(y)/K_m, as if no distinct token led"},
+                   {"order", "the rest falls with an order 10 % larger"}},
+      .knobs = one_common_token_knobs(),
+      .reads = "reduced",
+      .examine = examine};
+}
+
+}  // namespace popgrad::theorems::scan_snap::late_growth

@@ -1,0 +1,147 @@
+// Theorem    scan-snap.residual-gradient
+// Status     derived here (Section 7 sketches the model)
+// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Section 7
+// Statement  the decoder reads phi_n = (f_n + e_m)/|f_n + e_m|, m = psi(n): with
+//            alpha_n = softmax(Y' phi_n), g_n = Y (e_n - alpha_n), the training formulas
+//              dY   = eta_Y sum_n w_n phi_n (e_n - alpha_n)'
+//              dz_m = eta_Z sum_n w_n diag(f_n) (I - f_n f_n') (I - phi_n phi_n') g_n/|f_n + e_m|
+//            are eta_Y, eta_Z times the derivatives of
+//              sum_n w_n ln alpha_n(n);
+//            where no query token is in a context,
+//              dz_m    = (eta_Z/sqrt(2)) sum_n w_n diag(f_n) (I - f_n f_n') g_n
+// Hypotheses H1 every class has a positive weight and f_n does not vanish
+// Check      the derivative of the objective on generic symbols (one class, its query in its
+//            context), taken of the code that the residual statements integrate; its slopes along
+//            random directions of Y and of Z at a random state, queries in contexts, from central
+//            differences extrapolated to width 0; the short form of dz_m at a random state
+// Controls   no second projection; no norm of f_n + e_m; eta_Z in place of eta_Z/sqrt(2)
+// Uses       rung flow
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "popgrad/evidence/statement.hpp"
+#include "popgrad/scalars/random.hpp"
+#include "theorems/scan_snap/checks/attention_formula.hpp"
+#include "theorems/scan_snap/checks/decoder_knobs.hpp"
+#include "theorems/scan_snap/checks/given_training.hpp"
+#include "theorems/scan_snap/checks/residual_classes.hpp"
+
+namespace popgrad::theorems::scan_snap::residual_gradient {
+namespace {
+
+constexpr const char* weight_text = "every class has a positive weight and f_n does not vanish";
+constexpr Knob class_count = class_count_knob(1, 6, 3);
+constexpr Knob common_count = common_count_knob(0, 4, 2);
+constexpr Knob common_weight = common_weight_knob(1e-3, 1e3);
+
+Truth symbolic_gradient(Backward backward) {
+  const ResidualFlow<Expression> flow(generic_class_with_query(), DecoderRule::gradient, backward);
+  const Vector<Expression> x = symbols("x", flow.dimension());
+  return derivatives_are(flow, x, flow.field(x));
+}
+
+void derive(Examination& it) {
+  it.judge(
+      Identity{.what = "derivatives of the objective are the field",
+               .holds = [] { return symbolic_gradient(Backward::gradient); },
+               .mistakes = {{"one-projection",
+                             [] { return symbolic_gradient(Backward::without_projection); }},
+                            {"no-norm", [] { return symbolic_gradient(Backward::without_norm); }}},
+               .detail = "generic P, w, Y, Z"});
+}
+
+void judge_directions(const TrainingInstance<double>& training, double size, std::uint64_t seed,
+                      Examination& it) {
+  const ResidualFlow<double> flow(training);
+  const Index all = flow.dimension();
+  const Index table = all - flow.layout().pairs();
+  Stream stream(seed, 0, 1);
+  const Vector<double> x = random_state(stream, all, size);
+  std::vector<Vector<double>> along;
+  std::vector<Quantity> slopes;
+  std::vector<std::string> places;
+  for (Index k = 0; k < 8; ++k) {
+    Vector<double> direction = random_state(stream, all, 1);
+    (k % 2 == 0 ? direction.tail(all - table) : direction.head(table)).setZero();
+    along.push_back(direction);
+    slopes.push_back(slope_along([&](const Vector<double>& at) { return flow.loss(at); },
+                                 static_cast<double>(all), x, direction));
+    places.push_back(fmt::format("direction {} in {}", k / 2, k % 2 == 0 ? "Y" : "Z"));
+  }
+  const auto predicted = [&](Backward backward) {
+    const ResidualFlow<double> field(training, DecoderRule::gradient, backward);
+    const Vector<double> rate = field.field(x);
+    std::vector<Quantity> products;
+    for (const Vector<double>& direction : along) {
+      products.emplace_back(direction.dot(rate.cwiseQuotient(field.rates())));
+    }
+    return products;
+  };
+  it.judge(
+      Comparison{.what = "slopes of the objective against the field",
+                 .measured = slopes,
+                 .predicted = predicted(Backward::gradient),
+                 .mistakes = {predicts("one-projection", predicted(Backward::without_projection)),
+                              predicts("no-norm", predicted(Backward::without_norm))},
+                 .places = places});
+}
+
+// The short form, with queries beyond the vocabulary, which are in no context.
+void judge_apart(TrainingInstance<double> training, double size, std::uint64_t seed,
+                 Examination& it) {
+  SequenceClasses<double>& classes = training.classes;
+  for (Index& query : classes.query) query = classes.tokens + query % 2;
+  classes.tokens += 2;
+  const ResidualFlow<double> flow(training);
+  Stream stream(seed, 0, 2);
+  const Vector<double> x = random_state(stream, flow.dimension(), size);
+  const Vector<double> rates = flow.logits_at(flow.field(x));
+  it.judge(Comparison{.what = "z' where no query token is in a context",
+                      .measured = std::vector<Quantity>(rates.begin(), rates.end()),
+                      .predicted = short_rates(flow, x),
+                      .scale = {rates.cwiseAbs().maxCoeff()},
+                      .mistakes = {predicts_times("full-rate", std::sqrt(2.0))}});
+}
+
+void examine(const Setting& setting, Examination& it) {
+  TrainingInstance<double> training = examined_training(setting, [&] {
+    auto drawn = random_training(setting.seed, setting.count(class_count),
+                                 setting.count(common_count), setting.value(common_weight));
+    drawn.classes.query[0] = 0;  // in its context
+    return drawn;
+  });
+  training.track_growth = false;
+  training.start = Start::uniform;
+  const auto& classes = training.classes;
+  const double size = setting.value(state_size_knob);
+  it.parameters = {{"K", classes.classes()},
+                   {"M", classes.tokens},
+                   {"size of the state", size},
+                   {"seed", setting.seed}};
+  const double least = std::min(classes.weight.minCoeff(), classes.law.minCoeff());
+  it.require_positive(weight_text, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
+  judge_directions(training, size, setting.seed, it);
+  judge_apart(training, size, setting.seed, it);
+}
+
+}  // namespace
+
+Statement statement() {
+  return {.id = "scan-snap.residual-gradient",
+          .claim = "the training formulas with a residual connection are the gradient",
+          .paper = "arXiv 2305.16380, Section 7",
+          .status = "derived here",
+          .hypotheses = {weight_text},
+          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+          .controls = {{"one-projection", "I in place of I - phi phi'"},
+                       {"no-norm", "1 in place of 1/|f_n + e_m|"},
+                       {"full-rate", "eta_Z in place of eta_Z/sqrt(2)"}},
+          .knobs = {class_count, common_count, common_weight, state_size_knob},
+          .reads = "flow",
+          .derive = derive,
+          .examine = examine};
+}
+
+}  // namespace popgrad::theorems::scan_snap::residual_gradient

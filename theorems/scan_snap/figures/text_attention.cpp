@@ -1,0 +1,115 @@
+// Attention on a real text before, at and after the transition: the most frequent class with
+// distinct tokens, the tokens it attends to most, at three times of the population flow.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "popgrad/base/error.hpp"
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "theorems/scan_snap/rungs/corpus.hpp"
+#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/rungs/population_flow.hpp"
+
+namespace popgrad::theorems::scan_snap::figures::text_attention_figure {
+namespace {
+
+using namespace popgrad::scan_snap;
+
+constexpr Index classes_kept = 100;
+constexpr std::size_t tokens_shown = 12;
+
+// The class whose attention changes most between the first and the last state.
+Index most_changed(const SequenceClasses<double>& classes, const Vector<double>& before,
+                   const Vector<double>& after) {
+  Index best = 0;
+  double most = -1;
+  for (Index n = 0; n < classes.classes(); ++n) {
+    const Index begin = classes.first[static_cast<std::size_t>(n)];
+    const Index count = classes.first[static_cast<std::size_t>(n + 1)] - begin;
+    if (count < static_cast<Index>(tokens_shown)) continue;
+    const Vector<double> a = before.segment(begin, count) / before.segment(begin, count).sum();
+    const Vector<double> b = after.segment(begin, count) / after.segment(begin, count).sum();
+    const double change = (a - b).lpNorm<1>();
+    if (change > most) {
+      most = change;
+      best = n;
+    }
+  }
+  return best;
+}
+
+// What gnuplot would read as the end of a field.
+std::string quoted(std::string word) {
+  std::replace(word.begin(), word.end(), '"', '\'');
+  return "\"" + word + "\"";
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  if (request.data_file.empty()) {
+    reject("popgrad figure " + request.name, "--data", "''",
+           "is needed: a text file, tokens parted by white space");
+  }
+  CorpusRequest corpus_request;
+  corpus_request.file = request.data_file;
+  corpus_request.classes = classes_kept;
+  const Corpus corpus = read_corpus(corpus_request);
+  TrainingInstance<double> instance;
+  instance.classes = corpus.classes;
+  instance.decoder_rate = 10;
+  const PopulationFlow<double> flow(instance);
+  const double t0 =
+      transition_time(static_cast<double>(std::max<Index>(4, corpus.classes.tokens)),
+                      instance.decoder_rate, static_cast<int>(corpus.classes.classes()));
+  SolveRequest<double> solve_request;
+  solve_request.end = 20 * t0;
+  solve_request.save_at = {0, t0, 20 * t0};
+  solve_request.relative_tolerance = 1e-6;
+  solve_request.absolute_tolerance = 1e-9;
+  solve_request.keep_states = true;
+  solve_request.find_events = false;
+  const Trajectory<double> run = solve(forget_type(flow), solve_request);
+  require_usable(run.outcome, request.name);
+  std::vector<Vector<double>> f;
+  for (const Vector<double>& state : run.states) f.push_back(flow.features_at(state));
+  const Index n = most_changed(corpus.classes, f.front(), f.back());
+  const Index begin = corpus.classes.first[static_cast<std::size_t>(n)];
+  const Index count = corpus.classes.first[static_cast<std::size_t>(n + 1)] - begin;
+  for (Vector<double>& one : f) {
+    const Vector<double> own = one.segment(begin, count);
+    one = own / own.sum();
+  }
+  std::vector<Index> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto largest = [&](Index e) { return std::max(f.front()[e], f.back()[e]); };
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return largest(a) > largest(b); });
+  order.resize(std::min(order.size(), tokens_shown));
+  const auto word = [&](Index token) { return corpus.words[static_cast<std::size_t>(token)]; };
+  CsvText csv{"word", "distinct", "before", "at_t0", "after"};
+  for (const Index e : order) {
+    const auto entry = static_cast<std::size_t>(begin + e);
+    csv.word(quoted(word(corpus.classes.token[entry])));
+    csv.number(flow.layout().entry_distinct[entry] ? 1 : 0);
+    for (const Vector<double>& one : f) csv.number(one[e]);
+    csv.end_row();
+  }
+  CsvText about{"last", "next", "t0", "end"};
+  about.word(quoted(word(corpus.classes.query[static_cast<std::size_t>(n)])));
+  about.word(quoted(word(corpus.classes.next[static_cast<std::size_t>(n)])));
+  about.number(t0).number(20 * t0).end_row();
+  return {{request.name + ".csv", csv.text()}, {request.name + "-about.csv", about.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scan-snap-text",
+                   .title = "Attention on a real text before, at and after the transition",
+                   .needs_data = true,
+                   .shows = {"scan-snap.fates"}},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scan_snap::figures::text_attention_figure

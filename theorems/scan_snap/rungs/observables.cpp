@@ -1,0 +1,92 @@
+#include "theorems/scan_snap/rungs/observables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "popgrad/base/error.hpp"
+#include "popgrad/scalars/expression.hpp"
+#include "popgrad/scalars/real.hpp"
+#include "scalars/linear_algebra.hpp"
+#include "theorems/scan_snap/rungs/features.hpp"
+
+namespace popgrad::scan_snap {
+
+template <class T>
+OverlapExtremes<T> overlap_extremes(const Matrix<T>& gram) {
+  using std::abs;
+  if constexpr (Ordered<T>) {
+    const Vector<T> eigenvalues = symmetric_eigenvalues<T>(gram).array() - T(1);
+    T least = abs(eigenvalues[0]);
+    for (const T& lambda : eigenvalues) {
+      const T size = abs(lambda);
+      if (size < least) least = size;
+    }
+    return {eigenvalues[eigenvalues.size() - 1], least};
+  } else {
+    return {T(0), T(0)};
+  }
+}
+
+template <class T>
+Observer<T>::Observer(const TrainingInstance<T>& instance, const Layout& layout,
+                      Vector<T> start_logits)
+    : start_logits_(std::move(start_logits)) {
+  const SequenceClasses<T>& classes = instance.classes;
+  columns_ = {"loss", "accuracy"};
+  for (Index n = 0; n < classes.classes(); ++n) {
+    const auto begin = layout.entry_distinct.begin() + classes.first[static_cast<std::size_t>(n)];
+    const auto end = layout.entry_distinct.begin() + classes.first[static_cast<std::size_t>(n + 1)];
+    has_distinct_.push_back(std::find(begin, end, true) != end);
+    columns_.push_back(fmt::format("entropy_{}", n));
+    if (has_distinct_.back()) columns_.push_back(fmt::format("distinct_entropy_{}", n));
+    columns_.push_back(fmt::format("xi_{}", n));
+    if (instance.track_growth) columns_.push_back(fmt::format("B_{}", n));
+  }
+  columns_.emplace_back("lambda_max_E");
+  columns_.emplace_back("lambda_min_abs_E");
+  for (const auto& [n, token] : instance.watched) {
+    const auto begin = classes.token.begin() + classes.first[static_cast<std::size_t>(n)];
+    const auto end = classes.token.begin() + classes.first[static_cast<std::size_t>(n + 1)];
+    const auto found = std::lower_bound(begin, end, token);
+    if (found == end || *found != token) {
+      reject("scan-snap", "--watch", fmt::format("{}:{}", n, token),
+             fmt::format("names a token that class {} does not have", n));
+    }
+    watched_.push_back(found - classes.token.begin());
+    columns_.push_back(fmt::format("f_{}_{}", n, token));
+    columns_.push_back(fmt::format("chi_{}_{}", n, token));
+  }
+}
+
+template <class T>
+void Observer<T>::write(const SequenceClasses<T>& classes, const Layout& layout,
+                        const Snapshot<T>& at, std::span<T> row) const {
+  using std::exp;
+  std::size_t column = 0;
+  row[column++] = at.loss;
+  row[column++] = at.accuracy;
+  for (Index n = 0; n < classes.classes(); ++n) {
+    const auto [entropy, distinct] = attention_entropies(classes, layout, at.f, n);
+    row[column++] = entropy;
+    if (has_distinct_[static_cast<std::size_t>(n)]) row[column++] = distinct;
+    row[column++] = at.xi[n];
+    if (at.B.size() > 0) row[column++] = at.B[n];
+  }
+  row[column++] = at.overlaps.largest;
+  row[column++] = at.overlaps.least_modulus;
+  for (const Index entry : watched_) {
+    const Index pair = layout.entry_pair[static_cast<std::size_t>(entry)];
+    row[column++] = at.f[entry];
+    row[column++] = exp(T(T(2) * (at.z[pair] - start_logits_[pair])));
+  }
+}
+
+template OverlapExtremes<double> overlap_extremes(const Matrix<double>&);
+template OverlapExtremes<Real> overlap_extremes(const Matrix<Real>&);
+template OverlapExtremes<Expression> overlap_extremes(const Matrix<Expression>&);
+template class Observer<double>;
+template class Observer<Real>;
+template class Observer<Expression>;
+
+}  // namespace popgrad::scan_snap

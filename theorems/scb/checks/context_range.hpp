@@ -1,0 +1,55 @@
+#pragma once
+/// Instances of one P whose tokens look at Q, 4 Q and 16 Q positions, with even weights.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "popgrad/evidence/statement.hpp"
+#include "theorems/scb/rungs/instance.hpp"
+
+namespace popgrad::theorems::scb {
+
+inline constexpr const char* long_context_text = "T above 100 Q";
+inline constexpr std::array range_growth{1, 4, 16};
+
+inline constexpr Knob range_vocabulary =
+    whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3);
+/// Beyond 10^6 positions the rung draws at the threshold large entries alone.
+inline constexpr Knob range_length =
+    logarithmic_knob("length", "positions T of the context, beyond 10^6", 2e6, 1e7, 4e6);
+inline constexpr Knob short_range_length =
+    logarithmic_knob("short-length", "the same, too short; 0: length", 100, 1000, 0)
+        .breaking(long_context_text);
+inline constexpr Knob least_range =
+    whole_knob("support", "positions Q that a token looks at, the fewest", 1, 4, 2);
+
+inline popgrad::scb::Training<double> ranged_training(const Setting& setting, int times) {
+  const Knob& length = setting.value(short_range_length) > 0 ? short_range_length : range_length;
+  popgrad::scb::Training<double> training =
+      popgrad::scb::from_scratch(setting.count(range_vocabulary), setting.count(length),
+                                 times * setting.count(least_range), setting.seed);
+  popgrad::scb::Bigrams<double>& b = training.bigrams;
+  b.law.setConstant(1 / static_cast<double>(b.support(0)));
+  return training;
+}
+
+/// Tells the largest instance; requires T above 100 Q there.
+inline void require_long_context(const Setting& setting, Examination& it) {
+  const popgrad::scb::Bigrams<double> b = ranged_training(setting, range_growth.back()).bigrams;
+  it.parameters = {
+      {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
+  it.require(long_context_text, static_cast<double>(b.context - 100 * b.support(0)),
+             fmt::format("Q = {}, T = {}", b.support(0), b.context));
+}
+
+/// Of Q between the ends of range_growth.
+inline void report_exponent(const std::vector<double>& batch, Examination& it) {
+  it.report("exponent of Q in the batch",
+            std::log(batch[2] / batch[0]) / std::log(double{range_growth.back()}),
+            fmt::format("B = {:.5g}, {:.5g}, {:.5g}", batch[0], batch[1], batch[2]));
+}
+
+}  // namespace popgrad::theorems::scb

@@ -1,0 +1,10 @@
+#pragma once
+/// Disagreements between the papers and the algebra, beside the statements that show them.
+
+#include "popgrad/evidence/erratum.hpp"
+
+namespace popgrad::theorems::scb {
+
+Erratum square_of_jacobian();
+
+}  // namespace popgrad::theorems::scb

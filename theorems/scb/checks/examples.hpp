@@ -1,0 +1,37 @@
+#pragma once
+/// Noise and changed instances that several statements on sparse contextual bigrams share.
+
+#include "theorems/scb/rungs/instance.hpp"
+#include "theorems/scb/rungs/noise.hpp"
+
+namespace popgrad::theorems::scb {
+
+inline popgrad::scb::NoiseLevels levels_of_shape(const popgrad::scb::Bigrams<double>& bigrams,
+                                                 popgrad::scb::NoiseShape shape) {
+  popgrad::scb::NoiseLevels levels = popgrad::scb::noise_at_solution(bigrams);
+  levels.shape = shape;
+  return levels;
+}
+
+/// One token looks at a position more, with weight `mass`: the last of those that are free.
+inline void add_position(popgrad::scb::Bigrams<double>& b, Index token, double mass) {
+  const Index begin = b.first[static_cast<std::size_t>(token)];
+  const Index end = b.first[static_cast<std::size_t>(token + 1)];
+  Index place = b.context - 1;
+  Index at = end;
+  while (at > begin && b.position[static_cast<std::size_t>(at - 1)] == place) {
+    --at;
+    --place;
+  }
+  if (place < 0) return;
+  b.position.insert(b.position.begin() + at, place);
+  Vector<double> law(b.law.size() + 1);
+  law << b.law.head(at), mass, b.law.tail(b.law.size() - at);
+  for (Index e = begin; e <= end; ++e) {
+    if (e != at) law[e] *= 1 - mass;
+  }
+  b.law = law;
+  for (Index k = token + 1; k <= b.tokens(); ++k) ++b.first[static_cast<std::size_t>(k)];
+}
+
+}  // namespace popgrad::theorems::scb

@@ -1,0 +1,151 @@
+#include "theorems/scb/checks/plain_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/ensemble.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/lumped_three_part.hpp"
+
+namespace popgrad::theorems::scb {
+
+using namespace popgrad::scb;
+
+std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedule& schedule,
+                                        double step, std::vector<std::uint64_t> saves,
+                                        const Setting& setting, std::uint32_t round) {
+  const AnyRung<double> rung = forget_type(LumpedThreePart(setup.training, schedule, setup.levels));
+  WalkRequest request;
+  request.step_size = step;
+  request.steps = saves.back();
+  request.save_steps = std::move(saves);
+  request.batch = setup.batch;
+  request.runs = std::max(4U, setting.draws(24));
+  // Fewer decide no share at this level where one of them differs from the others.
+  const auto undecided = [&](double runs) {
+    return (runs + 1) * std::exp2(-runs) > setting.false_alarm / 2;
+  };
+  while (setting.effort != Effort::search && undecided(request.runs)) ++request.runs;
+  request.first_run = round * request.runs;
+  request.seed = setting.draw_seed();
+  request.jobs = setting.jobs;
+  request.keep_states = true;
+  return walk(rung, rung.initial, request);
+}
+
+std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs, std::size_t save) {
+  std::vector<double> worse;
+  for (const Trajectory<double>& run : runs) {
+    worse.push_back(run.rows.size() > save ? std::max(run.rows[save][6] / run.rows[0][6],
+                                                      run.rows[save][7] / run.rows[0][7])
+                                           : std::numeric_limits<double>::max());
+  }
+  return worse;
+}
+
+Quantity share_nearer(const std::vector<double>& first, const std::vector<double>& second,
+                      double false_alarm) {
+  std::uint32_t nearer = 0;
+  for (std::size_t r = 0; r < first.size(); ++r) nearer += first[r] < second[r] ? 1U : 0U;
+  return success_probability(nearer, static_cast<std::uint32_t>(first.size()), false_alarm);
+}
+
+double sustained_noise(const NoisyTraining& setup, double step) {
+  const Bigrams<double>& b = setup.training.bigrams;
+  const Vector<double> squares = setup.levels.attention.array().square().matrix();
+  return step * static_cast<double>(b.context) * b.stationary.dot(squares) /
+         (2 * transition_size(b) * static_cast<double>(setup.batch));
+}
+
+namespace {
+
+// |a^k off the support, less its mean|^2 over what noise sustains, of every token.
+Vector<double> noise_of_tokens(const NoisyTraining& setup, const Vector<double>& x, double step) {
+  const Bigrams<double>& b = setup.training.bigrams;
+  const Index n = b.tokens();
+  const Matrix<double> v = x.head(n * n).reshaped(n, n);
+  const double damping = 2 - step * covariance_product(v, v, b.stationary);
+  Vector<double> ratios(n);
+  Index at = n * n;
+  for (Index k = 0; k < n; ++k) {
+    at += b.support(k) + 1;
+    const double sustained = step * static_cast<double>(b.context - b.support(k) - 1) *
+                             std::pow(setup.levels.attention[k], 2) /
+                             (transition_size(b) * static_cast<double>(setup.batch) * damping);
+    ratios[k] = x[at] * x[at] / sustained;
+    ++at;
+  }
+  return ratios;
+}
+
+// The same of all runs, a row each; NaN where one has not come so far.
+Matrix<double> noise_of_runs(const NoisyTraining& setup,
+                             const std::vector<Trajectory<double>>& runs, double step,
+                             std::size_t save) {
+  Matrix<double> ratios(std::ssize(runs), setup.training.bigrams.tokens());
+  Index r = 0;
+  for (const Trajectory<double>& run : runs) {
+    if (run.states.size() <= save) {
+      ratios.setConstant(std::numeric_limits<double>::quiet_NaN());
+      break;
+    }
+    ratios.row(r++) = noise_of_tokens(setup, run.states[save], step).transpose();
+  }
+  return ratios;
+}
+
+}  // namespace
+
+Quantity noise_of_plain(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
+                        double step, std::size_t save, const Setting& setting) {
+  const Matrix<double> ratios = noise_of_runs(setup, runs, step, save);
+  if (!ratios.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+  const Matrix<double> means = ratios * setup.training.bigrams.stationary;
+  return sample_moments(means, setting.false_alarm).mean.front();
+}
+
+double missing_after_as_long(const NoisyTraining& setup,
+                             const std::vector<Trajectory<double>>& runs, double step,
+                             std::size_t save, const Setting& setting) {
+  const Bigrams<double>& b = setup.training.bigrams;
+  const Index n = b.tokens();
+  const Matrix<double> ratios = noise_of_runs(setup, runs, step, save);
+  if (!ratios.allFinite()) return std::numeric_limits<double>::quiet_NaN();
+  double slowest = 1;
+  for (const Trajectory<double>& run : runs) {
+    for (const Vector<double>& x : run.states) {
+      const Matrix<double> v = x.head(n * n).reshaped(n, n);
+      slowest = std::min(slowest, 1 - step * covariance_product(v, v, b.stationary) / 2);
+    }
+  }
+  double missing = 0;
+  const auto moments = sample_moments(ratios, setting.false_alarm);
+  for (Index k = 0; k < n; ++k) {
+    const Quantity& reached = moments.mean[static_cast<std::size_t>(k)];
+    const double left = std::clamp(1 - reached.value() + reached.error(), 0.0, 1.0);
+    missing += b.stationary[k] * std::pow(left, 1 + std::max(slowest, 0.0));
+  }
+  return missing;
+}
+
+double quiet_distance(NoisyTraining setup, const Schedule& schedule, double step,
+                      std::uint64_t steps, const Setting& setting) {
+  setup.batch = 0;
+  return worse_distances(runs_of(setup, schedule, step, {0, steps}, setting), 1).front();
+}
+
+double lag_of_noise(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
+                    double step, std::size_t from, std::size_t to) {
+  double most = 0;
+  for (const Trajectory<double>& run : runs) {
+    if (run.rows.size() <= to) continue;
+    most = std::max(most, std::fabs(std::pow(run.rows[to][0], 2) - std::pow(run.rows[from][0], 2)));
+  }
+  const double change = step * transition_size(setup.training.bigrams) * most;
+  return change / (2 - change);
+}
+
+}  // namespace popgrad::theorems::scb

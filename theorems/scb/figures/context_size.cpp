@@ -1,0 +1,56 @@
+// The role of Q: critical batch of boosting (75 %) and its time without noise against the number of
+// positions that a token looks at. N = 3, T = 1000, threshold 0.1/Q; two instances.
+
+#include "popgrad/evidence/figure.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/success.hpp"
+
+namespace popgrad::theorems::scb::figures::context_size_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText csv{"Q", "B", "low", "high", "steps", "K_Q"};
+  for (const Sampling sampling : {Sampling::lumped_noise, Sampling::sequences}) {
+    for (Index instance = 0; instance < 2; ++instance) {
+      for (Index support = 1; support <= 64; support *= 2) {
+        if (sampling == Sampling::sequences && (instance > 0 || support > 16)) continue;
+        Parameters at_support = request.parameters;
+        at_support.set("Q", std::to_string(support));
+        const Training<double> training = popgrad::scb::training<double>(
+            at_support, request.seed + static_cast<std::uint64_t>(instance));
+        AttemptSetting setting;
+        setting.seed = request.seed;
+        setting.jobs = request.jobs;
+        setting.sampling = sampling;
+        setting.schedule.threshold = 0.1 / static_cast<double>(support);
+        setting.levels = noise_at_solution(training.bigrams);
+        CrossingRequest crossing;
+        crossing.level = 0.75;
+        crossing.runs = sampling == Sampling::sequences ? 30 : 40;
+        crossing.first = 100;
+        const Crossing found = find_crossing(success_counter(training, setting), crossing);
+        if (!found.found) continue;
+        const auto steps = quiet_boost_steps(training, setting.schedule, setting.step);
+        csv.number(static_cast<double>(support)).number(found.size).number(found.low);
+        csv.number(found.high).number(static_cast<double>(steps));
+        csv.number(context_size(training.bigrams)).end_row();
+      }
+      if (sampling == Sampling::lumped_noise) csv.end_block();
+    }
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-context-size",
+                   .title = "The role of Q: critical batch and time of boosting",
+                   .shows = {"scb.two-stages"},
+                   .parameters = {{"N", "3"}, {"T", "1000"}}},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::context_size_figure

@@ -1,0 +1,66 @@
+// Critical batch size of boosting against T: from scratch with constant and multiplicative noise
+// (75 %), from transfer (75 %), and SGD on sequences where it can follow.
+// N = 3, Q = 2, eta = 0.05.
+
+#include <cmath>
+
+#include "popgrad/evidence/figure.hpp"
+#include "theorems/scb/rungs/success.hpp"
+
+namespace popgrad::theorems::scb::figures::critical_batch_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+enum class Curve { constant, multiplicative, transfer, sequences };
+
+void add_curve(CsvText& csv, Curve curve, const FigureRequest& request) {
+  CrossingRequest crossing;
+  crossing.level = 0.75;
+  crossing.runs = 60;
+  crossing.first = 100;
+  crossing.largest = 1e18;
+  const double decades = curve == Curve::sequences ? 3 : 9;
+  for (double power = 2; power <= decades; power += curve == Curve::sequences ? 0.5 : 1) {
+    const auto context = static_cast<Index>(std::llround(std::pow(10.0, power)));
+    Parameters at_context = request.parameters;
+    at_context.set("T", std::to_string(context));
+    Training<double> training = popgrad::scb::training<double>(at_context, request.seed);
+    AttemptSetting setting;
+    setting.seed = request.seed;
+    setting.jobs = request.jobs;
+    if (curve == Curve::transfer) {
+      training.start = transfer_start(training.bigrams, 0.5, 0.5, request.seed);
+    }
+    if (curve == Curve::sequences) setting.sampling = Sampling::sequences;
+    setting.levels = noise_at_solution(training.bigrams);
+    if (curve == Curve::constant) setting.levels.shape = NoiseShape::constant;
+    const Crossing found = find_crossing(success_counter(training, setting), crossing);
+    if (!found.found) continue;
+    csv.number(static_cast<double>(context)).number(found.size).number(found.low);
+    csv.number(found.high).end_row();
+    crossing.first = found.size;
+  }
+  csv.end_block();
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText csv{"T", "B", "low", "high"};
+  for (const Curve curve :
+       {Curve::constant, Curve::multiplicative, Curve::transfer, Curve::sequences}) {
+    add_curve(csv, curve, request);
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-critical",
+                   .title = "Critical batch size of boosting against the context length, to 1e9",
+                   .shows = {"scb.two-stages", "scb.transfer"},
+                   .parameters = {{"N", "3"}, {"Q", "2"}}},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::critical_batch_figure

@@ -1,0 +1,70 @@
+// Attention A and values V after the three-part algorithm on sampled sequences, next to Q and P.
+// N = 6, T = 30, Q = 3, B = 256.
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scb/figures/data_law.hpp"
+#include "theorems/scb/rungs/three_part_descent.hpp"
+
+namespace popgrad::theorems::scb::figures::heat_maps_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+void add_block(CsvText& csv, const Matrix<double>& matrix) {
+  for (Index k = 0; k < matrix.cols(); ++k) {
+    for (Index i = 0; i < matrix.rows(); ++i) {
+      csv.number(static_cast<double>(i)).number(static_cast<double>(k)).number(matrix(i, k));
+      csv.end_row();
+    }
+  }
+  csv.end_block();
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  const Training<double> training =
+      popgrad::scb::training<double>(request.parameters, request.seed);
+  const Bigrams<double>& b = training.bigrams;
+  const Index n = b.tokens();
+  const Index positions = b.context;
+  Schedule schedule;
+  schedule.l1_step = 0.01;
+  schedule.l1_weight = 0.001;
+  schedule.l1_steps = 12'000;
+  const AnyRung<double> rung = forget_type(ThreePartDescent(training, schedule));
+  WalkRequest walk_request;
+  walk_request.step_size = 0.05;
+  walk_request.steps = 20'000;
+  walk_request.save_steps = {walk_request.steps};
+  walk_request.batch = 256;
+  walk_request.seed = request.seed;
+  const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
+  require_usable(run.outcome, request.name);
+  const Vector<double>& x = run.last_state;
+  Matrix<double> truth = Matrix<double>::Zero(positions, n);
+  for (Index k = 0; k < n; ++k) {
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      truth(b.position[static_cast<std::size_t>(e)], k) = b.law[e];
+    }
+  }
+  CsvText csv{"row", "column", "value"};
+  add_block(csv, truth);
+  add_block(csv, Eigen::Map<const Matrix<double>>(x.data() + n * n, positions, n));
+  add_block(csv, b.transition);
+  add_block(csv, Eigen::Map<const Matrix<double>>(x.data(), n, n));
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-maps",
+                   .title = "Attention and values after training on sequences, next to Q and P",
+                   .shows = {"scb.convergence"},
+                   .parameters = data_law("6", "30", "3")},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::heat_maps_figure

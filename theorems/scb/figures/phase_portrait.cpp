@@ -1,0 +1,78 @@
+// Phase portrait of the reduced flow with noisy runs over it: the saddle-like start, the hyperbola
+// alpha_A alpha_V = 1, both branches. N = 3, T = 200, Q = 2.
+
+#include <cmath>
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scb/figures/data_law.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/lumped_descent.hpp"
+#include "theorems/scb/rungs/reduced_flow.hpp"
+
+namespace popgrad::theorems::scb::figures::phase_portrait_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  const Training<double> training =
+      popgrad::scb::training<double>(request.parameters, request.seed);
+  const ReducedFlow<double> flow(training);
+  CsvText field{"alpha_V", "alpha_A", "d_alpha_V", "d_alpha_A"};
+  for (int i = 0; i <= 16; ++i) {
+    for (int j = 0; j <= 12; ++j) {
+      Vector<double> x(3);
+      x << -2.4 + 0.3 * i, -1.2 + 0.2 * j, 0;
+      Vector<double> dx(3);
+      flow.rhs(x, dx, 0.0);
+      // One length for all: the direction is what is shown; axes have different scales.
+      const double size = std::hypot(dx[0] / 0.3, dx[1] / 0.2);
+      field.number(x[0]).number(x[1]).number(0.7 * dx[0] / size).number(0.7 * dx[1] / size);
+      field.end_row();
+    }
+  }
+  CsvText runs{"alpha_V", "alpha_A"};
+  const auto add = [&](const Trajectory<double>& run) {
+    for (const std::vector<double>& row : run.rows) runs.number(row[0]).number(row[1]).end_row();
+    runs.end_block();
+  };
+  // Transitions are about 1/(3 N) in size, and the time to learn them goes with N.
+  const double slowness = static_cast<double>(training.bigrams.tokens()) / 3;
+  SolveRequest<double> solve_request;
+  solve_request.end = 400 * slowness;
+  solve_request.save_at = equally_spaced(0.0, solve_request.end, 801);
+  solve_request.relative_tolerance = 1e-9;
+  solve_request.absolute_tolerance = 1e-12;
+  solve_request.find_events = false;
+  add(solve(forget_type(flow), solve_request));
+  const AnyRung<double> noisy = forget_type(LumpedDescent(training, [&] {
+    NoiseLevels levels = noise_at_solution(training.bigrams);
+    levels.shape = NoiseShape::constant;
+    return levels;
+  }()));
+  WalkRequest walk_request;
+  walk_request.step_size = 0.02;
+  walk_request.steps = static_cast<std::uint64_t>(6000 * slowness);
+  walk_request.save_steps = evenly_spread_steps(walk_request.steps, 601);
+  walk_request.batch = 64;
+  walk_request.runs = 6;
+  walk_request.seed = request.seed;
+  for (const Trajectory<double>& run : walk(noisy, noisy.initial, walk_request)) add(run);
+  return {{request.name + "-field.csv", field.text()}, {request.name + ".csv", runs.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-phase",
+                   .title = "Reduced flow: phase portrait with noisy runs over it",
+                   .in_report = true,
+                   .shows = {"scb.reduction", "scb.fixed-points", "scb.branch"},
+                   .parameters = data_law("3", "200", "2")},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::phase_portrait_figure

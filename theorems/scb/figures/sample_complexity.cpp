@@ -1,0 +1,113 @@
+// Does the nonlinearity change the sample complexity? Sequences that plain SGD needs until alpha_A
+// reaches 0.4, median of 9 runs, the best over batch, step size and rate of attention, for linear
+// and softmax attention against T. N = 3, Q = 1.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/evidence/figure.hpp"
+#include "theorems/scb/rungs/sequence_sgd.hpp"
+
+namespace popgrad::theorems::scb::figures::sample_complexity_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+constexpr std::uint32_t runs = 9;
+constexpr double goal = 0.4;
+
+struct Best {
+  double median = std::numeric_limits<double>::infinity();
+  double low = 0, high = 0;  // quartiles of the runs; runs end at `cut`
+  double cut = 0;
+  double batch = 0, step = 0, rate = 0;
+};
+
+// Sequences until the goal; infinite if more than `most` are needed.
+double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch, double most,
+                      std::uint64_t seed, std::uint32_t run) {
+  Vector<double> x = rung.initial();
+  Vector<double> dx(x.size());
+  std::vector<double> row(rung.columns().size());
+  double used = 0;
+  for (std::uint64_t i = 0; used < most; ++i) {
+    Stream stream(seed, run, i);
+    rung.sample_rhs(x, dx, stream, batch);
+    x += step * dx;
+    used += static_cast<double>(batch);
+    rung.observe(x, 0.0, row);
+    // Linear attention that has diverged passes the goal as well, with a loss above that of mu.
+    if (row[1] >= goal) return row[4] < 0.5 ? used : std::numeric_limits<double>::infinity();
+    if (!(std::fabs(row[1]) < 10)) break;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+Best best_over_grid(Index context, bool softmax, const FigureRequest& request) {
+  Parameters at_context = request.parameters;
+  at_context.set("T", std::to_string(context));
+  Training<double> training = popgrad::scb::training<double>(at_context, request.seed);
+  training.softmax = softmax;
+  Best best;
+  const auto positions = static_cast<double>(context);
+  for (const double rate : softmax ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{0}) {
+    training.attention_rate = std::pow(positions, rate);
+    const SequenceSgd<double> rung(training);
+    for (const double step : {0.02, 0.05, 0.1, 0.2, 0.4}) {
+      for (Index batch = 1; batch <= 256; batch *= 4) {
+        const double most = std::min(3 * best.median, 3e6);
+        std::vector<double> used(runs);
+        const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
+#pragma omp parallel num_threads(jobs)
+        {
+          SequenceSgd<double> own = rung;
+#pragma omp for schedule(dynamic, 1)
+          for (std::uint32_t run = 0; run < runs; ++run) {
+            used[run] = samples_of_run(own, step, batch, most, request.seed, run);
+          }
+        }
+        std::sort(used.begin(), used.end());
+        if (used[runs / 2] < best.median) {
+          best = {used[runs / 2],
+                  used[runs / 4],
+                  used[3 * runs / 4],
+                  most,
+                  static_cast<double>(batch),
+                  step,
+                  training.attention_rate};
+        }
+      }
+    }
+  }
+  return best;
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText csv{"T", "samples", "low", "high", "B", "eta", "eta_A"};
+  for (const bool softmax : {false, true}) {
+    for (const Index context : {10, 20, 40, 80, 160, 320}) {
+      const Best best = best_over_grid(context, softmax, request);
+      if (!std::isfinite(best.median)) continue;
+      csv.number(static_cast<double>(context)).number(best.median).number(best.low);
+      csv.number(std::isfinite(best.high) ? best.high : best.cut);
+      csv.number(best.batch).number(best.step).number(best.rate).end_row();
+    }
+    csv.end_block();
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-samples",
+                   .title = "Sequences needed by linear and by softmax attention against T",
+                   .shows = {"scb.softmax-link"},
+                   .parameters = {{"N", "3"}, {"Q", "1"}}},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::sample_complexity_figure

@@ -1,0 +1,79 @@
+// Attention after the same sampled sequences: linear by plain steps, linear by three parts, softmax
+// by plain steps, next to Q. N = 6, T = 30, Q = 3, B = 256.
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scb/figures/data_law.hpp"
+#include "theorems/scb/rungs/three_part_descent.hpp"
+
+namespace popgrad::theorems::scb::figures::softmax_patterns_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+void add_block(CsvText& csv, Index tokens, const std::function<Vector<double>(Index)>& column) {
+  for (Index k = 0; k < tokens; ++k) {
+    const Vector<double> a = column(k);
+    for (Index t = 0; t < a.size(); ++t) {
+      csv.number(static_cast<double>(t)).number(static_cast<double>(k)).number(a[t]).end_row();
+    }
+  }
+  csv.end_block();
+}
+
+Vector<double> trained(const AnyRung<double>& rung, const FigureRequest& request) {
+  WalkRequest walk_request;
+  walk_request.step_size = 0.05;
+  walk_request.steps = 20'000;
+  walk_request.save_steps = {walk_request.steps};
+  walk_request.batch = 256;
+  walk_request.seed = request.seed;
+  const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
+  require_usable(run.outcome, request.name);
+  return run.last_state;
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  Training<double> training = popgrad::scb::training<double>(request.parameters, request.seed);
+  const Bigrams<double> b = training.bigrams;
+  const Index tokens = b.tokens();
+  CsvText csv{"position", "token", "attention"};
+  add_block(csv, tokens, [&](Index k) {
+    Vector<double> q = Vector<double>::Zero(b.context);
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      q[b.position[static_cast<std::size_t>(e)]] = b.law[e];
+    }
+    return q;
+  });
+  const auto add_trained = [&](const AnyRung<double>& rung, const SequenceSgd<double>& reader) {
+    const Vector<double> x = trained(rung, request);
+    add_block(csv, tokens, [&](Index k) { return reader.attention(x, k); });
+  };
+  const SequenceSgd<double> linear(training);
+  add_trained(forget_type(SequenceSgd<double>(linear)), linear);
+  Schedule schedule;
+  schedule.l1_step = 0.01;
+  schedule.l1_weight = 0.001;
+  schedule.l1_steps = 12'000;
+  add_trained(forget_type(ThreePartDescent(training, schedule)), linear);
+  training.softmax = true;
+  // Near 1/T softmax attention moves 1/T^2 as fast; where it is of order one, as fast.
+  training.attention_rate = static_cast<double>(b.context);
+  const SequenceSgd<double> softmax(training);
+  add_trained(forget_type(SequenceSgd<double>(softmax)), softmax);
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-softmax",
+                   .title = "Attention patterns: linear, linear by three parts, softmax",
+                   .shows = {"scb.softmax-link"},
+                   .parameters = data_law("6", "30", "3")},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::softmax_patterns_figure

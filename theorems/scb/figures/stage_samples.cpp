@@ -1,0 +1,263 @@
+// Sequences (batch times steps) that each stage of Theorem 3.1 needs at its critical batch (75 %),
+// against T, N, Q and eps, with exponents; lumped law with noise as SGD's.
+//   stage 1  part 1 from mu 1' with eta = 0.1 until alpha_A reaches its value
+//   stage 2  from states that noisy runs of part 1 left at twice its critical batch: l1 steps for
+//            eight of the slowest relaxation times, then normalised, both distances within eps;
+//            lambda for which expected gradients end at eps/2
+//   lambda   for which expected gradients end at eps after as many steps
+// Usual sizes N = 3, Q = 2, T = 10^4, eps = 0.1; three instances where N or Q
+// varies.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/base/error.hpp"
+#include "popgrad/evidence/figure.hpp"
+#include "theorems/scb/checks/part_two.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/lumped_three_part.hpp"
+#include "theorems/scb/rungs/success.hpp"
+
+namespace popgrad::theorems::scb::figures::stage_samples_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+constexpr double boost_step = 0.1;  // eta
+constexpr double relaxations = 8;
+constexpr std::uint32_t ends_kept = 20;
+
+struct Place {
+  Index tokens = 3, support = 2;
+  double context = 1e4, goal = 0.1;  // T, eps
+  std::uint64_t instance = 0;
+};
+
+struct Needed {
+  Crossing batch;
+  double steps = 0;
+  [[nodiscard]] Crossing samples() const {
+    Crossing scaled = batch;
+    for (double* const own : {&scaled.size, &scaled.low, &scaled.high}) *own *= steps;
+    return scaled;
+  }
+};
+
+// Of part 2, from a threshold at half of the least attention of a position looked at.
+Schedule schedule_of(const Training<double>& training, double weight) {
+  const Bigrams<double>& b = training.bigrams;
+  Schedule schedule = theorems::scb::part_two_schedule(b, weight);
+  schedule.threshold = b.law.minCoeff() * boost_goal(schedule, training) / 2;
+  schedule.l1_steps = static_cast<std::uint64_t>(
+      std::ceil(relaxations / (theorems::scb::slowest_rate(b) * schedule.l1_step)));
+  return schedule;
+}
+
+double worse_distance(const LumpedThreePart& rung, const Vector<double>& x) {
+  std::vector<double> row(rung.columns().size());
+  rung.observe(x, 0.0, row);
+  return std::max(row[6], row[7]);
+}
+
+// lambda for which expected gradients end at `goal`.
+double weight_for(const Training<double>& training, double goal) {
+  const Bigrams<double>& b = training.bigrams;
+  const auto unit = theorems::scb::settled_at(b, 1, theorems::scb::settled_value(b));
+  double weight = goal / std::max(unit.distance_P, unit.distance_Q);
+  constexpr int rounds = 8;  // each leaves a fraction of the miss
+  for (int round = 0; round < rounds; ++round) {
+    const LumpedThreePart rung(training, schedule_of(training, weight), no_noise(b.tokens()));
+    Vector<double> x = rung.initial();
+    Stream unused(0, 0, 0);
+    while (part_of(x) != Part::normalised) rung.sample_step(x, boost_step, unused, 0);
+    weight *= goal / worse_distance(rung, x);
+  }
+  return weight;
+}
+
+CrossingRequest crossing_from(double first, double factor, std::uint32_t runs) {
+  CrossingRequest request;
+  request.level = 0.75;
+  request.runs = runs;
+  request.first = first;
+  request.factor = factor;
+  request.bisections = 3;
+  request.largest = 1e18;
+  return request;
+}
+
+Needed first_stage(const Training<double>& training, const AttemptSetting& setting, double guess) {
+  // The share of success is Phi of a multiple of sqrt(B), which is wide in ln B.
+  Needed needed;
+  needed.steps = static_cast<double>(quiet_boost_steps(training, setting.schedule, setting.step));
+  needed.batch = find_crossing(success_counter(training, setting), crossing_from(guess, 4, 150));
+  return needed;
+}
+
+// States after the threshold of runs of part 1 that got there.
+std::vector<Vector<double>> ends_of_first_stage(const LumpedThreePart& rung, Index batch,
+                                                std::uint64_t most_steps, std::uint64_t seed) {
+  std::vector<Vector<double>> ends;
+  for (std::uint32_t run = 0; run < 2 * ends_kept && ends.size() < ends_kept; ++run) {
+    Vector<double> x = rung.initial();
+    for (std::uint64_t i = 0; i < most_steps && part_of(x) == Part::boost; ++i) {
+      Stream stream(seed, (1U << 30U) + run, i);
+      rung.sample_step(x, boost_step, stream, batch);
+    }
+    if (part_of(x) == Part::l1) ends.push_back(std::move(x));
+  }
+  return ends;
+}
+
+bool recovers(const LumpedThreePart& rung, Vector<double> x, Index batch, double goal,
+              std::uint64_t seed, std::uint32_t run) {
+  try {
+    for (std::uint64_t i = 0; part_of(x) != Part::normalised; ++i) {
+      Stream stream(seed, run, i);
+      rung.sample_step(x, boost_step, stream, batch);
+      if (!rung.divergence(x, boost_step, batch).empty()) return false;
+    }
+  } catch (const InputError&) {
+    return false;  // more nonzeros than memory holds
+  }
+  return worse_distance(rung, x) <= goal;
+}
+
+Needed second_stage(const Training<double>& training, const Needed& first, double weight,
+                    const Place& place, double guess, const FigureRequest& request) {
+  const Bigrams<double>& b = training.bigrams;
+  const Schedule schedule = schedule_of(training, weight);
+  const LumpedThreePart rung(training, schedule, noise_at_solution(b));
+  const auto ends = ends_of_first_stage(rung, std::llround(2 * first.batch.size),
+                                        2 * static_cast<std::uint64_t>(first.steps), request.seed);
+  Needed needed;
+  needed.steps = static_cast<double>(schedule.l1_steps);
+  if (ends.empty()) return needed;
+  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
+  const CountSuccesses count = [&](double size, std::uint32_t first_run, std::uint32_t runs) {
+    const Index batch = std::max<Index>(1, std::llround(size));
+    std::uint32_t successes = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(jobs) reduction(+ : successes)
+    for (std::uint32_t run = first_run; run < first_run + runs; ++run) {
+      successes +=
+          recovers(rung, ends[run % ends.size()], batch, place.goal, request.seed, run) ? 1U : 0U;
+    }
+    return successes;
+  };
+  needed.batch = find_crossing(count, crossing_from(guess, 1.6, 30));
+  return needed;
+}
+
+class Sweep {
+ public:
+  Sweep(const char* name, const FigureRequest& request, CsvText& csv, CsvText& fits)
+      : name_(name), request_(request), csv_(csv), fits_(fits) {}
+
+  void add(double x, const Place& place) {
+    const Training<double> training = from_scratch(place.tokens, std::llround(place.context),
+                                                   place.support, request_.seed + place.instance);
+    AttemptSetting setting;
+    setting.attempt = Attempt::rise;
+    setting.levels = noise_at_solution(training.bigrams);
+    setting.step = boost_step;
+    setting.seed = request_.seed;
+    setting.jobs = request_.jobs;
+    const Needed first = first_stage(training, setting, first_guess_);
+    if (!first.batch.found) return;
+    first_guess_ = first.batch.size;
+    const double weight = weight_for(training, place.goal);
+    const Needed second = second_stage(training, first, weight_for(training, place.goal / 2), place,
+                                       second_guess_, request_);
+    if (!second.batch.found) return;
+    second_guess_ = second.batch.size;
+    x_.push_back(x);
+    first_.push_back(first.samples());
+    second_.push_back(second.samples());
+    Crossing exact;
+    exact.size = weight;
+    exact.low = weight / exactness;
+    exact.high = weight * exactness;
+    weight_.push_back(exact);
+    csv_.number(x).number(first_.back().size).number(first_.back().low).number(first_.back().high);
+    csv_.number(second_.back().size).number(second_.back().low).number(second_.back().high);
+    csv_.number(first.batch.size).number(second.batch.size).number(first.steps);
+    csv_.number(second.steps).number(weight).number(transition_size(training.bigrams));
+    csv_.word(name_).end_row();
+  }
+
+  void end() {
+    csv_.end_block();
+    fit("stage 1", x_, first_, name_);
+    fit("stage 2", x_, second_, name_);
+    fit("lambda", x_, weight_, name_);
+    if (std::string_view(name_) != "T") return;
+    std::vector<double> logarithms;
+    for (const double context : x_) logarithms.push_back(std::log(context));
+    fit("stage 1", logarithms, first_, "ln T");
+    fit("stage 2", logarithms, second_, "ln T");
+  }
+
+ private:
+  // Of lambda, whose interval is that of its scatter about the power.
+  static constexpr double exactness = 1.0001;
+
+  void fit(const char* what, const std::vector<double>& x, const std::vector<Crossing>& y,
+           const char* against) {
+    if (x.size() < 3) return;
+    const Exponent exponent = fit_exponent(x, y);
+    fits_.word(what).word(against).number(exponent.value).number(exponent.half_width);
+    fits_.number(exponent.misfit).number(static_cast<double>(x.size() - 2)).end_row();
+  }
+
+  const char* name_;
+  const FigureRequest& request_;
+  CsvText& csv_;
+  CsvText& fits_;
+  double first_guess_ = 30, second_guess_ = 2e4;
+  std::vector<double> x_;
+  std::vector<Crossing> first_, second_, weight_;
+};
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText csv{"x",   "samples_1", "low_1",   "high_1",  "samples_2", "low_2", "high_2",
+              "B_1", "B_2",       "steps_1", "steps_2", "lambda",    "K_P",   "against"};
+  CsvText fits{"what", "against", "exponent", "half_width", "misfit", "degrees_of_freedom"};
+  Sweep of_context("T", request, csv, fits);
+  for (const double context : {100.0, 1e3, 1e4, 1e5, 1.2e6, 1e7, 1e8}) {
+    of_context.add(context, {.context = context});
+  }
+  of_context.end();
+  Sweep of_tokens("N", request, csv, fits);
+  for (const Index tokens : {3, 6, 12, 24}) {
+    for (const std::uint64_t instance : {0U, 1U, 2U}) {
+      of_tokens.add(static_cast<double>(tokens), {.tokens = tokens, .instance = instance});
+    }
+  }
+  of_tokens.end();
+  Sweep of_support("Q", request, csv, fits);
+  for (const Index support : {2, 3, 4, 6}) {
+    for (const std::uint64_t instance : {0U, 1U, 2U}) {
+      of_support.add(static_cast<double>(support), {.support = support, .instance = instance});
+    }
+  }
+  of_support.end();
+  Sweep of_goal("eps", request, csv, fits);
+  for (const double goal : {0.2, 0.14, 0.1, 0.07, 0.05}) of_goal.add(goal, {.goal = goal});
+  of_goal.end();
+  return {{request.name + ".csv", csv.text()}, {request.name + "-fits.csv", fits.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {
+      .info = {.name = "scb-stages",
+               .title = "Sequences needed by each stage of Theorem 3.1, and lambda, with exponents",
+               .shows = {"scb.two-stages", "scb.convergence"}},
+      .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::stage_samples_figure

@@ -1,0 +1,76 @@
+// Success rates over grids of hyperparameters: batch against step size, batch against the weight of
+// l1. A run of the whole algorithm succeeds if both normalised distances are at most 0.1 at
+// K_P t = 8. N = 3, T = 1000, Q = 2, lumped law, 12 runs a cell.
+
+#include <cmath>
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scb/figures/data_law.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/lumped_three_part.hpp"
+
+namespace popgrad::theorems::scb::figures::success_grid_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+constexpr std::uint32_t runs = 12;
+
+double success_rate(const Training<double>& training, const NoiseLevels& levels,
+                    const Schedule& schedule, double step, Index batch,
+                    const FigureRequest& request) {
+  const AnyRung<double> rung = forget_type(LumpedThreePart(training, schedule, levels));
+  WalkRequest walk_request;
+  walk_request.step_size = step;
+  const double time = 8 / transition_size(training.bigrams);
+  walk_request.steps = static_cast<std::uint64_t>(std::ceil(time / step));
+  walk_request.save_steps = {walk_request.steps};
+  walk_request.batch = batch;
+  walk_request.runs = runs;
+  walk_request.seed = request.seed;
+  walk_request.jobs = request.jobs;
+  int successes = 0;
+  for (const Trajectory<double>& run : walk(rung, rung.initial, walk_request)) {
+    if (run.rows.empty()) continue;  // it diverged
+    successes += run.rows.back()[6] <= 0.1 && run.rows.back()[7] <= 0.1 ? 1 : 0;
+  }
+  return static_cast<double>(successes) / runs;
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  const Training<double> training =
+      popgrad::scb::training<double>(request.parameters, request.seed);
+  const NoiseLevels levels = noise_at_solution(training.bigrams);
+  CsvText csv{"log2_B", "log10_eta_or_lambda", "rate"};
+  for (const bool over_steps : {true, false}) {
+    for (int i = 0; i <= 6; ++i) {
+      const double value =
+          over_steps ? std::pow(10.0, -2.25 + 0.25 * i) : std::pow(10.0, -4 + 0.5 * i);
+      for (int power = 2; power <= 14; power += 2) {
+        Schedule schedule;
+        if (!over_steps) schedule.l1_weight = value;
+        const double step = over_steps ? value : 0.02;
+        schedule.l1_step = step;
+        csv.number(power).number(std::log10(value));
+        csv.number(success_rate(training, levels, schedule, step, Index{1} << power, request));
+        csv.end_row();
+      }
+    }
+    csv.end_block();
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-grid",
+                   .title = "Success rates over batch, step size and weight of l1",
+                   .shows = {"scb.convergence", "scb.l1-needed"},
+                   .parameters = data_law("3", "1000", "2")},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::success_grid_figure

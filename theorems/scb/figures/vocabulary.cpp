@@ -1,0 +1,58 @@
+// The role of N, Q = 2, of the three-part algorithm:
+//   sampled sequences  N in {3, 5, 10, 20}, T = 1000, B = 512
+//   lumped law         N in {100, 500},     T = 10^5, B = 10^9
+// K_P is about 1/(3 N), so lambda goes with it and the clock is K_P t.
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/walks/walk.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/lumped_three_part.hpp"
+#include "theorems/scb/rungs/three_part_descent.hpp"
+
+namespace popgrad::theorems::scb::figures::vocabulary_figure {
+namespace {
+
+using namespace popgrad::scb;
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  CsvText csv{"K_P_t", "dist_P_normalised", "dist_Q_normalised", "N"};
+  for (const Index tokens : {3, 5, 10, 20, 100, 500}) {
+    const bool sampled = tokens <= 20;
+    const Training<double> training =
+        from_scratch(tokens, sampled ? 1000 : 100'000, 2, request.seed);
+    const double size = transition_size(training.bigrams);
+    Schedule schedule;
+    schedule.l1_step = 0.002 / size;
+    schedule.l1_weight = 0.04 * size;
+    const AnyRung<double> rung =
+        sampled
+            ? forget_type(ThreePartDescent(training, schedule))
+            : forget_type(LumpedThreePart(training, schedule, noise_at_solution(training.bigrams)));
+    WalkRequest walk_request;
+    // Both parts take one step size, so that steps make one clock.
+    walk_request.step_size = schedule.l1_step;
+    walk_request.steps = 4'000;
+    walk_request.save_steps = evenly_spread_steps(walk_request.steps, 201);
+    walk_request.batch = sampled ? 512 : 1'000'000'000;
+    walk_request.seed = request.seed;
+    const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
+    for (std::size_t i = 0; i < run.rows.size(); ++i) {
+      csv.number(size * run.t[i]).number(run.rows[i][6]).number(run.rows[i][7]);
+      csv.number(static_cast<double>(tokens)).end_row();
+    }
+    csv.end_block();
+  }
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "scb-vocabulary",
+                   .title = "The role of N: three parts from 3 tokens to 500",
+                   .shows = {"scb.convergence"}},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::scb::figures::vocabulary_figure

@@ -1,0 +1,10 @@
+#pragma once
+#include <memory>
+
+#include "popgrad/rungs/model.hpp"
+
+namespace popgrad::scb {
+
+std::unique_ptr<Model> make_model();
+
+}  // namespace popgrad::scb

@@ -1,0 +1,180 @@
+#include "theorems/scb/rungs/noisy_step.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+#include "popgrad/scalars/random_single.hpp"
+#include "theorems/scb/rungs/column_kernels.hpp"
+#include "theorems/scb/rungs/gaussian_noise.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+
+namespace popgrad::scb {
+namespace {
+
+void draw(Stream& stream, std::span<double> out) { stream.normals(out); }
+void draw(Stream& stream, std::span<float> out) { single_normals(stream, out); }
+
+// Means of xi over the pieces of a column, less that over all of it; none of a column of one piece.
+template <class Storage>
+std::vector<double> piece_means(Stream stream, Index positions) {
+  const Index pieces = (positions - 1) / noise_piece + 1;
+  if (pieces == 1) return {};
+  std::vector<Storage> drawn(static_cast<std::size_t>(pieces));
+  draw(stream, drawn);
+  std::vector<double> means(drawn.size());
+  double sum = 0;
+  for (Index p = 0; p < pieces; ++p) {
+    const Index count = std::min(noise_piece, positions - p * noise_piece);
+    const double root = std::sqrt(static_cast<double>(count));
+    const auto zeta = static_cast<double>(drawn[static_cast<std::size_t>(p)]);
+    means[static_cast<std::size_t>(p)] = zeta / root;
+    sum += zeta * root;
+  }
+  for (double& mean : means) mean -= sum / static_cast<double>(positions);
+  return means;
+}
+
+// Piece by piece: after a step and of a state given, the same bits.
+void add(const ColumnSums& piece, ColumnSums& all) {
+  all.mass += piece.mass;
+  all.size += piece.size;
+}
+
+// What is about to be read, while normals are drawn.
+template <class Storage>
+void fetch(const Storage* entries, Index count) {
+  constexpr auto line = static_cast<Index>(64 / sizeof(Storage));
+  for (Index t = 0; t < count; t += line) __builtin_prefetch(entries + t, 1);
+}
+
+}  // namespace
+
+template <class Storage>
+bool NoisyStep<Storage>::is_marked(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                                   const Storage* columns) const {
+  const Index n = b.tokens();
+  if (marked_values_.rows() != n || !(marked_values_.array() == v.array()).all()) return false;
+  for (Index k = 0; k < n; ++k) {
+    const Storage* const ends = marked_ends_.data() + 2 * k;
+    if (ends[0] != columns[k * b.context] || ends[1] != columns[(k + 1) * b.context - 1]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class Storage>
+void NoisyStep<Storage>::mark(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                              const Storage* columns) {
+  marked_values_ = v;
+  marked_ends_.clear();
+  for (Index k = 0; k < b.tokens(); ++k) {
+    marked_ends_.push_back(columns[k * b.context]);
+    marked_ends_.push_back(columns[(k + 1) * b.context - 1]);
+  }
+}
+
+template <class Storage>
+void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, Storage* columns,
+                              double eta, const Stream& stream, Index batch) {
+  const Bigrams<double>& b = law.training.bigrams;
+  const Index n = b.tokens();
+  const Index positions = b.context;
+  if (!is_marked(b, v, columns)) {
+    sums_.resize(static_cast<std::size_t>(n));
+    for (Index k = 0; k < n; ++k) {
+      ColumnSums& own = sums_[static_cast<std::size_t>(k)];
+      own = {};
+      for (Index t = 0; t < positions; t += noise_piece) {
+        add(column_sums(columns + k * positions + t, std::min(noise_piece, positions - t)), own);
+      }
+    }
+  }
+  double size = 0, overlap = 0;
+  for (Index k = 0; k < n; ++k) {
+    size += b.stationary[k] * sums_[static_cast<std::size_t>(k)].size;
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      const Storage entry = columns[k * positions + b.position[static_cast<std::size_t>(e)]];
+      overlap += b.stationary[k] * b.law[e] * static_cast<double>(entry);
+    }
+  }
+  const double product = covariance_product(v, b.transition, b.stationary);
+  const double square = covariance_product(v, v, b.stationary);
+  const NoiseScale scale =
+      noise_scale(law.levels.shape, batch, size, square, law.transition_size, law.context_size);
+  const double value_level = scale.value * law.levels.value;
+  const Stream of_attention =
+      value_level > 0 ? stream.skip(Stream::groups(static_cast<std::size_t>(n * n))) : stream;
+  const auto move_values = [&] {
+    const Vector<double> along = v * b.stationary;
+    Stream own = stream;
+    if (value_level > 0) draw_value_noise(b, own, value_noise_);
+    for (Index k = 0; k < n; ++k) {
+      auto column = v.col(k);
+      column += eta * (overlap * (b.transition.col(k) - b.stationary) - size * (column - along));
+      if (value_level > 0) column += (eta * value_level) * value_noise_.col(k);
+    }
+  };
+
+  const double step = eta * law.training.attention_rate;
+  const double rate = step * square;
+  const std::uint32_t normal_groups = Stream::groups(static_cast<std::size_t>(positions));
+  const auto pieces = static_cast<std::size_t>((positions - 1) / noise_piece + 1);
+  const std::uint32_t groups = normal_groups + (pieces > 1 ? Stream::groups(pieces) : 0);
+  const auto move_column = [&](Index k) {
+    Storage* const a = columns + k * positions;
+    ColumnSums& kept = sums_[static_cast<std::size_t>(k)];
+    const double level = step * scale.attention * law.levels.attention[k];
+    Stream own = of_attention.skip(static_cast<std::uint32_t>(k) * groups);
+    std::vector<double> means;
+    if (level > 0) means = piece_means<Storage>(own.skip(normal_groups), positions);
+    // The sum of the new column is (1 - rate) times the old one, T shifts and what q^k adds: 1.
+    const double shift =
+        (rate * kept.mass - step * product + (1 - kept.mass)) / static_cast<double>(positions);
+    std::array<Storage, noise_piece> z{};
+    kept = {};
+    Index e = b.first[static_cast<std::size_t>(k)];
+    const Index end = b.first[static_cast<std::size_t>(k + 1)];
+    for (Index p = 0, t = 0; t < positions; ++p, t += noise_piece) {
+      const Index count = std::min(noise_piece, positions - t);
+      fetch(a + t, count);
+      double mean = 0;
+      if (level > 0) {
+        draw(own, {z.data(), static_cast<std::size_t>(count)});
+        mean = sum_of(z.data(), count) / static_cast<double>(count);
+        if (!means.empty()) mean -= means[static_cast<std::size_t>(p)];
+      }
+      advance_column(a + t, z.data(), count, rate, shift - level * mean, level);
+      for (; e < end && b.position[static_cast<std::size_t>(e)] < t + count; ++e) {
+        a[b.position[static_cast<std::size_t>(e)]] +=
+            static_cast<Storage>(step * product * b.law[e]);
+      }
+      add(column_sums(a + t, count), kept);
+    }
+  };
+  constexpr Index worth_threads = 100'000;
+  if (n * positions > worth_threads && omp_in_parallel() == 0) {
+#pragma omp parallel
+    {
+#pragma omp single nowait
+      move_values();
+#pragma omp for schedule(dynamic, 1)
+      for (Index k = 0; k < n; ++k) move_column(k);
+    }
+  } else {
+    move_values();
+    for (Index k = 0; k < n; ++k) move_column(k);
+  }
+  mark(b, v, columns);
+}
+
+template class NoisyStep<double>;
+template class NoisyStep<float>;
+
+}  // namespace popgrad::scb

@@ -1,0 +1,167 @@
+#pragma once
+/// The observables that every rung with values and attention reports, from sums over positions.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "popgrad/scalars/scalar.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
+
+namespace popgrad::scb {
+
+inline std::vector<std::string> observable_names() {
+  return {"alpha_V", "alpha_A",           "dist_P",           "dist_Q", "loss",
+          "S_mean",  "dist_P_normalised", "dist_Q_normalised"};
+}
+
+/// V_i_k by columns: the first names of every state.
+inline std::vector<std::string> value_names(Index tokens) {
+  std::vector<std::string> names;
+  for (Index k = 0; k < tokens; ++k) {
+    for (Index i = 0; i < tokens; ++i) names.push_back(fmt::format("V_{}_{}", i, k));
+  }
+  return names;
+}
+
+/// V_i_k and then a_k_t, or w_k_t: names of a state with dense attention.
+template <class T>
+std::vector<std::string> dense_state_names(const Bigrams<T>& b, std::string_view attention) {
+  std::vector<std::string> names = value_names(b.tokens());
+  for (Index k = 0; k < b.tokens(); ++k) {
+    for (Index t = 0; t < b.context; ++t) names.push_back(fmt::format("{}_{}_{}", attention, k, t));
+  }
+  return names;
+}
+
+/// What the observables need of one a^k.
+template <class T>
+struct AttentionSums {
+  T mass{0};        ///< S = sum_t a_t
+  T overlap{0};     ///< q.a
+  T size{0};        ///< |a|^2
+  T gap{0};         ///< |a - q|^2
+  T scaled_gap{0};  ///< |a/S - q|^2; for S = 0 that of a position off the support, 1 + |q|^2
+};
+
+/// From a^k on the support of q^k and the sum and the sum of squares of the rest. No difference of
+/// large numbers: gaps are exact to rounding.
+template <class T, class Support, class Law>
+AttentionSums<T> attention_sums(const Support& support, const Law& law, const T& rest_mass,
+                                const T& rest_size) {
+  AttentionSums<T> sums;
+  sums.mass = rest_mass;
+  sums.size = rest_size;
+  sums.gap = rest_size;
+  for (Index i = 0; i < law.size(); ++i) {
+    const T gap = support[i] - law[i];
+    sums.mass = sums.mass + support[i];
+    sums.overlap = sums.overlap + law[i] * support[i];
+    sums.size = sums.size + support[i] * support[i];
+    sums.gap = sums.gap + gap * gap;
+  }
+  if constexpr (Ordered<T>) {
+    if (!(T(0) < sums.mass) && !(sums.mass < T(0))) {
+      sums.scaled_gap = T(1) + law.dot(law);
+      return sums;
+    }
+    sums.scaled_gap = rest_size / (sums.mass * sums.mass);
+    for (Index i = 0; i < law.size(); ++i) {
+      const T gap = support[i] / sums.mass - law[i];
+      sums.scaled_gap = sums.scaled_gap + gap * gap;
+    }
+  }
+  return sums;
+}
+
+/// q^k on its support.
+template <class T>
+auto law_of(const Bigrams<T>& b, Index token) {
+  return b.law.segment(b.first[static_cast<std::size_t>(token)], b.support(token));
+}
+
+/// The same of a dense a^k (T), whatever scalar it is kept in. Cost T.
+template <class T, class Column>
+AttentionSums<T> sums_of_column(const Bigrams<T>& b, Index token, const Column& a) {
+  const Index begin = b.first[static_cast<std::size_t>(token)];
+  Vector<T> support(b.support(token));
+  T mass(0), size(0);
+  Index next = 0;
+  for (Index t = 0; t < b.context; ++t) {
+    const auto& entry = a[t];
+    if (next < support.size() && b.position[static_cast<std::size_t>(begin + next)] == t) {
+      support[next++] = T(entry);
+      continue;
+    }
+    mass = mass + T(entry);
+    size = size + T(entry) * T(entry);
+  }
+  return attention_sums<T>(support, law_of(b, token), mass, size);
+}
+
+/// alpha_A of the sums of all tokens.
+template <class T>
+T attention_coefficient(const Bigrams<T>& b, std::span<const AttentionSums<T>> attention,
+                        const T& context_size) {
+  const T share = T(1) / T(static_cast<int>(b.context));
+  T alpha(0);
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const AttentionSums<T>& own = attention[static_cast<std::size_t>(k)];
+    alpha = alpha + b.stationary[k] * (own.overlap - own.mass * share);
+  }
+  return alpha / (context_size - share);
+}
+
+/// Expected loss 1/2 E |e_y - V X a^k|^2. Cost O(N^2).
+template <class T, class Values>
+T expected_loss(const Bigrams<T>& b, const Values& v, std::span<const AttentionSums<T>> attention) {
+  const Vector<T>& mu = b.stationary;
+  const T product = covariance_product(v, b.transition, mu);
+  const T square = covariance_product(v, v, mu);
+  const Vector<T> mean_value = v * mu;
+  const Vector<T> mean_next = b.transition * mu;
+  const T mean_product = mean_value.dot(mean_next);
+  const T mean_square = mean_value.squaredNorm();
+  T loss = T(1) / T(2);
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const AttentionSums<T>& own = attention[static_cast<std::size_t>(k)];
+    loss = loss + mu[k] * (-own.overlap * product - own.mass * mean_product +
+                           (own.size * square + own.mass * own.mass * mean_square) / T(2));
+  }
+  return loss;
+}
+
+/// The numbers of `observable_names`. Distances are 0 where a scalar has no roots. Cost O(N^2).
+template <class T, class Values>
+void write_observables(const Bigrams<T>& b, const Values& v,
+                       std::span<const AttentionSums<T>> attention, const T& transition_size,
+                       const T& context_size, std::span<T> row) {
+  const Vector<T>& mu = b.stationary;
+  row[0] = covariance_product(v, b.transition, mu) / transition_size;
+  row[1] = attention_coefficient(b, attention, context_size);
+  row[4] = expected_loss(b, v, attention);
+  T mass(0), gap(0), scaled_gap(0);
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const AttentionSums<T>& own = attention[static_cast<std::size_t>(k)];
+    mass = mass + mu[k] * own.mass;
+    gap = gap + mu[k] * own.gap;
+    scaled_gap = scaled_gap + mu[k] * own.scaled_gap;
+  }
+  row[5] = mass;
+  if constexpr (Ordered<T> && Transcendental<T>) {
+    using std::sqrt;
+    const Matrix<T> ground = mu * Vector<T>::Constant(b.tokens(), T(1)).transpose();
+    row[2] = sqrt(stationary_square(Matrix<T>(v - b.transition), mu));
+    row[3] = sqrt(gap);
+    row[6] = sqrt(stationary_square(Matrix<T>(ground + (v - ground) * mass - b.transition), mu));
+    row[7] = sqrt(scaled_gap);
+  } else {
+    for (const std::size_t i : {2U, 3U, 6U, 7U}) row[i] = T(0);
+  }
+}
+
+}  // namespace popgrad::scb

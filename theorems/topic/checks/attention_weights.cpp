@@ -1,0 +1,150 @@
+#include "theorems/topic/checks/attention_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "popgrad/base/failure.hpp"
+#include "popgrad/scalars/refinement.hpp"
+#include "popgrad/statistics/order.hpp"
+#include "theorems/topic/checks/distant_optimum.hpp"
+
+namespace popgrad::theorems::topic {
+
+using namespace popgrad::topic;
+
+namespace {
+
+template <class T>
+Box<double> rounded(const Box<T>& box) {
+  return {to_double(box.alpha_low), to_double(box.alpha_high), to_double(box.beta_low),
+          to_double(box.beta_high)};
+}
+
+// Does the hull of the minimisers leave open on which side of beta = 0 and beta = 1 they are, or of
+// uniform attention g = v where they lie on a line of g?
+bool straddles(const Certificate& found, bool narrow, Index words) {
+  const Rational uniform(static_cast<int>(words));
+  if (!narrow) {
+    return found.minimisers.alpha_low <= uniform && uniform <= found.minimisers.alpha_high;
+  }
+  if (found.beta == 0) return false;
+  return found.minimisers.beta_low == 0 ||
+         (found.minimisers.beta_low <= 1 && found.minimisers.beta_high >= 1);
+}
+
+}  // namespace
+
+Box<Rational> weight_box(const TopicLaw<Rational>& law, bool narrow) {
+  const double longer = 0.135 / to_double(Rational((1 - law.correct) * law.masked));
+  const Rational far = Rational(20) * Rational(static_cast<int>(law.active * law.words)) *
+                       Rational(std::max(1, static_cast<int>(std::ceil(longer - 1e-9))));
+  return {Rational(0), far, Rational(0), narrow ? Rational(20) : far};
+}
+
+double depth(const TopicLaw<Rational>& law, const Landscape<double>& landscape, bool narrow) {
+  return landscape(1, 1) - find_minimum(landscape, rounded(weight_box(law, narrow))).value;
+}
+
+std::optional<Certificate> certified(const TopicLaw<Rational>& law,
+                                     const Landscape<Rational>& landscape, bool narrow,
+                                     const Rational& off, std::string& detail) {
+  Rational tolerance = Rational(1) / 1'000'000'000;
+  const double deep = depth(law, landscape.cast<double>(), narrow);
+  for (double d = 1e-3; d > deep && d > 1e-12; d /= 10) tolerance /= 10;
+  try {
+    const Box<Rational> box = weight_box(law, narrow);
+    Certificate found = certify_minimum(law, landscape, box, tolerance);
+    for (int closer = 0; closer < 3 && straddles(found, narrow, law.words); ++closer) {
+      tolerance /= 100;
+      found = certify_minimum(law, landscape, box, tolerance);
+    }
+    if (off != 0) {
+      const Rational claimed = found.upper + off;
+      found = certify_minimum(law, landscape, box, tolerance, &claimed);
+    }
+    detail = fmt::format("min L in [{:.12f}, {:.12f}], {} boxes", to_double(found.lower),
+                         to_double(found.upper), found.boxes);
+    return found;
+  } catch (const Refuted& refuted) {
+    detail = refuted.what();
+    return std::nullopt;
+  }
+}
+
+TopicLaw<Rational> crowded_law(const Setting& setting) {
+  const Index tau = setting.count(active_topics);
+  const auto wide = std::llround(setting.value(crowding) * static_cast<double>(tau));
+  return examined_law(setting, std::max<Index>(wide, tau + 1), tau, setting.count(words_of_topic));
+}
+
+CertifiedWeights certified_weights(const TopicLaw<Rational>& law,
+                                   const Landscape<Rational>& landscape, bool narrow) {
+  const Box<Rational> box = weight_box(law, narrow);
+  const Landscape<double> close = landscape.cast<double>();
+  const Minimum least = find_minimum(close, rounded(box));
+  const Matrix<double> h = close.hessian(least.alpha, least.beta);
+  const auto v = static_cast<double>(law.words);
+  // L rises by curvature x distance^2/2.
+  double tolerance = 0;
+  if (narrow) {
+    const double along = least.beta > 0 ? h(0, 1) : 0;
+    const double off_one = (1 - least.beta) / 4;
+    tolerance = std::min((h(0, 0) - along * along / h(1, 1)) * std::pow(least.alpha / 100, 2),
+                         (h(1, 1) - along * along / h(0, 0)) * off_one * off_one);
+  } else {
+    const double g = least.alpha + (v - 1) * least.beta;
+    const double off_uniform = std::fabs(g - v) > 1e-3 * g / v ? std::fabs(g - v) / 4 : g;
+    tolerance = h(0, 0) * std::pow(std::min(g / 1000, off_uniform), 2);
+  }
+  CertifiedWeights made;
+  made.certificate = certify_minimum(law, landscape, box, Rational(tolerance / 2));
+  // A valley that lies across the axes has a wider hull.
+  const Box<Rational>& at = made.certificate.minimisers;
+  for (int closer = 0; narrow && closer < 4 && at.beta_low <= 1 && at.beta_high >= 1; ++closer) {
+    tolerance /= 16;
+    made.certificate = certify_minimum(law, landscape, box, Rational(tolerance / 2));
+  }
+  const Box<double> hull = rounded(at);
+  const auto middle = [](double low, double high) {
+    return Quantity((low + high) / 2, {ErrorPart::enclosure((high - low) / 2)});
+  };
+  made.alpha = middle(hull.alpha_low, hull.alpha_high);
+  made.beta = middle(hull.beta_low, hull.beta_high);
+  return made;
+}
+
+BestSum best_sum(const TopicLaw<Rational>& law, const Landscape<Rational>& landscape) {
+  const Rational others(law.words - 1);
+  if (landscape.depends_on_sum_alone(law.words)) {
+    const CertifiedWeights best = certified_weights(law, landscape, false);
+    return {best.alpha, best.certificate.alpha + others * best.certificate.beta};
+  }
+  const Minimum best = find_minimum(landscape.cast<double>(), rounded(weight_box(law, false)));
+  const Rational g = Rational(best.alpha) + others * Rational(best.beta);
+  return {to_double(g), g};
+}
+
+Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal) {
+  // So far out that rare selections count; four, so that a correction that passes 0 is seen.
+  const std::vector<double> parameter = falling_parameters(std::ldexp(1.0, -30), 2, 4);
+  std::vector<Quantity> inverse;
+  for (const double less : parameter) {
+    const LargeLaw larger = enlarged(unbounded(law), Rational(1 / less), 1);
+    inverse.push_back(Quantity(less) / best_weights(larger, diagonal).ratio);
+  }
+  return order_in(parameter, inverse);
+}
+
+BlockValue<Rational> value_beside(const BlockValue<Rational>& value, double size,
+                                  std::uint64_t seed) {
+  if (size == 0) return value;
+  return deviating(value.cast<double>(), size, seed).cast<Rational>();
+}
+
+Evidence certificate_evidence(bool certified, const std::string& what, const std::string& detail) {
+  return identity(EvidenceKind::certified, what, certified ? Truth::yes : Truth::no, detail);
+}
+
+}  // namespace popgrad::theorems::topic

@@ -1,0 +1,224 @@
+#include "theorems/topic/checks/second_stage.hpp"
+
+#include <Eigen/QR>
+#include <algorithm>
+#include <boost/math/tools/minima.hpp>
+#include <cmath>
+#include <limits>
+
+#include "popgrad/evidence/solved.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "theorems/topic/rungs/block_flow.hpp"
+#include "theorems/topic/rungs/optimum.hpp"
+#include "theorems/topic/rungs/population_flow.hpp"  // attention_rate
+#include "theorems/topic/rungs/symmetric_flow.hpp"
+
+namespace popgrad::theorems::topic {
+
+using namespace popgrad::topic;
+
+namespace {
+
+constexpr double second_stage_tolerance = 1e-10;
+// So many legs at most: what has not settled then says so by its error.
+constexpr int most_legs = 8;
+// Near a saddle a leg may change nothing that is seen: the first ones do not count.
+constexpr int least_legs = 4;
+
+TopicAttention best_at(const TopicLaw<double>& law, const BlockValue<double>& value, double mask) {
+  // Optimal weights stay below their limit for many topics (topic.attention-limit); four times it
+  // leaves room where topics are few.
+  const double far =
+      4 * static_cast<double>(law.active * law.words) / ((1 - law.correct) * law.masked);
+  const Minimum found =
+      find_minimum(landscape(law, value, MaskWeights<double>{mask, 1}), {0, far, 0, far});
+  return {found.alpha + static_cast<double>(law.words - 1) * found.beta, Quantity(mask),
+          found.value};
+}
+
+// Of L at alpha = beta = `weight`. Its terms cancel where the loss is small, and each is a sum of
+// seven squares and products over a normaliser.
+ErrorPart rounding_of(const Landscape<double>& l, double weight) {
+  double size = std::fabs(l.constant) + 1;  // the constant begins with E |e_w|^2 = 1
+  for (const Landscape<double>::Part& part : l.parts) {
+    const double n = part.normaliser(weight, weight);
+    size += std::fabs(part.square(weight, weight) / (n * n)) +
+            std::fabs(part.linear(weight, weight) / n);
+  }
+  constexpr double operations = 7;
+  return ErrorPart::rounding(operations, size);
+}
+
+// Where rounding hides what a function rises by from its least value.
+ErrorPart width_of_least(const ErrorPart& hidden, double curvature) {
+  return ErrorPart::enclosure(std::sqrt(2 * hidden.size() / curvature));
+}
+
+// At the last of three times one interval apart: what the last interval changed, and, where changes
+// fall, what their geometric series would add.
+Quantity settling(const Solved& run, const Functional& functional) {
+  Quantity last = run.at(2, functional);
+  const double before = std::fabs(functional(run.state(1)) - functional(run.state(0)));
+  const double change = std::fabs(last.value() - functional(run.state(1)));
+  last.add(ErrorPart::next_order(change));
+  if (change < before) last.add(ErrorPart::next_order(change * change / (before - change)));
+  return last;
+}
+
+constexpr Index of_value = 4;  // entries of W_V in a state of SymmetricFlow
+
+// Near rest x' = J (x - x*), so that x* - x = -J^+ x', however slow the slowest direction is, which
+// the changes of a leg do not show. J by central differences; directions in which it is no larger
+// than their error are those along which rest is not isolated.
+Vector<double> way_to_rest(const AnyRung<double>& rung, const Vector<double>& x) {
+  const double apart = std::cbrt(std::numeric_limits<double>::epsilon());
+  const Index n = x.size();
+  Matrix<double> slopes(n, n);
+  Vector<double> ahead(n), behind(n), rate(n);
+  for (Index j = 0; j < n; ++j) {
+    const double step = apart * std::max(std::fabs(x[j]), apart);
+    Vector<double> moved = x;
+    moved[j] = x[j] + step;
+    rung.rhs(moved, ahead, 0.0);
+    moved[j] = x[j] - step;
+    rung.rhs(moved, behind, 0.0);
+    slopes.col(j) = (ahead - behind) / (2 * step);
+  }
+  rung.rhs(x, rate, 0.0);
+  Eigen::CompleteOrthogonalDecomposition<Matrix<double>> inverse(n, n);
+  inverse.setThreshold(apart * apart);
+  return -inverse.compute(slopes).solve(rate);
+}
+
+// The state with rows of W_K and W_Q more, each a tenth of their size and orthogonal to all
+// others, so that no saddle holds it: W_K' W_K and W_Q' W_Q grow by a multiple of the identity.
+Vector<double> kicked(Vector<double> x) {
+  constexpr Index corner = 0, diagonal = 3, entries = 6;  // of a SymmetricMatrix
+  for (const Index begin : {of_value, of_value + entries}) {
+    const double more = x.segment(begin, entries).cwiseAbs().maxCoeff() / (10 * 10);
+    x[begin + corner] += more;
+    x[begin + diagonal] += more;
+  }
+  return x;
+}
+
+}  // namespace
+
+TopicAttention best_attention(const TopicLaw<double>& law, const BlockValue<double>& value) {
+  return best_at(law, value, 1);
+}
+
+TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<double>& value) {
+  constexpr double widest = 3;  // of the logarithm
+  const auto least = [&](double log_mask) { return best_at(law, value, std::exp(log_mask)).loss; };
+  const double at = boost::math::tools::brent_find_minima(least, -widest, widest,
+                                                          std::numeric_limits<double>::digits / 2)
+                        .first;
+  TopicAttention best = best_at(law, value, std::exp(at));
+  constexpr double aside = 0.1;
+  const double curvature =
+      (least(at + aside) - 2 * best.loss + least(at - aside)) / (aside * aside);
+  const ErrorPart hidden =
+      rounding_of(landscape(law, value, MaskWeights<double>{best.mask.value(), 1}),
+                  best.sum / static_cast<double>(law.words));
+  best.mask.add(width_of_least(hidden, curvature).times(best.mask.value()));
+  return best;
+}
+
+RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<double>& value,
+                             double goal) {
+  const AnyRung<double> rung = forget_type(BlockFlow<double>(law, value, false, true));
+  const auto sum = [&](const Vector<double>& x) {
+    return std::exp(x[4]) + static_cast<double>(law.words - 1) * std::exp(x[5]);
+  };
+  const auto rate = [&](const Vector<double>& x) {
+    Vector<double> dx(x.size());
+    rung.rhs(x, dx, 0.0);
+    const double fall =
+        std::exp(x[4]) * dx[4] + static_cast<double>(law.words - 1) * std::exp(x[5]) * dx[5];
+    return fall / (goal - sum(x));
+  };
+  // Of a rate read where g has `left` to go: `goal` is known to the width of the least loss, and the
+  // slope of L by ln alpha, of degree 4 in it, to that many roundings of L. No rate can be read
+  // where g starts within that width of its end, as it does for one topic a document.
+  const auto unsure = [&](double left, double rate_there) {
+    const auto v = static_cast<double>(law.words);
+    const double weight = goal / v;
+    const Landscape<double> made = landscape(law, value);
+    const ErrorPart hidden = rounding_of(made, weight);
+    const double width = width_of_least(hidden, made.hessian(weight, weight)(0, 0)).size();
+    const double room = std::fabs(left) - width;
+    if (!(room > 0)) return ErrorPart::enclosure(std::numeric_limits<double>::infinity());
+    const double slope = 4 * hidden.size() * weight / (static_cast<double>(law.topics) * v);
+    return ErrorPart::enclosure((slope + std::fabs(rate_there) * width) / room);
+  };
+  double end = static_cast<double>(law.topics * law.words);
+  const auto left = [&](const Solved& run, std::size_t save) {
+    return std::fabs(1 - sum(run.state(save)) / sum(run.state(run.size() - 1)));
+  };
+  constexpr std::size_t saves = 401;
+  for (;; end *= 2) {
+    const Solved run(rung, equally_spaced(0.0, end, saves), second_stage_tolerance);
+    if (left(run, saves / 2) > 1e-5 && end < 1e12) continue;
+    const auto first_within = [&](double share) {
+      std::size_t save = 0;
+      while (left(run, save) > share) ++save;
+      return save;
+    };
+    constexpr double close = 1e-3;
+    constexpr double less_close = 1e-2;
+    const std::size_t near = first_within(close);
+    RestrictedEnd found;
+    found.rate = run.at(near, rate);
+    found.rate.add(unsure(goal - sum(run.state(near)), found.rate.value()));
+    found.rate.add(
+        ErrorPart::next_order(rate(run.state(first_within(less_close))) - rate(run.state(near))));
+    const Solved ends(rung, {end / 2, 3 * end / 4, end}, second_stage_tolerance);
+    found.sum = settling(ends, sum);
+    found.loss = settling(ends, [&](const Vector<double>& x) {
+      std::vector<double> row(rung.columns.size());
+      rung.observe(x, 0.0, row);
+      return row[0];
+    });
+    return found;
+  }
+}
+
+FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, double start_size,
+                 double settled) {
+  const Index key_width = law.vocabulary();  // W_K' W_Q is of any rank
+  AnyRung<double> rung = forget_type(SymmetricFlow<double>(law, value, key_width, start_size));
+  rung.rhs = [inner = rung.rhs](const Vector<double>& x, Vector<double>& dx, const double& t) {
+    inner(x, dx, t);
+    dx.head(of_value).setZero();
+  };
+  const auto observed = [&](const char* name) {
+    const auto column = std::find(rung.columns.begin(), rung.columns.end(), name);
+    const auto index = static_cast<std::size_t>(column - rung.columns.begin());
+    return [&rung, index](const Vector<double>& x) {
+      std::vector<double> row(rung.columns.size());
+      rung.observe(x, 0.0, row);
+      return row[index];
+    };
+  };
+  double end = 1024 / attention_rate(law, key_width);
+  FreeEnd found;
+  for (int leg = 0; leg < most_legs; ++leg, end *= 2) {
+    const Solved run(rung, {end / 3, 2 * end / 3, end}, second_stage_tolerance);
+    const FreeEnd before = found;
+    found = {settling(run, observed("loss")), settling(run, observed("mask_weight"))};
+    const double moved = before.loss.value() - found.loss.value();
+    found.loss.add(ErrorPart::next_order(moved));
+    found.mask.add(ErrorPart::next_order(before.mask.value() - found.mask.value()));
+    const Vector<double> rest = run.state(2) + way_to_rest(rung, run.state(2));
+    const double left = observed("loss")(rest) - found.loss.value();
+    found.loss.add(ErrorPart::next_order(left));
+    found.mask.add(ErrorPart::next_order(observed("mask_weight")(rest) - found.mask.value()));
+    if (leg >= least_legs && std::max(std::fabs(moved), std::fabs(left)) < settled) break;
+    rung.initial = kicked(run.state(2));
+  }
+  return found;
+}
+
+}  // namespace popgrad::theorems::topic

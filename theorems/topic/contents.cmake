@@ -1,0 +1,38 @@
+# The statements (checks/NAME.cpp), in the order of the paper.
+set(statements
+  masked_frequencies
+  embedding
+  value
+  attention_block
+  attention_diagonal
+  attention_limit
+  two_stage
+  stage2_optimum
+  same_topic_attention
+  either_alone
+  ode_limit)
+
+# The figures (figures/NAME.cpp), in the order of `popgrad list`.
+set(figures
+  block_patterns
+  stages
+  landscape
+  optimum
+  attention_by_kind
+  either_alone
+  attention_ends
+  lda_training
+  stage_order
+  cooccurrence
+  corpus_attention)
+
+# The loops (rungs/NAME.cpp) that training and integration spend their time in.
+set(loops
+  landscape
+  population_flow
+  subset_expectation
+  training)
+
+# The readers (rungs/NAME.cpp) of files, for the fuzzers.
+set(readers
+  document_reader)

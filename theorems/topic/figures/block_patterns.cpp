@@ -1,0 +1,70 @@
+// Block patterns on the words: W_V after stage 1 and after stage 3 of the flow, and W_E' W_E of
+// embeddings trained under uniform attention. T = 5, tau = 2, v = 4.
+
+#include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/solving/solve.hpp"
+#include "theorems/topic/figures/document_law.hpp"
+#include "theorems/topic/figures/matrix_block.hpp"
+#include "theorems/topic/rungs/population_flow.hpp"
+
+namespace popgrad::theorems::topic::figures::block_patterns_figure {
+namespace {
+
+using namespace popgrad::topic;
+
+Trajectory<double> solved(const AnyRung<double>& rung, const std::vector<double>& times,
+                          const FigureRequest& request) {
+  SolveRequest<double> solve_request;
+  solve_request.end = times.back();
+  solve_request.save_at = times;
+  solve_request.relative_tolerance = 1e-8;
+  solve_request.absolute_tolerance = 1e-10;
+  solve_request.find_events = false;
+  solve_request.keep_states = true;
+  Trajectory<double> run = solve(rung, solve_request);
+  require_usable(run.outcome, request.name);
+  return run;
+}
+
+std::vector<FigureFile> data(const FigureRequest& request) {
+  Training training;
+  training.law = topic_law<double>(request.parameters);
+  training.key_width = training.law.vocabulary();
+  training.scale = 0.05;
+  training.seed = request.seed;
+  const Index words = training.law.topics * training.law.words;
+  CsvText csv{"column", "row", "value"};
+  {
+    const PopulationFlow flow(training);
+    const auto run = solved(forget_type(PopulationFlow(flow)), {1000, 400'000}, request);
+    for (const Vector<double>& x : run.states) {
+      add_matrix(csv, effective(flow.layout(), x).value.bottomRightCorner(words, words));
+    }
+  }
+  Training embedded = training;
+  embedded.embedding_width = 10;
+  embedded.start = ValueStart::identity;
+  embedded.train_value = embedded.train_attention = false;
+  embedded.scale = 0.1;
+  const PopulationFlow flow(embedded);
+  AnyRung<double> rung = forget_type(PopulationFlow(flow));
+  rung.initial.head(flow.layout().values()).setZero();  // uniform attention
+  const auto run = solved(rung, {3000}, request);
+  const ConstView e(run.last_state.data() + flow.layout().embedding(), flow.layout().width,
+                    flow.layout().vocabulary);
+  add_matrix(csv, Matrix<double>(e.transpose() * e).bottomRightCorner(words, words));
+  return {{request.name + ".csv", csv.text()}};
+}
+
+}  // namespace
+
+FigureMaker figure() {
+  return {.info = {.name = "topic-blocks",
+                   .title = "Block patterns of W_V and of the embeddings' inner products",
+                   .shows = {"topic.value", "topic.embedding"},
+                   .parameters = document_law("5", "2", "4")},
+          .data = data};
+}
+
+}  // namespace popgrad::theorems::topic::figures::block_patterns_figure

@@ -1,0 +1,60 @@
+#include "theorems/topic/figures/seeded_runs.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "popgrad/rungs/rung.hpp"
+
+namespace popgrad::theorems::topic::figures {
+
+std::vector<Trajectory<double>> seeded_runs(
+    const std::function<AnyRung<double>(std::uint64_t seed)>& made, const WalkRequest& walk_request,
+    std::uint32_t seeds, const FigureRequest& request) {
+  const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
+  std::vector<Trajectory<double>> runs(seeds);
+  std::exception_ptr failed;
+#pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
+  for (std::uint32_t i = 0; i < seeds; ++i) {
+    try {
+      WalkRequest own = walk_request;
+      own.seed = request.seed;
+      own.first_run = i;
+      own.runs = 1;
+      own.jobs = 1;
+      const AnyRung<double> rung = made(request.seed + i);
+      runs[i] = walk(rung, rung.initial, own).front();
+      require_usable(runs[i].outcome, request.name);
+    } catch (...) {
+#pragma omp critical(popgrad_seeded_runs)
+      failed = std::current_exception();
+    }
+  }
+  if (failed) std::rethrow_exception(failed);
+  return runs;
+}
+
+MeanInterval interval_over(const std::vector<Trajectory<double>>& runs, std::size_t save,
+                           const std::function<double(const std::vector<double>& row)>& number) {
+  std::vector<double> values;
+  values.reserve(runs.size());
+  for (const Trajectory<double>& run : runs) values.push_back(number(run.rows[save]));
+  return mean_interval(values, 0.05);
+}
+
+MeanInterval interval_over(const std::vector<Trajectory<double>>& runs,
+                           const std::vector<std::string>& columns, const std::string& column,
+                           std::size_t save) {
+  const std::size_t place = place_of(columns, column);
+  return interval_over(runs, save, [&](const std::vector<double>& row) { return row[place]; });
+}
+
+std::size_t place_of(const std::vector<std::string>& columns, const std::string& column) {
+  const auto found = std::find(columns.begin(), columns.end(), column);
+  if (found == columns.end()) throw std::invalid_argument("no column " + column);
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+}  // namespace popgrad::theorems::topic::figures

@@ -1,0 +1,348 @@
+#include "theorems/topic/rungs/population_flow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fluctuations/known_draws.hpp"
+#include "popgrad/base/error.hpp"
+#include "popgrad/base/stoppable_step.hpp"
+#include "theorems/topic/rungs/document_bias.hpp"
+
+namespace popgrad::topic {
+namespace {
+
+/// Norms beyond this are never come back from: at the optimum they are of the order of the words.
+constexpr double divergence_bound = 1e8;
+
+/// Blocks of numbers that documents have before those of labels: 2^31, half of a stream.
+constexpr std::uint32_t groups_before_labels = 1U << 27U;
+
+/// Of the law of one draw with label noise, whose list is longer by T/tau: 24 MB.
+constexpr double most_noisy_positions = 1e6;
+/// Beyond, documents are too many to run through whatever their length is: of 4000 there are at least
+/// as many as positions.
+constexpr double most_positions = 4000;
+/// Of the mean over documents of middle length: some 10 ms.
+constexpr double most_bias_cost = 2e6;
+
+/// What the mean neglects is of order 1/N^2, and adds up over steps while fluctuations grow with their
+/// square root: 0.16 of a standard deviation over runs at N = 32 (|W_K|, batch 16, 80 steps).
+constexpr Index shortest_sampled = 100;
+
+double bias_cost(const Training& training) {
+  const auto size = static_cast<double>(training.law.vocabulary());
+  return subset_count(training.law.topics, training.law.active) * size * size * size;
+}
+
+// Averages of a symmetric kind over the words.
+struct ByKind {
+  double diagonal = 0, same = 0, other = 0;
+};
+
+ByKind averages(const TopicLaw<double>& law, const Matrix<double>& m) {
+  ByKind sum;
+  const Index v = law.words;
+  for (Index t = 0; t < law.topics; ++t) sum.same += m.block(1 + t * v, 1 + t * v, v, v).sum();
+  const double all = m.bottomRightCorner(m.rows() - 1, m.cols() - 1).sum();
+  const auto words = static_cast<double>(law.topics * v);
+  const auto n = static_cast<double>(v);
+  sum.other = (all - sum.same) / (words * (words - n));
+  sum.diagonal = m.diagonal().tail(m.rows() - 1).sum();
+  sum.same = v > 1 ? (sum.same - sum.diagonal) / (words * (n - 1)) : 0.0;
+  sum.diagonal /= words;
+  return sum;
+}
+
+}  // namespace
+
+PopulationFlow::PopulationFlow(Training training)
+    : training_(std::move(training)),
+      layout_(training_),
+      expectation_(training_.law, training_.loss, false, training_.label_noise) {
+  const bool from_law =
+      training_.corpus.empty() && training_.longer == 0 &&
+      training_.documents == DocumentKind::uniform &&
+      (training_.label_noise == 0 || positions_of_law(training_) <= most_noisy_positions);
+  if (!from_law) return;
+  // Long documents need no list of their positions to know.
+  if (training_.document >= shortest_expansion || (positions_of_law(training_) <= most_positions &&
+                                                   is_enumerated(document_law(training_).draws))) {
+    known_ = KnownDraws::run_through_or_expanded;
+  } else if (training_.document >= shortest_sampled && training_.loss == LossKind::squared &&
+             bias_cost(training_) <= most_bias_cost) {
+    known_ = KnownDraws::sampled;
+  }
+}
+
+std::vector<std::string> PopulationFlow::columns() const {
+  return {"loss",
+          "norm_W_V",
+          "norm_W_K",
+          "norm_W_Q",
+          "attention_same_word",
+          "attention_same_topic",
+          "attention_other_topic",
+          "value_diagonal",
+          "value_same_topic",
+          "value_other_topic",
+          "gram_diagonal",
+          "gram_same_topic",
+          "gram_other_topic"};
+}
+
+std::vector<std::string> PopulationFlow::state_names() const {
+  std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(layout_.size()));
+  const auto add = [&](const char* name, Index rows, Index columns) {
+    for (Index j = 0; j < columns; ++j) {
+      for (Index i = 0; i < rows; ++i) names.push_back(fmt::format("{}_{}_{}", name, i, j));
+    }
+  };
+  add("W_K", layout_.key_width, layout_.width);
+  add("W_Q", layout_.key_width, layout_.width);
+  add("W_V", layout_.width, layout_.width);
+  if (layout_.embedded) add("W_E", layout_.width, layout_.vocabulary);
+  return names;
+}
+
+double PopulationFlow::loss(const Vector<double>& x) const {
+  const Effective now = effective(layout_, x);
+  const double penalty =
+      training_.penalty * x.segment(layout_.values(), layout_.width * layout_.width).squaredNorm();
+  return expectation_(now.value, now.logits) + penalty;
+}
+
+void PopulationFlow::descend(const Vector<double>& x, const Matrix<double>& dvalue,
+                             const Matrix<double>& dlogits, Moving moving,
+                             Vector<double>& dx) const {
+  dx.setZero(layout_.size());
+  chain(layout_, x, dvalue, dlogits, dx);
+  const Index values = layout_.width * layout_.width;
+  if (training_.penalty > 0) {
+    dx.segment(layout_.values(), values) +=
+        2 * training_.penalty * x.segment(layout_.values(), values);
+  }
+  hold_untrained(moving, dx);
+  dx = -dx;
+}
+
+void PopulationFlow::hold_untrained(Moving moving, Vector<double>& dx) const {
+  if (!training_.train_attention || moving == Moving::value_under_uniform_attention) {
+    dx.head(layout_.values()).setZero();
+  }
+  if (!training_.train_value || moving == Moving::attention) {
+    dx.segment(layout_.values(), layout_.width * layout_.width).setZero();
+  }
+  if (layout_.embedded && !training_.train_embedding) {
+    dx.tail(layout_.width * layout_.vocabulary).setZero();
+  }
+}
+
+void PopulationFlow::move(const Vector<double>& x, Vector<double>& dx, Moving moving) const {
+  Effective now = effective(layout_, x);
+  if (moving == Moving::value_under_uniform_attention) now.logits.setZero();
+  Matrix<double> dvalue;
+  Matrix<double> dlogits;
+  expectation_(now.value, now.logits, &dvalue, &dlogits);
+  descend(x, dvalue, dlogits, moving, dx);
+}
+
+void PopulationFlow::rhs(const Vector<double>& x, Vector<double>& dx, const double& /*t*/) const {
+  move(x, dx, Moving::all);
+}
+
+void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                                Index batch) const {
+  const Effective now = effective(layout_, x);
+  const Index size = layout_.vocabulary;
+  Matrix<double> dvalue = Matrix<double>::Zero(size, size);
+  Matrix<double> dlogits = Matrix<double>::Zero(size, size);
+  DocumentLoss documents(training_);
+  Stream labels = stream.skip(groups_before_labels);
+  for (Index i = 0; i < batch; ++i) {
+    throw_if_step_stopped(i);
+    documents.draw(stream);
+    if (training_.label_noise > 0) documents.replace_labels(labels);
+    documents.add_gradient(now, 1 / static_cast<double>(batch), dvalue, dlogits);
+  }
+  descend(x, dvalue, dlogits, Moving::all, dx);
+}
+
+const DocumentLaw& PopulationFlow::documents() const {
+  if (!documents_) documents_ = document_law(training_);
+  return *documents_;
+}
+
+DrawField PopulationFlow::field_of_document(const Vector<double>& x) const {
+  return [this, x, now = effective(layout_, x), document = DocumentLoss(training_)](
+             Index cls, const Vector<double>& frequencies, Vector<double>& direction) mutable {
+    const Index size = layout_.vocabulary;
+    Matrix<double> dvalue = Matrix<double>::Zero(size, size);
+    Matrix<double> dlogits = Matrix<double>::Zero(size, size);
+    document.take(documents().positions[static_cast<std::size_t>(cls)], frequencies);
+    document.add_gradient(now, 1, dvalue, dlogits);
+    descend(x, dvalue, dlogits, Moving::all, direction);
+  };
+}
+
+std::string PopulationFlow::why_not_known() const {
+  if (!training_.corpus.empty()) return "documents are those of a corpus";
+  if (training_.documents != DocumentKind::uniform) return "documents are drawn by LDA";
+  if (training_.longer > 0) return "documents have several lengths (--longer)";
+  if (training_.label_noise > 0 && positions_of_law(training_) > most_noisy_positions) {
+    return "with --label_noise there are too many positions of a document; lower --T or --v";
+  }
+  if (training_.document >= shortest_expansion) return {};
+  if (training_.document < shortest_sampled) {
+    return fmt::format(
+        "documents of --N {} tokens are too many to run through, and too short for the mean over "
+        "them to be known well enough; give --N {} or more",
+        training_.document, shortest_sampled);
+  }
+  if (bias_cost(training_) <= most_bias_cost) {
+    return "of documents of fewer than 1000 tokens (--N) the mean is known for --loss squared "
+           "alone";
+  }
+  return fmt::format(
+      "the mean over documents of --N {} tokens takes C(T, tau) (Tv + 1)^3 = {:.2g} operations a "
+      "step, more than {:g}; lower --T, --tau or --v",
+      training_.document, bias_cost(training_), most_bias_cost);
+}
+
+void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
+  if (known_ != KnownDraws::sampled &&
+      (training_.loss != LossKind::squared || is_enumerated(documents().draws))) {
+    // What follows from a gradient of W_V and the logits is linear in it: once, for their mean.
+    const Index square = layout_.vocabulary * layout_.vocabulary;
+    DocumentLoss document(training_);
+    Matrix<double> dvalue(layout_.vocabulary, layout_.vocabulary);
+    Matrix<double> dlogits = dvalue;
+    const Vector<double> mean = popgrad::draw_mean(
+        documents().draws, 2 * square,
+        [&, now = effective(layout_, x)](Index cls, const Vector<double>& frequencies,
+                                         Vector<double>& gradient) {
+          dvalue.setZero();
+          dlogits.setZero();
+          document.take(documents().positions[static_cast<std::size_t>(cls)], frequencies);
+          document.add_gradient(now, 1, dvalue, dlogits);
+          gradient << dvalue.reshaped(), dlogits.reshaped();
+        });
+    dvalue = mean.head(square).reshaped(layout_.vocabulary, layout_.vocabulary);
+    dlogits = mean.tail(square).reshaped(layout_.vocabulary, layout_.vocabulary);
+    descend(x, dvalue, dlogits, Moving::all, dx);
+    return;
+  }
+  const Effective now = effective(layout_, x);
+  Matrix<double> dvalue;
+  Matrix<double> dlogits;
+  expectation_(now.value, now.logits, &dvalue, &dlogits);
+  add_document_bias(training_.law, now, true, 1 / static_cast<double>(training_.document), dvalue,
+                    dlogits, training_.label_noise);
+  descend(x, dvalue, dlogits, Moving::all, dx);
+}
+
+void PopulationFlow::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                     Matrix<double>& images) const {
+  if (known_ == KnownDraws::sampled) {
+    sampled_covariance(x, vectors, SampledDraws::Part::both, images);
+  } else {
+    images = popgrad::draw_covariance(documents().draws, field_of_document(x), vectors);
+  }
+}
+
+void PopulationFlow::sampled_covariance(const Vector<double>& x, const Matrix<double>& vectors,
+                                        SampledDraws::Part part, Matrix<double>& images) const {
+  if (!sampled_) sampled_ = std::make_shared<const SampledDocuments>(training_);
+  const Index size = layout_.vocabulary;
+  Matrix<double> seen(2 * size * size, vectors.cols());
+  for (Index k = 0; k < vectors.cols(); ++k) {
+    Vector<double> direction = vectors.col(k);
+    hold_untrained(Moving::all, direction);
+    const Effective own = chain_adjoint(layout_, x, direction);
+    seen.col(k) << own.value.reshaped(), own.logits.reshaped();
+  }
+  seen = sampled_->covariance(effective(layout_, x), seen, part);
+  images.resize(dimension(), vectors.cols());
+  for (Index k = 0; k < vectors.cols(); ++k) {
+    Vector<double> image = Vector<double>::Zero(dimension());
+    chain(layout_, x, seen.col(k).head(size * size).reshaped(size, size),
+          seen.col(k).tail(size * size).reshaped(size, size), image);
+    hold_untrained(Moving::all, image);
+    images.col(k) = image;
+  }
+}
+
+std::string PopulationFlow::divergence(const Vector<double>& x, double step, Index batch) const {
+  const double size = x.squaredNorm();
+  if (std::isfinite(size) && size < divergence_bound) return {};
+  const auto norm = [&](Index begin, Index count) {
+    const double n = x.segment(begin, count).norm();
+    return std::isfinite(n) ? fmt::format("{:.3g}", n) : std::string("beyond 1e154");
+  };
+  const Index keys = layout_.key_width * layout_.width;
+  return fmt::format(
+      "|W_K| = {}, |W_Q| = {}, |W_V| = {} at eta = {:g}: the step overshoots; {}lower "
+      "--eta",
+      norm(layout_.keys(), keys), norm(layout_.queries(), keys),
+      norm(layout_.values(), layout_.width * layout_.width), step,
+      batch > 0 ? "raise --batch or " : "");
+}
+
+void PopulationFlow::observe(const Vector<double>& x, const double& /*t*/,
+                             std::span<double> row) const {
+  const Effective now = effective(layout_, x);
+  const Index keys = layout_.key_width * layout_.width;
+  const Vector<double> values = x.segment(layout_.values(), layout_.width * layout_.width);
+  row[0] = expectation_(now.value, now.logits) + training_.penalty * values.squaredNorm();
+  row[1] = values.norm();
+  row[2] = x.segment(layout_.keys(), keys).norm();
+  row[3] = x.segment(layout_.queries(), keys).norm();
+  const AttentionByKind attention = expectation_.attention(now.logits);
+  row[4] = attention.same_word;
+  row[5] = attention.same_topic;
+  row[6] = attention.other_topic;
+  const ByKind value = averages(training_.law, now.value);
+  row[7] = value.diagonal;
+  row[8] = value.same;
+  row[9] = value.other;
+  ByKind gram{1, 0, 0};
+  if (layout_.embedded) {
+    const ConstView embedding(x.data() + layout_.embedding(), layout_.width, layout_.vocabulary);
+    gram = averages(training_.law, embedding.transpose() * embedding);
+  }
+  row[10] = gram.diagonal;
+  row[11] = gram.same;
+  row[12] = gram.other;
+}
+
+TwoStageFlow::TwoStageFlow(Training training, double switch_time)
+    : flow_(std::move(training)), switch_time_(switch_time) {}
+
+void TwoStageFlow::rhs(const Vector<double>& x, Vector<double>& dx, const double& t) const {
+  flow_.move(x, dx,
+             t < switch_time_ ? PopulationFlow::Moving::value_under_uniform_attention
+                              : PopulationFlow::Moving::attention);
+}
+
+void TwoStageFlow::observe(const Vector<double>& x, const double& t, std::span<double> row) const {
+  flow_.observe(x, t, row);
+}
+
+double value_rate(const TopicLaw<double>& law) {
+  const auto topics = static_cast<double>(law.topics);
+  const auto active = static_cast<double>(law.active);
+  const double a = law.kept();
+  return 2 * a * a * (topics - active) /
+         (active * static_cast<double>(law.words) * topics * (topics - 1));
+}
+
+double attention_rate(const TopicLaw<double>& law, Index key_width) {
+  const auto active = static_cast<double>(law.active);
+  return 2 * law.correct * law.frequency(true) * (active - 1) /
+         (law.kept() * static_cast<double>(law.words) * active *
+          static_cast<double>(law.topics - 1) * std::sqrt(static_cast<double>(key_width)));
+}
+
+}  // namespace popgrad::topic

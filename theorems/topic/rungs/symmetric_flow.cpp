@@ -1,0 +1,194 @@
+#include "theorems/topic/rungs/symmetric_flow.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "popgrad/scalars/dual.hpp"
+#include "popgrad/scalars/real.hpp"
+#include "theorems/topic/rungs/block_observables.hpp"
+
+namespace popgrad::topic {
+namespace {
+
+template <class T>
+T count(Index n) {
+  return TopicLaw<T>::number(n);
+}
+
+template <class T>
+SymmetricMatrix<T> matrix_at(const Vector<T>& x, Index begin) {
+  return {x[begin], x[begin + 1], x[begin + 2], x[begin + 3], x[begin + 4], x[begin + 5]};
+}
+
+// dx = factor (a + b).
+template <class T>
+void write(const T& factor, const SymmetricMatrix<T>& a, const SymmetricMatrix<T>& b, Vector<T>& dx,
+           Index begin) {
+  dx[begin] = factor * (a.corner + b.corner);
+  dx[begin + 1] = factor * (a.row + b.row);
+  dx[begin + 2] = factor * (a.column + b.column);
+  dx[begin + 3] = factor * (a.diagonal + b.diagonal);
+  dx[begin + 4] = factor * (a.same + b.same);
+  dx[begin + 5] = factor * (a.other + b.other);
+}
+
+constexpr Index keys = 4;
+constexpr Index queries = 10;
+constexpr Index logits = 16;
+
+template <class T>
+T loss_of(const TopicLaw<T>& law, const Vector<T>& x, const Vector<T>& logs) {
+  using std::exp;
+  return landscape(law, BlockValue<T>{x[0], x[1], x[2], x[3]},
+                   MaskWeights<T>{exp(logs[2]), exp(logs[3])})(exp(logs[0]), exp(logs[1]));
+}
+
+}  // namespace
+
+template <class T>
+SymmetricMatrix<T> product(const SymmetricMatrix<T>& a, const SymmetricMatrix<T>& b, const T& v,
+                           const T& n) {
+  const auto sum = [&](const SymmetricMatrix<T>& m) {
+    return T(m.diagonal + (v - T(1)) * m.same + (n - v) * m.other);
+  };
+  const T through_mask = a.column * b.row;
+  SymmetricMatrix<T> c;
+  c.corner = a.corner * b.corner + n * a.row * b.column;
+  c.row = a.corner * b.row + a.row * sum(b);
+  c.column = a.column * b.corner + sum(a) * b.column;
+  c.diagonal = through_mask + a.diagonal * b.diagonal + (v - T(1)) * a.same * b.same +
+               (n - v) * a.other * b.other;
+  c.same = through_mask + a.diagonal * b.same + a.same * b.diagonal + (v - T(2)) * a.same * b.same +
+           (n - v) * a.other * b.other;
+  c.other = through_mask + a.diagonal * b.other + a.other * b.diagonal +
+            (v - T(1)) * (a.same * b.other + a.other * b.same) + (n - T(2) * v) * a.other * b.other;
+  return c;
+}
+
+template <class T>
+SymmetricFlow<T>::SymmetricFlow(TopicLaw<T> law, BlockValue<T> start, Index key_width, T scale)
+    : law_(law), start_(start), key_width_(count<T>(key_width)), scale_(scale) {
+  using std::sqrt;
+  root_ = sqrt(key_width_);
+}
+
+template <class T>
+Vector<T> SymmetricFlow<T>::initial() const {
+  Vector<T> x = Vector<T>::Constant(dimension(), T(0));
+  x.head(4) << start_.mask, start_.diagonal, start_.same, start_.other;
+  // K = Q = sigma^2 d_a I: its corner and diagonal.
+  for (const Index begin : {keys, queries}) {
+    x[begin] = x[begin + 3] = scale_ * scale_ * key_width_;
+  }
+  return x;
+}
+
+template <class T>
+std::vector<std::string> SymmetricFlow<T>::columns() const {
+  return {"loss",
+          "norm_W_V",
+          "norm_W_K",
+          "norm_W_Q",
+          "attention_same_word",
+          "attention_same_topic",
+          "attention_other_topic",
+          "value_diagonal",
+          "value_same_topic",
+          "value_other_topic",
+          "alpha",
+          "beta",
+          "mask_weight"};
+}
+
+template <class T>
+std::vector<std::string> SymmetricFlow<T>::state_names() const {
+  std::vector<std::string> names{"w_0", "d", "s", "u"};
+  for (const char* matrix : {"K", "Q", "S"}) {
+    for (const char* part : {"00", "0w", "w0", "diagonal", "same", "other"}) {
+      names.push_back(std::string(matrix) + "_" + part);
+    }
+  }
+  return names;
+}
+
+template <class T>
+Vector<T> SymmetricFlow<T>::log_weights(const Vector<T>& x) const {
+  const SymmetricMatrix<T> s = matrix_at(x, logits);
+  Vector<T> logs(4);
+  logs << T((s.diagonal - s.other) / root_), T((s.same - s.other) / root_),
+      T((s.row - s.other) / root_), T((s.corner - s.column) / root_);
+  return logs;
+}
+
+template <class T>
+void SymmetricFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
+  const T v = count<T>(law_.words);
+  const T n = count<T>(law_.topics * law_.words);
+  const T others = v - T(1);
+  const TopicLaw<Dual<T>> law = law_.template cast<Dual<T>>();
+  Vector<Dual<T>> value = x.head(4).template cast<Dual<T>>();
+  Vector<Dual<T>> logs = log_weights(x).template cast<Dual<T>>();
+  const std::array<T, 4> entries = entries_of_value(law_);
+  for (Index i = 0; i < 4; ++i) {
+    const T& many = entries[static_cast<std::size_t>(i)];
+    dx[i] = T(0);
+    if (many == T(0)) continue;
+    value[i].slope = T(1);
+    dx[i] = -loss_of(law, value, logs).slope / many;
+    value[i].slope = T(0);
+  }
+  std::array<T, 4> by_weight;
+  for (Index i = 0; i < 4; ++i) {
+    logs[i].slope = T(1);
+    by_weight[static_cast<std::size_t>(i)] = loss_of(law, value, logs).slope;
+    logs[i].slope = T(0);
+  }
+  // The loss depends on differences of the logits of a query, so its gradient sums to 0 there.
+  SymmetricMatrix<T> g;
+  g.diagonal = by_weight[0] / n;
+  if (others > T(0)) g.same = by_weight[1] / (n * others);
+  g.row = by_weight[2] / n;
+  const T same_total = others > T(0) ? by_weight[1] : T(0);
+  g.other = -(by_weight[0] + same_total + by_weight[2]) / (n * (n - v));
+  g.corner = by_weight[3];
+  g.column = -by_weight[3] / n;
+  const SymmetricMatrix<T> k = matrix_at(x, keys);
+  const SymmetricMatrix<T> q = matrix_at(x, queries);
+  const SymmetricMatrix<T> s = matrix_at(x, logits);
+  const T factor = T(-1) / root_;
+  write(factor, product(g, s.transposed(), v, n), product(s, g.transposed(), v, n), dx, keys);
+  write(factor, product(g.transposed(), s, v, n), product(s.transposed(), g, v, n), dx, queries);
+  write(factor, product(g, q, v, n), product(k, g, v, n), dx, logits);
+}
+
+template <class T>
+void SymmetricFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
+  using std::exp, std::sqrt;
+  const Vector<T> logs = log_weights(x);
+  const T alpha = exp(logs[0]);
+  const T beta = exp(logs[1]);
+  const T mask = exp(logs[2]);
+  const T n = count<T>(law_.topics * law_.words);
+  row[0] = loss_of(law_, Vector<T>(x.head(4)), logs);
+  row[1] = value_norm(law_, x);
+  // Traces; rounding can put a small one below 0.
+  const auto root = [](const T& trace) { return trace > T(0) ? T(sqrt(trace)) : T(0); };
+  row[2] = root(T(x[keys] + n * x[keys + 3]));
+  row[3] = root(T(x[queries] + n * x[queries + 3]));
+  const std::array<T, 3> attention = attention_by_kind(law_, alpha, beta, mask);
+  for (std::size_t i = 0; i < 3; ++i) row[4 + i] = attention[i];
+  row[7] = x[1];
+  row[8] = law_.words > 1 ? x[2] : T(0);
+  row[9] = x[3];
+  row[10] = alpha;
+  row[11] = beta;
+  row[12] = mask;
+}
+
+template SymmetricMatrix<double> product(const SymmetricMatrix<double>&,
+                                         const SymmetricMatrix<double>&, const double&,
+                                         const double&);
+template class SymmetricFlow<double>;
+template class SymmetricFlow<Real>;
+
+}  // namespace popgrad::topic
