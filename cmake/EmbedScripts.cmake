@@ -1,6 +1,6 @@
 # Makes a C++ source that holds each script as a string, so that an installed binary has its plots.
 function(embed_scripts output)
-  set(body "#include \"report/plot_scripts.hpp\"\n\nnamespace popgrad {\n\nstd::string_view plot_script([[maybe_unused]] std::string_view name) {\n")
+  set(body "#include \"presenting/plot_scripts.hpp\"\n\nnamespace popgrad {\n\nstd::string_view plot_script([[maybe_unused]] std::string_view name) {\n")
   foreach(script ${ARGN})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
     get_filename_component(name ${script} NAME_WE)
@@ -14,7 +14,7 @@ endfunction()
 # Makes a C++ source that holds the section "Observables" of each model's page, where every column is
 # defined: the pages are the one place that says so. A model without a page has none.
 function(embed_observables output)
-  set(body "#include \"report/observables.hpp\"\n\nnamespace popgrad {\n\nstd::string_view observables_text([[maybe_unused]] std::string_view model) {\n")
+  set(body "#include \"presenting/observables.hpp\"\n\nnamespace popgrad {\n\nstd::string_view observables_text([[maybe_unused]] std::string_view model) {\n")
   foreach(page ${ARGN})
     if(NOT EXISTS ${page})
       continue()

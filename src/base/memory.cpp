@@ -9,8 +9,8 @@
 #include <fstream>
 #include <limits>
 
+#include "base/number_field.hpp"
 #include "popgrad/base/error.hpp"
-#include "popgrad/scalars/scalar.hpp"
 
 namespace popgrad {
 namespace {
@@ -67,13 +67,9 @@ double bytes_from_text(const std::string& text) {
                             {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
   for (const Unit& unit : units) {
     if (!text.ends_with(unit.name)) continue;
-    double number = 0;
-    try {
-      number = from_text<double>(text.substr(0, text.size() - unit.name.size()));
-    } catch (const std::invalid_argument&) {
-      break;
-    }
-    const double bytes = number * unit.bytes;
+    const std::string_view digits =
+        std::string_view(text).substr(0, text.size() - unit.name.size());
+    const double bytes = number_field(digits).value_or(0) * unit.bytes;
     if (bytes >= 1e6 && bytes <= 1e18) return bytes;
     break;
   }

@@ -162,13 +162,13 @@ std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// The files of theorems/*/ that register a statement or begin with the header of one.
+// The files of theorems/*/checks that register a statement or begin with the header of one.
 std::vector<std::pair<std::string, Header>> headers_of_statements() {
   std::vector<std::pair<std::string, Header>> found;
   const fs::path theorems = fs::path(places::sources()) / "theorems";
   for (const fs::directory_entry& folder : fs::directory_iterator(theorems)) {
     if (!folder.is_directory()) continue;
-    for (const fs::directory_entry& file : fs::directory_iterator(folder.path())) {
+    for (const fs::directory_entry& file : fs::directory_iterator(folder.path() / "checks")) {
       if (file.path().extension() != ".cpp") continue;
       const std::string source = content_of(file.path());
       const bool registers = source.find(".id = \"") != std::string::npos;

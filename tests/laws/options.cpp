@@ -8,7 +8,7 @@
 
 #include "laws/cases.hpp"
 
-namespace popgrad::laws::options_laws {
+namespace popgrad::laws {
 namespace {
 
 using List = Value::List;
@@ -338,4 +338,4 @@ TEST_CASE("laws: every parameter of every rung is off its default in some case",
   }
 }
 
-}  // namespace popgrad::laws::options_laws
+}  // namespace popgrad::laws

@@ -4,7 +4,7 @@
 Usage: mutate.py [-h] N [--seed S] [--only PATH ...] [--tree DIR]
 
 A mistake is a sign, a factor 2 or 1/2, n - 1 for n, exchanged indices, rows for columns, or a
-constant off by a tenth, at a random place of the formulas in src/ and include/. Each is put into a
+constant off by a tenth, at a random place of the formulas in src/, include/ and the rungs of theories. Each is put into a
 copy of the sources, built, and put before the laws (tests tagged [law]), the statements
 (`popgrad verify`) and the other fast tests, in that order, until something fails.
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
-MODELS = ("joma", "scan_snap", "scb", "topic")
+MODELS = tuple(sorted(path.parent.name for path in ROOT.glob("theorems/*/theory.cpp")))
 # What has no formulas in it: reading, writing and describing.
 WITHOUT_FORMULAS = {"model.cpp", "model.hpp", "instance.cpp", "parameters.cpp", "parameters.hpp", "json.cpp",
                     "json.hpp", "json_fwd.hpp", "record.cpp", "record.hpp", "models.cpp", "error.cpp", "error.hpp",
@@ -88,13 +88,11 @@ def replacements(kind, match, choices):
 def sources(root, only):
     """Files with formulas, in a fixed order."""
     found = []
-    for top in ("src", "include/popgrad"):
+    for top in ("src", "include/popgrad", *(f"theorems/{model}/rungs" for model in MODELS)):
         for path in sorted((root / top).rglob("*.?pp")):
             inside = path.relative_to(root)
             folder = inside.parent.name
-            if path.name in WITHOUT_FORMULAS or folder in ("cli", "io", "python", "report"):
-                continue
-            if "report" in inside.parts:
+            if path.name in WITHOUT_FORMULAS or folder in ("commands", "io", "python", "presenting"):
                 continue
             if only and not any(str(inside).startswith(prefix) for prefix in only):
                 continue
@@ -253,7 +251,8 @@ def copy_sources(tree):
         if not target.exists() or target.read_bytes() != source.read_bytes():
             shutil.copy2(source, target)
     if not (tree / "build/build.ninja").exists():
-        run_or_stop(["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"], tree)
+        run_or_stop(["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                     "-DPOPGRAD_UNITS=OFF"], tree)
 
 
 def run_or_stop(command, tree):

@@ -1,13 +1,13 @@
 // A theory of one's own as a new user writes it: every kind of measurement, none of which says how it is
 // refined. check.cmake searches every statement for a miss, which would be a false alarm, and its control.
 
-#include <popgrad/ensemble.hpp>
-#include <popgrad/law_model.hpp>
-#include <popgrad/order.hpp>
-#include <popgrad/program.hpp>
-#include <popgrad/solved.hpp>
-#include <popgrad/theories.hpp>
-#include <popgrad/walk.hpp>
+#include <popgrad/commands/program.hpp>
+#include <popgrad/evidence/solved.hpp>
+#include <popgrad/evidence/theories.hpp>
+#include <popgrad/rungs/law_model.hpp>
+#include <popgrad/statistics/order.hpp>
+#include <popgrad/walks/ensemble.hpp>
+#include <popgrad/walks/walk.hpp>
 
 using namespace popgrad;
 

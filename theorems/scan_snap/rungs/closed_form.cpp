@@ -24,7 +24,7 @@ constexpr double alike = 1e-9;
 template <class T>
 CommonToken<T> common_token(const TrainingInstance<T>& instance) {
   const SequenceClasses<T>& classes = instance.classes;
-  require_equal_classes(classes, closed_form_rung);
+  require_equal_classes(classes, of_closed_form);
   const Layout layout = lay_out(classes, true);
   const std::vector<Index> owners = classes_of_tokens(classes);
   const auto common = std::count_if(owners.begin(), owners.end(), [](Index k) { return k > 1; });
