@@ -4,8 +4,12 @@
 set -euo pipefail
 stamp=$1 source=$2
 shift 2
+mkdir -p "$(dirname "$stamp")"
+# As the sources are: inside of a unit (PopgradUnits.cmake).
+unit=$stamp.cpp
+printf '#include "%s"  // NOLINT(bugprone-suspicious-include)\n' "$source" >"$unit"
 # Finding mistakes is what is asked for: the exit status says nothing.
-found=$("$@" "$source" -- -std=c++20 2>/dev/null || true)
+found=$("$@" "$unit" -- -std=c++20 -Wall 2>/dev/null || true)
 missed=0
 while IFS=: read -r file line text; do
   check=${text##*// expect: }
@@ -15,5 +19,4 @@ while IFS=: read -r file line text; do
   fi
 done < <(grep -n -H -F '// expect: ' "$source" "${source%.cpp}.hpp")
 ((!missed)) || exit 1
-mkdir -p "$(dirname "$stamp")"
 touch "$stamp"

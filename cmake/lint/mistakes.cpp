@@ -1,7 +1,7 @@
 // Mistakes on purpose, one a line, with the check that must find it. Compiled nowhere; without them
 // nobody would notice a configuration under which clang-tidy looks at nothing.
 
-#include "cmake/lint/mistakes.hpp"
+#include "mistakes.hpp"
 
 #include <cmath>
 #include <memory>
@@ -9,9 +9,16 @@
 #include <utility>
 #include <vector>
 
-using std::swap;  // expect: misc-unused-using-decls
+using std::swap;  // expect: popgrad-scope
 
 namespace mistakes {
+namespace {
+
+constexpr double forgotten = 0.5;  // expect: popgrad-scope
+
+double never_called(double x) { return x; }  // expect: clang-diagnostic-unused-function
+
+}  // namespace
 
 struct Base {
   virtual ~Base() = default;

@@ -23,7 +23,7 @@ using namespace popgrad::joma;
 namespace {
 
 constexpr Knob level_layer_count = whole_knob("layers", "layers of attention and MLP", 1, 3, 2);
-constexpr Knob level_dimension = whole_knob("d", "level_dimension of the embeddings", 8, 16, 12);
+constexpr Knob level_dimension = whole_knob("d", "dimension of the embeddings", 8, 16, 12);
 constexpr Knob level_class_count = whole_knob("classes", "sequences", 12, 20, 16);
 constexpr Knob level_latent_count = whole_knob("latents", "latents of level 0", 8, 14, 10);
 constexpr Knob more = whole_knob("more", "latents of level 1 beyond those of level 0", 0, 10, 4);

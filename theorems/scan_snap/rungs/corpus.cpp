@@ -18,10 +18,10 @@
 namespace popgrad::scan_snap {
 namespace {
 
-constexpr const char* where = "scan-snap";
+constexpr const char* of_corpus = "scan-snap";
 
 [[noreturn]] void refuse(const CorpusRequest& request, const std::string& rule) {
-  reject(where, "--corpus", request.file.string(), rule);
+  reject(of_corpus, "--corpus", request.file.string(), rule);
 }
 
 bool is_space(char c) {
@@ -237,7 +237,7 @@ std::vector<Pair> frequent_pairs(const CorpusRequest& request,
     if (kept.size() >= 2 * limit) trim();
   }
   if (kept.empty()) {
-    reject(where, "--min-count", std::to_string(request.min_count),
+    reject(of_corpus, "--min-count", std::to_string(request.min_count),
            fmt::format("exceeds the count {} of the most frequent pair in {}", largest,
                        request.file.string()));
   }
@@ -298,7 +298,7 @@ class ContextCounter {
 
 Corpus read_corpus(const CorpusRequest& request) {
   const auto at_least_one = [](const char* name, Index value) {
-    if (value < 1) reject(where, name, std::to_string(value), "must be >= 1");
+    if (value < 1) reject(of_corpus, name, std::to_string(value), "must be >= 1");
   };
   at_least_one("--window", request.window);
   at_least_one("--min-count", request.min_count);

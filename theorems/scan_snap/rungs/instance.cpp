@@ -22,7 +22,7 @@
 namespace popgrad::scan_snap {
 namespace {
 
-constexpr const char* where = "scan-snap";
+constexpr const char* of_instance = "scan-snap";
 /// Classes up to which B_n is carried along unless asked otherwise: xi costs K^3 an evaluation.
 constexpr Index classes_tracked = 32;
 
@@ -62,14 +62,14 @@ std::vector<Index> token_list(const Parameters& p, std::string_view name, Index 
                               Index tokens) {
   const Vector<double> given = p.vector<double>(name);
   if (given.size() != count) {
-    reject(where, name, fmt::format("{} numbers", given.size()),
+    reject(of_instance, name, fmt::format("{} numbers", given.size()),
            fmt::format("must have one for each of the {} classes", count));
   }
   std::vector<Index> list;
   for (const double value : given) {
     const auto token = static_cast<Index>(value);
     if (static_cast<double>(token) != value || token < 0 || token >= tokens) {
-      reject(where, name, fmt::format("{}", value),
+      reject(of_instance, name, fmt::format("{}", value),
              fmt::format("must be a whole number from 0 to {}", tokens - 1));
     }
     list.push_back(token);
@@ -99,13 +99,13 @@ SparseLaws<T> token_laws(const Parameters& p, Index& least) {
   if (!given(p, parameter::P_tokens) && !given(p, parameter::P_weights)) {
     Matrix<T> rows = p.matrix<T>("P");
     for (Index n = 0; n < rows.rows(); ++n) {
-      make_sum_one<T>(rows.row(n), where, "P", fmt::format("row {}", n));
+      make_sum_one<T>(rows.row(n), of_instance, "P", fmt::format("row {}", n));
     }
     least = rows.cols();
     return sparse_rows(rows);
   }
   if (given(p, parameter::P)) {
-    reject(where, "P", "and P_tokens", "exclude each other: both are the laws of the classes");
+    reject(of_instance, "P", "and P_tokens", "exclude each other: both are the laws of the classes");
   }
   SparseLaws<T> laws =
       sparse_laws<T>(p, parameter::P_tokens, parameter::P_weights, parameter::M.high);
@@ -120,13 +120,13 @@ SequenceClasses<T> given_classes(const Parameters& p) {
   SparseLaws<T> laws = token_laws<T>(p, least);
   const Index tokens = read_or(p, parameter::M, least);
   if (tokens < std::max<Index>(least, 2)) {
-    reject(where, "--M", std::to_string(tokens),
+    reject(of_instance, "--M", std::to_string(tokens),
            fmt::format("must be a whole number from {} to {}", std::max<Index>(least, 2),
                        parameter::M.high));
   }
   const Index count = laws.laws();
   if (count > tokens) {
-    reject(where, "P", fmt::format("{} rows", count),
+    reject(of_instance, "P", fmt::format("{} rows", count),
            fmt::format("has more classes than the {} tokens that could be next", tokens));
   }
   SequenceClasses<T> classes = classes_of_laws(
@@ -138,10 +138,10 @@ SequenceClasses<T> given_classes(const Parameters& p) {
   if (given(p, parameter::class_law)) {
     classes.weight = p.vector<T>("class_law");
     if (classes.weight.size() != count) {
-      reject(where, "class_law", fmt::format("{} numbers", classes.weight.size()),
+      reject(of_instance, "class_law", fmt::format("{} numbers", classes.weight.size()),
              fmt::format("must have one for each of the {} rows of P", count));
     }
-    make_sum_one<T>(classes.weight, where, "class_law", "the list");
+    make_sum_one<T>(classes.weight, of_instance, "class_law", "the list");
   }
   return classes;
 }
@@ -166,7 +166,7 @@ std::vector<std::pair<Index, Index>> watched_pairs(const std::string& all, Index
   for (std::string part; std::getline(in, part, ',');) {
     const std::size_t colon = part.find(':');
     if (colon == std::string::npos) {
-      reject(where, "--watch", all, "must be class:token pairs such as 0:12,1:3");
+      reject(of_instance, "--watch", all, "must be class:token pairs such as 0:12,1:3");
     }
     pairs.emplace_back(whole(std::string_view(part).substr(0, colon), classes - 1, all),
                        whole(std::string_view(part).substr(colon + 1), tokens - 1, all));
@@ -219,7 +219,7 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
   const bool from_text = given(p, parameter::corpus);
   const bool named = given(p, parameter::preset);
   if (int{from_law} + int{from_text} + int{named} > 1) {
-    reject(where, named ? "--preset" : "P",
+    reject(of_instance, named ? "--preset" : "P",
            named ? read(p, parameter::preset) : "of the instance file",
            "contradicts another data law; give one of P, --corpus, --preset");
   }
@@ -228,18 +228,18 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
          {parameter::psi.name, parameter::next.name, parameter::class_law.name, parameter::M.name,
           parameter::P_weights.name}) {
       if (!p.has(name)) continue;
-      reject(where, name, "without P", "describes P of an instance file; give P as well");
+      reject(of_instance, name, "without P", "describes P of an instance file; give P as well");
     }
   }
   if (!from_text) {
     constexpr const char* rule = "is about a text; give --corpus as well";
-    refuse_given(p, where, parameter::window, rule);
-    refuse_given(p, where, parameter::min_count, rule);
-    refuse_given(p, where, parameter::classes, rule);
+    refuse_given(p, of_instance, parameter::window, rule);
+    refuse_given(p, of_instance, parameter::min_count, rule);
+    refuse_given(p, of_instance, parameter::classes, rule);
   }
   const std::string preset = read(p, parameter::preset);
   if (preset != "syn-medium") {
-    refuse_given(p, where, parameter::n_last, "belongs to --preset syn-medium");
+    refuse_given(p, of_instance, parameter::n_last, "belongs to --preset syn-medium");
   }
   std::string_view of_decoder, of_attention, of_start;
   if (from_law) {
@@ -269,7 +269,7 @@ TrainingInstance<T> training_instance(const Parameters& p, std::uint64_t seed) {
   instance.decoder_start = given_block<T>(p, parameter::Y, m, m);
   instance.logit_start = given_block<T>(p, parameter::Z, m, m);
   if (given(p, parameter::Y) && given(p, parameter::Z)) {
-    refuse_given(p, where, parameter::start,
+    refuse_given(p, of_instance, parameter::start,
                  "contradicts Y and Z of the instance file; leave it out");
   }
   instance.clock = read(p, parameter::reading) == "paper" ? Clock::paper : Clock::consistent;

@@ -7,7 +7,7 @@
 //            W the variance of one sample's noise along the growing mode y:
 //              y = sqrt(K_P) alpha_V + sqrt(K_Q) alpha_A
 //              W = sigma_V^2 |P C|^2/K_P + sum_k mu_k^2 sigma_{A,k}^2 |q^k - 1/T|^2/K_Q
-//            (with 1/T and eta kept: theorems/scb/checks/branching.hpp)
+//            (with 1/T and eta kept: branching.hpp)
 // Hypotheses H1 V(0) = mu 1'; H2 T above the growth time 1/rate; H3 eta times the growth rate
 //            below 1
 // Check      share of noisy-lumped runs with alpha_V > 0 at the end, at a batch size and at a

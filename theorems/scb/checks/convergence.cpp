@@ -11,7 +11,7 @@
 // Hypotheses H1 V(0) = mu 1'; H2 lambda below q_min <V,P>; H3 lambda above
 //            sigma_A sqrt(2 ln T/B), the highest noise of T positions
 // Check      both distances over their predictions as lambda goes to 0
-//            (theorems/scb/checks/part_two.hpp, 1/T kept); mean of the larger distance with Gaussian noise
+//            (part_two.hpp, 1/T kept); mean of the larger distance with Gaussian noise
 //            in all parts against that of expected gradients after as many steps
 // Controls   distances 10 % larger; the lag of A behind V left out of dist_P; with noise
 //            the distances of a lambda 10 % larger

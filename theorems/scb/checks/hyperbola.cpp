@@ -10,7 +10,7 @@
 //              lambda/<V,P> sqrt(sum_k mu_k (Q_k^2 |q^k|^2 - Q_k))
 // Hypotheses H1 V(0) = mu 1'; H2 lambda below q_min <V,P>
 // Check      loss of the full model on the hyperbola; drift and bias of noise-free l1 stages over
-//            their predictions (theorems/scb/checks/part_two.hpp, 1/T kept), as lambda goes to 0
+//            their predictions (part_two.hpp, 1/T kept), as lambda goes to 0
 // Controls   excess 10 % larger; drift 10 % faster; bias 10 % larger; Q_k - 1 in place of Q_k under
 //            the root
 // Uses       rungs gd (three-part), flow

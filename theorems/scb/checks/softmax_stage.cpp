@@ -11,7 +11,7 @@
 // Hypotheses H1 noise small: X/B below a tenth of K_Q; H2 stage 2 begins at alpha = 1/2 without
 //            noise, in as many relaxation times at every T
 // Check      exponents of T: of X propagated with the exact covariance of one sequence
-//            (theorems/scb/checks/stage_two.hpp) as T grows fourfold twice, of all three; of the mean
+//            (stage_two.hpp) as T grows fourfold twice, of all three; of the mean
 //            square of softmax on sequences times B, as T grows 64-fold, against that of X there
 // Controls   exponents 0.15 off; ln T in place of a constant
 // Uses       rung sgd

@@ -12,7 +12,7 @@
 //            leaves less than 0 off the support, and with a small q_min T half way is below it);
 //            H4 eta and the instance fixed while T grows
 // Check      share of runs after whose k steps exactly as many positions survive as are looked at,
-//            at three lengths T, with the batch whose probability (theorems/scb/checks/one_step.hpp) is
+//            at three lengths T, with the batch whose probability (one_step.hpp) is
 //            the level; local exponents of that batch, between lengths, are reported
 // Controls   a batch independent of T; the power of T through the batches at both ends; k_eff = k;
 //            the batch a tenth smaller

@@ -10,7 +10,7 @@
 //            noise of V small, and <V,V> = 0 takes it off A
 // Hypotheses H1 V(0) = mu 1'; H2 eta and the instance fixed while T grows; H3 T large: with r the
 //            share by which W_V grows until the branch is decided (noise of V makes <V,V> and noise
-//            of A, which makes d and noise of V, theorems/scb/checks/branching.hpp), below 1,
+//            of A, which makes d and noise of V, branching.hpp), below 1,
 //              z phi(z) r/(2 (1 - r)) + z exp(-z^2/2) decay <= 1/20,
 //            what the rate leaves out at the shorter context
 // Check      share of runs on the right branch at the shorter and at a thousand times longer

@@ -21,7 +21,7 @@
 namespace popgrad::scb {
 namespace {
 
-constexpr const char* where = "scb";
+constexpr const char* of_instance = "scb";
 constexpr const char* contradicts = "contradicts P and q of the instance file; leave it out";
 
 /// Instances draw from streams of their own, so that no training draw repeats one.
@@ -57,33 +57,33 @@ template <class T>
 SparseLaws<T> context_laws(const Parameters& p, Index tokens, Index& context) {
   if (given(p, parameter::q_positions) || given(p, parameter::q_weights)) {
     if (given(p, parameter::q)) {
-      reject(where, "q", "and q_positions", "exclude each other: both are the context laws");
+      reject(of_instance, "q", "and q_positions", "exclude each other: both are the context laws");
     }
     if (!given(p, parameter::T)) {
-      reject(where, "q_positions", "without T", "does not say how long the context is; give T");
+      reject(of_instance, "q_positions", "without T", "does not say how long the context is; give T");
     }
     context = read(p, parameter::T);
     SparseLaws<T> laws = sparse_laws<T>(p, parameter::q_positions, parameter::q_weights, context);
     if (laws.laws() != tokens) {
-      reject(where, "q_positions", fmt::format("{} lists", laws.laws()),
+      reject(of_instance, "q_positions", fmt::format("{} lists", laws.laws()),
              fmt::format("must have one for each of the {} tokens", tokens));
     }
     return laws;
   }
-  refuse_given(p, where, parameter::T, contradicts);
+  refuse_given(p, of_instance, parameter::T, contradicts);
   if (!given(p, parameter::q)) {
-    reject(where, "q", "",
+    reject(of_instance, "q", "",
            "is missing; give N rows of T probabilities beside P, or q_positions, q_weights and T");
   }
   Matrix<T> q = p.matrix<T>("q");
   if (q.rows() != tokens) {
-    reject(where, "q", fmt::format("{} rows", q.rows()),
+    reject(of_instance, "q", fmt::format("{} rows", q.rows()),
            fmt::format("must have one for each of the {} tokens", tokens));
   }
-  if (q.cols() < 2) reject(where, "q", fmt::format("{} columns", q.cols()), "needs T >= 2");
+  if (q.cols() < 2) reject(of_instance, "q", fmt::format("{} columns", q.cols()), "needs T >= 2");
   context = q.cols();
   for (Index k = 0; k < tokens; ++k) {
-    make_sum_one<T>(q.row(k), where, "q", fmt::format("row {}", k));
+    make_sum_one<T>(q.row(k), of_instance, "q", fmt::format("row {}", k));
   }
   return sparse_rows(q);
 }
@@ -94,30 +94,30 @@ Bigrams<T> given_bigrams(const Parameters& p) {
   b.transition = p.matrix<T>("P");
   const Index n = b.transition.rows();
   if (b.transition.cols() != n || n < 2) {
-    reject(where, "P", fmt::format("{} x {}", n, b.transition.cols()),
+    reject(of_instance, "P", fmt::format("{} x {}", n, b.transition.cols()),
            "must be square, 2 x 2 or larger; column k is the law of the token after k");
   }
   for (Index k = 0; k < n; ++k) {
-    make_sum_one<T>(b.transition.col(k), where, "P", fmt::format("column {}", k));
+    make_sum_one<T>(b.transition.col(k), of_instance, "P", fmt::format("column {}", k));
   }
   b.stationary = stationary_law(b.transition);
   if (given(p, parameter::mu)) {
     Vector<T> given = p.vector<T>("mu");
     if (given.size() != n) {
-      reject(where, "mu", fmt::format("{} numbers", given.size()),
+      reject(of_instance, "mu", fmt::format("{} numbers", given.size()),
              fmt::format("must have one for each of the {} tokens", n));
     }
-    make_sum_one<T>(given, where, "mu", "the list");
+    make_sum_one<T>(given, of_instance, "mu", "the list");
     const double apart = to_double(Vector<T>(b.transition * given - given).cwiseAbs().maxCoeff());
     if (!(apart <= sum_tolerance)) {
-      reject(where, "mu", "as given",
+      reject(of_instance, "mu", "as given",
              fmt::format("misses P mu = mu by {:.3g}; leave it out to have it computed", apart));
     }
     b.stationary = given;
   }
   for (Index k = 0; k < n; ++k) {
     if (!(to_double(b.stationary[k]) > 1e-12)) {
-      reject(where, "P", fmt::format("with mu_{} = {:.3g}", k, to_double(b.stationary[k])),
+      reject(of_instance, "P", fmt::format("with mu_{} = {:.3g}", k, to_double(b.stationary[k])),
              "must lead to a stationary law with all entries > 0; join the classes of the chain");
     }
   }
@@ -134,7 +134,7 @@ void check_columns(const Matrix<T>& values) {
   for (Index k = 0; k < values.cols(); ++k) {
     const double defect = to_double(T(values.col(k).sum())) - 1;
     if (!(defect <= sum_tolerance && defect >= -sum_tolerance)) {
-      reject(where, "V", fmt::format("column {}", k),
+      reject(of_instance, "V", fmt::format("column {}", k),
              fmt::format("sums to {}; it must be 1 (to 1e-9) where gradients are projected onto "
                          "1'V = 1'; or give --no-project",
                          1 + defect));
@@ -200,7 +200,7 @@ Matrix<double> transfer_start(const Bigrams<double>& b, double theta, double cor
   const double length = covariance_product(other, other, mu);
   // What is left of a direction of size 1 after rounding.
   if (correlation < 1 && length < 1e-24 * size) {
-    reject(where, "--correlation", to_text(correlation),
+    reject(of_instance, "--correlation", to_text(correlation),
            fmt::format("needs --N >= 3 (it is {}): kernels of two tokens with one stationary law "
                        "are all multiples of each other; give --correlation 1",
                        n));
@@ -215,20 +215,20 @@ template <class T>
 Training<T> training(const Parameters& p, std::uint64_t seed) {
   Training<T> made;
   if (given(p, parameter::P)) {
-    refuse_given(p, where, parameter::N, contradicts);
-    refuse_given(p, where, parameter::Q, contradicts);
+    refuse_given(p, of_instance, parameter::N, contradicts);
+    refuse_given(p, of_instance, parameter::Q, contradicts);
     made.bigrams = given_bigrams<T>(p);
   } else {
     for (const ListParameter& list :
          {parameter::mu, parameter::q, parameter::q_positions, parameter::q_weights}) {
       if (given(p, list)) {
-        reject(where, list.name, "without P", "describes an instance; give P as well");
+        reject(of_instance, list.name, "without P", "describes an instance; give P as well");
       }
     }
     const Index context = read(p, parameter::T);
     const Index support = read(p, parameter::Q);
     if (support > context) {
-      reject(where, "--Q", std::to_string(support),
+      reject(of_instance, "--Q", std::to_string(support),
              fmt::format("exceeds --T {}; a sparse context needs 1 <= Q <= T", context));
     }
     made.bigrams = random_bigrams(read(p, parameter::N), context, support, seed).template cast<T>();
@@ -236,11 +236,11 @@ Training<T> training(const Parameters& p, std::uint64_t seed) {
   const Index n = made.bigrams.tokens();
   const std::string start = read(p, parameter::start);
   if (start != "transfer") {
-    refuse_given(p, where, parameter::theta, "belongs to --start transfer");
-    refuse_given(p, where, parameter::correlation, "belongs to --start transfer");
+    refuse_given(p, of_instance, parameter::theta, "belongs to --start transfer");
+    refuse_given(p, of_instance, parameter::correlation, "belongs to --start transfer");
   }
   if (given(p, parameter::V)) {
-    refuse_given(p, where, parameter::start,
+    refuse_given(p, of_instance, parameter::start,
                  "contradicts V of the instance file; give one of the two");
     made.start = given_block<T>(p, parameter::V, n, n);
   } else if (start == "uniform") {

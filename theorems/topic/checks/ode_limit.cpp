@@ -3,7 +3,7 @@
 // Source     Li, Li, Risteski, arXiv 2303.04245, its gradient flow in place of SGD
 // Statement  descent follows the flow with an error O(eta); the spread of SGD over runs is
 //            O(sqrt(eta/B)); documents of N tokens add to the expected field, and to the mean path,
-//              c(x)/N + O(1/N^2),  c as in theorems/topic/checks/finite_documents.hpp
+//              c(x)/N + O(1/N^2),  c as in finite_documents.hpp
 // Hypotheses H1 small steps; H2 independent minibatches; H3 a fixed time
 // Check      order of |descent - flow| in eta; summed variance of SGD against its second-order
 //            prediction (theorems/ode_limit.hpp), both with c/N in the field; mean over runs, as
