@@ -13,13 +13,6 @@
 namespace popgrad::cli {
 namespace {
 
-/// Settings of a rung that a training script may have other than said without anyone's notice.
-constexpr std::string_view label_noise = "label_noise";
-constexpr std::array<std::string_view, 5> usual_faults{
-    label_noise, "temperature", "query_position",
-    // The learning rate of attention over that of the rest.
-    "eta_A", "eta_Z"};
-
 bool reads(const ParameterInfo& info, const std::string& rung) {
   return info.rungs.empty() ||
          std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
@@ -27,9 +20,7 @@ bool reads(const ParameterInfo& info, const std::string& rung) {
 
 }  // namespace
 
-bool Suspect::one_sided() const {
-  return kind == Kind::choice || (assumed == 0 && (kind == Kind::momentum || name == label_noise));
-}
+bool Suspect::one_sided() const { return kind == Kind::choice || (assumed == 0 && least == 0); }
 
 double Suspect::value_at(double size) const {
   if (kind != Kind::batch) return assumed + size;
@@ -64,17 +55,15 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
     if ((info.kind != "number" && !is_choice) || !reads(info, claimed.sampled.name)) continue;
     known.push_back(info.name);
     const bool asked_for = is_named(info.name);
-    const bool usual =
-        std::find(usual_faults.begin(), usual_faults.end(), info.name) != usual_faults.end();
     if (is_choice) {
       const std::string said = claimed.parameters.text(info.name, info.choices.front());
       for (const std::string& other : info.choices) {
-        if (other == said || !(asked_for || usual)) continue;
+        if (other == said || !(asked_for || info.usual_fault)) continue;
         all.push_back({Suspect::Kind::choice, info.name, 0, asked_for, said, other});
       }
       continue;
     }
-    if (!every && !asked_for && !usual) continue;
+    if (!every && !asked_for && !info.usual_fault) continue;
     double value = 0;
     try {
       value = claimed.parameters.number<double>(info.name, info.default_value);
@@ -82,8 +71,9 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
       if (!asked_for) continue;  // no number here, such as a default that depends on others
       throw;
     }
-    if (!asked_for && !usual && value == 0) continue;
+    if (!asked_for && !info.usual_fault && value == 0) continue;
     all.push_back({Suspect::Kind::parameter, info.name, value, asked_for});
+    all.back().least = info.range.low;
   }
   for (const std::string& name : named) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {

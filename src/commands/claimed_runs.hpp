@@ -25,6 +25,7 @@ struct Suspect {
   bool asked_for = false;  ///< by name
   // Of a choice, which is 0 as said and 1 otherwise.
   std::string said{}, other{};
+  double least = 0;  ///< of the values allowed
 
   /// Whether the fault has one sign: a probability or a momentum of 0 is never less, and of two choices
   /// there is but one other.

@@ -53,7 +53,6 @@ struct CommonOptions : TypedParameters {
   bool states = false;
   bool no_events = false;
   bool quiet = false;
-  bool single = false;  ///< --float, of the command run
 };
 
 /// Adds the options that commands share, and the parameters of the model named in the words. `output`

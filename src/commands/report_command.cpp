@@ -158,8 +158,9 @@ Made made_figure(const Workshop& shop, const FigureInfo& figure) {
 // What the findings on statements depend on.
 std::string verification_parameters(const Workshop& shop) {
   const Setting& setting = shop.examiner.setting();
-  std::string text = fmt::format("seed {}\nfalse alarms {:.17g}\nfull {}\ndata {}\n", setting.seed,
-                                 setting.false_alarm, setting.full, setting.data_file);
+  std::string text =
+      fmt::format("seed {}\nfalse alarms {:.17g}\nfull {}\ndata {}\n", setting.seed,
+                  setting.false_alarm, setting.effort == Effort::full, setting.data_file);
   for (const std::string& file : data_files_of(shop.o.verification)) {
     text += fmt::format("of {}\n", fingerprint(read_file(file)));
   }

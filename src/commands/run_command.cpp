@@ -31,7 +31,6 @@
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/rungs/regime.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "popgrad/walks/single_precision.hpp"
 #include "popgrad/walks/watch.hpp"
 #include "presenting/regime_table.hpp"
 #include "presenting/verdict_table.hpp"
@@ -332,30 +331,6 @@ Trajectory<double> stationary_run(const CommonOptions& options, const Model& mod
   return run;
 }
 
-// Throws InputError unless the rung has a form in single precision.
-const SinglePrecision& in_single_precision(const CommonOptions& options, const Model& model,
-                                           const RungInfo& info) {
-  if (options.digits > 16) {
-    reject("popgrad", "--digits", std::to_string(options.digits),
-           "and --float exclude each other; leave one of them out");
-  }
-  std::vector<std::string> known;
-  const SinglePrecision* found = nullptr;
-  for (const Theory& theory : options.theories) {
-    const auto* offers = dynamic_cast<const SinglePrecision*>(theory.model.get());
-    if (offers == nullptr) continue;
-    for (const std::string& rung : offers->single_rungs()) {
-      known.push_back(fmt::format("{} {}", theory.model->name(), rung));
-      if (theory.model->name() == model.name() && rung == info.name) found = offers;
-    }
-  }
-  if (found == nullptr) {
-    reject(model.name() + " " + info.name, "--float", "given",
-           fmt::format("is only for {}; leave it out", fmt::join(known, ", ")));
-  }
-  return *found;
-}
-
 // Steps as asked for, into the record; false where another process writes it.
 bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOptions& options,
                 const Model& model, const RungInfo& info, const Checkpoint<double>& earlier,
@@ -438,19 +413,12 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     return interrupted();
   };
   if constexpr (std::is_same_v<T, double>) {
-    if (options.single) {
-      const AnyWalk walks = in_single_precision(options, model, info)
-                                .single_walk(info.name, parameters, options.seed);
-      const WalkRequest request = walk_request(options, info);
-      // As long as the state, and made for its columns alone.
-      if (options.states) record.state_names = walks.state_names();
-      record.settings = settings_of(request, options.optimiser);
-      record.settings["float"] = true;
-      if (!take_steps(walks, request, options, model, info, earlier, report, record)) {
-        return success;
-      }
-      return finish(std::move(record), options, call, resumed);
-    }
+    const auto add_audit = [&](const AnyRung<double>& made) {
+      return interrupted() || add_to_whole([&] {
+               record.audit =
+                   model.audit(info.name, parameters, options.seed, made, record.runs.front());
+             });
+    };
     const bool at_rest = info.kind == RungKind::moments && options.end == "inf";
     CommonOptions timed = options;
     if (at_rest) timed.end.clear();
@@ -485,26 +453,16 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
                                                        record.runs.front());
         });
       }
-      if (parameters.has("corpus") && record.runs.front().outcome.usable()) {
-        added = add_to_whole([&] {
-                  record.audit =
-                      model.audit(info.name, parameters, options.seed, rung, record.runs.front());
-                }) &&
-                added;
-      }
+      if (record.runs.front().outcome.usable()) added = add_audit(rung) && added;
       const int status = finish(std::move(record), options, call, resumed);
       return added ? status : numerical_failure;
     }
     record.settings = settings_of(solve_request<double>(options, info, parameters), options.digits);
     record.runs = {
         flow_with_events<double>(options, model, info, parameters, rung, earlier, report)};
-    if (parameters.has("corpus")) {
-      const bool added = add_to_whole([&] {
-        record.audit = model.audit(info.name, parameters, options.seed, rung, record.runs.front());
-      });
-      const int status = finish(std::move(record), options, call, resumed);
-      return added ? status : numerical_failure;
-    }
+    const bool added = add_audit(rung);
+    const int status = finish(std::move(record), options, call, resumed);
+    return added ? status : numerical_failure;
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
     check_fit(earlier, rung, resumed);
@@ -526,19 +484,12 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
   const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
   // What is not an ensemble the first of several processes makes alone.
   if (process_rank() > 0 && !ensemble) return success;
-  if (common.single) in_single_precision(common, model, info);
   const Parameters parameters = gather_parameters(common, model, info.name);
   if (common.digits <= 16) {
     return run_scalar<double>(common, model, info, parameters, call, resumed, options.correlations);
   }
   const DigitsScope scope(static_cast<unsigned>(common.digits));
   return run_scalar<Real>(common, model, info, parameters, call, resumed, false);
-}
-
-void add_float(Command& command, CommonOptions& options) {
-  command.add_flag(
-      "--float", options.single,
-      "keep the attention of scb noisy in single precision: half of its memory and time");
 }
 
 // Throws InputError for what the checkpoint has the last word on.
@@ -574,7 +525,6 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
   RunOptions options;
   command->add_option("model", "");
   options.common = add_common_options(*command, call);
-  add_float(*command, *options.common);
   command->get_option("model").required();
   std::string model;
   command->add_option("rung", options.rung, "").required();
@@ -596,7 +546,6 @@ Action add_run(CommandLine& app, const Invocation& call) {
   command->add_option("model", "joma (see 'popgrad list')");
   command->add_option("rung", options->rung, "rung of the model");
   options->common = add_common_options(*command, call);
-  add_float(*command, *options->common);
   command
       ->add_option("--resume", options->resume,
                    "go on from the checkpoint of an interrupted run, with its options")

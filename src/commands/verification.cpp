@@ -170,7 +170,6 @@ Examiner::Examiner(const VerificationOptions& options, const std::vector<const S
   setting_.seed = options.seed;
   setting_.jobs = options.jobs;
   setting_.data_file = options.data;
-  setting_.full = options.full;
   // One budget for the whole verification, shared evenly by those that draw.
   setting_.false_alarm =
       false_alarm_of_all / static_cast<double>(std::max<std::ptrdiff_t>(1, statistical));

@@ -123,7 +123,8 @@ ParameterInfo info_of(const NumberParameter& parameter) {
           rungs_of(parameter.rungs),
           true,
           parameter.range,
-          std::string(parameter.unit)};
+          std::string(parameter.unit),
+          parameter.usual_fault};
 }
 
 ParameterInfo info_of(const CountParameter& parameter) {
@@ -159,7 +160,10 @@ ParameterInfo info_of(const ChoiceParameter& parameter) {
           std::string(parameter.meaning),
           words(parameter.choices),
           rungs_of(parameter.rungs),
-          true};
+          true,
+          {},
+          {},
+          parameter.usual_fault};
 }
 
 ParameterInfo info_of(const TextParameter& parameter) {

@@ -69,8 +69,6 @@ template <std::size_t groups>
 }
 
 using Reals __attribute__((vector_size(64))) = double;
-using Bits __attribute__((vector_size(64))) = std::uint32_t;
-using Singles __attribute__((vector_size(64))) = float;
 
 // The same bits as another type of the same size.
 template <class To, class From>
@@ -89,10 +87,6 @@ constexpr std::uint64_t whole_bits = 0x4330000000000000U;
   using Integers __attribute__((vector_size(64))) = std::int64_t;
   return same_bits<Places>(same_bits<Integers>(numbers) >> 63);
 }
-[[gnu::always_inline]] inline Bits spread_sign(const Bits& numbers) {
-  using Integers __attribute__((vector_size(64))) = std::int32_t;
-  return same_bits<Bits>(same_bits<Integers>(numbers) >> 31);
-}
 
 // Through memory: taken from a vector one by one, the numbers would have one root at a time.
 template <class Number, class Vector>
@@ -106,7 +100,7 @@ template <class Number, class Vector>
 }
 
 // Series below have the coefficients of least largest relative error on their intervals (Remez), which
-// is said beside them; four more digits than doubles have, or floats, would not be noticed.
+// is said beside them; four more digits than doubles have would not be noticed.
 
 // Pairs of radius times cosine and sine, from words of 32 bits that are centred in their cells. With
 // w + 1/2 = 2^32 u for the radius and m in [1/sqrt 2, sqrt 2), s = (m - 1)/(m + 1), |s| < 0.1716:
@@ -164,47 +158,6 @@ template <class Number, class Vector>
   std::memcpy(sines, &second, sizeof second);
 }
 
-// The same in single precision: 16 numbers a vector. A word becomes the nearest of the floats, of which
-// there are 2^24 an octave: small u, the tail, keep theirs.
-[[gnu::always_inline]] inline void box_muller(const Bits& radius_word, const Bits& angle_word,
-                                              float* cosines, float* sines) {
-  using Integers __attribute__((vector_size(64))) = std::int32_t;
-  constexpr std::uint32_t root_half = 0x3F3504F3U;  // bits of 1/sqrt 2
-  constexpr std::uint32_t minus = 1U << 31U;
-  const Singles cells = __builtin_convertvector(radius_word, Singles) + 0.5F;
-  // 32 octaves down, to u.
-  const Bits shifted = same_bits<Bits>(cells) - (root_half + (32U << 23U));
-  const Singles exponent = __builtin_convertvector(same_bits<Integers>(shifted) >> 23, Singles);
-  const Singles m = same_bits<Singles>((shifted & 0x007FFFFFU) + root_half);
-  const Singles s = (m - 1.0F) / (m + 1.0F);
-  const Singles z = s * s;
-  Singles p = z * -0.598513014F - 0.799495898F;  // 6.9e-10
-  p = p * z - 1.33333632F;
-  p = p * z - 4.0F;
-  const Singles radius = root_of<float>(exponent * -1.38629436F + s * p);
-  const Bits turned = ((angle_word << 2U) ^ minus) | 2U;
-  const Singles t =
-      __builtin_convertvector(same_bits<Integers>(turned), Singles) * 0x1.921fb6p-32F;  // pi/2^33
-  const Singles q = t * t;
-  Singles sine = q * -1.95018220e-4F + 8.33201645e-3F;  // 3.2e-9
-  sine = sine * q - 0.166666502F;
-  sine = sine * (q * t) + t;
-  Singles cosine = q * 2.43726791e-5F - 1.38865291e-3F;  // 5.6e-11
-  cosine = cosine * q + 4.16666132e-2F;
-  cosine = cosine * q - 0.499999996F;
-  cosine = cosine * q + 1.0F;
-  const Bits odd = spread_sign(angle_word << 1U);
-  const Bits of_sine = same_bits<Bits>(sine);
-  const Bits of_cosine = same_bits<Bits>(cosine);
-  const Bits of_first = angle_word ^ (angle_word << 1U);
-  const Singles first =
-      same_bits<Singles>(((of_sine & odd) | (of_cosine & ~odd)) ^ (of_first & minus)) * radius;
-  const Singles second =
-      same_bits<Singles>(((of_cosine & odd) | (of_sine & ~odd)) ^ (angle_word & minus)) * radius;
-  std::memcpy(cosines, &first, sizeof first);
-  std::memcpy(sines, &second, sizeof second);
-}
-
 POPGRAD_WIDE
 void philox_blocks(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
                    std::size_t groups, std::uint32_t* out) {
@@ -235,16 +188,6 @@ void normals_of_words(const std::uint32_t* words, std::size_t groups, double* ou
 }
 
 POPGRAD_WIDE
-void single_normals_of_words(const std::uint32_t* words, std::size_t groups, float* out) {
-  for (std::size_t pair = 0; pair < 2 * groups; ++pair, words += 2 * lanes, out += 2 * lanes) {
-    Bits radius, angle;
-    std::memcpy(&radius, words, sizeof radius);
-    std::memcpy(&angle, words + lanes, sizeof angle);
-    box_muller(radius, angle, out, out + lanes);
-  }
-}
-
-POPGRAD_WIDE
 void draw_by_alias(const std::uint64_t* cells, std::uint64_t size, const std::uint32_t* bits,
                    std::size_t count, std::uint16_t* out) {
 #pragma omp simd
@@ -265,10 +208,6 @@ void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4
 
 void normals(const std::uint32_t* words, std::size_t groups, double* out) {
   normals_of_words(words, groups, out);
-}
-
-void normals(const std::uint32_t* words, std::size_t groups, float* out) {
-  single_normals_of_words(words, groups, out);
 }
 
 void alias_draws(const std::uint64_t* cells, std::uint64_t size, const std::uint32_t* bits,

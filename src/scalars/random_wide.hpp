@@ -19,8 +19,6 @@ void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4
 /// block i is r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p + i] and
 /// out[32 p + 16 + i], where the words are in `words`.
 void normals(const std::uint32_t* words, std::size_t groups, double* out);
-/// The same numbers in single precision.
-void normals(const std::uint32_t* words, std::size_t groups, float* out);
 
 /// Categories of an alias table: cell i holds its own share in 2^-32 below, its alias above.
 void alias_draws(const std::uint64_t* cells, std::uint64_t size, const std::uint32_t* bits,

@@ -1,4 +1,4 @@
-#include "bench/allocations.hpp"
+#include "allocations.hpp"
 
 #include <malloc.h>
 

@@ -1,4 +1,4 @@
-#include "bench/cvode.hpp"
+#include "cvode.hpp"
 
 #include <cvode/cvode.h>
 #include <nvector/nvector_serial.h>

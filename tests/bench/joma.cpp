@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "bench/allocations.hpp"
+#include "allocations.hpp"
 #include "popgrad/evidence/theories.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"

@@ -4,7 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "bench/allocations.hpp"
+#include "allocations.hpp"
 #include "popgrad/fluctuations/adjoint_moments.hpp"
 #include "popgrad/fluctuations/moments_rung.hpp"
 #include "popgrad/rungs/rung.hpp"

@@ -34,7 +34,7 @@ ENTROPY_AGREEMENT = 0.03     # of distinct entropy after 100 steps: spread over 
 BIGRAM_SGD_FASTER = 30       # times PyTorch on as many threads, N = 20, T = 5000, B = 64
 NOISY_OVER_SCALING = 2       # times scaling the same array, or where normals alone take longer than that:
 NOISY_OVER_LIMITS = 1.5      # times drawing its normals and scaling the same array, one after the other
-NOISY_FASTER = {"torch": 4, "numpy": 6}  # times, double and float
+NOISY_FASTER = {"torch": 4, "numpy": 6}  # times
 TOKENS_OVER_SAMPLING = 5     # times drawing the tokens, one thread: weights, gradients, update
 LUMPED_MS = 5                # a step at N = 500, T = 1e9
 LUMPED_MB = 50               # of memory, instance included
@@ -280,22 +280,19 @@ def scb_sgd(report, program, rounds):
 
 def limits(report, program):
     """What this machine can do, all threads."""
-    scaling = seconds(benchmarks(program, "^scb_scaling<double>")[0])
-    normals = benchmarks(program, "^scb_normals<double>")[0]
-    single = benchmarks(program, "^scb_normals<float>")[0]
+    scaling = seconds(benchmarks(program, "^scb_scaling")[0])
+    normals = benchmarks(program, "^scb_normals")[0]
     tokens = benchmarks(program, "^scb_tokens")[0]
     exponentials = benchmarks(program, "^exponentials")[0]
     report.section("Limits of this machine, all threads")
     report.line("stream bandwidth, an array of 400 MB scaled", f"{0.8 / scaling:.1f} GB/s")
-    for name, row in (("normals", normals), ("normals in single precision", single),
-                      ("tokens of a law on 20", tokens), ("exponentials", exponentials)):
+    for name, row in (("normals", normals), ("tokens of a law on 20", tokens), ("exponentials", exponentials)):
         report.line(f"{name}, in the first cache", f"{row['items'] / seconds(row) / 1e9:.2f} a ns")
 
 
-def scb_noisy(report, program, rounds, number):
-    """The noisy step with A in `number`, float or double, and what limits it, by turns."""
-    patterns = {"step": "^scb_noisy/" if number == "double" else "^scb_noisy_float",
-                "normals": f"^scb_normals<{number}>", "scaling": f"^scb_scaling<{number}>"}
+def scb_noisy(report, program, rounds):
+    """The noisy step and what limits it, by turns."""
+    patterns = {"step": "^scb_noisy/", "normals": "^scb_normals", "scaling": "^scb_scaling"}
     times = {name: [] for name in patterns}
     for _ in range(rounds):
         for name, pattern in patterns.items():
@@ -304,7 +301,7 @@ def scb_noisy(report, program, rounds, number):
         return statistics.median(step / sum(parts) for step, *parts in
                                  zip(times["step"], *(times[name] for name in names)))
     ours, normals, scaling = (statistics.median(times[name]) for name in patterns)
-    report.section(f"Noisy step, N = 500, T = 1e5, {number}, all threads: medians of {rounds}")
+    report.section(f"Noisy step, N = 500, T = 1e5, all threads: medians of {rounds}")
     report.line("popgrad", f"{ours * 1e3:.1f} ms")
     report.line("drawing its normals, without the array", f"{normals * 1e3:.1f} ms")
     report.line("scaling the array in place", f"{scaling * 1e3:.1f} ms")
@@ -318,7 +315,7 @@ def scb_noisy(report, program, rounds, number):
     report.line("ratio to both", f"{of_both:.2f}", f"<= {NOISY_OVER_LIMITS}",
                 of_both <= NOISY_OVER_LIMITS)
     for library, name in (("torch", "PyTorch"), ("numpy", "NumPy")):
-        other = peer("scb_noisy.py", library, "--number", number)
+        other = peer("scb_noisy.py", library)
         times_faster = other["seconds"] / ours
         report.line(f"{name} {other['version']} (scaling {other['scaling'] * 1e3:.1f} ms)",
                     f"{other['seconds'] * 1e3:.0f} ms, {times_faster:.1f} times",
@@ -432,7 +429,6 @@ def topic(report, program):
 PARALLEL_KERNELS = (
     ("SGD on sequences, T = 5000, batch 64", "^scb_sgd/"),
     ("noisy step, N = 500, T = 1e5", "^scb_noisy/"),
-    ("noisy step in floats", "^scb_noisy_float"),
     ("population field of scan and snap", "^population_field/256"),
     ("landscape, 1000 x 1000 points", "^topic_grid"),
     ("topic population gradient", "^topic_population"),
@@ -502,8 +498,7 @@ def measure(report, options):
         scan_snap_flow(report, options.program, folder, options.rounds)
         scan_snap_field(report, options.program)
         scb_sgd(report, options.program, min(3, options.rounds))
-        for number in ("double", "float"):
-            scb_noisy(report, options.program, min(5, options.rounds), number)
+        scb_noisy(report, options.program, min(5, options.rounds))
         scb_lumped(report, options.program)
         scb_moments(report, options.program)
         full_moments(report, options.program)

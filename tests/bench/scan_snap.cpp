@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/allocations.hpp"
-#include "bench/cvode.hpp"
+#include "allocations.hpp"
+#include "cvode.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "popgrad/walks/walk.hpp"

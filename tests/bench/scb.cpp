@@ -6,17 +6,15 @@
 #include <array>
 #include <span>
 
-#include "bench/allocations.hpp"
+#include "allocations.hpp"
 #include "popgrad/fluctuations/moments_rung.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/random_single.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "theorems/scb/rungs/lumped_descent.hpp"
 #include "theorems/scb/rungs/lumped_moments.hpp"
 #include "theorems/scb/rungs/noisy_descent.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 #include "theorems/scb/rungs/sequence_symbols.hpp"
-#include "theorems/scb/rungs/single_descent.hpp"
 
 namespace {
 
@@ -80,19 +78,14 @@ void scb_noisy(benchmark::State& state) {
   const Training<double> made = training(many_tokens, many_positions);
   noisy(state, NoisyDescent(made, noise_at_solution(made.bigrams)));
 }
-void scb_noisy_float(benchmark::State& state) {
-  const Training<double> made = training(many_tokens, many_positions);
-  noisy(state, SingleDescent(made, noise_at_solution(made.bigrams)));
-}
 
 /// The limit of the machine: an array of that size, scaled in place.
-template <class Number>
 void scb_scaling(benchmark::State& state) {
-  Vector<Number> x = Vector<Number>::Constant(many_tokens * many_positions, Number(1e-5));
-  Number* const entry = x.data();
+  Vector<double> x = Vector<double>::Constant(many_tokens * many_positions, 1e-5);
+  double* const entry = x.data();
   for ([[maybe_unused]] auto _ : state) {
 #pragma omp parallel for simd schedule(static)
-    for (Index i = 0; i < x.size(); ++i) entry[i] *= Number(1.000001);
+    for (Index i = 0; i < x.size(); ++i) entry[i] *= 1.000001;
     benchmark::ClobberMemory();
   }
 }
@@ -106,18 +99,14 @@ void in_parts(std::uint32_t parts, const auto& draw) {
   }
 }
 
-void draw(Stream& stream, std::span<double> numbers) { stream.normals(numbers); }
-void draw(Stream& stream, std::span<float> numbers) { single_normals(stream, numbers); }
-
 /// The other limit: as many normals as the noisy step takes, which do not leave the first cache.
-template <class Number>
 void scb_normals(benchmark::State& state) {
   constexpr std::size_t part = 1024;
   constexpr std::uint32_t parts = many_tokens * many_positions / part;
   for ([[maybe_unused]] auto _ : state) {
     in_parts(parts, [](Stream& stream) {
-      std::array<Number, part> numbers;
-      draw(stream, numbers);
+      std::array<double, part> numbers;
+      stream.normals(numbers);
       benchmark::DoNotOptimize(numbers.data());
       benchmark::ClobberMemory();
     });
@@ -222,13 +211,10 @@ BENCHMARK(scb_sgd_size)
     ->Unit(benchmark::kMicrosecond)
     ->UseRealTime();
 BENCHMARK(scb_noisy)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(scb_noisy_float)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(scb_normals<double>)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(scb_normals<float>)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_normals)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_tokens)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK(exponentials)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(scb_scaling<double>)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(scb_scaling<float>)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(scb_scaling)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(scb_lumped)->Arg(125)->Arg(250)->Arg(500)->Unit(benchmark::kMillisecond);
 BENCHMARK(scb_moments_full)->Arg(30)->Arg(60)->Arg(120)->Unit(benchmark::kMillisecond);
 BENCHMARK(scb_moments_lumped)

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <string>
 
-#include "bench/cvode.hpp"
+#include "cvode.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/real.hpp"
 #include "popgrad/solving/solve.hpp"

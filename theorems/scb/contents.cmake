@@ -49,5 +49,4 @@ set(loops
   noisy_descent
   population_flow
   sequence_sgd
-  single_descent
   three_part_descent)

@@ -30,7 +30,6 @@ struct Setting {
   int jobs = 0;               ///< threads; 0: all cores
   double false_alarm = 1e-3;  ///< this statement's share of the budget of the whole `verify`
   std::string data_file;      ///< of `--data`; empty: none
-  bool full = false;          ///< larger samples
   Effort effort = Effort::usual;
   bool with_controls = true;  ///< judge the controls as well
   /// Values of knobs, by name; the usual one where there is none.

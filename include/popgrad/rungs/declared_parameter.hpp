@@ -37,6 +37,7 @@ struct NumberParameter {
   Range range{};
   std::string_view rungs = {};
   std::string_view unit = {};  ///< empty: a pure number
+  bool usual_fault = false;    ///< what a training script often has other than it says
 };
 
 struct CountParameter {
@@ -61,6 +62,7 @@ struct ChoiceParameter {
   std::string_view standard = {};  ///< default; empty: the first choice
   std::array<SpecialDefault, 2> special{};
   std::string_view rungs = {};
+  bool usual_fault = false;
 };
 
 struct TextParameter {

@@ -28,9 +28,10 @@ struct ParameterInfo {
   std::string help;                  ///< meaning, unit, allowed range
   std::vector<std::string> choices;  ///< for a choice
   std::vector<std::string> rungs;    ///< that read it; empty: all of the model
-  bool flag = true;       ///< can be given on the command line (vectors: files only, if false)
-  Range range = {};       ///< of a number, a count, and each number of a list
-  std::string unit = {};  ///< empty: pure numbers
+  bool flag = true;          ///< can be given on the command line (vectors: files only, if false)
+  Range range = {};          ///< of a number, a count, and each number of a list
+  std::string unit = {};     ///< empty: pure numbers
+  bool usual_fault = false;  ///< `compare --with` looks for other values of it without being asked
 };
 
 class Parameters {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """One noisy step on a dense attention matrix of 500 x 100000 in PyTorch or NumPy.
 
-    scb_noisy.py torch|numpy [--number double|float] [--steps N] [--tokens N] [--positions T]
+    scb_noisy.py torch|numpy [--steps N] [--tokens N] [--positions T]
 
 A <- rho A + shift + support + level (Z - mean of Z over positions), V likewise, in place, 2 threads
-where the library uses them; c, d, <V,P>, <V,V> from the old state. All numbers are of the one kind.
+where the library uses them; c, d, <V,P>, <V,V> from the old state.
 Prints the median seconds of a step, and of A *= x alone, as one line of JSON.
 """
 
@@ -27,13 +27,11 @@ def instance(tokens, positions):
     return kernel, mu, place, random.dirichlet([1, 1], tokens)
 
 
-def numpy_step(kernel, mu, place, law, positions, number):
+def numpy_step(kernel, mu, place, law, positions):
     random = numpy.random.default_rng(2)
-    kind = numpy.float32 if number == "float" else numpy.float64
-    kernel, mu, law = (array.astype(kind) for array in (kernel, mu, law))
     tokens = len(mu)
-    A = numpy.full((tokens, positions), 1 / positions, kind)
-    V = mu[:, None] + kind(0.25) * (kernel - mu[:, None])
+    A = numpy.full((tokens, positions), 1 / positions)
+    V = mu[:, None] + 0.25 * (kernel - mu[:, None])
     noise = numpy.empty_like(A)
     rows = numpy.arange(tokens)[:, None]
     target = kernel - mu[:, None]
@@ -44,9 +42,9 @@ def numpy_step(kernel, mu, place, law, positions, number):
         square = numpy.einsum("ik,ik,k->", moved, moved, mu)
         overlap = ((A[rows, place] * law).sum(1) * mu).sum()
         size = (numpy.einsum("kt,kt->k", A, A) * mu).sum()
-        random.standard_normal(out=noise, dtype=kind)
+        random.standard_normal(out=noise)
         noise_mean = noise.mean(1)
-        noise_of_values = random.standard_normal(V.shape, dtype=kind)
+        noise_of_values = random.standard_normal(V.shape)
         noise_of_values -= noise_of_values.mean(0)
         noise_of_values -= (noise_of_values @ mu)[:, None]
         numpy.multiply(noise, rate * level, out=noise)
@@ -59,12 +57,11 @@ def numpy_step(kernel, mu, place, law, positions, number):
     return step, lambda: numpy.multiply(A, 1.0000001, out=A)
 
 
-def torch_step(kernel, mu, place, law, positions, number):
-    kind = torch.float32 if number == "float" else torch.float64
-    torch.set_default_dtype(kind)
+def torch_step(kernel, mu, place, law, positions):
+    torch.set_default_dtype(torch.float64)
     torch.set_num_threads(2)
     torch.manual_seed(2)
-    kernel, mu, law = (torch.from_numpy(array).to(kind) for array in (kernel, mu, law))
+    kernel, mu, law = (torch.from_numpy(array) for array in (kernel, mu, law))
     place = torch.from_numpy(place)
     A = torch.full((len(mu), positions), 1 / positions)
     V = mu[:, None] + 0.25 * (kernel - mu[:, None])
@@ -103,14 +100,12 @@ def median_time(work, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library", choices=("torch", "numpy"))
-    parser.add_argument("--number", choices=("double", "float"), default="double")
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=500)
     parser.add_argument("--positions", type=int, default=100_000)
     options = parser.parse_args()
     make = torch_step if options.library == "torch" else numpy_step
-    step, scale = make(*instance(options.tokens, options.positions), options.positions,
-                       options.number)
+    step, scale = make(*instance(options.tokens, options.positions), options.positions)
     module = torch if options.library == "torch" else numpy
     print(json.dumps({"seconds": median_time(step, options.steps),
                       "scaling": median_time(scale, 5), "version": module.__version__}))

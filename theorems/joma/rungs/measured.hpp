@@ -59,7 +59,6 @@ struct LayerBounce {
 
   [[nodiscard]] double fall() const { return start - minimum; }
   [[nodiscard]] double rebound() const { return end - minimum; }
-  [[nodiscard]] double relative_rebound() const { return fall() > 0 ? rebound() / fall() : 0.0; }
   [[nodiscard]] bool interior() const { return at > 0 && at + 1 < points; }
   /// The minimum is inside, and both fall and rebound exceed max(factor * noise, floor).
   [[nodiscard]] bool bounces(double factor, double floor) const;

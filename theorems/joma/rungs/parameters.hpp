@@ -18,13 +18,15 @@ inline constexpr NumberParameter temperature{.name = "temperature",
                                              .meaning = "T in exp(z/T) (logits)",
                                              .standard = "1",
                                              .range = above(0),
-                                             .rungs = one_layer};
+                                             .rungs = one_layer,
+                                             .usual_fault = true};
 inline constexpr NumberParameter label_noise{
     .name = "label_noise",
     .meaning = "probability that the label of a sample is replaced by one drawn uniformly",
     .standard = "0",
     .range = within(0, 1),
-    .rungs = training};
+    .rungs = training,
+    .usual_fault = true};
 inline constexpr NumberParameter tau{.name = "tau",
                                      .meaning = "2 temperature^2, with mu or delta",
                                      .standard = "2",

@@ -158,7 +158,7 @@ TEST_CASE("Bounce: noise is the median second difference of the later half", "[m
   const LayerBounce bounce = read_bounce(std::vector<double>{3, 2, 1, 0, 1, 2, 6, 11, 18, 30});
   CHECK(bounce.noise == Approx(1.4826 * 3 / std::sqrt(6.0)).epsilon(1e-14));
   CHECK(bounce.at == 3);
-  CHECK(bounce.relative_rebound() == 10);
+  CHECK(bounce.rebound() == 10 * bounce.fall());
   // The last but one is inside; four values are not enough.
   CHECK(read_bounce(std::vector<double>{4, 3, 2, 1, 2}).bounces(0, 0.5));
   CHECK_FALSE(read_bounce(std::vector<double>{4, 3, 1, 2}).complete);

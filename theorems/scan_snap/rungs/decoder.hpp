@@ -115,10 +115,6 @@ T late_decoder_scale(const T& vocabulary, const T& decoder_rate, const T& draws)
   return log(T(vocabulary * decoder_rate * draws)) / vocabulary;
 }
 template <Transcendental T>
-T early_backprop_scale(const T& decoder_rate, const T& draws) {
-  return decoder_rate * draws;
-}
-template <Transcendental T>
 T late_backprop_scale(const T& vocabulary, const T& decoder_rate, const T& draws) {
   using std::log;
   return log(T(vocabulary * decoder_rate * draws)) / (decoder_rate * draws);

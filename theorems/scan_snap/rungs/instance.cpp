@@ -105,7 +105,8 @@ SparseLaws<T> token_laws(const Parameters& p, Index& least) {
     return sparse_rows(rows);
   }
   if (given(p, parameter::P)) {
-    reject(of_instance, "P", "and P_tokens", "exclude each other: both are the laws of the classes");
+    reject(of_instance, "P", "and P_tokens",
+           "exclude each other: both are the laws of the classes");
   }
   SparseLaws<T> laws =
       sparse_laws<T>(p, parameter::P_tokens, parameter::P_weights, parameter::M.high);

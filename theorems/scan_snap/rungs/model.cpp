@@ -195,7 +195,10 @@ class ScanSnap final : public Model {
   [[nodiscard]] std::shared_ptr<const Examination> audit(
       std::string_view name, const Parameters& p, std::uint64_t seed, const AnyRung<double>& rung,
       const Trajectory<double>& run) const override {
-    if (name == "closed-form" || name == "moments" || run.rows.empty()) return nullptr;
+    if (!given(p, parameter::corpus) || name == "closed-form" || name == "moments" ||
+        run.rows.empty()) {
+      return nullptr;
+    }
     const TrainingInstance<double> instance = instance_of<double>(name, p, seed);
     const auto is_logit = [](const std::string& state) { return state.starts_with("z_"); };
     const auto begin = std::find_if(rung.state_names.begin(), rung.state_names.end(), is_logit);

@@ -29,7 +29,8 @@ inline constexpr NumberParameter eta_Z{.name = "eta_Z",
                                        .meaning = "learning rate of the attention logits Z",
                                        .standard = "1",
                                        .special = {{{"for growth", "0.5"}}},
-                                       .range = above(0)};
+                                       .range = above(0),
+                                       .usual_fault = true};
 inline constexpr CountParameter T{.name = "T",
                                   .meaning = "tokens a sequence, query included",
                                   .standard = 128,
@@ -41,12 +42,14 @@ inline constexpr NumberParameter label_noise{
     .meaning = "probability that the label of a sample is replaced by one drawn uniformly",
     .standard = "0",
     .range = within(0, 1),
-    .rungs = "sgd"};
+    .rungs = "sgd",
+    .usual_fault = true};
 inline constexpr NumberParameter temperature{.name = "temperature",
                                              .meaning = "T in softmax(z/T) of the attention logits",
                                              .standard = "1",
                                              .range = above(0),
-                                             .rungs = "sgd"};
+                                             .rungs = "sgd",
+                                             .usual_fault = true};
 inline constexpr ChoiceParameter start{
     .name = "start",
     .meaning = "Y = Z = 0, or uniform in +-1/sqrt(M) in rungs with Y",

@@ -60,7 +60,8 @@ SparseLaws<T> context_laws(const Parameters& p, Index tokens, Index& context) {
       reject(of_instance, "q", "and q_positions", "exclude each other: both are the context laws");
     }
     if (!given(p, parameter::T)) {
-      reject(of_instance, "q_positions", "without T", "does not say how long the context is; give T");
+      reject(of_instance, "q_positions", "without T",
+             "does not say how long the context is; give T");
     }
     context = read(p, parameter::T);
     SparseLaws<T> laws = sparse_laws<T>(p, parameter::q_positions, parameter::q_weights, context);

@@ -9,7 +9,6 @@
 #include "popgrad/fluctuations/moments_rung.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "popgrad/walks/single_precision.hpp"
 #include "theorems/scb/rungs/lumped_descent.hpp"
 #include "theorems/scb/rungs/lumped_moments.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
@@ -18,7 +17,6 @@
 #include "theorems/scb/rungs/population_flow.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
-#include "theorems/scb/rungs/single_descent.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
 namespace popgrad::scb {
@@ -141,7 +139,7 @@ AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
   return forget_type(PopulationFlow<T>(training));
 }
 
-class Scb final : public Model, public SinglePrecision {
+class Scb final : public Model {
  public:
   [[nodiscard]] std::string name() const override { return "scb"; }
   [[nodiscard]] std::string paper() const override {
@@ -166,8 +164,7 @@ class Scb final : public Model, public SinglePrecision {
         sgd,
         moments,
         {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
-         "N T normals and O(N T + N^2) a step; --float halves A; no --optimiser", "", "20000",
-         "0.01", 64},
+         "N T normals and O(N T + N^2) a step; no --optimiser", "", "20000", "0.01", 64},
         {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
          "O(N^2 + N Q) a step, whatever T is; no --optimiser", "", "20000", "0.01", 64},
         {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step", "",
@@ -214,19 +211,6 @@ class Scb final : public Model, public SinglePrecision {
     AnyRung<double> rung = rung_from_matrices(name, p, seed);
     set_state(rung, p, fmt::format("scb {}", name), start_keys);
     return rung;
-  }
-
-  [[nodiscard]] std::vector<std::string> single_rungs() const override { return {"noisy"}; }
-
-  [[nodiscard]] AnyWalk single_walk(std::string_view name, const Parameters& p,
-                                    std::uint64_t seed) const override {
-    Training<double> made = training_of_rung(name, p, seed);
-    const NoiseLevels levels = noise_levels(p, made, seed);
-    if (in_three_parts(p, name)) {
-      reject("scb " + std::string(name), "--float", "given",
-             "belongs to --algorithm plain; leave it out");
-    }
-    return scb::single_walk(std::move(made), levels);
   }
 
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,

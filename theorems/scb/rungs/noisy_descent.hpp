@@ -45,7 +45,7 @@ class NoisyDescent final {
   SequenceSgd<double> expected_;
   NoiseLevels levels_;
   double transition_size_, context_size_;
-  mutable NoisyStep<double> step_;
+  mutable NoisyStep step_;
 };
 
 }  // namespace popgrad::scb

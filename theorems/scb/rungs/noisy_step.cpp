@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 
-#include "popgrad/scalars/random_single.hpp"
 #include "theorems/scb/rungs/column_kernels.hpp"
 #include "theorems/scb/rungs/gaussian_noise.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
@@ -16,22 +15,18 @@
 namespace popgrad::scb {
 namespace {
 
-void draw(Stream& stream, std::span<double> out) { stream.normals(out); }
-void draw(Stream& stream, std::span<float> out) { single_normals(stream, out); }
-
 // Means of xi over the pieces of a column, less that over all of it; none of a column of one piece.
-template <class Storage>
 std::vector<double> piece_means(Stream stream, Index positions) {
   const Index pieces = (positions - 1) / noise_piece + 1;
   if (pieces == 1) return {};
-  std::vector<Storage> drawn(static_cast<std::size_t>(pieces));
-  draw(stream, drawn);
+  std::vector<double> drawn(static_cast<std::size_t>(pieces));
+  stream.normals(drawn);
   std::vector<double> means(drawn.size());
   double sum = 0;
   for (Index p = 0; p < pieces; ++p) {
     const Index count = std::min(noise_piece, positions - p * noise_piece);
     const double root = std::sqrt(static_cast<double>(count));
-    const auto zeta = static_cast<double>(drawn[static_cast<std::size_t>(p)]);
+    const double zeta = drawn[static_cast<std::size_t>(p)];
     means[static_cast<std::size_t>(p)] = zeta / root;
     sum += zeta * root;
   }
@@ -46,21 +41,19 @@ void add(const ColumnSums& piece, ColumnSums& all) {
 }
 
 // What is about to be read, while normals are drawn.
-template <class Storage>
-void fetch(const Storage* entries, Index count) {
-  constexpr auto line = static_cast<Index>(64 / sizeof(Storage));
+void fetch(const double* entries, Index count) {
+  constexpr auto line = static_cast<Index>(64 / sizeof(double));
   for (Index t = 0; t < count; t += line) __builtin_prefetch(entries + t, 1);
 }
 
 }  // namespace
 
-template <class Storage>
-bool NoisyStep<Storage>::is_marked(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
-                                   const Storage* columns) const {
+bool NoisyStep::is_marked(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                          const double* columns) const {
   const Index n = b.tokens();
   if (marked_values_.rows() != n || !(marked_values_.array() == v.array()).all()) return false;
   for (Index k = 0; k < n; ++k) {
-    const Storage* const ends = marked_ends_.data() + 2 * k;
+    const double* const ends = marked_ends_.data() + 2 * k;
     if (ends[0] != columns[k * b.context] || ends[1] != columns[(k + 1) * b.context - 1]) {
       return false;
     }
@@ -68,9 +61,8 @@ bool NoisyStep<Storage>::is_marked(const Bigrams<double>& b, const Eigen::Map<Ma
   return true;
 }
 
-template <class Storage>
-void NoisyStep<Storage>::mark(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
-                              const Storage* columns) {
+void NoisyStep::mark(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
+                     const double* columns) {
   marked_values_ = v;
   marked_ends_.clear();
   for (Index k = 0; k < b.tokens(); ++k) {
@@ -79,9 +71,8 @@ void NoisyStep<Storage>::mark(const Bigrams<double>& b, const Eigen::Map<Matrix<
   }
 }
 
-template <class Storage>
-void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, Storage* columns,
-                              double eta, const Stream& stream, Index batch) {
+void NoisyStep::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, double* columns, double eta,
+                     const Stream& stream, Index batch) {
   const Bigrams<double>& b = law.training.bigrams;
   const Index n = b.tokens();
   const Index positions = b.context;
@@ -100,8 +91,8 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
     size += b.stationary[k] * sums_[static_cast<std::size_t>(k)].size;
     for (Index e = b.first[static_cast<std::size_t>(k)];
          e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
-      const Storage entry = columns[k * positions + b.position[static_cast<std::size_t>(e)]];
-      overlap += b.stationary[k] * b.law[e] * static_cast<double>(entry);
+      const double entry = columns[k * positions + b.position[static_cast<std::size_t>(e)]];
+      overlap += b.stationary[k] * b.law[e] * entry;
     }
   }
   const double product = covariance_product(v, b.transition, b.stationary);
@@ -128,16 +119,16 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
   const auto pieces = static_cast<std::size_t>((positions - 1) / noise_piece + 1);
   const std::uint32_t groups = normal_groups + (pieces > 1 ? Stream::groups(pieces) : 0);
   const auto move_column = [&](Index k) {
-    Storage* const a = columns + k * positions;
+    double* const a = columns + k * positions;
     ColumnSums& kept = sums_[static_cast<std::size_t>(k)];
     const double level = step * scale.attention * law.levels.attention[k];
     Stream own = of_attention.skip(static_cast<std::uint32_t>(k) * groups);
     std::vector<double> means;
-    if (level > 0) means = piece_means<Storage>(own.skip(normal_groups), positions);
+    if (level > 0) means = piece_means(own.skip(normal_groups), positions);
     // The sum of the new column is (1 - rate) times the old one, T shifts and what q^k adds: 1.
     const double shift =
         (rate * kept.mass - step * product + (1 - kept.mass)) / static_cast<double>(positions);
-    std::array<Storage, noise_piece> z{};
+    std::array<double, noise_piece> z{};
     kept = {};
     Index e = b.first[static_cast<std::size_t>(k)];
     const Index end = b.first[static_cast<std::size_t>(k + 1)];
@@ -146,14 +137,13 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
       fetch(a + t, count);
       double mean = 0;
       if (level > 0) {
-        draw(own, {z.data(), static_cast<std::size_t>(count)});
+        own.normals({z.data(), static_cast<std::size_t>(count)});
         mean = sum_of(z.data(), count) / static_cast<double>(count);
         if (!means.empty()) mean -= means[static_cast<std::size_t>(p)];
       }
       advance_column(a + t, z.data(), count, rate, shift - level * mean, level);
       for (; e < end && b.position[static_cast<std::size_t>(e)] < t + count; ++e) {
-        a[b.position[static_cast<std::size_t>(e)]] +=
-            static_cast<Storage>(step * product * b.law[e]);
+        a[b.position[static_cast<std::size_t>(e)]] += step * product * b.law[e];
       }
       add(column_sums(a + t, count), kept);
     }
@@ -173,8 +163,5 @@ void NoisyStep<Storage>::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v,
   }
   mark(b, v, columns);
 }
-
-template class NoisyStep<double>;
-template class NoisyStep<float>;
 
 }  // namespace popgrad::scb

@@ -1,5 +1,5 @@
 #pragma once
-/// The step of the rung noisy, on a dense attention matrix in double or in single precision.
+/// The step of the rung noisy, on a dense attention matrix.
 ///
 ///   V    <- V + eta (c (P - mu 1') - d (V - mu 1') + level_V (I - 11'/N) Xi (I - mu 1'))
 ///   a^k  <- a^k + eta eta_A (<V,P> (q^k - 1/T) - <V,V> (a^k - 1/T)) + level_k (xi - mean of xi)
@@ -12,7 +12,7 @@
 /// A column of up to one piece needs none.
 ///
 /// What rounding leaves of sum a^k = 1 is taken off in the next step: the sum is 1 to the rounding of
-/// the entries of one step, 2^-53 sum |a_t| at most in double, 2^-24 sum |a_t| in float.
+/// the entries of one step, 2^-53 sum |a_t| at most.
 
 #include <vector>
 
@@ -33,32 +33,28 @@ struct NoisyLaw {
   double transition_size, context_size;  ///< K_P, K_Q
 };
 
-/// Steps along one run; Storage is double or float.
-template <class Storage>
+/// Steps along one run.
 class NoisyStep {
  public:
   /// One step of size eta in place: V (N x N) and A (T x N), columns one behind the other. Batch 0:
   /// no noise. Cost N T normals, one pass over A and O(N^2). Columns are shared by the threads where
   /// runs are not; the result does not depend on them.
-  void take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, Storage* columns, double eta,
+  void take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, double* columns, double eta,
             const Stream& stream, Index batch);
 
  private:
   /// V and the ends of every column are those of the last step: states that agree in them are taken to
   /// be the same.
   [[nodiscard]] bool is_marked(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v,
-                               const Storage* columns) const;
-  void mark(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v, const Storage* columns);
+                               const double* columns) const;
+  void mark(const Bigrams<double>& b, const Eigen::Map<Matrix<double>>& v, const double* columns);
 
   // What the last step left.
   std::vector<ColumnSums> sums_;
   Matrix<double> marked_values_;
-  std::vector<Storage> marked_ends_;
+  std::vector<double> marked_ends_;
   // Kept, as memory of this size is slow to get from the system and to give back.
   Matrix<double> value_noise_;
 };
-
-extern template class NoisyStep<double>;
-extern template class NoisyStep<float>;
 
 }  // namespace popgrad::scb

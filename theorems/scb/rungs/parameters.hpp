@@ -25,7 +25,8 @@ inline constexpr NumberParameter eta_A{.name = "eta_A",
                                        .meaning = "learning rate of the attention over that of V",
                                        .standard = "1",
                                        .range = above(0),
-                                       .rungs = full};
+                                       .rungs = full,
+                                       .usual_fault = true};
 inline constexpr SwitchParameter project{.name = "project",
                                          .meaning = "project gradients onto the constraints",
                                          .standard = true,
@@ -35,18 +36,21 @@ inline constexpr NumberParameter label_noise{
     .meaning = "probability that a label is replaced by one drawn uniformly",
     .standard = "0",
     .range = within(0, 1),
-    .rungs = "sgd"};
+    .rungs = "sgd",
+    .usual_fault = true};
 inline constexpr NumberParameter temperature{
     .name = "temperature",
     .meaning = "of the attention logits; linear attention is divided by it",
     .standard = "1",
     .range = above(0),
-    .rungs = "sgd"};
+    .rungs = "sgd",
+    .usual_fault = true};
 inline constexpr ChoiceParameter query_position{
     .name = "query_position",
     .meaning = "behind the context and free of it, as in the paper, or its last token",
     .choices = "free last",
-    .rungs = "sgd"};
+    .rungs = "sgd",
+    .usual_fault = true};
 inline constexpr ChoiceParameter noise{
     .name = "noise",
     .meaning = "levels as they are, scaled with V and A as SGD's own, or measured",

@@ -45,7 +45,8 @@ inline constexpr NumberParameter temperature{
     .meaning = "of attention: its logits are those of the matrices over it",
     .standard = "1",
     .range = above(0),
-    .rungs = whole};
+    .rungs = whole,
+    .usual_fault = true};
 inline constexpr CountParameter d_e{.name = "d_e",
                                     .meaning = "width of trained embeddings; 0: one-hot",
                                     .high = 100'000,
@@ -107,7 +108,8 @@ inline constexpr NumberParameter label_noise{
     .meaning = "probability that the word to be predicted is replaced by one drawn uniformly",
     .standard = "0",
     .range = within(0, 1),
-    .rungs = "sgd"};
+    .rungs = "sgd",
+    .usual_fault = true};
 inline constexpr CountParameter longer{
     .name = "longer",
     .meaning = "further tokens that a sampled document may have, uniformly",
