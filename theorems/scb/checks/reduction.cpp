@@ -116,7 +116,7 @@ void judge_states(const Training<double>& training, Examination& it) {
 
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training =
-      examined(setting, scb::training<double>, [&] { return drawn_transfer(setting); });
+      examined(setting, popgrad::scb::training<double>, [&] { return drawn_transfer(setting); });
   it.parameters = {
       {"N", training.bigrams.tokens()}, {"T", training.bigrams.context}, {"seed", setting.seed}};
   require_stationary(training, it);
