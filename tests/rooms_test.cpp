@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A room includes from itself and from those before it; a theory from those up to `evidence`, which is why the
-// sources of theories are compiled with it and those of the program after it.
+// A room includes from itself and from those before it.
 constexpr std::array<std::string_view, 13> rooms{
     "base",    "scalars",  "statistics", "rungs", "solving",    "walks",   "fluctuations",
     "judging", "evidence", "theorems",   "io",    "presenting", "commands"};

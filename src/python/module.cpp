@@ -134,7 +134,7 @@ py::object pending_interrupt() {
   return py::object(raised.value());
 }
 
-// Threads that spin at barriers take the cores of whatever else Python runs; see src/commands/program.cpp.
+// Threads that spin at barriers take the cores of the other threads of Python; see src/commands/program.cpp.
 void wait_briefly_at_barriers() {
   for (const char* choice : {"KMP_BLOCKTIME", "OMP_WAIT_POLICY"}) {
     if (std::getenv(choice) != nullptr) return;

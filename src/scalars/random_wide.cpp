@@ -100,7 +100,7 @@ template <class Number, class Vector>
 }
 
 // Series below have the coefficients of least largest relative error on their intervals (Remez), which
-// is said beside them; four more digits than doubles have would not be noticed.
+// is given with them: four digits below the rounding of doubles.
 
 // Pairs of radius times cosine and sine, from words of 32 bits that are centred in their cells. With
 // w + 1/2 = 2^32 u for the radius and m in [1/sqrt 2, sqrt 2), s = (m - 1)/(m + 1), |s| < 0.1716:

@@ -123,10 +123,10 @@ TEST_CASE("host: errors are thrown with the lines of the program", "[cli]") {
        {std::vector<std::string>{"run", "scb", "sgd", "--eta", "-1"}, {"list", "--jsno"}}) {
     std::string line;
     for (const std::string& word : words) line += word + " ";
-    std::string told = command_line::run_popgrad(line).out;
-    REQUIRE_FALSE(told.empty());
-    told.pop_back();
-    CHECK_THROWS_WITH(carry_out(words), Catch::Equals(told));
+    std::string output = command_line::run_popgrad(line).out;
+    REQUIRE_FALSE(output.empty());
+    output.pop_back();
+    CHECK_THROWS_WITH(carry_out(words), Catch::Equals(output));
   }
   CHECK_THROWS_AS(carry_out({"run", "scb", "sgd", "--eta", "-1"}), InputError);
   CHECK_THROWS_AS(carry_out({"run", "scb", "--no-such"}), cli::UsageError);

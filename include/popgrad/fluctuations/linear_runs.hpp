@@ -9,7 +9,7 @@
 /// derivatives are taken once in a block of steps, a block at most 1/48 of the run, so that one draw
 /// serves a block. To second order, J and Sigma are means over the fluctuations, at x +- U r with U U' = C
 /// and random signs r, and the drift is that of the middle of a block. What this leaves out (skewness,
-/// draws that differ with d) is for the caller to look at; fluctuations/prediction_error.hpp tells its size.
+/// draws that differ with d) is for the caller to judge; fluctuations/prediction_error.hpp estimates its size.
 /// Derived here.
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-/// Disagreements between the papers and the algebra, beside the statements that show them.
+/// Disagreements between the papers and the algebra, in the folder of the statements that show them.
 
 #include "popgrad/evidence/erratum.hpp"
 
