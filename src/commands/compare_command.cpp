@@ -13,6 +13,7 @@
 #include "commands/panels.hpp"
 #include "commands/produce.hpp"
 #include "commands/progress.hpp"
+#include "commands/statement_choice.hpp"
 #include "io/atomic_file.hpp"
 #include "io/run_record.hpp"
 #include "io/table.hpp"
@@ -50,16 +51,21 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
   const auto plain = made(steps, flow, parameters, 1.0).front();
   const auto sharper = made(steps, flow, parameters, 1e-2).front();
   const auto full_batch = made(steps, descent, parameters, 1.0).front();
-  const long length = parameters.count("length", 0, 0, 100'000'000);
+  // The law itself, where a parameter keeps the samples away from it.
   std::vector<Trajectory<double>> laws;
-  if (length > 0) {
+  std::string kept_from_limit = "length";
+  for (const ParameterInfo& info : model.parameters()) {
+    if (info.limit.empty()) continue;
+    kept_from_limit = info.name;
+    if (parameters.number<double>(info.name, info.limit) == from_text<double>(info.limit)) continue;
     Parameters endless = parameters;
-    endless.set("length", "0");
+    endless.set(info.name, info.limit);
     laws = made(options, random, endless, 1.0);
+    break;
   }
   fmt::print(standard_output(),
              "\nerror budget (largest over the save points)\n{:<28} {:>12} {:>12} {:>12} {:>14}\n",
-             "observable", "solver", "step size", "batch noise", "finite length");
+             "observable", "solver", "step size", "batch noise", "finite " + kept_from_limit);
   const auto has = [](const Trajectory<double>& run, const std::string& column) {
     return std::find(run.columns.begin(), run.columns.end(), column) != run.columns.end();
   };
@@ -71,7 +77,7 @@ void print_error_budget(const CommonOptions& all_options, const Model& model,
     const Band spread = band(samples, column);
     const double noise = *std::max_element(spread.deviation.begin(), spread.deviation.end());
     std::string finite = "0 (exact law)";
-    if (length > 0) {
+    if (!laws.empty()) {
       finite = fmt::format("{:.3g}",
                            distance(column, times, spread.mean, band(laws, column).mean).largest);
     }
@@ -223,7 +229,7 @@ Action add_compare(CommandLine& app, const Invocation& call) {
   auto options = std::make_shared<CompareOptions>();
   Command* command = app.add_subcommand(
       "compare", "two rungs on one clock, or a rung against a run recorded elsewhere");
-  command->add_option("model", "joma (see 'popgrad list')").required();
+  command->add_option("model", example_model(call.theories)).required();
   command->add_option("first", options->first, "a rung").required();
   command->add_option("second", options->second, "another rung (or --with FILE)");
   options->common = add_common_options(

@@ -326,12 +326,31 @@ void check_meaning(const Command& command, const RungInfo& rung,
   }
 }
 
+namespace {
+
+// Where a parameter that is given says how flows are then solved.
+struct FlowDefaults {
+  std::string end, tolerance;
+};
+
+FlowDefaults flow_defaults(const CommonOptions& options, const Parameters& parameters) {
+  FlowDefaults defaults;
+  for (const ParameterInfo& info : find_model(options.theories, parameters.model()).parameters()) {
+    if (!parameters.has(info.name)) continue;
+    if (!info.flow_end.empty()) defaults.end = info.flow_end;
+    if (!info.flow_tolerance.empty()) defaults.tolerance = info.flow_tolerance;
+  }
+  return defaults;
+}
+
+}  // namespace
+
 template <class T>
 SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung,
                               const Parameters& parameters) {
   SolveRequest<T> request;
-  const bool from_text_file = parameters.has("corpus");
-  const std::string end = from_text_file ? "50" : rung.default_end;
+  const FlowDefaults defaults = flow_defaults(options, parameters);
+  const std::string end = defaults.end.empty() ? rung.default_end : defaults.end;
   request.end = positive<T>("--t1", options.end.empty() ? end : options.end);
   if (!options.save_at.empty()) {
     for (const std::string& text : options.save_at) {
@@ -367,7 +386,8 @@ SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung
     reject("popgrad", "--method", "rosenbrock4",
            "is of order 4 and needs --digits 16; use bulirsch-stoer for many digits");
   }
-  const std::string standard = from_text_file ? "1e-6" : fmt::format("1e-{}", options.digits - 5);
+  const std::string standard =
+      defaults.tolerance.empty() ? fmt::format("1e-{}", options.digits - 5) : defaults.tolerance;
   request.relative_tolerance = positive<T>(
       "--rtol", options.relative_tolerance.empty() ? standard : options.relative_tolerance);
   request.absolute_tolerance = options.absolute_tolerance.empty()

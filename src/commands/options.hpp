@@ -73,9 +73,8 @@ inline Parameters gather_parameters(const CommonOptions& options, const Model& m
   return gather_parameters(options, model, std::vector<std::string>{rung});
 }
 
-/// Times asked for. A flow on the classes of a text is by default solved to t = 50 (a minute or two
-/// for 1000 classes) at a relative tolerance of 1e-6: shares of classes are known to some per cent.
-/// Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
+/// Times asked for; the end and the tolerance, where they are not given, are those of the rung or of
+/// a parameter that is given (ParameterInfo::flow_end, ParameterInfo::flow_tolerance). Throws InputError for `--t1 -1`, `--save 1`, unordered --save-at.
 template <class T>
 SolveRequest<T> solve_request(const CommonOptions& options, const RungInfo& rung,
                               const Parameters& parameters);

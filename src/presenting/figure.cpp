@@ -46,8 +46,8 @@ std::vector<ParameterInfo> parameters_of(const Found& figure) {
   return read;
 }
 
-// Those given, checked by name, and the figure's defaults for the others. A law of the user's own has
-// its sizes in it.
+// Those given, checked by name, and the figure's defaults for the others. A law of the user's own, a
+// matrix that has no default, has its sizes in it.
 Parameters completed(const Found& figure, const Parameters& given) {
   const FigureInfo& info = figure.maker.info;
   if (info.parameters.empty() && !given.values().empty()) {
@@ -57,8 +57,12 @@ Parameters completed(const Found& figure, const Parameters& given) {
         "a figure");
   }
   Parameters all(figure.theory.model->name(), given.values());
-  all.check_names(parameters_of(figure), "figure " + info.name);
-  if (all.has("P")) return all;
+  const std::vector<ParameterInfo> read = parameters_of(figure);
+  all.check_names(read, "figure " + info.name);
+  const bool own_law = std::any_of(read.begin(), read.end(), [&](const ParameterInfo& one) {
+    return one.kind == "matrix" && one.default_value.empty() && all.has(one.name);
+  });
+  if (own_law) return all;
   for (const FigureParameter& parameter : info.parameters) {
     if (!parameter.standard.empty()) all.set_default(parameter.name, parameter.standard);
   }

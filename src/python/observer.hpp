@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -63,7 +64,7 @@ class Observer {
   [[nodiscard]] const std::vector<std::string>& columns() const { return made_.columns; }
 
   /// The matrices are read as the start of an instance is; observables that refer to the start
-  /// (invariants of joma) refer to that of this object.
+  /// (such as invariants) refer to that of this object.
   std::map<std::string, double> observe(const std::map<std::string, Array>& state, double t) const {
     const auto turn = take_turn();
     if (state.empty()) {
@@ -72,9 +73,12 @@ class Observer {
     Parameters p = parameters_;
     for (const auto& [name, numbers] : state) p.set(name, value_of(name, numbers));
     p.check_names(model_.parameters(), rung_);
-    // A start of scb has to have what its projection conserves, to 1e-9. A state on the way in single
-    // precision has it to 1e-7, and the projection changes no observable of it.
-    if (model_.name() == "scb" && rung_ == "sgd") p.set_default("project", false);
+    for (const ParameterInfo& info : model_.parameters()) {
+      const std::vector<std::string>& rungs = info.off_midway;
+      if (std::find(rungs.begin(), rungs.end(), rung_) != rungs.end()) {
+        p.set_default(info.name, false);
+      }
+    }
     const AnyRung<double> there = model_.rung(rung_, p, seed_);
     if (there.columns != made_.columns) {
       reject("popgrad observe", "state", fmt::format("{}", fmt::join(there.columns, ", ")),

@@ -130,27 +130,32 @@ ParameterInfo info_of(const NumberParameter& parameter) {
 ParameterInfo info_of(const CountParameter& parameter) {
   std::string rule;
   if (parameter.low != 0) rule = fmt::format(", >= {}", parameter.low);
-  return {std::string(parameter.name),
-          "count",
-          parameter.otherwise.empty() ? std::to_string(parameter.standard)
-                                      : std::string(parameter.otherwise),
-          std::string(parameter.meaning) + rule,
-          {},
-          rungs_of(parameter.rungs),
-          true,
-          within(static_cast<double>(parameter.low), static_cast<double>(parameter.high)),
-          std::string(parameter.unit)};
+  ParameterInfo info{
+      std::string(parameter.name),
+      "count",
+      parameter.otherwise.empty() ? std::to_string(parameter.standard)
+                                  : std::string(parameter.otherwise),
+      std::string(parameter.meaning) + rule,
+      {},
+      rungs_of(parameter.rungs),
+      true,
+      within(static_cast<double>(parameter.low), static_cast<double>(parameter.high)),
+      std::string(parameter.unit)};
+  info.limit = parameter.limit;
+  return info;
 }
 
 ParameterInfo info_of(const SwitchParameter& parameter) {
-  return {std::string(parameter.name),
-          "switch",
-          parameter.otherwise.empty() ? (parameter.standard ? "true" : "false")
-                                      : std::string(parameter.otherwise),
-          std::string(parameter.meaning),
-          {},
-          rungs_of(parameter.rungs),
-          true};
+  ParameterInfo info{std::string(parameter.name),
+                     "switch",
+                     parameter.otherwise.empty() ? (parameter.standard ? "true" : "false")
+                                                 : std::string(parameter.otherwise),
+                     std::string(parameter.meaning),
+                     {},
+                     rungs_of(parameter.rungs),
+                     true};
+  info.off_midway = words(parameter.off_midway);
+  return info;
 }
 
 ParameterInfo info_of(const ChoiceParameter& parameter) {
@@ -167,13 +172,16 @@ ParameterInfo info_of(const ChoiceParameter& parameter) {
 }
 
 ParameterInfo info_of(const TextParameter& parameter) {
-  return {std::string(parameter.name),
-          "text",
-          std::string(parameter.otherwise),
-          std::string(parameter.meaning),
-          {},
-          rungs_of(parameter.rungs),
-          true};
+  ParameterInfo info{std::string(parameter.name),
+                     "text",
+                     std::string(parameter.otherwise),
+                     std::string(parameter.meaning),
+                     {},
+                     rungs_of(parameter.rungs),
+                     true};
+  info.flow_end = parameter.flow_end;
+  info.flow_tolerance = parameter.flow_tolerance;
+  return info;
 }
 
 ParameterInfo info_of(const ListParameter& parameter) {

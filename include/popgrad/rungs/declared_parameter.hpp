@@ -2,13 +2,13 @@
 /// Parameters of a model, declared once: what reads one takes its declaration, and the table of the
 /// help and of the check of names is made from the same objects.
 ///
-///   constexpr NumberParameter eta_A{.name = "eta_A",
-///                                   .meaning = "learning rate of attention over that of V",
-///                                   .standard = "1",
-///                                   .range = above(0),
-///                                   .rungs = "sgd gd flow"};
-///   const T rate = read<T>(p, eta_A);
-///   std::vector<ParameterInfo> parameter_infos() { return parameter_table(eta_A, ...); }
+///   constexpr NumberParameter rate{.name = "rate",
+///                                  .meaning = "learning rate of the second layer over the first",
+///                                  .standard = "1",
+///                                  .range = above(0),
+///                                  .rungs = "sgd gd flow"};
+///   const T ratio = read<T>(p, rate);
+///   std::vector<ParameterInfo> parameter_infos() { return parameter_table(rate, ...); }
 
 #include <array>
 #include <string>
@@ -47,6 +47,7 @@ struct CountParameter {
   long low = 0, high = 1'000'000'000;
   std::string_view rungs = {};
   std::string_view unit = {};
+  std::string_view limit = {};  ///< as in ParameterInfo
 };
 
 struct SwitchParameter {
@@ -54,6 +55,7 @@ struct SwitchParameter {
   bool standard = false;
   std::string_view otherwise = {};
   std::string_view rungs = {};
+  std::string_view off_midway = {};  ///< as in ParameterInfo, parted by spaces
 };
 
 struct ChoiceParameter {
@@ -69,6 +71,7 @@ struct TextParameter {
   std::string_view name, meaning;
   std::string_view otherwise = {};
   std::string_view rungs = {};
+  std::string_view flow_end = {}, flow_tolerance = {};  ///< as in ParameterInfo
 };
 
 /// Read with Parameters::vector, Parameters::matrix, given_block or set_state, which tell shapes.

@@ -32,6 +32,11 @@ struct ParameterInfo {
   Range range = {};          ///< of a number, a count, and each number of a list
   std::string unit = {};     ///< empty: pure numbers
   bool usual_fault = false;  ///< `compare --with` looks for other values of it without being asked
+  std::string limit = {};    ///< its value in the limit: `compare` reports what others cost
+  /// `--t1` and `--rtol` of a flow where it is given and they are not; empty: as without it.
+  std::string flow_end = {}, flow_tolerance = {};
+  /// Rungs that read a state on the way as a start have this switch off for it.
+  std::vector<std::string> off_midway = {};
 };
 
 class Parameters {

@@ -1,7 +1,7 @@
 #pragma once
 /// Laws over many categories by support and weights, as instance files give them where the rows of a
 /// matrix would be long:
-///   "q_positions": [[0, 4], [7]], "q_weights": [[0.25, 0.75], [1]]
+///   "support": [[0, 4], [7]], "weights": [[0.25, 0.75], [1]]
 
 #include <fmt/format.h>
 

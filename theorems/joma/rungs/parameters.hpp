@@ -64,7 +64,8 @@ inline constexpr NumberParameter scale{.name = "scale",
 inline constexpr CountParameter length{.name = "length",
                                        .meaning = "tokens drawn a sample; 0: x is the law itself",
                                        .high = 100'000'000,
-                                       .rungs = "sgd"};
+                                       .rungs = "sgd",
+                                       .limit = "0"};
 inline constexpr CountParameter embedding_dimension{
     .name = "embedding-dimension",
     .meaning = "i.i.d. unit embeddings of this dimension; 0: orthonormal",

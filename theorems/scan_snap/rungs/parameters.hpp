@@ -72,7 +72,10 @@ inline constexpr SwitchParameter track_growth{
 inline constexpr TextParameter corpus{
     .name = "corpus",
     .meaning = "text, tokens parted by white space, that classes are counted in",
-    .rungs = integrated};
+    .rungs = integrated,
+    // A minute or two for 1000 classes, whose shares are known to some per cent.
+    .flow_end = "50",
+    .flow_tolerance = "1e-6"};
 inline constexpr CountParameter window{.name = "window",
                                        .meaning = "tokens before the last one that are its context",
                                        .standard = 10,
