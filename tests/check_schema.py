@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds a JSON document of popgrad to the schema that it names: tests/check_schema.py FILE...
 
-Schemas are the *.schema.json under src, or in the folder that POPGRAD_SCHEMAS names. A line a file, and the
+Schemas are the *.schema.json under src and theorems, or in the folder that POPGRAD_SCHEMAS names. A line a file, and the
 highest of their exit statuses, 0: valid; 1: not, with the place in the document; 2: no document, or of no
 known schema.
 """
@@ -14,8 +14,10 @@ import jsonschema
 
 
 def schemas():
-    root = os.environ.get("POPGRAD_SCHEMAS", pathlib.Path(__file__).parent.parent / "src")
-    found = [json.loads(path.read_text()) for path in pathlib.Path(root).rglob("*.schema.json")]
+    here = pathlib.Path(__file__).parent.parent
+    given = os.environ.get("POPGRAD_SCHEMAS")
+    roots = [pathlib.Path(given)] if given else [here / "src", here / "theorems"]
+    found = [json.loads(path.read_text()) for root in roots for path in root.rglob("*.schema.json")]
     return {schema["$id"]: schema for schema in found}
 
 

@@ -207,7 +207,7 @@ std::string wrong_value(const CLI::App& command, const std::string& text) {
 
 // In words of ours: CLI11's own texts name types and counts, not what to do.
 std::string in_our_words(const CLI::App& app, const CLI::ParseError& error,
-                         const std::vector<std::string>& words) {
+                         const std::vector<std::string>& words, const std::string& example) {
   // Of validators of this file, which say what is allowed.
   const std::string text = error.what();
   const bool of_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;
@@ -220,7 +220,7 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& error,
       }
       return fmt::format("'{}' is not a command{}", word, suggestion(word, names_of_commands(app)));
     }
-    return "no command is given, such as verify 'joma.*'";
+    return "no command is given" + (example.empty() ? "" : ", such as " + example);
   }
   const CLI::App& command = *parsed.front();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
@@ -582,9 +582,11 @@ void CommandLine::parse(const std::vector<std::string>& words) {
   } catch (const CLI::Success&) {
     throw Enquiry();
   } catch (const CLI::ParseError& error) {
-    throw UsageError(in_our_words(*app_, error, words));
+    throw UsageError(in_our_words(*app_, error, words, example_));
   }
 }
+
+void CommandLine::example(const std::string& words) { example_ = words; }
 
 std::string CommandLine::chosen() const { return app_->get_subcommands().front()->get_name(); }
 

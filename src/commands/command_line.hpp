@@ -227,6 +227,8 @@ class CommandLine {
   ProgramText describe() const;
   /// The text under the help.
   void footer(const std::string& text);
+  /// What an error shows where no command is given.
+  void example(const std::string& words);
   /// Of the names of options in the help.
   void column_width(std::size_t width);
 
@@ -242,6 +244,7 @@ class CommandLine {
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::string example_;
   std::vector<std::unique_ptr<Command>> commands_;
 };
 

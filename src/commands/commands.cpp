@@ -16,6 +16,7 @@
 #include "commands/interrupt.hpp"
 #include "commands/manual.hpp"
 #include "commands/memory_option.hpp"
+#include "commands/statement_choice.hpp"
 #include "io/input_files.hpp"
 #include "io/made_with.hpp"
 #include "popgrad/base/error.hpp"
@@ -85,6 +86,7 @@ int carry_out(const Invocation& call) {
   app.require_subcommand(1);
   app.column_width(34);
   app.footer(exit_status_text());
+  app.example("verify " + example_statements(call.theories));
   std::map<std::string, Action> actions;
   actions["list"] = add_list(app, call);
   actions["run"] = add_run(app, call);
@@ -99,7 +101,7 @@ int carry_out(const Invocation& call) {
   actions["report"] = add_report(app, call);
   actions["sweep"] = add_sweep(app, call);
   actions["merge"] = add_merge(app, call);
-  if (has_model(call.theories, "topic")) actions["landscape"] = add_landscape(app, call);
+  if (has_landscapes(call.theories)) actions["landscape"] = add_landscape(app, call);
   actions["equations"] = add_equations(app, call);
   set_memory_limit({});
   for (const auto& command : app.subcommands()) add_memory_option(*command);

@@ -32,7 +32,9 @@ Action add_ladder(CommandLine& app, const Invocation& call);
 Action add_report(CommandLine& app, const Invocation& call);
 Action add_sweep(CommandLine& app, const Invocation& call);
 Action add_merge(CommandLine& app, const Invocation& call);
+/// If a theory offers one.
 Action add_landscape(CommandLine& app, const Invocation& call);
+bool has_landscapes(Theories theories);
 Action add_equations(CommandLine& app, const Invocation& call);
 
 /// `PROGRAM WORD ...`, quoted for a shell.

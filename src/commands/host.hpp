@@ -20,8 +20,9 @@ struct Results {
   std::optional<RunRecord<Real>> run_in_digits;
   std::string document;  ///< JSON of `verify`, `falsify`, `landscape`, `list`
   std::string table;     ///< CSV of `sweep` and of a slice
-  /// Of `landscape --grid`: values[j * alphas.size() + i] at (alphas[i], betas[j]).
-  std::vector<double> alphas, betas, values;
+  /// Of `landscape`: what it is of; with --grid values[j * xs.size() + i] at (xs[i], ys[j]).
+  std::string title;
+  std::vector<double> xs, ys, values;
 };
 
 struct Host {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -24,21 +26,26 @@
 #include "popgrad/base/memory.hpp"
 #include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/evidence/landscape.hpp"
 #include "presenting/certificate.hpp"
 #include "scalars/number_text.hpp"
-#include "theorems/topic/rungs/optimum.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::cli {
 namespace {
 
-using namespace popgrad::topic;
+/// The landscape that the words ask for; the first that there is, if they name none.
+struct Offered {
+  const Theory* theory = nullptr;
+  const LossLandscape* landscape = nullptr;
+};
 
 struct LandscapeOptions {
   std::shared_ptr<CommonOptions> common;
+  Offered offered;
+  std::string name;
   std::vector<std::string> points;
-  std::string alphas, betas, tolerance = "1e-9";
+  std::array<std::string, 2> ranges;
+  std::string tolerance = "1e-9";
   int grid = 0;
   bool no_certificate = false;
   SliceOptions slice;
@@ -61,111 +68,68 @@ std::pair<std::string, std::string> pair_of(const std::string& option, const std
   return {text.substr(0, comma), text.substr(comma + 1)};
 }
 
-Matrix<Rational> matrix_from_file(const std::string& path, Index size) {
-  const Parameters p = Parameters::parse("topic", read_file(path), path);
-  if (!p.has("W_V")) {
-    throw InputError(fmt::format("{}: has no \"W_V\"; give {{\"W_V\": [[...], ...]}}", path));
-  }
-  Matrix<Rational> value = p.matrix<Rational>("W_V");
-  if (value.rows() != size || value.cols() != size) {
-    reject(popgrad_landscape, "W_V", fmt::format("{} x {}", value.rows(), value.cols()),
-           fmt::format("must be {0} x {0}: [MASK] and T v words", size));
-  }
-  return value;
-}
-
-struct Made {
-  TopicLaw<Rational> law;
-  std::string value;
-  bool block = false;  // as opposed to a whole matrix
-  BlockValue<Rational> numbers;
-  Matrix<Rational> matrix;
-  Landscape<Rational> landscape;
-};
-
-Made make(const Parameters& p) {
-  Made made;
-  made.law = topic_law<Rational>(p);
-  made.value = p.text("value", "block");
-  made.block = true;
-  if (made.value == "block") {
-    made.numbers = minimum_norm_value(made.law);
-  } else if (made.value == "diagonal") {
-    made.numbers = diagonal_value(made.law);
-  } else if (made.value.starts_with("mixture:")) {
-    made.numbers = mixture_value(made.law, number("--value mixture", made.value.substr(8)));
-  } else if (std::filesystem::exists(made.value)) {
-    made.block = false;
-    constexpr Index most_words = 2000;
-    if (made.law.vocabulary() > most_words) {
-      reject(popgrad_landscape, "--T", std::to_string(made.law.topics),
-             fmt::format("times --v {} is too large for a matrix from a file; at most {} words",
-                         made.law.words, most_words));
-    }
-    made.matrix = matrix_from_file(made.value, made.law.vocabulary());
-  } else {
-    reject(popgrad_landscape, "--value", made.value,
-           "must be block, diagonal, mixture:THETA or a JSON file with W_V; there is no such file");
-  }
-  made.landscape =
-      made.block ? landscape(made.law, made.numbers) : landscape(made.law, made.matrix);
-  return made;
-}
-
-Box<Rational> box_of(const LandscapeOptions& o, const Made& made) {
-  const auto far = Rational(20) * Rational(static_cast<int>(made.law.active * made.law.words));
-  const bool line = made.landscape.depends_on_sum_alone(made.law.words);
-  Box<Rational> box{Rational(0), far, Rational(0), line ? far : Rational(20)};
-  const auto range = [](const char* option, const std::string& text, Rational& low,
-                        Rational& high) {
-    if (text.empty()) return;
+LandscapeBox box_of(const LandscapeOptions& o, const LandscapeLoss& made) {
+  LandscapeBox box = made.box;
+  const LossLandscape& landscape = *o.offered.landscape;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string option = "--" + landscape.coordinates[i].name;
+    const std::string& text = o.ranges[i];
+    if (text.empty()) continue;
     const auto [first, second] = pair_of(option, text);
-    low = number(option, first);
-    high = number(option, second);
-    if (!(low < high)) {
-      reject(popgrad_landscape, option, text,
-             "must be LOW,HIGH with 0 <= LOW < HIGH: weights are >= 0");
+    box.low[i] = number(option, first);
+    box.high[i] = number(option, second);
+    if (!(box.low[i] < box.high[i])) {
+      reject(
+          popgrad_landscape, option, text,
+          fmt::format("must be LOW,HIGH with {} {} LOW < HIGH: {}", short_text(landscape.range.low),
+                      landscape.range.without_low ? "<" : "<=", landscape.meaning));
     }
-  };
-  range("--alpha", o.alphas, box.alpha_low, box.alpha_high);
-  range("--beta", o.betas, box.beta_low, box.beta_high);
+  }
   return box;
+}
+
+bool is_among(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string capitals(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
 }
 
 std::vector<double> spread(const Rational& low, const Rational& high, int count) {
   return equally_spaced(to_double(low), to_double(high), static_cast<std::size_t>(count));
 }
 
-// The loss above its minimum, in a window around the minimisers unless --alpha or --beta say which.
-void draw_landscape(const LandscapeOptions& o, const Made& made, const Box<Rational>& box,
-                    const Certificate* c, const Invocation& call) {
-  constexpr int points = 121;
+// The loss above its minimum, in a window around the minimisers unless a range is given.
+void draw_landscape(const LandscapeOptions& o, const LandscapeLoss& made, const LandscapeBox& box,
+                    const LandscapeCertificate* c, const Invocation& call) {
+  constexpr std::size_t points = 121;
   constexpr double beyond = 1.6;  // of the minimisers, the length of the window
+  const LossLandscape& landscape = *o.offered.landscape;
   Surface surface;
-  double high_alpha = to_double(box.alpha_high);
-  double high_beta = to_double(box.beta_high);
+  std::array<double, 2> ends{to_double(box.high[0]), to_double(box.high[1])};
   double least = INFINITY;
   if (c != nullptr) {
     least = to_double(c->upper);
-    const double g = to_double(c->minimisers.alpha_high);
-    const double v = static_cast<double>(made.law.words);
-    if (c->on_line && made.law.words > 1) {
-      surface.least = {{g, 0}, {0, g / (v - 1)}};
+    const double g = to_double(c->minimisers.high[0]);
+    if (c->line && *c->line > 0) {
+      surface.least = {{g, 0}, {0, g / to_double(*c->line)}};
     } else {
-      surface.least = {{to_double(c->alpha), to_double(c->beta)}};
+      surface.least = {{to_double(c->point[0]), to_double(c->point[1])}};
     }
-    for (const auto& [alpha, beta] : surface.least) {
-      if (o.alphas.empty() && alpha > 0) high_alpha = std::min(high_alpha, beyond * alpha);
-      if (o.betas.empty() && beta > 0)
-        high_beta = std::min(high_beta, std::max(2.0, beyond * beta));
+    for (const auto& [x, y] : surface.least) {
+      const std::array<double, 2> point{x, y};
+      for (std::size_t i = 0; i < 2; ++i) {
+        if (!o.ranges[i].empty() || !(point[i] > 0)) continue;
+        ends[i] =
+            std::min(ends[i], std::max(landscape.coordinates[i].least_shown, beyond * point[i]));
+      }
     }
   }
-  const auto axis = [](double low, double high) {
-    return equally_spaced(low, high, static_cast<std::size_t>(points));
-  };
-  surface.x = axis(to_double(box.alpha_low), high_alpha);
-  surface.y = axis(to_double(box.beta_low), high_beta);
-  surface.values = on_grid(made.landscape.cast<double>(), surface.x, surface.y, o.common->jobs);
+  surface.x = equally_spaced(to_double(box.low[0]), ends[0], points);
+  surface.y = equally_spaced(to_double(box.low[1]), ends[1], points);
+  surface.values = made.grid(surface.x, surface.y, o.common->jobs);
   throw_if_stopped();
   const auto [low, high] = std::minmax_element(surface.values.begin(), surface.values.end());
   surface.logarithmic = c != nullptr;
@@ -173,86 +137,79 @@ void draw_landscape(const LandscapeOptions& o, const Made& made, const Box<Ratio
   if (c != nullptr) {
     for (double& value : surface.values) value -= least;
   }
-  surface.name = "landscape-topic";
-  surface.title = fmt::format(
-      "topic: loss over the weights of the own word (α) and of the other "
-      "words of its topic (β), W_V {}",
-      made.value);
-  surface.caption =
-      fmt::format("T = {}, tau = {}, v = {}, p_m = {}, p_c = {}, p_r = {}", made.law.topics,
-                  made.law.active, made.law.words, to_text(made.law.masked),
-                  to_text(made.law.correct), to_text(made.law.random));
+  const std::string model = o.offered.theory->model->name();
+  surface.name = "landscape-" + model;
+  surface.title = model + ": " + made.title;
+  surface.caption = made.caption;
   if (c != nullptr) surface.caption += fmt::format("; least loss {:.9g}, certified", least);
-  surface.x_label = "α";
-  surface.y_label = "β";
+  surface.x_label = landscape.coordinates[0].symbol;
+  surface.y_label = landscape.coordinates[1].symbol;
   surface.value_label = c != nullptr ? "loss above the least" : "loss";
   draw_surface(surface, *o.common, command_line(call));
 }
 
-void print_minimum(const Made& made, const Certificate& c) {
-  const auto range = [](const Rational& low, const Rational& high) {
-    return fmt::format("[{:.8g}, {:.8g}]", to_double(low), to_double(high));
+void print_minimum(const LandscapeOptions& o, const LandscapeLoss& made,
+                   const LandscapeCertificate& c) {
+  const std::string& x = o.offered.landscape->coordinates[0].name;
+  const std::string& y = o.offered.landscape->coordinates[1].name;
+  const auto range = [](const LandscapeBox& box, std::size_t i) {
+    return fmt::format("[{:.8g}, {:.8g}]", to_double(box.low[i]), to_double(box.high[i]));
   };
   fmt::print(standard_output(), "minimum      {:.12g}, certified within [{:.12g}, {:.12g}]\n",
              to_double(c.upper), to_double(c.lower), to_double(c.upper));
-  fmt::print(standard_output(), "of the box   alpha in {}, beta in {} (--alpha, --beta)\n",
-             range(c.box.alpha_low, c.box.alpha_high), range(c.box.beta_low, c.box.beta_high));
-  if (c.on_line) {
-    fmt::print(standard_output(), "minimisers   the line alpha + {} beta = g, g in {}\n",
-               made.law.words - 1, range(c.minimisers.alpha_low, c.minimisers.alpha_high));
+  fmt::print(standard_output(), "of the box   {0} in {1}, {2} in {3} (--{0}, --{2})\n", x,
+             range(c.box, 0), y, range(c.box, 1));
+  if (c.line) {
+    fmt::print(standard_output(), "minimisers   the line {} + {} {} = g, g in {}\n", x,
+               to_text(*c.line), y, range(c.minimisers, 0));
   } else {
-    fmt::print(standard_output(), "minimisers   alpha in {}, beta in {}\n",
-               range(c.minimisers.alpha_low, c.minimisers.alpha_high),
-               range(c.minimisers.beta_low, c.minimisers.beta_high));
+    fmt::print(standard_output(), "minimisers   {} in {}, {} in {}\n", x, range(c.minimisers, 0), y,
+               range(c.minimisers, 1));
   }
-  fmt::print(standard_output(), "best point   alpha = {:.12g}, beta = {:.12g}\n",
-             to_double(c.alpha), to_double(c.beta));
-  if (c.alpha == c.box.alpha_high || c.beta == c.box.beta_high) {
+  fmt::print(standard_output(), "best point   {} = {:.12g}, {} = {:.12g}\n", x,
+             to_double(c.point[0]), y, to_double(c.point[1]));
+  if (c.point[0] == c.box.high[0] || c.point[1] == c.box.high[1]) {
     fmt::print(standard_output(),
-               "edge         it lies on the edge of the box; look further with {} LOW,HIGH\n",
-               c.alpha == c.box.alpha_high ? "--alpha" : "--beta");
+               "edge         it lies on the edge of the box; look further with --{} LOW,HIGH\n",
+               c.point[0] == c.box.high[0] ? x : y);
   }
-  const Vector<Rational> gradient = made.landscape.gradient(c.alpha, c.beta);
-  const Matrix<Rational> hessian = made.landscape.hessian(c.alpha, c.beta);
-  const Inertia signs = inertia(hessian);
+  const LandscapeCurvature at = made.curvature(c.point[0], c.point[1]);
   fmt::print(standard_output(), "gradient     ({:.3g}, {:.3g}); Hessian ({:.6g}, {:.6g}; {:.6g})\n",
-             to_double(gradient[0]), to_double(gradient[1]), to_double(hessian(0, 0)),
-             to_double(hessian(0, 1)), to_double(hessian(1, 1)));
+             to_double(at.gradient[0]), to_double(at.gradient[1]), to_double(at.hessian(0, 0)),
+             to_double(at.hessian(0, 1)), to_double(at.hessian(1, 1)));
   fmt::print(standard_output(), "inertia      {} positive, {} zero, {} negative (exact)\n",
-             signs.positive, signs.zero, signs.negative);
+             at.positive, at.zero, at.negative);
   fmt::print(standard_output(), "boxes        {} examined, {} in the certificate\n", c.boxes,
              c.leaves.size());
 }
 
-Json points_json(const LandscapeOptions& o, const Made& made) {
+Json points_json(const LandscapeOptions& o, const LandscapeLoss& made) {
+  const LossLandscape& landscape = *o.offered.landscape;
   Json points = Json::array();
   for (const std::string& text : o.points) {
     const auto [first, second] = pair_of("--at", text);
-    const Rational alpha = number("--at", first);
-    const Rational beta = number("--at", second);
-    for (const auto& part : made.landscape.parts) {
-      if (!(part.normaliser(alpha, beta) > 0)) {
-        reject(popgrad_landscape, "--at", text,
-               "makes all attention vanish or negative; weights are >= 0");
-      }
-    }
-    const Rational value = made.landscape(alpha, beta);
+    const std::array<Rational, 2> point{number("--at", first), number("--at", second)};
+    const std::optional<Rational> value = made.value(point[0], point[1]);
+    if (!value) reject(popgrad_landscape, "--at", text, landscape.undefined);
     // Exact where the point was given as fractions.
-    if (text.find('/') != std::string::npos) {
-      points.push_back(
-          {{"alpha", to_text(alpha)}, {"beta", to_text(beta)}, {"value", to_text(value)}});
-    } else {
-      points.push_back(
-          {{"alpha", to_double(alpha)}, {"beta", to_double(beta)}, {"value", to_double(value)}});
-    }
+    const bool exact = text.find('/') != std::string::npos;
+    const auto json = [exact](const Rational& x) {
+      return exact ? Json(to_text(x)) : Json(to_double(x));
+    };
+    points.push_back({{landscape.coordinates[0].name, json(point[0])},
+                      {landscape.coordinates[1].name, json(point[1])},
+                      {"value", json(*value)}});
   }
   return points;
 }
 
 int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call) {
   const CommonOptions& common = *o.common;
-  const Made made = make(p);
-  const Box<Rational> box = box_of(o, made);
+  const LossLandscape& landscape = *o.offered.landscape;
+  const std::string& x_name = landscape.coordinates[0].name;
+  const std::string& y_name = landscape.coordinates[1].name;
+  const LandscapeLoss made = landscape.at(p);
+  const LandscapeBox box = box_of(o, made);
   const std::string suffix = std::filesystem::path(common.output).extension().string();
   const bool json = suffix == ".json" || (common.output == "-" && o.grid == 0);
   if (!common.output.empty() && common.output != "-") {
@@ -263,16 +220,9 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   }
   Json result = json_document("landscape/1");
   result["command"] = command_line(call);
-  Json& parameters = result["parameters"];
-  parameters = {{"T", made.law.topics},
-                {"tau", made.law.active},
-                {"v", made.law.words},
-                {"p_m", to_text(made.law.masked)},
-                {"p_c", to_text(made.law.correct)},
-                {"p_r", to_text(made.law.random)}};
-  result["value"] = made.value;
-  std::vector<double> alphas;
-  std::vector<double> betas;
+  for (const auto& [name, value] : made.instance.entries()) result[name] = to_json(value);
+  std::vector<double> xs;
+  std::vector<double> ys;
   std::vector<double> values;
   if (o.grid > 0) {
     // A value, and what a file is made from: as text three numbers of some 18 characters, as JSON
@@ -281,10 +231,10 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     require_memory(static_cast<double>(o.grid) * o.grid * bytes_of_point,
                    fmt::format("{0} x {0} points of the grid", o.grid),
                    json ? "lower --grid, or name a file FILE.csv" : "lower --grid");
-    alphas = spread(box.alpha_low, box.alpha_high, o.grid);
-    betas = spread(box.beta_low, box.beta_high, o.grid);
-    values = on_grid(made.landscape.cast<double>(), alphas, betas, common.jobs);
-    betas.resize(values.size() / alphas.size());
+    xs = spread(box.low[0], box.high[0], o.grid);
+    ys = spread(box.low[1], box.high[1], o.grid);
+    values = made.grid(xs, ys, common.jobs);
+    ys.resize(values.size() / xs.size());
   }
   const auto rows_asked = static_cast<std::size_t>(o.grid);
   result["minimum"] = nullptr;
@@ -292,29 +242,17 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   const Json points = points_json(o, made);
   const auto certify = [&] {
     const Rational tolerance = number("--tolerance", o.tolerance);
-    if (betas.size() < rows_asked) throw Stopped{};
-    const Certificate c = certify_minimum(made.law, made.landscape, box, tolerance);
-    result["minimum"] = {
-        {"alpha", to_double(c.alpha)}, {"beta", to_double(c.beta)}, {"value", to_double(c.upper)}};
-    result["certificate"] = certificate_json(c);
-    if (made.block) {
-      result["certificate"]["W_V"] = {{"w0", to_text(made.numbers.mask)},
-                                      {"diagonal", to_text(made.numbers.diagonal)},
-                                      {"same", to_text(made.numbers.same)},
-                                      {"other", to_text(made.numbers.other)}};
-    } else {
-      Json rows = Json::array();
-      for (Index i = 0; i < made.matrix.rows(); ++i) {
-        Json row = Json::array();
-        for (Index j = 0; j < made.matrix.cols(); ++j) row.push_back(to_text(made.matrix(i, j)));
-        rows.push_back(std::move(row));
-      }
-      result["certificate"]["W_V"] = std::move(rows);
-    }
-    if (common.output != "-") print_minimum(made, c);
+    if (ys.size() < rows_asked) throw Stopped{};
+    const LandscapeCertificate c = made.certify(box, tolerance);
+    result["minimum"] = {{x_name, to_double(c.point[0])},
+                         {y_name, to_double(c.point[1])},
+                         {"value", to_double(c.upper)}};
+    Json& certificate = result["certificate"] = certificate_json(landscape, c);
+    for (const auto& [name, value] : made.certified.entries()) certificate[name] = to_json(value);
+    if (common.output != "-") print_minimum(o, made, c);
     if (!common.plot.empty()) draw_landscape(o, made, box, &c, call);
   };
-  bool stopped = betas.size() < rows_asked;
+  bool stopped = ys.size() < rows_asked;
   try {
     if (!o.no_certificate) {
       certify();
@@ -329,16 +267,17 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
       const auto text = [](const Json& x) {
         return x.is_string() ? x.get<std::string>() : to_text(x.get<double>());
       };
-      fmt::print(standard_output(), "L({}, {}) = {}\n", text(point["alpha"]), text(point["beta"]),
+      fmt::print(standard_output(), "L({}, {}) = {}\n", text(point[x_name]), text(point[y_name]),
                  text(point["value"]));
     }
   }
   result["points"] = points;
   if (Results* const results = host().results) {
     results->document = result.dump();
-    results->alphas = alphas;
-    results->betas = betas;
+    results->xs = xs;
+    results->ys = ys;
     results->values = values;
+    results->title = fmt::format("{}, {}", o.offered.theory->model->name(), made.form);
   }
   const auto status = [&](std::size_t rows_kept) -> int {
     if (!stopped) return success;
@@ -352,23 +291,22 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     return numerical_failure;
   };
   if (common.output.empty()) return status(0);
-  std::string text = json ? "" : "alpha,beta,value\n";
+  std::string text = json ? "" : fmt::format("{},{},value\n", x_name, y_name);
   Progress bar("writing the grid", common.quiet);
   std::size_t rows_kept = 0;
-  for (; rows_kept < betas.size(); ++rows_kept) {
-    bar.update(static_cast<double>(rows_kept) / static_cast<double>(betas.size()));
+  for (; rows_kept < ys.size(); ++rows_kept) {
+    bar.update(static_cast<double>(rows_kept) / static_cast<double>(ys.size()));
     if (!stopped && interrupted()) {
       stopped = true;
       break;
     }
-    for (std::size_t i = 0; i < alphas.size(); ++i) {
-      const double value = values[rows_kept * alphas.size() + i];
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      const double value = values[rows_kept * xs.size() + i];
       if (json) {
-        result["points"].push_back(
-            {{"alpha", alphas[i]}, {"beta", betas[rows_kept]}, {"value", value}});
+        result["points"].push_back({{x_name, xs[i]}, {y_name, ys[rows_kept]}, {"value", value}});
       } else {
-        fmt::format_to(std::back_inserter(text), "{:.17g},{:.17g},{:.17g}\n", alphas[i],
-                       betas[rows_kept], value);
+        fmt::format_to(std::back_inserter(text), "{:.17g},{:.17g},{:.17g}\n", xs[i], ys[rows_kept],
+                       value);
       }
     }
   }
@@ -376,12 +314,12 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
     text = result.dump(1) + "\n";
   } else {
     for (const Json& point : points) {
-      for (const char* name : {"alpha", "beta", "value"}) {
+      for (const std::string& name : {x_name, y_name, std::string("value")}) {
         const Json& x = point[name];
         const double number =
             x.is_string() ? to_double(from_text<Rational>(x.get<std::string>())) : x.get<double>();
         fmt::format_to(std::back_inserter(text), "{}{}", to_text(number),
-                       std::string_view(name) == "value" ? "\n" : ",");
+                       name == "value" ? "\n" : ",");
       }
     }
   }
@@ -393,36 +331,113 @@ int look(const LandscapeOptions& o, const Parameters& p, const Invocation& call)
   return status(rows_kept);
 }
 
+Offered offered_by(const Invocation& call) {
+  Offered found;
+  for (const Theory& theory : call.theories) {
+    if (theory.landscapes.empty()) continue;
+    if (found.theory == nullptr) found.theory = &theory;
+    if (is_among(call.words, theory.model->name())) {
+      found.theory = &theory;
+      break;
+    }
+  }
+  for (const LossLandscape& landscape : found.theory->landscapes) {
+    if (found.landscape == nullptr || is_among(call.words, landscape.name)) {
+      found.landscape = &landscape;
+    }
+  }
+  return found;
+}
+
+// Names of the models that offer one, and of what these offer.
+std::string models_with_landscapes(Theories theories) {
+  std::vector<std::string> names;
+  for (const Theory& theory : theories) {
+    if (!theory.landscapes.empty()) names.push_back(theory.model->name());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string landscapes_of(const Theory& theory) {
+  std::vector<std::string> lines;
+  for (const LossLandscape& landscape : theory.landscapes) {
+    lines.push_back(fmt::format("{}: loss over {}", landscape.name, landscape.summary));
+  }
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
+// Throws InputError if the words name another model or landscape than that whose options were read.
+void check_landscape(const Command& command, const LandscapeOptions& o, const Invocation& call) {
+  const std::string model = command.get_option("model").as<std::string>();
+  const Theory& theory = *o.offered.theory;
+  if (model != theory.model->name()) {
+    reject(popgrad_landscape, "model", model,
+           fmt::format("has no landscape of two coordinates; give {}",
+                       models_with_landscapes(call.theories)));
+  }
+  if (!o.name.empty() && o.name != o.offered.landscape->name) {
+    std::vector<std::string> names;
+    for (const LossLandscape& landscape : theory.landscapes) names.push_back(landscape.name);
+    reject(popgrad_landscape, "name", o.name,
+           fmt::format("is no landscape of {}{}; give {}", model, suggestion(o.name, names),
+                       fmt::join(names, ", ")));
+  }
+}
+
+// Those that make the law of the model, and those of the landscape, in place of the model's.
+std::vector<ParameterInfo> parameters_read(const Offered& offered) {
+  std::vector<ParameterInfo> own = offered.landscape->parameters;
+  std::vector<ParameterInfo> known;
+  for (const ParameterInfo& info : offered.theory->model->parameters()) {
+    const auto instead = std::find_if(own.begin(), own.end(), [&](const ParameterInfo& other) {
+      return other.name == info.name;
+    });
+    if (instead != own.end()) {
+      known.push_back(*instead);
+      own.erase(instead);
+    } else if (info.rungs.empty()) {
+      known.push_back(info);
+    }
+  }
+  known.insert(known.end(), own.begin(), own.end());
+  return known;
+}
+
 }  // namespace
+
+bool has_landscapes(Theories theories) { return !models_with_landscapes(theories).empty(); }
 
 Action add_landscape(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<LandscapeOptions>();
+  o->offered = offered_by(call);
+  const LossLandscape& landscape = *o->offered.landscape;
+  const std::string model_name = o->offered.theory->model->name();
   Command* command = app.add_subcommand(
-      "landscape",
-      "loss over the attention weights (alpha, beta): points, grid, certified minimum");
-  command->add_option("model", "topic").required();
+      "landscape", fmt::format("loss over {}: points, grid, certified minimum", landscape.summary));
+  command->add_option("model", models_with_landscapes(call.theories)).required();
+  command->add_option("name", o->name, landscapes_of(*o->offered.theory));
   o->common = add_common_options(
-      *command, {{"topic"}, call.theories, call.program},
+      *command, {{model_name}, call.theories, call.program},
       {{"--runs", "--save", "--save-at", "--digits", "--states", "--no-events"},
        "has no meaning here: of a training --around looks at one end, in double"},
       "points, grid and certificate as .json, points and grid as .csv; - is standard output");
-  command->remove_option("--value");
-  ParameterInfo value;
-  value.name = "value";
-  value.kind = "text";
-  value.default_value = "block";
-  value.help = "W_V: block, diagonal, mixture:THETA, or a JSON file with W_V";
-  command->add_parameter(value, [o](const std::string& text) { o->common->flags["value"] = text; });
+  for (const ParameterInfo& own : landscape.parameters) {
+    if (command->find_option("--" + own.name)) command->remove_option("--" + own.name);
+    command->add_parameter(
+        own, [o, name = own.name](const std::string& text) { o->common->flags[name] = text; });
+  }
+  const auto& [x, y] = landscape.coordinates;
   command
-      ->add_option("--at", o->points, Pair{at_least(0)},
-                   "evaluate at ALPHA,BETA; exact for p/q (repeatable)")
+      ->add_option("--at", o->points, Pair{landscape.range},
+                   fmt::format("evaluate at {},{}; exact for p/q (repeatable)", capitals(x.name),
+                               capitals(y.name)))
       .allow_extra_args(false);
   command->add_option("--grid", o->grid, Whole{within(2, 20'000)},
                       "values on a grid of n x n points, into -o FILE");
-  command->add_option("--alpha", o->alphas, Pair{at_least(0)},
-                      "range LOW,HIGH of alpha (default 0,20 tau v)");
-  command->add_option("--beta", o->betas, Pair{at_least(0)},
-                      "range of beta (default 0,20; 0,20 tau v where minimisers form a line)");
+  command->add_option("--" + x.name, o->ranges[0], Pair{landscape.range},
+                      fmt::format("range LOW,HIGH of {} (default {})", x.name, x.usual));
+  command->add_option("--" + y.name, o->ranges[1], Pair{landscape.range},
+                      fmt::format("range of {} (default {})", y.name, y.usual));
   command->add_option("--tolerance", o->tolerance, Number{within(1e-15, 1), "1e-9"},
                       "width of the certified minimum");
   command->add_flag("--no-certificate", o->no_certificate, "only points and grid");
@@ -434,15 +449,14 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
                       "of a slice, in lengths of the parameters");
   command->add_option("--points", o->slice.points, Whole{within(2, 2000), "41"},
                       "of a slice in each direction");
-  command->footer(
-      "The certificate in -o FILE.json can be checked on its own: python3 "
-      "tests/check_certificate.py FILE.json");
-  return [command, o, call]() -> int {
-    const std::string name = command->get_option("model").as<std::string>();
-    if (name != "topic") {
-      reject(popgrad_landscape, "model", name, "has no landscape of two weights; give topic");
-    }
-    o->common->model = name;
+  if (!landscape.check.empty()) {
+    command->footer("The certificate in -o FILE.json can be checked on its own: " +
+                    landscape.check);
+  }
+  return [command, o, call, model_name]() -> int {
+    check_landscape(*command, *o, call);
+    const LossLandscape& chosen = *o->offered.landscape;
+    o->common->model = model_name;
     apply_config(*command, *o->common);
     const bool sliced = !o->slice.around.empty();
     if (!sliced) {
@@ -453,32 +467,31 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
       reject(popgrad_landscape, "--grid", std::to_string(o->grid),
              "needs -o FILE.csv, FILE.json or -");
     }
-    const Model& model = find_model(call.theories, "topic");
+    const Model& model = *o->offered.theory->model;
     if (sliced) {
       check_meaning(*command, find_rung(model, o->slice.around));
-      refuse_options(*command, {"--at", "--grid", "--alpha", "--beta", "--tolerance"},
-                     "is for the landscape of (alpha, beta); leave out --around");
+      refuse_options(*command,
+                     {"--at", "--grid", "--" + chosen.coordinates[0].name,
+                      "--" + chosen.coordinates[1].name, "--tolerance"},
+                     fmt::format("is for the landscape of ({}, {}); leave out --around",
+                                 chosen.coordinates[0].name, chosen.coordinates[1].name));
       const Parameters p = gather_parameters(*o->common, model, o->slice.around);
-      return slice_landscape(o->slice, *o->common, p, call);
+      return slice_landscape(o->slice, *o->common, chosen, p, call);
     }
     refuse_options(*command,
                    {"--t1", "--steps", "--eta", "--optimiser", "--momentum", "--batch", "--method",
                     "--rtol", "--atol"},
                    "is for the training of --around RUNG; give that as well");
-    // Of the model only what makes the law, and the value.
-    Parameters p("topic");
+    const std::vector<ParameterInfo> known = parameters_read(o->offered);
+    Parameters p(model_name);
     if (!o->common->instance.empty()) {
-      p = read_instance("topic", o->common->instance).parameters;
+      p = read_instance(model_name, o->common->instance).parameters;
     }
     for (const auto& [key, text] : o->common->flags) p.set(key, text);
-    std::vector<ParameterInfo> known;
-    for (const ParameterInfo& info : model.parameters()) {
-      if (info.rungs.empty() || info.name == "value") {
-        known.push_back(info);
-        known.back().rungs.clear();
-      }
-    }
     p.check_names(known, "landscape");
+    for (const ParameterInfo& info : chosen.parameters) {
+      if (info.kind == "text") note_file(p.text(info.name, ""));
+    }
     return look(*o, p, call);
   };
 }

@@ -16,40 +16,45 @@
 #include "io/atomic_file.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
 
 namespace popgrad::cli {
 namespace {
 
-using namespace popgrad::topic;
-
 // Gaussian, each column of each matrix as long as that of the parameters: filter normalisation.
-Vector<double> random_direction(const Layout& layout, const Vector<double>& x, std::uint64_t seed,
-                                std::uint64_t which) {
+Vector<double> random_direction(const std::vector<WholeLoss::Block>& blocks,
+                                const Vector<double>& x, std::uint64_t seed, std::uint64_t which) {
   Vector<double> direction(x.size());
   Stream stream(seed, 0xFFFFFFFEU, which);
   for (double& d : direction) d = stream.normal();
-  const auto normalise = [&](Index begin, Index rows, Index columns) {
-    for (Index j = 0; j < columns; ++j) {
-      auto part = direction.segment(begin + j * rows, rows);
-      part *= x.segment(begin + j * rows, rows).norm() / part.norm();
+  for (const WholeLoss::Block& block : blocks) {
+    for (Index j = 0; j < block.columns; ++j) {
+      const Index begin = block.begin + j * block.rows;
+      auto part = direction.segment(begin, block.rows);
+      part *= x.segment(begin, block.rows).norm() / part.norm();
     }
-  };
-  normalise(layout.keys(), layout.key_width, layout.width);
-  normalise(layout.queries(), layout.key_width, layout.width);
-  normalise(layout.values(), layout.width, layout.width);
-  if (layout.embedded) normalise(layout.embedding(), layout.width, layout.vocabulary);
+  }
   return direction;
+}
+
+// "flow, gd or sgd".
+std::string any_of_these(const std::vector<std::string>& names) {
+  std::string all = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    all += (i + 1 < names.size() ? ", " : " or ") + names[i];
+  }
+  return all;
 }
 
 // The loss along one direction of all weights, or over two.
 void draw_slice(const SliceOptions& slice, const CommonOptions& common,
                 const std::vector<double>& along, const std::vector<double>& losses,
                 const std::string& caption, const Invocation& call) {
-  const std::string title = fmt::format("topic: loss around the end of {}", slice.around);
+  const std::string title =
+      fmt::format("{}: loss around the end of {}", common.model, slice.around);
+  const std::string name = fmt::format("landscape-{}-slice", common.model);
   if (slice.directions == 1) {
     Panels panels;
-    panels.name = "landscape-topic-slice";
+    panels.name = name;
     panels.title = title;
     panels.caption = caption;
     panels.x_label = "step along a random direction, in lengths of the parameters";
@@ -61,7 +66,7 @@ void draw_slice(const SliceOptions& slice, const CommonOptions& common,
     return;
   }
   Surface surface;
-  surface.name = "landscape-topic-slice";
+  surface.name = name;
   surface.title = title;
   surface.caption = caption;
   surface.x_label = "step along a first random direction";
@@ -82,16 +87,22 @@ void draw_slice(const SliceOptions& slice, const CommonOptions& common,
 
 }  // namespace
 
-int slice_landscape(const SliceOptions& slice, const CommonOptions& common, const Parameters& p,
-                    const Invocation& call) {
-  const Model& model = find_model(common.theories, "topic");
+int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
+                    const LossLandscape& landscape, const Parameters& p, const Invocation& call) {
+  const Model& model = find_model(common.theories, common.model);
   const RungInfo info = find_rung(model, slice.around);
-  if (info.name == "block-reduced" || info.name == "optimum") {
+  const std::vector<std::string>& rungs = landscape.whole_rungs;
+  if (rungs.empty()) {
     reject(popgrad_landscape, "--around", slice.around,
-           "has no whole matrices; take flow, two-stage, gd or sgd");
+           fmt::format("has no use here: {} of {} offers no slices; leave it out", landscape.name,
+                       common.model));
+  }
+  if (std::find(rungs.begin(), rungs.end(), info.name) == rungs.end()) {
+    reject(popgrad_landscape, "--around", slice.around,
+           fmt::format("has no whole matrices; take {}", any_of_these(rungs)));
   }
   if (!common.output.empty() && common.output != "-") check_writable(common.output);
-  const PopulationFlow flow(training(p, common.seed));
+  const WholeLoss whole = landscape.whole(p, common.seed);
   Progress bar("training", common.quiet);
   const Report report = [&](double done) {
     bar.update(done / 2);
@@ -111,8 +122,8 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
     return numerical_failure;
   }
   const Vector<double>& x = run.last_state;
-  const Vector<double> first = random_direction(flow.layout(), x, common.seed, 0);
-  const Vector<double> second = random_direction(flow.layout(), x, common.seed, 1);
+  const Vector<double> first = random_direction(whole.blocks, x, common.seed, 0);
+  const Vector<double> second = random_direction(whole.blocks, x, common.seed, 1);
   const std::vector<double> along =
       equally_spaced(-slice.span, slice.span, static_cast<std::size_t>(slice.points));
   std::string csv = slice.directions == 2 ? "first,second,loss\n" : "first,loss\n";
@@ -121,12 +132,12 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common, cons
   bool stopped = false;
   for (const double a : along) {
     if (slice.directions == 1) {
-      losses.push_back(flow.loss(x + a * first));
+      losses.push_back(whole.loss(x + a * first));
       csv += fmt::format("{},{}\n", to_text(a), to_text(losses.back()));
     }
     for (const double b : along) {
       if (slice.directions == 1 || (stopped = interrupted())) break;
-      losses.push_back(flow.loss(x + a * first + b * second));
+      losses.push_back(whole.loss(x + a * first + b * second));
       csv += fmt::format("{},{},{}\n", to_text(a), to_text(b), to_text(losses.back()));
     }
     stopped = stopped || (losses.size() < asked && interrupted());

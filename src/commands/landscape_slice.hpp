@@ -4,6 +4,7 @@
 #include <string>
 
 #include "commands/options.hpp"
+#include "popgrad/evidence/landscape.hpp"
 
 namespace popgrad::cli {
 
@@ -18,7 +19,7 @@ struct SliceOptions {
 };
 
 /// Trains, evaluates, writes the table and the picture that are asked for; the exit status.
-int slice_landscape(const SliceOptions& slice, const CommonOptions& common, const Parameters& p,
-                    const Invocation& call);
+int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
+                    const LossLandscape& landscape, const Parameters& p, const Invocation& call);
 
 }  // namespace popgrad::cli

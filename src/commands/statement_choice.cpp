@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <set>
 
 #include "popgrad/base/error.hpp"
@@ -45,6 +46,27 @@ std::vector<const Statement*> matching_statements(Theories theories, const std::
     if (patterns.empty() || chosen.contains(i)) list.push_back(all[i]);
   }
   return list;
+}
+
+std::string example_model(Theories theories) {
+  return theories.front().model->name() + " (see 'popgrad list')";
+}
+
+std::string example_rung(Theories theories) {
+  const Model& model = *theories.front().model;
+  const std::vector<RungInfo> rungs = model.rungs();
+  const auto flow = std::find_if(rungs.begin(), rungs.end(),
+                                 [](const RungInfo& rung) { return rung.kind == RungKind::flow; });
+  return fmt::format("{} {}", model.name(), flow == rungs.end() ? "RUNG" : flow->name);
+}
+
+std::string example_statement(Theories theories) {
+  const std::vector<const Statement*> all = statements(theories);
+  return all.empty() ? "MODEL.SUBJECT" : all.front()->id;
+}
+
+std::string example_statements(Theories theories) {
+  return fmt::format("'{}.*'", theories.front().model->name());
 }
 
 }  // namespace popgrad::cli

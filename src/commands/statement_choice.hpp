@@ -6,7 +6,7 @@
 
 namespace popgrad::cli {
 
-/// Statements of the theories whose id matches any of the patterns (`joma.*`), in the order of the
+/// Statements of the theories whose id matches any of the patterns (`MODEL.*`), in the order of the
 /// list; all of them if there is no pattern. InputError, in the name of `command`, for a pattern that
 /// matches none.
 std::vector<const Statement*> matching_statements(Theories theories, const std::string& command,
@@ -14,5 +14,16 @@ std::vector<const Statement*> matching_statements(Theories theories, const std::
 
 /// Whether the id of a statement is the pattern, or of its form.
 bool matches(const std::string& pattern, const std::string& id);
+
+// Examples for helps and errors, of the theories that the program has.
+
+/// "MODEL (see 'popgrad list')".
+std::string example_model(Theories theories);
+/// "MODEL RUNG", of a flow.
+std::string example_rung(Theories theories);
+/// "MODEL.SUBJECT".
+std::string example_statement(Theories theories);
+/// "'MODEL.*'".
+std::string example_statements(Theories theories);
 
 }  // namespace popgrad::cli

@@ -67,6 +67,13 @@ void check_theories(Theories theories) {
     const std::string model = theory.model->name();
     take("model", model);
     for (const FigureMaker& maker : theory.figures) take("figure", maker.info.name);
+    for (const LossLandscape& landscape : theory.landscapes) {
+      take("landscape", model + " " + landscape.name);
+      if (landscape.name.empty() || !landscape.at) {
+        reject(where, "landscape", model + " " + landscape.name,
+               "has no name or no loss; set `name` and `at`");
+      }
+    }
     for (const Statement& s : theory.statements) {
       take("statement", s.id);
       if (!s.id.starts_with(model + ".")) {

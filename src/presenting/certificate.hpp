@@ -2,12 +2,12 @@
 /// A certificate of a global minimum as JSON, in exact fractions.
 
 #include "base/json_fwd.hpp"
-#include "theorems/topic/rungs/optimum.hpp"
+#include "popgrad/evidence/landscape.hpp"
 
 namespace popgrad {
 
-/// {"lower", "upper", "alpha", "beta", "box", "on_line", "minimisers", "boxes", "evidence",
-/// "leaves"}: numbers as p/q, leaves as [path, "above" | "near"].
-Json certificate_json(const topic::Certificate& certificate);
+/// {"lower", "upper", X, Y, "box", "on_line", "minimisers", "boxes", "evidence", "leaves"}, X and Y the
+/// names of the coordinates: numbers as p/q, leaves as [path, "above" | "near"].
+Json certificate_json(const LossLandscape& landscape, const LandscapeCertificate& certificate);
 
 }  // namespace popgrad

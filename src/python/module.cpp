@@ -118,8 +118,9 @@ py::dict call(const std::vector<std::string>& words,
     const auto n = static_cast<py::ssize_t>(numbers.size());
     return array_of(std::move(numbers), {n});
   };
-  answer["alphas"] = grid(std::move(results.alphas));
-  answer["betas"] = grid(std::move(results.betas));
+  answer["title"] = std::move(results.title);
+  answer["xs"] = grid(std::move(results.xs));
+  answer["ys"] = grid(std::move(results.ys));
   answer["values"] = grid(std::move(results.values));
   answer["interrupted"] = asked_to_stop.load();
   answer["exception"] = reporter.exception();

@@ -4,7 +4,10 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "commands/commands.hpp"
 #include "commands/exit_status.hpp"
@@ -108,7 +111,7 @@ TEST_CASE("host: documents, tables and grids are handed over", "[cli]") {
   const Kept kept;
   REQUIRE(carry_out({"landscape", "topic", "--T", "4", "--tau", "2", "--v", "3", "--value",
                      "diagonal", "--grid", "3", "--no-certificate"}) == cli::success);
-  CHECK(kept.results.alphas.size() == 3);
+  CHECK(kept.results.xs.size() == 3);
   CHECK(kept.results.values.size() == 9);
   CHECK_THAT(kept.results.document, Catch::Contains(R"("schema":"popgrad/landscape/1")"));
   REQUIRE(carry_out({"sweep", "topic", "optimum", "--over", "tau=2,4"}) == cli::success);
@@ -145,6 +148,85 @@ TEST_CASE("host: it stops a run, whose part is handed over and no checkpoint wri
   CHECK(kept.results.run->runs.front().outcome.ending == Ending::interrupted);
   CHECK(kept.results.run->runs.front().t == std::vector<double>{0});
   CHECK_FALSE(std::filesystem::exists(file + ".checkpoint.json"));
+}
+
+namespace {
+
+// (x - 1)^2 + (y - 2)^2, whose least value needs no search.
+LossLandscape bowl() {
+  LossLandscape own;
+  own.name = "two-weights";
+  own.summary = "two weights";
+  own.coordinates = {{{.name = "first", .symbol = "x", .usual = "0,3"},
+                      {.name = "second", .symbol = "y", .usual = "0,4"}}};
+  own.range = at_least(0);
+  own.meaning = "weights are >= 0";
+  own.at = [](const Parameters&) {
+    const auto value = [](const auto& x, const auto& y) {
+      return (x - 1) * (x - 1) + (y - 2) * (y - 2);
+    };
+    LandscapeLoss loss;
+    loss.form = "a bowl";
+    loss.instance = {{"depth", 0}};
+    loss.box = {{Rational(0), Rational(0)}, {Rational(3), Rational(4)}};
+    loss.value = [value](const Rational& x, const Rational& y) -> std::optional<Rational> {
+      return Rational(value(x, y));
+    };
+    loss.grid = [value](const std::vector<double>& xs, const std::vector<double>& ys, int) {
+      std::vector<double> values;
+      for (const double y : ys) {
+        for (const double x : xs) values.push_back(value(x, y));
+      }
+      return values;
+    };
+    loss.curvature = [](const Rational& x, const Rational& y) {
+      LandscapeCurvature at{.gradient = Vector<Rational>(2), .hessian = Matrix<Rational>(2, 2)};
+      at.gradient << Rational(2 * (x - 1)), Rational(2 * (y - 2));
+      at.hessian << Rational(2), Rational(0), Rational(0), Rational(2);
+      at.positive = 2;
+      return at;
+    };
+    loss.certify = [](const LandscapeBox& box, const Rational&) {
+      return LandscapeCertificate{.point = {Rational(1), Rational(2)},
+                                  .box = box,
+                                  .leaves = {{"", false}},
+                                  .minimisers = box,
+                                  .boxes = 1};
+    };
+    return loss;
+  };
+  return own;
+}
+
+}  // namespace
+
+TEST_CASE("host: any theory may offer landscapes", "[cli]") {
+  std::vector<Theory> all(theories().begin(), theories().end());
+  all.front().landscapes = {bowl()};
+  const std::string model = all.front().model->name();
+  const Kept kept;
+  const auto carry_out = [&](std::vector<std::string> words) {
+    return cli::carry_out({std::move(words), all, "popgrad"});
+  };
+  REQUIRE(carry_out({"landscape", model, "--at", "1/2,2", "--grid", "3", "--second", "0,2"}) ==
+          cli::success);
+  CHECK(kept.results.values == std::vector<double>{5, 4.25, 8, 2, 1.25, 5, 1, 0.25, 4});
+  CHECK(kept.results.title == model + ", a bowl");
+  CHECK_THAT(kept.text(), Catch::Contains("of the box   first in [0, 3], second in [0, 2]") &&
+                              Catch::Contains("best point   first = 1, second = 2\n") &&
+                              Catch::Contains("L(1/2, 2) = 1/4\n"));
+  CHECK_THAT(kept.results.document,
+             Catch::Contains(R"("depth":0,)") &&
+                 Catch::Contains(R"("minimum":{"first":1.0,"second":2.0,"value":0.0})"));
+  CHECK(carry_out({"landscape", model, "two-weights", "--no-certificate"}) == cli::success);
+  CHECK_THROWS_WITH(carry_out({"landscape", model, "two-weight"}),
+                    Catch::Contains("did you mean 'two-weights'"));
+  CHECK_THROWS_WITH(carry_out({"landscape", model, "--around", "flow"}),
+                    Catch::Contains("offers no slices"));
+  CHECK_THROWS_WITH(carry_out({"landscape", all[1].model->name()}),
+                    Catch::Contains("give " + model + ", "));
+  all.front().landscapes[0].at = nullptr;
+  CHECK_THROWS_WITH(check_theories(all), Catch::Contains("no loss; set `name` and `at`"));
 }
 
 }  // namespace host_test

@@ -1,13 +1,17 @@
 #include "popgrad/evidence/theories.hpp"
 
 #include "theorems/topic/contents.hpp"
+#include "theorems/topic/landscapes.hpp"
 #include "theorems/topic/rungs/model.hpp"
 
 namespace popgrad::topic {
 
 Theory theory() {
   namespace here = theorems::topic;
-  return {.model = make_model(), .statements = here::statements(), .figures = here::figures::all()};
+  return {.model = make_model(),
+          .statements = here::statements(),
+          .figures = here::figures::all(),
+          .landscapes = landscapes()};
 }
 
 }  // namespace popgrad::topic

@@ -1,5 +1,5 @@
 #pragma once
-/// What one theory brings to a program: a model, its statements, its errata and its figures.
+/// What one theory brings to a program: a model, its statements, errata, figures and landscapes.
 ///
 /// A theory is a folder with one function that makes it; a program is a list of theories, given to
 /// popgrad::main (popgrad/commands/program.hpp). Nothing else has to know of a theory.
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/evidence/landscape.hpp"
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/model.hpp"
 
@@ -20,6 +21,7 @@ struct Theory {
   std::vector<Statement> statements = {};  ///< ids begin with the model's name and a dot
   std::vector<Erratum> errata = {};
   std::vector<FigureMaker> figures = {};
+  std::vector<LossLandscape> landscapes = {};  ///< the first is the usual one
 };
 
 /// In the order of `popgrad list`.
@@ -37,7 +39,7 @@ std::vector<FigureInfo> figures(Theories theories);
 
 /// Throws InputError for what no program could use: no theory or model, a name that occurs twice, a
 /// statement whose id is not `MODEL.SUBJECT`, that has no check, no hypothesis or no control, a
-/// figure that shows a statement which there is not.
+/// figure that shows a statement which there is not, a landscape without a name or a loss.
 void check_theories(Theories theories);
 
 }  // namespace popgrad

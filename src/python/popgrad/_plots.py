@@ -135,7 +135,7 @@ def landscape(made: "_results.Landscape", axes: Any) -> Any:
         panel.plot(made.minimum["alpha"], made.minimum["beta"], "r*", markersize=12,
                    label=f"minimum {made.minimum['value']:.6g}")
         panel.legend(fontsize="small")
-    panel.set(xlabel="alpha", ylabel="beta", title=f"topic, W_V {made.document['value']}")
+    panel.set(xlabel="alpha", ylabel="beta", title=made.title)
     return panel
 
 

@@ -378,7 +378,7 @@ def _fraction(text: Any) -> Any:
 
 
 class Landscape(Result):
-    """Loss over the attention weights (alpha, beta) of the topic model.
+    """Loss over two coordinates, such as two weights alpha and beta.
 
     ``minimum`` has alpha, beta and value; ``certificate`` bounds the minimum over the box, with exact
     numbers as ``fractions.Fraction``: lower, upper, alpha, beta. ``values[j, i]`` is the loss at
@@ -397,8 +397,9 @@ class Landscape(Result):
         self.points: list[dict[str, Any]] = [
             {key: _fraction(value) for key, value in point.items()}
             for point in self.document["points"]]
-        self.alphas: Array = answer["alphas"]
-        self.betas: Array = answer["betas"]
+        self.alphas: Array = answer["xs"]
+        self.betas: Array = answer["ys"]
+        self.title: str = answer["title"]
         self.values: Array = answer["values"].reshape(len(self.betas), len(self.alphas))
 
     def __repr__(self) -> str:

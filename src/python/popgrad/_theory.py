@@ -58,12 +58,7 @@ class Theory:
 
     ``instance`` is a dictionary with the names of an instance file (numbers, texts, lists, NumPy
     arrays, tensors; ``fractions.Fraction`` and ``decimal.Decimal`` are exact), the path of such a file,
-    or None for the defaults of the model. Parameters can be given as keywords as well. For scb:
-
-        P   (N, N)  P[i, j], probability of label i after token j; columns sum to 1
-        mu  (N)     law of tokens (default: stationary under P)
-        q   (N, T)  q[k, t], probability that the source of query k is at position t; rows sum to 1
-
+    or None for the defaults of the model. Parameters can be given as keywords as well.
     ``parameters`` has all of them, with their meaning, for every model. What is given is checked when it
     is used, by the rung that reads it.
     """
@@ -209,24 +204,25 @@ class Theory:
                     for s in check_names("falsify", statements)]
         return _falsify(patterns, progress, options)
 
-    def landscape(self, *, value: Optional[str] = None, grid: Optional[int] = None,
+    def landscape(self, name: Optional[str] = None, *, value: Optional[str] = None, grid: Optional[int] = None,
                   at: Optional[Sequence[Any]] = None, alpha: Numbers = None, beta: Numbers = None,
                   tolerance: Number = None, no_certificate: bool = False, around: Optional[str] = None,
                   slice: Optional[int] = None, span: Number = None, points: Optional[int] = None,
                   jobs: Optional[int] = None, output: Optional[Path] = None,
                   progress: Progress = None, **options: Any) -> Union[Landscape, Table]:
-        """The loss over two attention weights (theory "topic"): value="block" or "diagonal" (or
-        "mixture:THETA"), grid=n for (n, n) values, alpha=(low, high), beta=(low, high),
-        at=[(alpha, beta), ...] for points, tolerance of the certificate, no_certificate=True. With
-        around="RUNG" a slice of the whole loss around what training ends at, as a table."""
-        options = _chosen(locals())
+        """The loss over two coordinates (alpha, beta), for a theory that offers it; ``name`` is that of
+        one of several, value what it is of: grid=n for (n, n) values, alpha=(low, high),
+        beta=(low, high), at=[(alpha, beta), ...] for points, tolerance of the certificate,
+        no_certificate=True. With around="RUNG" a slice of the whole loss around what training ends at,
+        as a table."""
+        options = _chosen(locals(), "name")
 
         def make(answer: dict[str, Any]) -> Union[Landscape, Table]:
             if answer["document"]:
                 return Landscape(answer)
             return Table(answer, "popgrad " + " ".join(words), ["first", "second"])
 
-        words = self._words("landscape", [], options)
+        words = self._words("landscape", [] if name is None else [name], options)
         return call(words, make, instance=self.instance, progress=progress)
 
     def sweep(self, rung: str, over: Mapping[str, Any], *,
@@ -254,14 +250,14 @@ class Theory:
         return Observer(self, rung, seed)
 
     def observe(self, *, rung: str = "sgd", t: float = 0.0, **state: Any) -> dict[str, float]:
-        """The observables of one state: ``theory.observe(V=V, A=A)``; see Observer."""
+        """The observables of one state: ``theory.observe(A=A, B=B)``; see Observer."""
         return Observer(self, rung)(t=t, **state)
 
 
 class Observer:
     """Observables of a rung at states that are given by the names of their matrices: arrays or tensors
-    with the names and shapes that an instance file has for a start (scb: V (N, N), A (T, N); scan-snap:
-    Y, Z; joma: W0, z0; topic: W_K, W_Q, W_V). A matrix that is not given is that of the instance.
+    with the names and shapes that an instance file has for a start; ``theory.parameters`` lists them. A
+    matrix that is not given is that of the instance.
 
     The very code that reports the observables of the rung computes them. Observables that refer to the
     start of training (invariants) refer to that of the instance.
@@ -308,7 +304,7 @@ def verify(*patterns: str, instance: Instance = None,
            set: Union[Mapping[str, Number], Sequence[str], None] = None, seeds: Optional[int] = None,
            seed: Optional[int] = None, data: Optional[Path] = None, full: bool = False,
            jobs: Optional[int] = None, progress: Progress = None, **options: Any) -> Verdicts:
-    """Verdicts on statements by id or glob ("joma.*"), of any theory; without one on all. Keywords are
+    """Verdicts on statements by id or glob ("MODEL.*"), of any theory; without one on all. Keywords are
     the options of ``popgrad verify``: set={"tau": 5} turns knobs, seeds=N draws instances."""
     options = _chosen(locals(), "patterns", "instance")
     return _verify(patterns, instance, progress, options)
@@ -327,7 +323,7 @@ def _falsify(patterns: Sequence[str], progress: Progress, options: Mapping[str, 
 
 
 def command(*words: str, progress: Progress = None) -> Result:
-    """Any command by its words, as in a shell: ``command("ladder", "scan-snap").text``, for those that have
+    """Any command by its words, as in a shell: ``command("ladder", name).text``, for those that have
     no method (ladder, frontier, figure, report). ``status`` is its exit status; Error for bad input."""
     return call([str(word) for word in words], lambda answer: Result(answer, " ".join(("popgrad",
                                                                                       *words))),
