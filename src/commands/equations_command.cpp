@@ -6,6 +6,7 @@
 #include "commands/exit_status.hpp"
 #include "commands/host.hpp"
 #include "commands/options.hpp"
+#include "commands/statement_choice.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 
@@ -38,7 +39,7 @@ Action add_equations(CommandLine& app, const Invocation& call) {
       "equations", "the right-hand side that is integrated, from the rung's own code on symbols");
   auto rung_name = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("text");
-  command->add_option("model", "joma (see 'popgrad list')").required();
+  command->add_option("model", example_model(call.theories)).required();
   command->add_option("rung", *rung_name, "rung of the model").required();
   auto common = add_common_options(
       *command, call,

@@ -103,7 +103,10 @@ Action add_error_ratios(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<ErrorRatioOptions>();
   Command* command = app.add_subcommand(
       "error-ratios", "true errors of measurements over the bounds stated for them");
-  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
+  command
+      ->add_option("statements", o->patterns,
+                   "ids or globs such as " + example_statements(call.theories))
+      .required();
   command->add_option("--instances", o->request.instances, Whole{within(1, 1e6), "30"},
                       "drawn instances, and as many of least margin of a search");
   command->add_option("--seconds", o->request.seconds, Number{any_budget, "15", "seconds"},

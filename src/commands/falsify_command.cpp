@@ -135,7 +135,10 @@ Action add_falsify(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<FalsifyOptions>();
   Command* command = app.add_subcommand(
       "falsify", "search for a counterexample within the hypotheses of a statement");
-  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
+  command
+      ->add_option("statements", o->patterns,
+                   "ids or globs such as " + example_statements(call.theories))
+      .required();
   command->add_option("--control", o->control,
                       "search against this deliberately wrong version instead of the claim");
   command

@@ -221,7 +221,10 @@ Action add_frontier(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<FrontierOptions>();
   Command* command = app.add_subcommand(
       "frontier", "how far a hypothesis may be violated before the conclusion fails");
-  command->add_option("statements", o->patterns, "ids or globs such as 'joma.*'").required();
+  command
+      ->add_option("statements", o->patterns,
+                   "ids or globs such as " + example_statements(call.theories))
+      .required();
   command->add_option("--hypothesis", o->hypothesis,
                       "which (see 'popgrad list'; default: every quantitative one)");
   command->add_option("--instances", o->request.instances, Whole{within(1, 1e5), "32"},

@@ -62,7 +62,8 @@ Action add_instance(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<InstanceOptions>();
   Command* command = app.add_subcommand(
       "instance", "the instance that a statement examines, as a file for verify --instance");
-  command->add_option("statement", o->id, "id such as joma.entropy-bounce").required();
+  command->add_option("statement", o->id, "id such as " + example_statement(call.theories))
+      .required();
   command->add_option("--seed", o->seed, Whole{any_seed, "1"}, "that makes the instance");
   command->add_option("--set", o->knobs,
                       "KNOB=VALUE of the instance (repeatable; see 'popgrad list')");

@@ -2,8 +2,8 @@
 /// Instance files: parameters of a rung, and under `check` what `popgrad instance` adds for the
 /// statement that it wrote the file for.
 ///
-///   {"mu": [[1, 2]], "tau": 3,
-///    "check": {"statement": "joma.entropy-bounce", "seed": 7, "knobs": {"tau": 3}, "chosen": {}}}
+///   {"rates": [[1, 2]], "scale": 3,
+///    "check": {"statement": "MODEL.SUBJECT", "seed": 7, "knobs": {"scale": 3}, "chosen": {}}}
 
 #include <cstdint>
 #include <optional>

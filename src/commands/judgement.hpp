@@ -27,7 +27,7 @@ struct Judgement {
   [[nodiscard]] ExitStatus status() const;
 };
 
-/// Tables and verdict; `rung` is what the runs are judged against, e.g. "joma sgd".
+/// Tables and verdict; `rung` is what the runs are judged against, e.g. "MODEL sgd".
 void print_judgement(const Judgement& judgement, const std::string& rung);
 
 /// `verdict`: consistent | inconclusive | departs; then level, bounds, a table a run, estimates.

@@ -347,7 +347,7 @@ Action add_report(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand(
       "report",
       "verdicts, equations, ladders, figures and errata as one page that a person can read");
-  add_verification_options(*command, o->verification);
+  add_verification_options(*command, o->verification, call.theories);
   add_survey_options(*command, o->verification);
   command->add_option("-o,--output", o->output, "the page, .html").kind("output file").required();
   command->add_list("--figures", o->figures,

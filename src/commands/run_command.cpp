@@ -22,6 +22,7 @@
 #include "commands/produce.hpp"
 #include "commands/progress.hpp"
 #include "commands/shared_walks.hpp"
+#include "commands/statement_choice.hpp"
 #include "io/checkpoint.hpp"
 #include "io/input_files.hpp"
 #include "io/run_record.hpp"
@@ -543,7 +544,7 @@ int resume_run(const RunOptions& asked, const Invocation& again) {
 Action add_run(CommandLine& app, const Invocation& call) {
   auto options = std::make_shared<RunOptions>();
   Command* command = app.add_subcommand("run", "one trajectory, or an ensemble for random rungs");
-  command->add_option("model", "joma (see 'popgrad list')");
+  command->add_option("model", example_model(call.theories));
   command->add_option("rung", options->rung, "rung of the model");
   options->common = add_common_options(*command, call);
   command
@@ -565,7 +566,8 @@ Action add_run(CommandLine& app, const Invocation& call) {
       reject("popgrad run", "--same-results", "given", "belongs to --resume; leave it out");
     }
     if (command->get_option("model").count() == 0 || options->rung.empty()) {
-      throw InputError("popgrad run: model and rung are missing; e.g. popgrad run joma reduced");
+      throw InputError("popgrad run: model and rung are missing; e.g. popgrad run " +
+                       example_rung(call.theories));
     }
     options->common->model = command->get_option("model").as<std::string>();
     apply_config(*command, *options->common);

@@ -144,9 +144,10 @@ void add_survey_options(Command& command, VerificationOptions& options) {
                      "with --seeds: begin no instance after that long");
 }
 
-void add_verification_options(Command& command, VerificationOptions& options) {
-  command.add_option("statements", options.patterns,
-                     "ids or globs such as 'joma.*' (default: all)");
+void add_verification_options(Command& command, VerificationOptions& options, Theories theories) {
+  command.add_option(
+      "statements", options.patterns,
+      fmt::format("ids or globs such as {} (default: all)", example_statements(theories)));
   command.add_option("--data", options.data, "recorded runs (CSV) for statements on measurements")
       .kind("input files");
   const Option seed = command.add_option(

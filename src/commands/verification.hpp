@@ -29,7 +29,7 @@ struct VerificationOptions {
 };
 
 /// The statements, --data, --seed, --jobs, --full, --quiet.
-void add_verification_options(Command& command, VerificationOptions& options);
+void add_verification_options(Command& command, VerificationOptions& options, Theories theories);
 /// --instance, --set.
 void add_instance_options(Command& command, VerificationOptions& options);
 /// --seeds, --seconds.

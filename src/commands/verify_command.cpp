@@ -74,7 +74,7 @@ int execute(const VerifyOptions& options, const Invocation& call) {
 Action add_verify(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<VerifyOptions>();
   Command* command = app.add_subcommand("verify", "verdicts on statements, each with its controls");
-  add_verification_options(*command, o->verification);
+  add_verification_options(*command, o->verification, call.theories);
   add_instance_options(*command, o->verification);
   add_survey_options(*command, o->verification);
   command->add_option("--json", o->json, "write the findings as JSON (- is standard output)")

@@ -15,7 +15,7 @@ std::string row(View content) {
 
 std::optional<Piece> FormulaReader::formula() {
   Piece all;
-  // "by <= 2 eta_Y/M": the left side is the sentence.
+  // "by <= 2 eta/M": the left side is the sentence.
   if (!whole_ && (peek() == '<' || peek() == '>') && angle_end() == 0) {
     all.markup += read_relation().value_or("");
     all.sure = true;

@@ -57,7 +57,7 @@ std::size_t compound_word(View text) {
   return hyphen && word_in(text.substr(0, end)) && ends_here(text, end) ? end : 0;
 }
 
-// Options, names of statements (joma.stable-rank), of columns (attention_entropy), of commands in
+// Options, names of statements (MODEL.SUBJECT), of columns (attention_entropy), of commands in
 // quotes; how much of the text it is, 0 if it is none.
 std::size_t length_of_code(View text) {
   const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || is_digit(c); };

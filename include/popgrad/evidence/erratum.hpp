@@ -34,7 +34,7 @@ enum class SourceGrade {
 std::string name_of(SourceGrade grade);
 
 struct Erratum {
-  std::string name;  ///< scan-snap.theorem4-constant
+  std::string name;  ///< MODEL.SUBJECT
   ErratumClass kind = ErratumClass::error;
   std::string statement;  ///< id of the statement that shows it
   /// "arXiv 2305.16380v4, Theorem 4", or "arXiv 2410.23438 (version not known), ...".

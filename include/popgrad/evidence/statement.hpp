@@ -67,7 +67,7 @@ DeclaredHypothesis by_construction(const char* text, std::string why);
 DeclaredHypothesis assumed(const char* text, std::string why);
 
 struct Statement {
-  std::string id;      ///< joma.salient-first
+  std::string id;      ///< MODEL.SUBJECT
   std::string claim;   ///< one line
   std::string paper;   ///< arXiv id and theorem
   std::string status;  ///< proved in source | observed in source | derived here

@@ -32,8 +32,8 @@ bool has_draw_nodes(const Vector<double>& tokens, Index length);
 DrawNodes draw_nodes(const Vector<double>& tokens, Index length, std::uint64_t which,
                      std::uint32_t part);
 
-/// E prod_r (k_r/L - p_r), over the tokens r of the list, of multinomial counts k of L. A token may
-/// be there more than once. With mu(B) the same of one draw, over a part B of the list:
+/// E prod_r (k_r/L - q_r), over the tokens r of the list, of multinomial counts k of L with law q. A
+/// token may be there more than once. With mu(B) the same of one draw, over a part B of the list:
 ///   F(R, L) = L sum_{B contains the first of R} mu(B) F(R - B, L - 1),  E prod = F(R, L)/L^|R|
 /// as the draw that the first factor is of takes some of the others with it. Cost: a term a
 /// partition of the list.

@@ -1,10 +1,10 @@
 """popgrad: checks theorems about how transformers train, on your own instance and your own runs.
 
-    theory = popgrad.theory("scb", {"P": P, "q": q})
+    theory = popgrad.theory(name, instance)                              # names: popgrad.theories()
     run = theory.run("sgd", eta=0.01, batch=64, steps=2000, runs=16)     # run["loss"]: (runs, times)
-    theory.verify("convergence")                                         # verdicts
+    theory.verify()                                                      # verdicts
     theory.compare("sgd", run=frame, eta=0.01, batch=64, clock="lr*step")  # is my SGD right?
-    watch = popgrad.Watch("scb", {"P": P, "q": q}, eta=0.01, batch=64)   # the same in a training loop
+    watch = popgrad.Watch(name, instance, eta=0.01, batch=64)            # the same in a training loop
 
 Every method is a command of the program; its keywords are the command's options, with underscores for
 dashes. The texts of errors and verdicts are the command's own.

@@ -27,10 +27,10 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 class Watch:
     """Records a training run and judges it against SGD of the theory, while it goes on.
 
-        watch = popgrad.Watch("scb", instance, eta=0.01, batch=64, on_departure=tell)
+        watch = popgrad.Watch(name, instance, eta=0.01, batch=64, on_departure=tell)
         for step in range(2001):
             if step % 40 == 0:
-                watch.log_state(step, V=V, A=A)    # or watch.log(step, dist_P=..., loss=...)
+                watch.log_state(step, A=A, B=B)    # or watch.log(step, loss=...)
             ...
         print(watch.verdict())
 
@@ -134,7 +134,7 @@ class Watch:
 
     def log_state(self, step: int, *, run: int = 0, **state: Any) -> dict[str, float]:
         """A row with all observables of the state, which is given by the names of its matrices, arrays
-        or tensors: ``V=..., A=...`` for scb (see Observer). Returns the observables."""
+        or tensors, such as ``A=..., B=...`` (see Observer). Returns the observables."""
         made = self.observer(t=self.eta * step, **state)
         self.log(step, run=run, **made)
         return made
