@@ -1,16 +1,22 @@
-// The rooms of the core and the folders of theories: which includes which.
+// The rooms of the core and the folders of theories: which includes which, and which names what.
 
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "places.hpp"
+#include "popgrad/evidence/theories.hpp"
+#include "presenting/catalogue.hpp"
 
 namespace rooms_test {
 namespace {
@@ -114,6 +120,131 @@ TEST_CASE("a theory includes nothing of another", "[structure]") {
       CHECK(other[1] == own[1]);
     }
   }
+}
+
+// What theories name: folders, models, statements, figures, landscapes, rungs and parameters.
+struct TheoryWords {
+  std::set<std::string>
+      marked;  // of two letters or more, not all of them small: no words of English
+  std::set<std::string> plain_parameters, plain_rungs;
+};
+
+bool is_marked(const std::string& word) {
+  return word.size() > 1 && !std::all_of(word.begin(), word.end(),
+                                         [](unsigned char c) { return std::islower(c) != 0; });
+}
+
+TheoryWords theory_words() {
+  using namespace popgrad;
+  TheoryWords words;
+  const auto subject = [](const std::string& id) { return id.substr(id.find('.') + 1); };
+  std::map<std::string, std::set<std::string>> parameters, rungs;  // with the models that have them
+  for (const Theory& theory : theories()) {
+    const std::string model = theory.model->name();
+    words.marked.insert(model);
+    for (const Statement& s : theory.statements) {
+      words.marked.insert(s.id);
+      if (is_marked(subject(s.id))) words.marked.insert(subject(s.id));
+    }
+    for (const FigureMaker& maker : theory.figures) words.marked.insert(maker.info.name);
+    for (const LossLandscape& landscape : theory.landscapes) words.marked.insert(landscape.name);
+    for (const ParameterInfo& info : theory.model->parameters())
+      parameters[info.name].insert(model);
+    for (const RungInfo& info : theory.model->rungs()) rungs[info.name].insert(model);
+  }
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::path(places::sources()) / "theorems")) {
+    if (fs::exists(entry.path() / "theory.cpp")) {
+      words.marked.insert(entry.path().filename().string());
+    }
+  }
+  // What all theories have, and kinds of rungs, are words of the core.
+  for (const RungKind kind : {RungKind::flow, RungKind::descent, RungKind::random,
+                              RungKind::closed_form, RungKind::moments}) {
+    rungs.erase(name_of(kind));
+  }
+  for (const auto& [name, models] : parameters) {
+    if (models.size() == theories().size()) continue;
+    (is_marked(name) ? words.marked : words.plain_parameters).insert(name);
+  }
+  for (const auto& [name, models] : rungs) {
+    if (models.size() == theories().size()) continue;
+    (is_marked(name) ? words.marked : words.plain_rungs).insert(name);
+  }
+  return words;
+}
+
+// Words of theories in a source of the core. A plain one, such as length, counts where a parameter
+// of that name is read, or a rung compared with it.
+std::vector<std::string> words_in(const std::string& text, const TheoryWords& words) {
+  std::vector<std::string> found;
+  const auto is_part = [&](std::size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_');
+  };
+  for (const std::string& word : words.marked) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      if ((at == 0 || !is_part(at - 1)) && !is_part(at + word.size())) {
+        found.push_back(word);
+        break;
+      }
+    }
+  }
+  static const std::regex read(
+      R"(\b(?:has|set|set_default|number|count|flag|text|choice|vector|matrix))"
+      R"re((?:<\w+>)?\("(\w+)")re");
+  static const std::regex compared(R"re([!=]= "(\w+)")re");
+  const auto look = [&](const std::regex& use, const std::set<std::string>& plain) {
+    for (std::sregex_iterator i(text.begin(), text.end(), use), end; i != end; ++i) {
+      if (plain.contains((*i)[1])) found.push_back((*i)[1]);
+    }
+  };
+  look(read, words.plain_parameters);
+  look(compared, words.plain_rungs);
+  return found;
+}
+
+TEST_CASE("no word of a theory stands in the core", "[structure]") {
+  const TheoryWords words = theory_words();
+  // Examples for users, with instances of theories, which the tests of the Python module run.
+  const std::set<std::string> examples{"src/python/README.md", "src/python/notebooks"};
+  std::size_t read = 0;
+  for (const char* folder : {"include", "src", "cmake"}) {
+    for (const fs::directory_entry& entry :
+         fs::recursive_directory_iterator(fs::path(places::sources()) / folder)) {
+      const fs::path name = fs::relative(entry.path(), places::sources());
+      if (!entry.is_regular_file() || name.extension() == ".pyc") continue;
+      if (examples.contains(name.string()) || examples.contains(name.parent_path().string())) {
+        continue;
+      }
+      ++read;
+      std::ifstream in(entry.path());
+      const std::string text(std::istreambuf_iterator<char>(in), {});
+      for (const std::string& word : words_in(text, words)) {
+        INFO(name.string() << " has the word '" << word << "' of a theory");
+        CHECK(word.empty());
+      }
+    }
+  }
+  CHECK(read > 300);
+}
+
+TEST_CASE("words of theories are found, and parts of words are not", "[structure]") {
+  using namespace popgrad;
+  const TheoryWords words = theory_words();
+  for (const Theory& theory : theories()) {
+    const std::string model = theory.model->name();
+    CHECK(words_in("run '" + model + "'", words) == std::vector{model});
+    CHECK_FALSE(words_in("// " + theory.statements.front().id, words).empty());
+    CHECK(words_in("a" + model + " " + model + "s_", words).empty());
+  }
+  REQUIRE_FALSE(words.plain_parameters.empty());
+  REQUIRE_FALSE(words.plain_rungs.empty());
+  const std::string parameter = *words.plain_parameters.begin();
+  const std::string rung = *words.plain_rungs.begin();
+  CHECK(words_in("p.number<T>(\"" + parameter + "\", x)", words) == std::vector{parameter});
+  CHECK(words_in("if (info.name == \"" + rung + "\")", words) == std::vector{rung});
+  CHECK(words_in("the " + parameter + " of a " + rung + " \"" + parameter + "\"", words).empty());
 }
 
 }  // namespace
