@@ -35,20 +35,32 @@ inline void require_gaussian_form(const Training<double>& training, const char* 
   require_unit_mass(training, where);
 }
 
-/// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N), into `noise`.
-inline void draw_value_noise(const Bigrams<double>& b, Stream& stream, Matrix<double>& noise) {
-  const Index n = b.tokens();
-  noise.resize(n, n);
-  stream.normals({noise.data(), static_cast<std::size_t>(noise.size())});
-  for (Index k = 0; k < n; ++k) noise.col(k).array() -= noise.col(k).mean();
-  const Vector<double> along = noise * b.stationary;
-  noise.colwise() -= along;
-}
-inline Matrix<double> value_noise(const Bigrams<double>& b, Stream& stream) {
-  Matrix<double> noise;
-  draw_value_noise(b, stream, noise);
-  return noise;
-}
+/// (I - 11'/N) Xi (I - mu 1') of independent standard normals (N x N). Kept from step to step, as
+/// memory of this size is slow to get from the system and to give back.
+class ValueNoise {
+ public:
+  void draw(const Bigrams<double>& b, Stream& stream) {
+    const Index n = b.tokens();
+    centred_.resize(n, n);
+    // Column by column in the first cache. Whole groups, so that the normals are those of one call.
+    constexpr Index piece = 1024;
+    Index drawn = 0;
+    for (Index k = 0; k < n; ++k) {
+      for (; drawn < (k + 1) * n; drawn += piece) {
+        const Index count = std::min(piece, n * n - drawn);
+        stream.normals({centred_.data() + drawn, static_cast<std::size_t>(count)});
+      }
+      centred_.col(k).array() -= centred_.col(k).mean();
+    }
+    along_.noalias() = centred_ * b.stationary;
+  }
+  /// Column k of the noise drawn last.
+  [[nodiscard]] auto column(Index k) const { return centred_.col(k) - along_; }
+
+ private:
+  Matrix<double> centred_;  ///< (I - 11'/N) Xi
+  Vector<double> along_;    ///< that times mu
+};
 
 /// Factors of the levels in a step.
 struct NoiseScale {

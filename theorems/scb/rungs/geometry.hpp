@@ -9,6 +9,9 @@
 ///   K_Q      = sum_k mu_k |q^k|^2
 /// Only + - *: every scalar, rationals and symbols included.
 
+#include <array>
+#include <cstddef>
+
 #include "theorems/scb/rungs/instance.hpp"
 
 namespace popgrad::scb {
@@ -31,6 +34,70 @@ T covariance_product(const M& left, const L& right, const Vector<T>& mu) {
   for (Index i = 0; i < left.rows(); ++i) sum = sum - left_mean[i] * right_mean[i];
   return sum;
 }
+
+/// <V, P> and <V, V>, both in one pass over V and without memory of its own in each.
+template <class T>
+class ValueProducts {
+ public:
+  struct Pair {
+    T product{0};  ///< <V, P>
+    T square{0};   ///< <V, V>
+  };
+
+  ValueProducts() = default;
+  explicit ValueProducts(const Bigrams<T>& b)
+      : mean_next_(Vector<T>::Constant(b.tokens(), T(0))), mean_(mean_next_) {
+    for (Index k = 0; k < b.tokens(); ++k) {
+      for (Index i = 0; i < b.tokens(); ++i) {
+        mean_next_[i] = mean_next_[i] + b.transition(i, k) * b.stationary[k];
+      }
+    }
+  }
+
+  /// What `covariance_product` gives, to the bit: of these bigrams, V (N x N). Cost N^2.
+  template <class V>
+  Pair of(const V& v, const Bigrams<T>& b) const {
+    Pair sums;
+    for (T& mean : mean_) mean = T(0);
+    // A sum waits for its last term; those of several columns do not wait for each other.
+    constexpr Index together = 4;
+    Index k = 0;
+    for (; k + together <= b.tokens(); k += together) add_columns<together>(v, b, k, sums);
+    for (; k < b.tokens(); ++k) add_columns<1>(v, b, k, sums);
+    for (Index i = 0; i < b.tokens(); ++i) {
+      sums.product = sums.product - mean_[i] * mean_next_[i];
+      sums.square = sums.square - mean_[i] * mean_[i];
+    }
+    return sums;
+  }
+
+ private:
+  template <Index count, class V>
+  void add_columns(const V& v, const Bigrams<T>& b, Index first, Pair& sums) const {
+    std::array<T, static_cast<std::size_t>(count)> product, square;
+    product.fill(T(0));
+    square.fill(T(0));
+    for (Index i = 0; i < b.tokens(); ++i) {
+      T mean = mean_[i];
+      for (Index c = 0; c < count; ++c) {
+        const auto at = static_cast<std::size_t>(c);
+        const T& value = v(i, first + c);
+        product[at] = product[at] + value * b.transition(i, first + c);
+        square[at] = square[at] + value * value;
+        mean = mean + value * b.stationary[first + c];
+      }
+      mean_[i] = mean;
+    }
+    for (Index c = 0; c < count; ++c) {
+      const auto at = static_cast<std::size_t>(c);
+      sums.product = sums.product + b.stationary[first + c] * product[at];
+      sums.square = sums.square + b.stationary[first + c] * square[at];
+    }
+  }
+
+  Vector<T> mean_next_;     ///< P mu
+  mutable Vector<T> mean_;  ///< V mu
+};
 
 /// |M|_mu^2.
 template <class T, class M>

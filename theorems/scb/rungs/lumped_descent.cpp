@@ -8,7 +8,6 @@
 #include "popgrad/base/error.hpp"
 #include "theorems/scb/rungs/divergence.hpp"
 #include "theorems/scb/rungs/draws.hpp"
-#include "theorems/scb/rungs/gaussian_noise.hpp"
 #include "theorems/scb/rungs/observables.hpp"
 
 namespace popgrad::scb {
@@ -16,12 +15,18 @@ LumpedDescent::LumpedDescent(Training<double> training, NoiseLevels levels)
     : training_(std::move(training)),
       levels_(std::move(levels)),
       transition_size_(scb::transition_size(training_.bigrams)),
-      context_size_(scb::context_size(training_.bigrams)) {
+      context_size_(scb::context_size(training_.bigrams)),
+      products_(training_.bigrams) {
   if (training_.softmax || !training_.project) {
     reject("scb noisy-lumped", training_.softmax ? "--attention" : "--no-project", "as given",
            "has no Gaussian model; take linear attention, projected, or the rung 'sgd'");
   }
   require_unit_mass(training_, "scb noisy-lumped");
+  Index longest = 0;
+  for (Index k = 0; k < training_.bigrams.tokens(); ++k) {
+    longest = std::max(longest, training_.bigrams.support(k));
+  }
+  z_.resize(longest);
 }
 
 Index LumpedDescent::begin_of(Index token) const {
@@ -76,21 +81,16 @@ std::vector<std::string> LumpedDescent::state_names() const {
   return names;
 }
 
-LumpedDescent::Sums LumpedDescent::sums(const Vector<double>& x) const {
+LumpedDescent::AttentionPair LumpedDescent::attention_pair(const Vector<double>& x) const {
   const Bigrams<double>& b = training_.bigrams;
-  const Index n = b.tokens();
-  const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
-  Sums found;
-  found.product = covariance_product(v, b.transition, b.stationary);
-  found.square = covariance_product(v, v, b.stationary);
-  for (Index k = 0; k < n; ++k) {
+  AttentionPair found;
+  for (Index k = 0; k < b.tokens(); ++k) {
     const Index begin = begin_of(k);
     const Index count = b.support(k);
     const auto own = x.segment(begin, count);
-    const auto law = b.law.segment(b.first[static_cast<std::size_t>(k)], count);
     const double m = x[begin + count];
     const double r = x[begin + count + 1];
-    found.overlap += b.stationary[k] * own.dot(law);
+    found.overlap += b.stationary[k] * own.dot(law_of(b, k));
     found.size += b.stationary[k] *
                   (own.squaredNorm() + static_cast<double>(b.context - count) * m * m + r * r);
   }
@@ -102,48 +102,62 @@ void LumpedDescent::rhs(const Vector<double>& x, Vector<double>& dx, const doubl
   const Index n = b.tokens();
   const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
   const double share = 1 / static_cast<double>(b.context);
-  const Sums now = sums(x);
-  const Vector<double> mean_value = v * b.stationary;
+  const double rate = training_.attention_rate;
+  const auto [product, square] = products_.of(v, b);
+  const auto [overlap, size] = attention_pair(x);
+  mean_value_.noalias() = v * b.stationary;
   Eigen::Map<Matrix<double>> dv(dx.data(), n, n);
   for (Index k = 0; k < n; ++k) {
-    dv.col(k) =
-        now.overlap * (b.transition.col(k) - b.stationary) - now.size * (v.col(k) - mean_value);
+    dv.col(k) = overlap * (b.transition.col(k) - b.stationary) - size * (v.col(k) - mean_value_);
     const Index begin = begin_of(k);
     const Index count = b.support(k);
-    const Index first = b.first[static_cast<std::size_t>(k)];
-    const double rate = training_.attention_rate;
+    const auto law = law_of(b, k);
     for (Index i = 0; i < count; ++i) {
-      dx[begin + i] =
-          rate * (now.product * (b.law[first + i] - share) - now.square * (x[begin + i] - share));
+      dx[begin + i] = rate * (product * (law[i] - share) - square * (x[begin + i] - share));
     }
-    dx[begin + count] = rate * (-now.product * share - now.square * (x[begin + count] - share));
-    dx[begin + count + 1] = -rate * now.square * x[begin + count + 1];
+    dx[begin + count] = rate * (-product * share - square * (x[begin + count] - share));
+    dx[begin + count + 1] = -rate * square * x[begin + count + 1];
   }
 }
 
 void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, Index batch) const {
   const Bigrams<double>& b = training_.bigrams;
   const Index n = b.tokens();
-  const Sums now = sums(x);
+  Eigen::Map<Matrix<double>> v(x.data(), n, n);
+  const double share = 1 / static_cast<double>(b.context);
+  const double rate = training_.attention_rate;
+  const auto [product, square] = products_.of(v, b);
+  const auto [overlap, size] = attention_pair(x);
   const NoiseScale scale =
-      noise_scale(levels_.shape, batch, now.size, now.square, transition_size_, context_size_);
+      noise_scale(levels_.shape, batch, size, square, transition_size_, context_size_);
   const double value_scale = scale.value * levels_.value;
-  Vector<double> slope(dimension());
-  rhs(x, slope, 0.0);
-  Eigen::Map<Matrix<double>> dv(slope.data(), n, n);
-  if (value_scale > 0) dv += value_scale * value_noise(b, stream);
-  const double kept = 1 - eta * training_.attention_rate * now.square;  // rho
+  // In one pass over V: the field, as `rhs` has it, and the noise.
+  mean_value_.noalias() = v * b.stationary;
+  if (value_scale > 0) noise_.draw(b, stream);
+  for (Index k = 0; k < n; ++k) {
+    auto column = v.col(k);
+    const auto field =
+        overlap * (b.transition.col(k) - b.stationary) - size * (column - mean_value_);
+    if (value_scale > 0) {
+      column += eta * (field + value_scale * noise_.column(k));
+    } else {
+      column += eta * field;
+    }
+  }
+  const double kept = 1 - eta * rate * square;  // rho
   for (Index k = 0; k < n; ++k) {
     const Index begin = begin_of(k);
     const Index count = b.support(k);
+    const auto law = law_of(b, k);
     const auto rest = static_cast<double>(b.context - count);
-    const double s = eta * training_.attention_rate * scale.attention * levels_.attention[k];
-    Vector<double> z(count);
+    const double s = eta * rate * scale.attention * levels_.attention[k];
+    Eigen::Map<Vector<double>> z(z_.data(), count);
     for (double& value : z) value = stream.normal();
     const double rest_sum = rest > 0 ? std::sqrt(rest) * stream.normal() : 0.0;
     take_off_mean(z, rest_sum, static_cast<double>(b.context));
     for (Index i = 0; i < count; ++i) {
-      x[begin + i] += eta * slope[begin + i] + s * z[i];
+      double& a = x[begin + i];
+      a += eta * (rate * (product * (law[i] - share) - square * (a - share))) + s * z[i];
     }
     double& m = x[begin + count];
     double& r = x[begin + count + 1];
@@ -153,15 +167,16 @@ void LumpedDescent::sample_step(Vector<double>& x, double eta, Stream& stream, I
       r = std::sqrt(moved * moved + s * s * chi_square(rest - 2, stream));
     }
   }
-  x.head(n * n) += eta * slope.head(n * n);
 }
 
 double LumpedDescent::attention_coefficient(const Vector<double>& x) const {
   const double share = 1 / static_cast<double>(training_.bigrams.context);
-  return (sums(x).overlap - share) / (context_size_ - share);
+  return (attention_pair(x).overlap - share) / (context_size_ - share);
 }
 
-double LumpedDescent::attention_size(const Vector<double>& x) const { return sums(x).size; }
+double LumpedDescent::attention_size(const Vector<double>& x) const {
+  return attention_pair(x).size;
+}
 
 void LumpedDescent::observe(const Vector<double>& x, const double& /*t*/,
                             std::span<double> row) const {
@@ -177,13 +192,14 @@ void LumpedDescent::observe(const Vector<double>& x, const double& /*t*/,
     sums.push_back(attention_sums<double>(x.segment(begin, count), law_of(b, k), rest * m,
                                           rest * m * m + r * r));
   }
-  write_observables<double>(b, v, sums, transition_size_, context_size_, row);
+  write_observables<double>(b, v, products_, sums, transition_size_, context_size_, row);
 }
 
 std::string LumpedDescent::divergence(const Vector<double>& x, double step, Index batch) const {
-  const Sums now = sums(x);
-  const Index n = training_.bigrams.tokens();
-  return divergence_of(x.head(n * n).squaredNorm(), now.size, now.square, step,
+  const Bigrams<double>& b = training_.bigrams;
+  const Index n = b.tokens();
+  const double square = products_.of(Eigen::Map<const Matrix<double>>(x.data(), n, n), b).square;
+  return divergence_of(x.head(n * n).squaredNorm(), attention_pair(x).size, square, step,
                        training_.attention_rate, batch);
 }
 

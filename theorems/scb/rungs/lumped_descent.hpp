@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "popgrad/scalars/random.hpp"
+#include "theorems/scb/rungs/gaussian_noise.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 
@@ -26,8 +27,8 @@ namespace popgrad::scb {
 
 /// Normals on the support, whatever their scalar, less the mean over all positions; `rest_sum` is
 /// the sum of the normals of the others, N(0, n).
-template <class T>
-void take_off_mean(Vector<T>& z, const T& rest_sum, const T& positions) {
+template <class Z, class T>
+void take_off_mean(Z& z, const T& rest_sum, const T& positions) {
   const T mean = (z.sum() + rest_sum) / positions;
   for (Index i = 0; i < z.size(); ++i) z[i] = z[i] - mean;
 }
@@ -57,14 +58,18 @@ class LumpedDescent final {
   [[nodiscard]] double attention_size(const Vector<double>& x) const;
 
  private:
-  struct Sums {
-    double product = 0, square = 0;  // <V,P>, <V,V>
-    double overlap = 0, size = 0;    // c, d
+  struct AttentionPair {
+    double overlap = 0, size = 0;  // c, d
   };
-  [[nodiscard]] Sums sums(const Vector<double>& x) const;
+  [[nodiscard]] AttentionPair attention_pair(const Vector<double>& x) const;
   Training<double> training_;
   NoiseLevels levels_;
   double transition_size_, context_size_;
+  ValueProducts<double> products_;
+  // Scratch: without it half of a step is memory that is asked for anew.
+  mutable Vector<double> mean_value_;  // V mu
+  mutable Vector<double> z_;           // normals of a support, of the longest one
+  mutable ValueNoise noise_;
 };
 
 }  // namespace popgrad::scb

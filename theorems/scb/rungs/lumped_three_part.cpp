@@ -10,7 +10,6 @@
 #include "popgrad/base/error.hpp"
 #include "theorems/scb/rungs/divergence.hpp"
 #include "theorems/scb/rungs/draws.hpp"
-#include "theorems/scb/rungs/gaussian_noise.hpp"
 #include "theorems/scb/rungs/observables.hpp"
 
 namespace popgrad::scb {
@@ -32,7 +31,8 @@ LumpedThreePart::LumpedThreePart(Training<double> training, Schedule schedule, N
       boost_(std::move(training), std::move(levels)),
       transition_size_(scb::transition_size(training_.bigrams)),
       context_size_(scb::context_size(training_.bigrams)),
-      goal_(boost_goal(schedule_, training_)) {
+      goal_(boost_goal(schedule_, training_)),
+      products_(training_.bigrams) {
   // At the threshold the rest of a^k is drawn around its mean, as noise leaves it.
   const Vector<double> start = boost_.initial();
   for (Index k = 0; k < training_.attention_start.cols(); ++k) {
@@ -258,8 +258,7 @@ void LumpedThreePart::l1_step(Vector<double>& x, Stream& stream, Index batch) co
   const Index n = b.tokens();
   std::vector<Attention> attention = unpack(x);
   Eigen::Map<Matrix<double>> v(x.data(), n, n);
-  const double product = covariance_product(v, b.transition, b.stationary);
-  const double square = covariance_product(v, v, b.stationary);
+  const auto [product, square] = products_.of(v, b);
   double overlap = 0;
   double size = 0;
   for (Index k = 0; k < n; ++k) {
@@ -311,10 +310,18 @@ void LumpedThreePart::l1_step(Vector<double>& x, Stream& stream, Index batch) co
         binomial(others - risen, normal_tail(below) / normal_tail(-above), stream);
     for (std::int64_t i = 0; i < fallen; ++i) own.listed.push_back(-s * excess_over(below, stream));
   }
-  Matrix<double> change = overlap * (b.transition.colwise() - b.stationary) -
-                          size * (v.colwise() - Vector<double>(v * b.stationary));
-  if (scale.value > 0) change += scale.value * levels_.value * value_noise(b, stream);
-  v += schedule_.l1_step * change;
+  mean_value_.noalias() = v * b.stationary;
+  if (scale.value > 0) noise_.draw(b, stream);
+  for (Index k = 0; k < n; ++k) {
+    auto column = v.col(k);
+    const auto field =
+        overlap * (b.transition.col(k) - b.stationary) - size * (column - mean_value_);
+    if (scale.value > 0) {
+      column += schedule_.l1_step * (field + scale.value * levels_.value * noise_.column(k));
+    } else {
+      column += schedule_.l1_step * field;
+    }
+  }
   pack(attention, x);
 }
 
@@ -354,7 +361,7 @@ void LumpedThreePart::observe(const Vector<double>& x, const double& t,
                   static_cast<double>(own.listed.size()) + (own.common != 0 ? own.unlisted : 0.0);
     }
     const Eigen::Map<const Matrix<double>> v(x.data(), b.tokens(), b.tokens());
-    write_observables<double>(b, v, sums, transition_size_, context_size_, base);
+    write_observables<double>(b, v, products_, sums, transition_size_, context_size_, base);
   }
   row[row.size() - 2] = static_cast<double>(part_of(x));
   row[row.size() - 1] = nonzeros;
@@ -367,7 +374,7 @@ std::string LumpedThreePart::divergence(const Vector<double>& x, double step, In
   if (part_of(x) == Part::boost) {
     return schedule_.transfer
                ? divergence_while_values_stay(v.squaredNorm(), boost_.attention_size(x), b.context,
-                                              covariance_product(v, v, b.stationary), step,
+                                              products_.of(v, b).square, step,
                                               training_.attention_rate, batch)
                : boost_.divergence(x, step, batch);
   }
@@ -377,8 +384,8 @@ std::string LumpedThreePart::divergence(const Vector<double>& x, double step, In
     const Attention& own = attention[static_cast<std::size_t>(k)];
     size += b.stationary[k] * (own.support.squaredNorm() + own.rest_size());
   }
-  return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary),
-                       schedule_.l1_step, training_.attention_rate, batch);
+  return divergence_of(v.squaredNorm(), size, products_.of(v, b).square, schedule_.l1_step,
+                       training_.attention_rate, batch);
 }
 
 }  // namespace popgrad::scb

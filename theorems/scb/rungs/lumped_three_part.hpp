@@ -87,6 +87,10 @@ class LumpedThreePart final {
   LumpedDescent boost_;
   double transition_size_, context_size_;
   double goal_;  ///< alpha_A at which part 1 ends
+  ValueProducts<double> products_;
+  // Scratch of part 2.
+  mutable Vector<double> mean_value_;  ///< V mu
+  mutable ValueNoise noise_;
 };
 
 }  // namespace popgrad::scb

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "popgrad/base/error.hpp"
-#include "theorems/scb/rungs/gaussian_noise.hpp"
 
 namespace popgrad::scb {
 
@@ -11,7 +10,9 @@ NoisyDescent::NoisyDescent(Training<double> training, NoiseLevels levels)
     : expected_(std::move(training)),
       levels_(std::move(levels)),
       transition_size_(scb::transition_size(expected_.training().bigrams)),
-      context_size_(scb::context_size(expected_.training().bigrams)) {
+      context_size_(scb::context_size(expected_.training().bigrams)),
+      products_(expected_.training().bigrams),
+      step_(expected_.training().bigrams) {
   require_gaussian_form(expected_.training(), "scb noisy");
 }
 
@@ -23,11 +24,11 @@ void NoisyDescent::sample_rhs(const Vector<double>& x, Vector<double>& dx, Strea
   const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
   const Eigen::Map<const Matrix<double>> a(x.data() + n * n, b.context, n);
   const double size = a.colwise().squaredNorm() * b.stationary;
-  const NoiseScale scale =
-      noise_scale(levels_.shape, batch, size, covariance_product(v, v, b.stationary),
-                  transition_size_, context_size_);
+  const NoiseScale scale = noise_scale(levels_.shape, batch, size, products_.of(v, b).square,
+                                       transition_size_, context_size_);
   Eigen::Map<Matrix<double>> dv(dx.data(), n, n);
-  dv += scale.value * levels_.value * value_noise(b, stream);
+  noise_.draw(b, stream);
+  for (Index k = 0; k < n; ++k) dv.col(k) += scale.value * levels_.value * noise_.column(k);
   for (Index k = 0; k < n; ++k) {
     auto da = dx.segment(n * n + k * b.context, b.context);
     const double level =
@@ -50,9 +51,8 @@ void NoisyDescent::draw_covariance(const Vector<double>& x, const Matrix<double>
   const Eigen::Map<const Matrix<double>> v(x.data(), n, n);
   const Eigen::Map<const Matrix<double>> a(x.data() + n * n, b.context, n);
   const double size = a.colwise().squaredNorm() * b.stationary;
-  const NoiseScale scale =
-      noise_scale(levels_.shape, 1, size, covariance_product(v, v, b.stationary), transition_size_,
-                  context_size_);
+  const NoiseScale scale = noise_scale(levels_.shape, 1, size, products_.of(v, b).square,
+                                       transition_size_, context_size_);
   images = vectors;
   for (Index column = 0; column < images.cols(); ++column) {
     // (I - 11'/N) D (I - 1 mu')(I - mu 1') of V.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "theorems/scb/rungs/gaussian_noise.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/noisy_step.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
@@ -45,7 +47,9 @@ class NoisyDescent final {
   SequenceSgd<double> expected_;
   NoiseLevels levels_;
   double transition_size_, context_size_;
+  ValueProducts<double> products_;
   mutable NoisyStep step_;
+  mutable ValueNoise noise_;
 };
 
 }  // namespace popgrad::scb

@@ -9,29 +9,22 @@
 #include <span>
 
 #include "theorems/scb/rungs/column_kernels.hpp"
-#include "theorems/scb/rungs/gaussian_noise.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb {
 namespace {
 
-// Means of xi over the pieces of a column, less that over all of it; none of a column of one piece.
-std::vector<double> piece_means(Stream stream, Index positions) {
-  const Index pieces = (positions - 1) / noise_piece + 1;
-  if (pieces == 1) return {};
-  std::vector<double> drawn(static_cast<std::size_t>(pieces));
-  stream.normals(drawn);
-  std::vector<double> means(drawn.size());
+// Means of xi over the pieces of a column, less that over all of it.
+void draw_piece_means(Stream stream, Index positions, std::span<double> means) {
+  stream.normals(means);
   double sum = 0;
-  for (Index p = 0; p < pieces; ++p) {
-    const Index count = std::min(noise_piece, positions - p * noise_piece);
+  for (std::size_t p = 0; p < means.size(); ++p) {
+    const Index count = std::min(noise_piece, positions - static_cast<Index>(p) * noise_piece);
     const double root = std::sqrt(static_cast<double>(count));
-    const double zeta = drawn[static_cast<std::size_t>(p)];
-    means[static_cast<std::size_t>(p)] = zeta / root;
+    const double zeta = means[p];
+    means[p] = zeta / root;
     sum += zeta * root;
   }
   for (double& mean : means) mean -= sum / static_cast<double>(positions);
-  return means;
 }
 
 // Piece by piece: after a step and of a state given, the same bits.
@@ -95,21 +88,23 @@ void NoisyStep::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, double* 
       overlap += b.stationary[k] * b.law[e] * entry;
     }
   }
-  const double product = covariance_product(v, b.transition, b.stationary);
-  const double square = covariance_product(v, v, b.stationary);
+  const ValueProducts<double>::Pair values = products_.of(v, b);
+  const double product = values.product;
+  const double square = values.square;
   const NoiseScale scale =
       noise_scale(law.levels.shape, batch, size, square, law.transition_size, law.context_size);
   const double value_level = scale.value * law.levels.value;
   const Stream of_attention =
       value_level > 0 ? stream.skip(Stream::groups(static_cast<std::size_t>(n * n))) : stream;
   const auto move_values = [&] {
-    const Vector<double> along = v * b.stationary;
+    mean_value_.noalias() = v * b.stationary;
     Stream own = stream;
-    if (value_level > 0) draw_value_noise(b, own, value_noise_);
+    if (value_level > 0) value_noise_.draw(b, own);
     for (Index k = 0; k < n; ++k) {
       auto column = v.col(k);
-      column += eta * (overlap * (b.transition.col(k) - b.stationary) - size * (column - along));
-      if (value_level > 0) column += (eta * value_level) * value_noise_.col(k);
+      column +=
+          eta * (overlap * (b.transition.col(k) - b.stationary) - size * (column - mean_value_));
+      if (value_level > 0) column += (eta * value_level) * value_noise_.column(k);
     }
   };
 
@@ -118,13 +113,17 @@ void NoisyStep::take(const NoisyLaw& law, Eigen::Map<Matrix<double>> v, double* 
   const std::uint32_t normal_groups = Stream::groups(static_cast<std::size_t>(positions));
   const auto pieces = static_cast<std::size_t>((positions - 1) / noise_piece + 1);
   const std::uint32_t groups = normal_groups + (pieces > 1 ? Stream::groups(pieces) : 0);
+  // None of columns of one piece.
+  means_.resize(pieces > 1 ? static_cast<std::size_t>(n) * pieces : 0);
   const auto move_column = [&](Index k) {
     double* const a = columns + k * positions;
     ColumnSums& kept = sums_[static_cast<std::size_t>(k)];
     const double level = step * scale.attention * law.levels.attention[k];
     Stream own = of_attention.skip(static_cast<std::uint32_t>(k) * groups);
-    std::vector<double> means;
-    if (level > 0) means = piece_means(own.skip(normal_groups), positions);
+    const std::span<double> means =
+        pieces > 1 ? std::span(means_).subspan(static_cast<std::size_t>(k) * pieces, pieces)
+                   : std::span<double>();
+    if (level > 0 && pieces > 1) draw_piece_means(own.skip(normal_groups), positions, means);
     // The sum of the new column is (1 - rate) times the old one, T shifts and what q^k adds: 1.
     const double shift =
         (rate * kept.mass - step * product + (1 - kept.mass)) / static_cast<double>(positions);

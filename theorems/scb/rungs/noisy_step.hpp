@@ -19,6 +19,8 @@
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/scalars/vector.hpp"
 #include "theorems/scb/rungs/column_sums.hpp"
+#include "theorems/scb/rungs/gaussian_noise.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 
 namespace popgrad::scb {
@@ -36,6 +38,7 @@ struct NoisyLaw {
 /// Steps along one run.
 class NoisyStep {
  public:
+  explicit NoisyStep(const Bigrams<double>& bigrams) : products_(bigrams) {}
   /// One step of size eta in place: V (N x N) and A (T x N), columns one behind the other. Batch 0:
   /// no noise. Cost N T normals, one pass over A and O(N^2). Columns are shared by the threads where
   /// runs are not; the result does not depend on them.
@@ -53,8 +56,11 @@ class NoisyStep {
   std::vector<ColumnSums> sums_;
   Matrix<double> marked_values_;
   std::vector<double> marked_ends_;
-  // Kept, as memory of this size is slow to get from the system and to give back.
-  Matrix<double> value_noise_;
+  ValueProducts<double> products_;
+  // Scratch.
+  ValueNoise value_noise_;
+  Vector<double> mean_value_;  // V mu
+  std::vector<double> means_;  // of the pieces of every column, one column behind the other
 };
 
 }  // namespace popgrad::scb

@@ -116,12 +116,13 @@ T attention_coefficient(const Bigrams<T>& b, std::span<const AttentionSums<T>> a
   return alpha / (context_size - share);
 }
 
-/// Expected loss 1/2 E |e_y - V X a^k|^2. Cost O(N^2).
+/// Expected loss 1/2 E |e_y - V X a^k|^2, from <V,P> and <V,V>. Cost O(N^2).
 template <class T, class Values>
-T expected_loss(const Bigrams<T>& b, const Values& v, std::span<const AttentionSums<T>> attention) {
+T expected_loss(const Bigrams<T>& b, const Values& v,
+                const typename ValueProducts<T>::Pair& products,
+                std::span<const AttentionSums<T>> attention) {
   const Vector<T>& mu = b.stationary;
-  const T product = covariance_product(v, b.transition, mu);
-  const T square = covariance_product(v, v, mu);
+  const auto& [product, square] = products;
   const Vector<T> mean_value = v * mu;
   const Vector<T> mean_next = b.transition * mu;
   const T mean_product = mean_value.dot(mean_next);
@@ -135,15 +136,17 @@ T expected_loss(const Bigrams<T>& b, const Values& v, std::span<const AttentionS
   return loss;
 }
 
-/// The numbers of `observable_names`. Distances are 0 where a scalar has no roots. Cost O(N^2).
+/// The numbers of `observable_names`; `value_products` are those of the bigrams. Distances are 0 where a
+/// scalar has no roots. Cost O(N^2).
 template <class T, class Values>
-void write_observables(const Bigrams<T>& b, const Values& v,
+void write_observables(const Bigrams<T>& b, const Values& v, const ValueProducts<T>& value_products,
                        std::span<const AttentionSums<T>> attention, const T& transition_size,
                        const T& context_size, std::span<T> row) {
   const Vector<T>& mu = b.stationary;
-  row[0] = covariance_product(v, b.transition, mu) / transition_size;
+  const typename ValueProducts<T>::Pair products = value_products.of(v, b);
+  row[0] = products.product / transition_size;
   row[1] = attention_coefficient(b, attention, context_size);
-  row[4] = expected_loss(b, v, attention);
+  row[4] = expected_loss(b, v, products, attention);
   T mass(0), gap(0), scaled_gap(0);
   for (Index k = 0; k < b.tokens(); ++k) {
     const AttentionSums<T>& own = attention[static_cast<std::size_t>(k)];
@@ -154,10 +157,18 @@ void write_observables(const Bigrams<T>& b, const Values& v,
   row[5] = mass;
   if constexpr (Ordered<T> && Transcendental<T>) {
     using std::sqrt;
-    const Matrix<T> ground = mu * Vector<T>::Constant(b.tokens(), T(1)).transpose();
-    row[2] = sqrt(stationary_square(Matrix<T>(v - b.transition), mu));
+    T distance(0), scaled_distance(0);  // |V - P|_mu^2, and that of mu 1' + S (V - mu 1')
+    for (Index k = 0; k < b.tokens(); ++k) {
+      for (Index i = 0; i < b.tokens(); ++i) {
+        const T off = v(i, k) - b.transition(i, k);
+        const T scaled_off = mu[i] + (v(i, k) - mu[i]) * mass - b.transition(i, k);
+        distance = distance + mu[k] * off * off;
+        scaled_distance = scaled_distance + mu[k] * scaled_off * scaled_off;
+      }
+    }
+    row[2] = sqrt(distance);
     row[3] = sqrt(gap);
-    row[6] = sqrt(stationary_square(Matrix<T>(ground + (v - ground) * mass - b.transition), mu));
+    row[6] = sqrt(scaled_distance);
     row[7] = sqrt(scaled_gap);
   } else {
     for (const std::size_t i : {2U, 3U, 6U, 7U}) row[i] = T(0);

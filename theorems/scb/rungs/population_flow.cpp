@@ -59,7 +59,9 @@ template <class T>
 PopulationFlow<T>::PopulationFlow(Training<T> training)
     : training_(with_uneven_positions(std::move(training))),
       transition_size_(scb::transition_size(training_.bigrams)),
-      context_size_(scb::context_size(training_.bigrams)) {
+      context_size_(scb::context_size(training_.bigrams)),
+      products_(training_.bigrams),
+      mean_next_(training_.bigrams.transition * training_.bigrams.stationary) {
   attention_.resize(training_.bigrams.entries() + training_.bigrams.tokens());
 }
 
@@ -162,12 +164,10 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
   const T share = T(1) / T(static_cast<int>(b.context));
   const ConstBlock v = values(x);
   attend(x);
-  const T product = covariance_product(v, b.transition, mu);  // <V, P>
-  const T square = covariance_product(v, v, mu);              // <V, V>
-  const Vector<T> mean_value = v * mu;
-  const Vector<T> mean_next = b.transition * mu;
-  const T mean_product = mean_value.dot(mean_next);
-  const T mean_square = mean_value.squaredNorm();
+  const auto [product, square] = products_.of(v, b);
+  mean_value_.noalias() = v * mu;
+  const T mean_product = mean_value_.dot(mean_next_);
+  const T mean_square = mean_value_.squaredNorm();
   T overlap(0);      // c
   T size(0);         // d
   T mass_mean(0);    // sum mu_k S_k
@@ -211,8 +211,10 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
   }
   for (Index k = 0; k < n; ++k) {
     for (Index i = 0; i < n; ++i) {
-      T rate = overlap * (b.transition(i, k) - mean_next[i]) - size * (v(i, k) - mean_value[i]);
-      if (!training_.project) rate = rate + mass_mean * mean_next[i] - mass_square * mean_value[i];
+      T rate = overlap * (b.transition(i, k) - mean_next_[i]) - size * (v(i, k) - mean_value_[i]);
+      if (!training_.project) {
+        rate = rate + mass_mean * mean_next_[i] - mass_square * mean_value_[i];
+      }
       dx[k * n + i] = rate;
     }
   }
@@ -236,12 +238,14 @@ std::vector<AttentionSums<T>> PopulationFlow<T>::sums(const Vector<T>& x) const 
 
 template <class T>
 T PopulationFlow<T>::loss(const Vector<T>& x) const {
-  return expected_loss<T>(training_.bigrams, values(x), sums(x));
+  const ConstBlock v = values(x);
+  return expected_loss<T>(training_.bigrams, v, products_.of(v, training_.bigrams), sums(x));
 }
 
 template <class T>
 void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
-  write_observables<T>(training_.bigrams, values(x), sums(x), transition_size_, context_size_, row);
+  write_observables<T>(training_.bigrams, values(x), products_, sums(x), transition_size_,
+                       context_size_, row);
 }
 
 template <class T>
@@ -254,7 +258,7 @@ std::string PopulationFlow<T>::divergence(const Vector<T>& x, double step, Index
       size += b.stationary[k] * attention[static_cast<std::size_t>(k)].size;
     }
     const ConstBlock v = values(x);
-    return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
+    return divergence_of(v.squaredNorm(), size, products_.of(v, b).square, step,
                          training_.attention_rate, batch);
   } else {
     return {};

@@ -57,7 +57,11 @@ class PopulationFlow final {
 
   Training<T> training_;
   T transition_size_, context_size_;
-  mutable Vector<T> attention_;  ///< scratch, laid out as in the state
+  ValueProducts<T> products_;
+  Vector<T> mean_next_;  ///< P mu
+  // Scratch.
+  mutable Vector<T> attention_;   ///< laid out as in the state
+  mutable Vector<T> mean_value_;  ///< V mu
 };
 
 }  // namespace popgrad::scb

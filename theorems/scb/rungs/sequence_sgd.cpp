@@ -35,7 +35,10 @@ SequenceSgd<T>::SequenceSgd(Training<T> training)
       drawn_(with_label_noise(training_.bigrams, training_.label_noise)),
       pull_rate_(training_.attention_rate / training_.temperature),
       transition_size_(scb::transition_size(training_.bigrams)),
-      context_size_(scb::context_size(training_.bigrams)) {
+      context_size_(scb::context_size(training_.bigrams)),
+      products_(training_.bigrams),
+      drawn_products_(drawn_),
+      mean_next_(drawn_.transition * drawn_.stationary) {
   const Bigrams<T>& b = training_.bigrams;
   attention_.resize(b.context, b.tokens());
   if constexpr (std::is_same_v<T, double>) {
@@ -84,9 +87,17 @@ std::vector<std::string> SequenceSgd<T>::state_names() const {
 
 template <class T>
 Vector<T> SequenceSgd<T>::attention(const Vector<T>& x, Index token) const {
+  Vector<T> own(training_.bigrams.context);
+  read_attention(x, token, own);
+  return own;
+}
+
+template <class T>
+void SequenceSgd<T>::read_attention(const Vector<T>& x, Index token,
+                                    Eigen::Ref<Vector<T>> own) const {
   const Bigrams<T>& b = training_.bigrams;
-  Vector<T> own = x.segment(b.tokens() * b.tokens() + token * b.context, b.context);
-  if (!training_.softmax) return own;
+  own = x.segment(b.tokens() * b.tokens() + token * b.context, b.context);
+  if (!training_.softmax) return;
   own = own / training_.temperature;
   if constexpr (Transcendental<T>) {
     using std::exp;
@@ -99,13 +110,12 @@ Vector<T> SequenceSgd<T>::attention(const Vector<T>& x, Index token) const {
     }
     for (T& value : own) value = value / total;
   }
-  return own;
 }
 
 template <class T>
 void SequenceSgd<T>::attend(const Vector<T>& x) const {
   for (Index k = 0; k < training_.bigrams.tokens(); ++k) {
-    attention_.col(k) = attention(x, k);
+    read_attention(x, k, attention_.col(k));
     if (!training_.softmax) attention_.col(k) /= training_.temperature;
   }
 }
@@ -146,8 +156,8 @@ void SequenceSgd<T>::finish_values(Vector<T>& dx) const {
     const T mean = dv.col(k).sum() / T(static_cast<int>(n));
     for (Index i = 0; i < n; ++i) dv(i, k) = dv(i, k) - mean;
   }
-  const Vector<T> along = dv * mu;
-  for (Index k = 0; k < n; ++k) dv.col(k) -= along;
+  along_.noalias() = dv * mu;
+  for (Index k = 0; k < n; ++k) dv.col(k) -= along_;
 }
 
 template <class T>
@@ -208,8 +218,10 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
       queries_[static_cast<std::size_t>(s)] = static_cast<Index>(query);
       symbols_.weigh(sequence, attention + static_cast<Index>(query) * b.context,
                      histograms_.col(s).data());
-      residuals_.col(s).noalias() = -(v * histograms_.col(s));
-      residuals_(label, s) += 1;
+      auto residual = residuals_.col(s);
+      residual.noalias() = v * histograms_.col(s);
+      residual = -residual;
+      residual[label] += 1;
       pulls_.col(s).noalias() =
           (scale / b.stationary[static_cast<Index>(query)]) * (v.transpose() * residuals_.col(s));
     };
@@ -285,10 +297,8 @@ void SequenceSgd<T>::expect_with_last_query(const Vector<T>& x, Vector<T>& dx) c
   const Index n = b.tokens();
   const Index last = b.context - 1;
   const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
-  const T product = covariance_product(v, b.transition, mu);
-  const T square = covariance_product(v, v, mu);
-  const Vector<T> mean_value = v * mu;
-  const Vector<T> mean_next = b.transition * mu;
+  const auto [product, square] = drawn_products_.of(v, b);
+  mean_value_.noalias() = v * mu;
   T overlap(0), size(0);
   Matrix<T> outer = Matrix<T>::Constant(n, n, T(0));  // sum_k mu_k (l_k - V m_k) m_k'
   Eigen::Map<Matrix<T>> da(dx.data() + n * n, b.context, n);
@@ -316,9 +326,9 @@ void SequenceSgd<T>::expect_with_last_query(const Vector<T>& x, Vector<T>& dx) c
     Vector<T> missed = -(v * seen);
     for (Index i = 0; i < n; ++i) {
       missed[i] =
-          missed[i] + (T(1) - law_of_last) * mean_next[i] + law_of_last * b.transition(i, k);
+          missed[i] + (T(1) - law_of_last) * mean_next_[i] + law_of_last * b.transition(i, k);
     }
-    const T level = mean_value.dot(missed);
+    const T level = mean_value_.dot(missed);
     for (Index t = 0; t < last; ++t) da(t, k) = pull_rate_ * (da(t, k) + level);
     da(last, k) = pull_rate_ * v.col(k).dot(missed);
     for (Index j = 0; j < n; ++j) {
@@ -330,8 +340,8 @@ void SequenceSgd<T>::expect_with_last_query(const Vector<T>& x, Vector<T>& dx) c
   Eigen::Map<Matrix<T>> dv(dx.data(), n, n);
   for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i < n; ++i) {
-      dv(i, j) = overlap * (b.transition(i, j) - mean_next[i]) - size * (v(i, j) - mean_value[i]) +
-                 outer(i, j) / mu[j];
+      dv(i, j) = overlap * (b.transition(i, j) - mean_next_[i]) -
+                 size * (v(i, j) - mean_value_[i]) + outer(i, j) / mu[j];
     }
   }
 }
@@ -347,12 +357,10 @@ void SequenceSgd<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) cons
   const Vector<T>& mu = b.stationary;
   const Index n = b.tokens();
   const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
-  const T product = covariance_product(v, b.transition, mu);
-  const T square = covariance_product(v, v, mu);
-  const Vector<T> mean_value = v * mu;
-  const Vector<T> mean_next = b.transition * mu;
-  const T mean_product = mean_value.dot(mean_next);
-  const T mean_square = mean_value.squaredNorm();
+  const auto [product, square] = drawn_products_.of(v, b);
+  mean_value_.noalias() = v * mu;
+  const T mean_product = mean_value_.dot(mean_next_);
+  const T mean_square = mean_value_.squaredNorm();
   T overlap(0), size(0), mass_mean(0), mass_square(0);
   Eigen::Map<Matrix<T>> dv(dx.data(), n, n);
   Eigen::Map<Matrix<T>> da(dx.data() + n * n, b.context, n);
@@ -381,8 +389,9 @@ void SequenceSgd<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) cons
   }
   for (Index k = 0; k < n; ++k) {
     for (Index i = 0; i < n; ++i) {
-      dv(i, k) = overlap * (b.transition(i, k) - mean_next[i]) - size * (v(i, k) - mean_value[i]) +
-                 mass_mean * mean_next[i] - mass_square * mean_value[i];
+      dv(i, k) = overlap * (b.transition(i, k) - mean_next_[i]) -
+                 size * (v(i, k) - mean_value_[i]) + mass_mean * mean_next_[i] -
+                 mass_square * mean_value_[i];
     }
   }
   finish(dx);
@@ -396,7 +405,7 @@ void SequenceSgd<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
   for (Index k = 0; k < b.tokens(); ++k) {
     sums.push_back(sums_of_column(b, k, attention(x, k)));
   }
-  write_observables<T>(b, v, sums, transition_size_, context_size_, row);
+  write_observables<T>(b, v, products_, sums, transition_size_, context_size_, row);
 }
 
 template <class T>
@@ -408,8 +417,7 @@ std::string SequenceSgd<T>::divergence(const Vector<T>& x, double step, Index ba
     double size = 0;
     attend(x);
     for (Index k = 0; k < n; ++k) size += b.stationary[k] * attention_.col(k).squaredNorm();
-    return divergence_of(v.squaredNorm(), size, covariance_product(v, v, b.stationary), step,
-                         pull_rate_, batch);
+    return divergence_of(v.squaredNorm(), size, products_.of(v, b).square, step, pull_rate_, batch);
   } else {
     return {};
   }

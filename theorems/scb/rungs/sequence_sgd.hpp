@@ -68,6 +68,8 @@ class SequenceSgd final {
  private:
   /// `rhs` before projection where the query is x_T.
   void expect_with_last_query(const Vector<T>& x, Vector<T>& dx) const;
+  /// a^k (T) at a state into `own`, as `attention`.
+  void read_attention(const Vector<T>& x, Index token, Eigen::Ref<Vector<T>> own) const;
   void finish_values(Vector<T>& dx) const;
   void finish_attention(Index token, Vector<T>& dx) const;
 
@@ -75,11 +77,16 @@ class SequenceSgd final {
   Bigrams<T> drawn_;  ///< what samples are of: with the noise of labels in P
   T pull_rate_;       ///< of attention, over the temperature
   T transition_size_, context_size_;
+  ValueProducts<T> products_;          ///< of the bigrams
+  ValueProducts<T> drawn_products_;    ///< of what samples are of
+  Vector<T> mean_next_;                ///< P mu of these
   std::vector<AliasTable> tokens_;     ///< that P by columns, then mu behind
   std::vector<AliasTable> positions_;  ///< q^k on its support
   SequenceSymbols symbols_;
   mutable Vector<T> histogram_, residual_, pull_;
-  mutable Matrix<T> attention_;  ///< softmax(w / temperature) or A / temperature, (T x N)
+  mutable Vector<T> mean_value_;  ///< V mu
+  mutable Vector<T> along_;       ///< what the projection takes off every column of V
+  mutable Matrix<T> attention_;   ///< softmax(w / temperature) or A / temperature, (T x N)
   // The samples of one batch, one behind the other.
   mutable std::vector<std::uint16_t> sequences_;      ///< symbols of every sample
   mutable std::vector<Index> queries_;                ///< (batch)

@@ -7,7 +7,6 @@
 
 #include "popgrad/base/error.hpp"
 #include "theorems/scb/rungs/divergence.hpp"
-#include "theorems/scb/rungs/gaussian_noise.hpp"
 
 namespace popgrad::scb {
 
@@ -89,9 +88,9 @@ void ThreePartDescent::sample_step(Vector<double>& x, double step, Stream& strea
       break;
   }
   if (noisy_) {
-    const Vector<double> before = values(x);
+    if (schedule_.transfer) values_ = values(x);
     noisy_->sample_step(x, step, stream, batch);
-    if (schedule_.transfer) values(x) = before;
+    if (schedule_.transfer) values(x) = values_;
   } else {
     if (batch == 0) {
       sampled_.rhs(x, direction_, 0.0);
@@ -134,17 +133,18 @@ void ThreePartDescent::l1_step(Vector<double>& x, Stream& stream, Index batch) c
       scale = noise_scale(levels_->shape, batch, size, covariance_product(v, v, b.stationary),
                           transition_size_, context_size_);
       Eigen::Map<Matrix<double>> dv(direction_.data(), n, n);
-      dv += scale.value * levels_->value * value_noise(b, stream);
+      noise_.draw(b, stream);
+      for (Index k = 0; k < n; ++k) dv.col(k) += scale.value * levels_->value * noise_.column(k);
     }
   }
   const auto da = attention(direction_);
   const double threshold = step * rate * schedule_.l1_weight;
-  Vector<double> z = Vector<double>::Zero(b.context);
+  z_.setZero(b.context);
   for (Index k = 0; k < n; ++k) {
     const double noise = levels_ ? step * rate * scale.attention * levels_->attention[k] : 0.0;
-    if (noise > 0) stream.normals({z.data(), static_cast<std::size_t>(z.size())});
+    if (noise > 0) stream.normals({z_.data(), static_cast<std::size_t>(z_.size())});
     for (Index t = 0; t < b.context; ++t) {
-      a(t, k) = soft_threshold(a(t, k) + step * da(t, k) + noise * z[t], threshold);
+      a(t, k) = soft_threshold(a(t, k) + step * da(t, k) + noise * z_[t], threshold);
     }
   }
   x.head(n * n) += step * direction_.head(n * n);

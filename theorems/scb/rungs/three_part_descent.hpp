@@ -54,7 +54,9 @@ class ThreePartDescent final {
   Schedule schedule_;
   double transition_size_, context_size_;
   double goal_;  ///< alpha_A at which part 1 ends
-  mutable Vector<double> direction_;
+  // Scratch.
+  mutable Vector<double> direction_, values_, z_;
+  mutable ValueNoise noise_;
 };
 
 }  // namespace popgrad::scb
