@@ -31,15 +31,26 @@ Matrix<double> square_root(const Matrix<double>& covariance) {
 }
 
 template <class T>
-Matrix<T> solve_symmetric(const Matrix<T>& a, const Matrix<T>& b) {
+void SymmetricSolver<T>::solve(const Matrix<T>& a, const Matrix<T>& b, Matrix<T>& x) {
   if constexpr (std::is_same_v<T, double>) {
     // Eigen works in blocks in LL' alone, which needs a definite matrix.
     if (a.rows() > 128) {
-      const Eigen::LLT<Matrix<T>> parts(a);
-      if (parts.info() == Eigen::Success) return parts.solve(b);
+      definite_parts_.compute(a);
+      if (definite_parts_.info() == Eigen::Success) {
+        x = definite_parts_.solve(b);
+        return;
+      }
     }
   }
-  return a.ldlt().solve(b);
+  parts_.compute(a);
+  x = parts_.solve(b);
+}
+
+template <class T>
+Matrix<T> solve_symmetric(const Matrix<T>& a, const Matrix<T>& b) {
+  Matrix<T> x;
+  SymmetricSolver<T>().solve(a, b, x);
+  return x;
 }
 
 template <class T>
@@ -51,6 +62,9 @@ template Vector<double> symmetric_eigenvalues(const Matrix<double>&);
 template Vector<Real> symmetric_eigenvalues(const Matrix<Real>&);
 template PrincipalAxes<double> principal_axes(const Matrix<double>&);
 template PrincipalAxes<Real> principal_axes(const Matrix<Real>&);
+template class SymmetricSolver<double>;
+template class SymmetricSolver<Real>;
+template class SymmetricSolver<Dual<double>>;
 template Matrix<double> solve_symmetric(const Matrix<double>&, const Matrix<double>&);
 template Matrix<Real> solve_symmetric(const Matrix<Real>&, const Matrix<Real>&);
 template Matrix<Dual<double>> solve_symmetric(const Matrix<Dual<double>>&,

@@ -2,6 +2,8 @@
 /// Decompositions of dense matrices, compiled once for each scalar in src/scalars/linear_algebra.cpp: Eigen's
 /// take a compiler seconds each.
 
+#include <Eigen/Cholesky>
+
 #include "popgrad/scalars/vector.hpp"
 
 namespace popgrad {
@@ -27,6 +29,19 @@ Matrix<double> square_root(const Matrix<double>& covariance);
 /// Dual<double>.
 template <class T>
 Matrix<T> solve_symmetric(const Matrix<T>& a, const Matrix<T>& b);
+
+/// The same for one problem after another, with room of its own: of equal sizes, the first takes all the
+/// memory.
+template <class T>
+class SymmetricSolver {
+ public:
+  /// Writes A^{-1} B to `x`, which is neither of them.
+  void solve(const Matrix<T>& a, const Matrix<T>& b, Matrix<T>& x);
+
+ private:
+  Eigen::LDLT<Matrix<T>> parts_;
+  Eigen::LLT<Matrix<T>> definite_parts_;
+};
 
 /// A^{-1} b by LU with full pivoting. Cost n^3. For double, Real and Rational.
 template <class T>

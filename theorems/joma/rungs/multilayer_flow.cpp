@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
+#include <utility>
 
 #include "popgrad/base/stoppable_step.hpp"
 #include "popgrad/scalars/dual.hpp"
@@ -79,51 +80,54 @@ std::vector<std::string> MultilayerFlow<T>::state_names() const {
 // weight (C x sequences of the batch): P[class, sequence], or shares of draws.
 template <Transcendental T>
 void MultilayerFlow<T>::field(const Vector<T>& x, const SequenceBatch& batch,
-                              const Matrix<double>& weight, Vector<T>& dx) const {
+                              Eigen::Map<const Matrix<double>> weight, Vector<T>& dx) const {
   using std::exp;
-  const Matrix<T>& logits = network_.forward(x, batch);
-  pull_.resize(logits.rows(), logits.cols());
+  const auto logits = network_.forward(x, batch);
+  auto pull = pull_.resized(logits.rows(), logits.cols());
   for (Index i = 0; i < logits.cols(); ++i) {
     const T whole = log_sum_exp(logits.col(i));
     const T share(weight.col(i).sum());
     for (Index c = 0; c < logits.rows(); ++c) {
-      pull_(c, i) = T(weight(c, i)) - share * exp(T(logits(c, i) - whole));
+      pull(c, i) = T(weight(c, i)) - share * exp(T(logits(c, i) - whole));
     }
   }
-  network_.backward(x, batch, pull_, dx);
+  network_.backward(x, batch, std::as_const(pull_)(), dx);
 }
 
 template <Transcendental T>
 void MultilayerFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const {
-  field(x, all_, weight_, dx);
+  field(x, all_, {weight_.data(), weight_.rows(), weight_.cols()}, dx);
 }
 
 template <Transcendental T>
 void MultilayerFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& stream,
                                    Index batch) const {
-  std::map<Index, Vector<double>> drawn;  // in the order of sequences, whatever that of the draws
   const double share = 1 / static_cast<double>(batch);
+  drawn_.clear();
   for (Index i = 0; i < batch; ++i) {
     throw_if_step_stopped(i);
     const std::uint32_t sequence = stream.category(cumulative_);
-    const std::uint32_t label = stream.category(cumulative_classes_[sequence]);
-    auto place = drawn.find(sequence);
-    if (place == drawn.end()) {
-      place = drawn.emplace(sequence, Vector<double>::Zero(weight_.rows())).first;
-    }
-    place->second[label] += share;
+    drawn_.emplace_back(sequence, stream.category(cumulative_classes_[sequence]));
   }
-  std::vector<Index> chosen;
-  Matrix<double> weight(weight_.rows(), static_cast<Index>(drawn.size()));
-  for (const auto& [sequence, shares] : drawn) {
-    weight.col(static_cast<Index>(chosen.size())) = shares;
-    chosen.push_back(sequence);
+  // In the order of sequences, whatever that of the draws; equal ones are counted.
+  std::sort(drawn_.begin(), drawn_.end());
+  chosen_.clear();
+  for (const auto& [sequence, label] : drawn_) {
+    if (chosen_.empty() || chosen_.back() != sequence) chosen_.push_back(sequence);
   }
-  field(x, sequence_batch(instance_.data, chosen), weight, dx);
+  auto weight = drawn_weight_.resized(weight_.rows(), std::ssize(chosen_));
+  weight.setZero();
+  Index column = 0;
+  for (const auto& [sequence, label] : drawn_) {
+    if (chosen_[static_cast<std::size_t>(column)] != sequence) ++column;
+    weight(label, column) += share;
+  }
+  take_sequences(instance_.data, chosen_, drawn_batch_);
+  field(x, drawn_batch_, std::as_const(drawn_weight_)(), dx);
 }
 
 template <Transcendental T>
-T MultilayerFlow<T>::loss_of(const Matrix<T>& logits) const {
+T MultilayerFlow<T>::loss_of(Eigen::Map<const Matrix<T>> logits) const {
   T sum(0);
   for (Index i = 0; i < logits.cols(); ++i) {
     const T whole = log_sum_exp(logits.col(i));
@@ -152,12 +156,15 @@ void MultilayerFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vec
   Vector<T> direction(x.size());
   Vector<T> mean = Vector<T>::Constant(x.size(), T(0));
   Matrix<T> sum = Matrix<T>::Constant(vectors.rows(), vectors.cols(), T(0));
+  Vector<double> label(data.classes());
   for (Index i = 0; i < data.sequences(); ++i) {
     const SequenceBatch alone = sequence_batch(data, {i});
     for (Index c = 0; c < data.classes(); ++c) {
       const T chance(weight_(c, i));
       if (weight_(c, i) == 0) continue;
-      field(x, alone, Vector<double>::Unit(data.classes(), c), direction);
+      label.setZero();
+      label[c] = 1;
+      field(x, alone, Eigen::Map<const Matrix<double>>(label.data(), label.size(), 1), direction);
       mean += chance * direction;
       sum += direction * (chance * (direction.transpose() * vectors));
     }
@@ -168,7 +175,7 @@ void MultilayerFlow<T>::draw_covariance(const Vector<T>& x, const Matrix<T>& vec
 template <Transcendental T>
 void MultilayerFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   const SequenceData& data = instance_.data;
-  const Matrix<T>& logits = network_.forward(x, all_);
+  const auto logits = network_.forward(x, all_);
   std::size_t at = 0;
   row[at++] = loss_of(logits);
   double right = 0;

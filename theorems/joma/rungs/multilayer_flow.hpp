@@ -13,6 +13,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "popgrad/rungs/parameters.hpp"
@@ -68,9 +69,9 @@ class MultilayerFlow final {
   }
 
  private:
-  [[nodiscard]] T loss_of(const Matrix<T>& logits) const;
-  void field(const Vector<T>& x, const SequenceBatch& batch, const Matrix<double>& weight,
-             Vector<T>& dx) const;
+  [[nodiscard]] T loss_of(Eigen::Map<const Matrix<T>> logits) const;
+  void field(const Vector<T>& x, const SequenceBatch& batch,
+             Eigen::Map<const Matrix<double>> weight, Vector<T>& dx) const;
 
   MultilayerInstance<T> instance_;
   Network<T> network_;
@@ -78,7 +79,12 @@ class MultilayerFlow final {
   Matrix<double> weight_;  ///< P[class, sequence] (C x N)
   std::vector<double> cumulative_;
   std::vector<std::vector<double>> cumulative_classes_;  ///< of every sequence
-  mutable Matrix<T> pull_;
+  // Scratch; of a minibatch, its draws, its sequences, and the shares of their classes.
+  mutable ScratchMatrix<T> pull_;
+  mutable std::vector<std::pair<Index, Index>> drawn_;
+  mutable std::vector<Index> chosen_;
+  mutable SequenceBatch drawn_batch_;
+  mutable ScratchMatrix<double> drawn_weight_;
 };
 
 }  // namespace popgrad::joma

@@ -37,7 +37,15 @@ auto largest(const Column& column, Index count) {
 
 SequenceBatch sequence_batch(const SequenceData& data, const std::vector<Index>& chosen) {
   SequenceBatch batch;
-  batch.first.push_back(0);
+  take_sequences(data, chosen, batch);
+  return batch;
+}
+
+void take_sequences(const SequenceData& data, const std::vector<Index>& chosen,
+                    SequenceBatch& batch) {
+  batch.token.clear();
+  batch.positions.clear();
+  batch.first.assign(1, 0);
   for (const Index i : chosen) {
     const std::vector<Index>& content = data.content[static_cast<std::size_t>(i)];
     const Index padding = data.length - std::ssize(content);
@@ -51,7 +59,6 @@ SequenceBatch sequence_batch(const SequenceData& data, const std::vector<Index>&
     }
     batch.first.push_back(batch.columns());
   }
-  return batch;
 }
 
 std::vector<NetworkBlock> network_blocks(const NetworkShape& shape) {
@@ -120,9 +127,9 @@ void Network<T>::weigh(const SequenceBatch& batch, Index sequence, Index query, 
   using std::exp;
   const auto s = static_cast<std::size_t>(sequence);
   const Index n = batch.size(sequence);
-  const Index asking = kept.logit[s].cols() == n ? query : n - 1;
-  const auto logit = kept.logit[s].col(query);
-  auto weight = kept.weight[s].col(query);
+  const Index asking = kept.asking[s] == n ? query : n - 1;
+  const auto logit = kept.logit(sequence, n).col(query);
+  auto weight = kept.weight(sequence, n).col(query);
   const auto positions = [&](Index column) {
     return T(static_cast<int>(
         batch.positions[static_cast<std::size_t>(batch.begin(sequence) + column)]));
@@ -153,20 +160,20 @@ void Network<T>::weigh(const SequenceBatch& batch, Index sequence, Index query, 
 
 template <Transcendental T>
 void Network<T>::normalise(const Vector<T>& x, const NetworkBlock& gain, const NetworkBlock& shift,
-                           Matrix<T>& u, Normalised& kept) const {
+                           View u, Normalised& kept) const {
   using std::sqrt;
   const auto g = view(x, gain);
   const auto b = view(x, shift);
   const T rows(static_cast<int>(u.rows()));
-  kept.value.resize(u.rows(), u.cols());
-  kept.scale.resize(u.cols());
+  View value = kept.value.resized(u.rows(), u.cols());
+  View scale = kept.scale.resized(1, u.cols());
   for (Index c = 0; c < u.cols(); ++c) {
     const T mean = u.col(c).sum() / rows;
-    kept.value.col(c) = u.col(c).array() - mean;
-    const T variance = kept.value.col(c).squaredNorm() / rows;
-    kept.scale[c] = T(1) / sqrt(T(variance + norm_epsilon<T>()));
-    kept.value.col(c) *= kept.scale[c];
-    u.col(c) = kept.value.col(c).cwiseProduct(g.col(0)) + b.col(0);
+    value.col(c) = u.col(c).array() - mean;
+    const T variance = value.col(c).squaredNorm() / rows;
+    scale(0, c) = T(1) / sqrt(T(variance + norm_epsilon<T>()));
+    value.col(c) *= scale(0, c);
+    u.col(c) = value.col(c).cwiseProduct(g.col(0)) + b.col(0);
   }
 }
 
@@ -174,92 +181,112 @@ template <Transcendental T>
 void Network<T>::attend(const Vector<T>& x, const SequenceBatch& batch, Index layer) const {
   using std::sqrt;
   Layer& kept = layers_[static_cast<std::size_t>(layer)];
-  const Matrix<T>& input = stream_[static_cast<std::size_t>(layer)];
+  const View input = stream_[static_cast<std::size_t>(layer)]();
   const bool everywhere = asks_everywhere(layer);
+  View asked = kept.asked.resized(input.rows(), everywhere ? input.cols() : batch.sequences());
   if (everywhere) {
-    kept.asked = input;
+    asked = input;
   } else {
-    kept.asked.resize(input.rows(), batch.sequences());
     for (Index i = 0; i < batch.sequences(); ++i) {
-      kept.asked.col(i) = input.col(batch.begin(i + 1) - 1);
+      asked.col(i) = input.col(batch.begin(i + 1) - 1);
     }
   }
-  kept.values.noalias() = view(x, block(layer, Part::value)) * input;
+  View values = kept.values.resized(input.rows(), input.cols());
+  values.noalias() = view(x, block(layer, Part::value)) * input;
+  View keys = kept.keys.resized(input.rows(), input.cols());
+  View queries_of = kept.queries.resized(asked.rows(), asked.cols());
   if (shape_.train_attention) {
-    kept.keys.noalias() = view(x, block(layer, Part::key)) * input;
-    kept.queries.noalias() = view(x, block(layer, Part::query)) * kept.asked;
-    kept.queries /= sqrt(T(static_cast<int>(shape_.dimension)));
+    keys.noalias() = view(x, block(layer, Part::key)) * input;
+    queries_of.noalias() = view(x, block(layer, Part::query)) * asked;
+    queries_of /= sqrt(T(static_cast<int>(shape_.dimension)));
   }
-  kept.logit.resize(static_cast<std::size_t>(batch.sequences()));
-  kept.weight.resize(kept.logit.size());
-  kept.middle = kept.asked;
+  kept.places.clear();
+  kept.asking.clear();
+  Index numbers = 0;
   for (Index i = 0; i < batch.sequences(); ++i) {
-    const auto s = static_cast<std::size_t>(i);
+    const Index n = batch.size(i);
+    kept.places.push_back(numbers);
+    kept.asking.push_back(everywhere ? n : 1);
+    numbers += (n * kept.asking.back() + 1) / 2 * 2;  // where vectors of two begin
+  }
+  kept.logits.resized(1, numbers);
+  kept.weights.resized(1, numbers);
+  View middle = kept.middle.resized(asked.rows(), asked.cols());
+  middle = asked;
+  for (Index i = 0; i < batch.sequences(); ++i) {
     const Index n = batch.size(i);
     const Index queries = everywhere ? n : 1;
     const Index at = everywhere ? batch.begin(i) : i;
+    View logit = kept.logit(i, n);
     if (shape_.train_attention) {
-      kept.logit[s].noalias() = kept.keys.middleCols(batch.begin(i), n).transpose() *
-                                kept.queries.middleCols(at, queries);
+      logit.noalias() =
+          keys.middleCols(batch.begin(i), n).transpose() * queries_of.middleCols(at, queries);
     } else {
-      kept.logit[s].setConstant(n, queries, T(0));
+      logit.setConstant(T(0));
     }
-    kept.weight[s].resize(n, queries);
     for (Index q = 0; q < queries; ++q) weigh(batch, i, q, kept);
-    kept.middle.middleCols(at, queries).noalias() +=
-        kept.values.middleCols(batch.begin(i), n) * kept.weight[s];
+    middle.middleCols(at, queries).noalias() +=
+        values.middleCols(batch.begin(i), n) * kept.weight(i, n);
   }
 }
 
 template <Transcendental T>
-const Matrix<T>& Network<T>::forward(const Vector<T>& x, const SequenceBatch& batch) const {
+typename Network<T>::ConstView Network<T>::forward(const Vector<T>& x,
+                                                   const SequenceBatch& batch) const {
   const auto embedding = view(x, blocks_.front());
-  stream_[0].resize(shape_.dimension, batch.columns());
+  View embedded = stream_[0].resized(shape_.dimension, batch.columns());
   for (Index c = 0; c < batch.columns(); ++c) {
-    stream_[0].col(c) = embedding.col(batch.token[static_cast<std::size_t>(c)]);
+    embedded.col(c) = embedding.col(batch.token[static_cast<std::size_t>(c)]);
   }
   const Activation phi = shape_.phi;
   for (Index h = 0; h < shape_.layers; ++h) {
     Layer& kept = layers_[static_cast<std::size_t>(h)];
     attend(x, batch, h);
+    const View middle = kept.middle();
     if (shape_.layer_norm) {
-      normalise(x, block(h, Part::gain_1), block(h, Part::shift_1), kept.middle, kept.first);
+      normalise(x, block(h, Part::gain_1), block(h, Part::shift_1), middle, kept.first);
     }
-    kept.before.noalias() = view(x, block(h, Part::in)) * kept.middle;
-    kept.before.colwise() += view(x, block(h, Part::in_bias)).col(0);
+    View before = kept.before.resized(shape_.width, middle.cols());
+    before.noalias() = view(x, block(h, Part::in)) * middle;
+    before.colwise() += view(x, block(h, Part::in_bias)).col(0);
+    View active = kept.active.resized(shape_.width, middle.cols());
     if (phi == Activation::linear) {
-      kept.active = kept.before;
+      active = before;
     } else {
-      kept.active = kept.before.unaryExpr([phi](const T& a) { return activate(phi, a); });
+      active = before.unaryExpr([phi](const T& a) { return activate(phi, a); });
     }
-    Matrix<T>& output = stream_[static_cast<std::size_t>(h) + 1];
-    output = kept.middle;
-    output.noalias() += view(x, block(h, Part::out)) * kept.active;
+    View output = stream_[static_cast<std::size_t>(h) + 1].resized(middle.rows(), middle.cols());
+    output = middle;
+    output.noalias() += view(x, block(h, Part::out)) * active;
     output.colwise() += view(x, block(h, Part::out_bias)).col(0);
     if (shape_.layer_norm) {
       normalise(x, block(h, Part::gain_2), block(h, Part::shift_2), output, kept.second);
     }
   }
-  logits_.noalias() = view(x, blocks_[blocks_.size() - 2]) * stream_.back();
-  logits_.colwise() += view(x, blocks_.back()).col(0);
-  return logits_;
+  const View last = stream_.back()();
+  View logits = logits_.resized(shape_.classes, last.cols());
+  logits.noalias() = view(x, blocks_[blocks_.size() - 2]) * last;
+  logits.colwise() += view(x, blocks_.back()).col(0);
+  return {logits.data(), logits.rows(), logits.cols()};
 }
 
 // ---- backward ----------------------------------------------------------------------------------
 
 template <Transcendental T>
 void Network<T>::pull_norm(const Vector<T>& x, const NetworkBlock& gain, const NetworkBlock& shift,
-                           const Normalised& kept, Matrix<T>& du, Vector<T>& dx) const {
+                           const Normalised& kept, View du, Vector<T>& dx) const {
   const auto g = view(x, gain);
   const T rows(static_cast<int>(du.rows()));
-  view(dx, gain).col(0) = du.cwiseProduct(kept.value).rowwise().sum();
+  const ConstView value = kept.value();
+  const ConstView scale = kept.scale();
+  view(dx, gain).col(0) = du.cwiseProduct(value).rowwise().sum();
   view(dx, shift).col(0) = du.rowwise().sum();
   for (Index c = 0; c < du.cols(); ++c) {
-    du.col(c) = du.col(c).cwiseProduct(g.col(0)).eval();
+    du.col(c) = du.col(c).cwiseProduct(g.col(0));
     const T mean = du.col(c).sum() / rows;
-    const T along = du.col(c).dot(kept.value.col(c)) / rows;
-    du.col(c) -= along * kept.value.col(c);
-    du.col(c) = (kept.scale[c] * (du.col(c).array() - mean)).matrix().eval();
+    const T along = du.col(c).dot(value.col(c)) / rows;
+    du.col(c) -= along * value.col(c);
+    du.col(c) = (scale(0, c) * (du.col(c).array() - mean)).matrix();
   }
 }
 
@@ -267,11 +294,11 @@ void Network<T>::pull_norm(const Vector<T>& x, const NetworkBlock& gain, const N
 template <Transcendental T>
 void Network<T>::pull_weights(const SequenceBatch& batch, Index sequence, Index query,
                               const Layer& kept) const {
-  const Matrix<T>& weights = kept.weight[static_cast<std::size_t>(sequence)];
   const Index n = batch.size(sequence);
+  const ConstView weights = kept.weight(sequence, n);
   const Index asking = weights.cols() == n ? query : n - 1;
   const auto weight = weights.col(query);
-  auto pull = d_weight_.col(query);
+  auto pull = d_weight_().col(query);
   if (shape_.attention == Attention::linear) {
     Index places = 0;
     const auto positions = [&](Index c) {
@@ -289,90 +316,96 @@ void Network<T>::pull_weights(const SequenceBatch& batch, Index sequence, Index 
   for (Index c = 0; c < n; ++c) pull[c] = weight[c] * (pull[c] - along);
 }
 
-// Takes the derivative by u from d_asked_, adds that by the input of the layer to d_stream_ and
-// d_asked_.
+// Takes the derivative by u from d_asked of the layer, adds that by its input to it and to `d_input`.
 template <Transcendental T>
 void Network<T>::pull_attention(const Vector<T>& x, const SequenceBatch& batch, Index layer,
-                                Vector<T>& dx) const {
+                                ScratchMatrix<T>& of_input, Vector<T>& dx) const {
   using std::sqrt;
-  const Layer& kept = layers_[static_cast<std::size_t>(layer)];
-  const Matrix<T>& input = stream_[static_cast<std::size_t>(layer)];
+  Layer& kept = layers_[static_cast<std::size_t>(layer)];
+  const View input = stream_[static_cast<std::size_t>(layer)]();
   const bool everywhere = asks_everywhere(layer);
-  d_values_.resize(input.rows(), input.cols());
-  if (shape_.train_attention) {
-    d_keys_.resize(input.rows(), input.cols());
-    d_queries_.resize(input.rows(), kept.asked.cols());
-  }
+  View d_asked = kept.d_asked();
+  View d_values = d_values_.resized(input.rows(), input.cols());
+  View d_keys = d_keys_.resized(input.rows(), input.cols());
+  View d_queries = kept.d_queries.resized(input.rows(), kept.asked.cols());
   for (Index i = 0; i < batch.sequences(); ++i) {
     const Index n = batch.size(i);
     const Index queries = everywhere ? n : 1;
     const Index at = everywhere ? batch.begin(i) : i;
-    const auto pull = d_asked_.middleCols(at, queries);
-    const Matrix<T>& weight = kept.weight[static_cast<std::size_t>(i)];
-    d_values_.middleCols(batch.begin(i), n).noalias() = pull * weight.transpose();
+    const auto pull = d_asked.middleCols(at, queries);
+    d_values.middleCols(batch.begin(i), n).noalias() = pull * kept.weight(i, n).transpose();
     if (!shape_.train_attention) continue;
-    d_weight_.noalias() = kept.values.middleCols(batch.begin(i), n).transpose() * pull;
+    View d_weight = d_weight_.resized(n, queries);
+    d_weight.noalias() = kept.values().middleCols(batch.begin(i), n).transpose() * pull;
     for (Index q = 0; q < queries; ++q) pull_weights(batch, i, q, kept);
-    d_keys_.middleCols(batch.begin(i), n).noalias() =
-        kept.queries.middleCols(at, queries) * d_weight_.transpose();
-    d_queries_.middleCols(at, queries).noalias() =
-        kept.keys.middleCols(batch.begin(i), n) * d_weight_;
+    d_keys.middleCols(batch.begin(i), n).noalias() =
+        kept.queries().middleCols(at, queries) * d_weight.transpose();
+    d_queries.middleCols(at, queries).noalias() =
+        kept.keys().middleCols(batch.begin(i), n) * d_weight;
   }
-  view(dx, block(layer, Part::value)).noalias() = d_values_ * input.transpose();
-  d_stream_.noalias() = view(x, block(layer, Part::value)).transpose() * d_values_;
+  view(dx, block(layer, Part::value)).noalias() = d_values * input.transpose();
+  View d_input = of_input.resized(input.rows(), input.cols());
+  d_input.noalias() = view(x, block(layer, Part::value)).transpose() * d_values;
   if (shape_.train_attention) {
-    d_queries_ /= sqrt(T(static_cast<int>(shape_.dimension)));
-    view(dx, block(layer, Part::key)).noalias() = d_keys_ * input.transpose();
-    view(dx, block(layer, Part::query)).noalias() = d_queries_ * kept.asked.transpose();
-    d_stream_.noalias() += view(x, block(layer, Part::key)).transpose() * d_keys_;
-    d_asked_.noalias() += view(x, block(layer, Part::query)).transpose() * d_queries_;
+    d_queries /= sqrt(T(static_cast<int>(shape_.dimension)));
+    view(dx, block(layer, Part::key)).noalias() = d_keys * input.transpose();
+    view(dx, block(layer, Part::query)).noalias() = d_queries * kept.asked().transpose();
+    d_input.noalias() += view(x, block(layer, Part::key)).transpose() * d_keys;
+    d_asked.noalias() += view(x, block(layer, Part::query)).transpose() * d_queries;
   } else {
     view(dx, block(layer, Part::key)).setConstant(T(0));
     view(dx, block(layer, Part::query)).setConstant(T(0));
   }
   if (everywhere) {
-    d_stream_ += d_asked_;
+    d_input += d_asked;
   } else {
     for (Index i = 0; i < batch.sequences(); ++i) {
-      d_stream_.col(batch.begin(i + 1) - 1) += d_asked_.col(i);
+      d_input.col(batch.begin(i + 1) - 1) += d_asked.col(i);
     }
   }
 }
 
 template <Transcendental T>
-void Network<T>::backward(const Vector<T>& x, const SequenceBatch& batch, const Matrix<T>& pull,
+void Network<T>::backward(const Vector<T>& x, const SequenceBatch& batch, ConstView pull,
                           Vector<T>& dx) const {
   dx.resize(x.size());
   const NetworkBlock& classes = blocks_[blocks_.size() - 2];
-  view(dx, classes).noalias() = pull * stream_.back().transpose();
+  view(dx, classes).noalias() = pull * stream_.back()().transpose();
   view(dx, blocks_.back()).col(0) = pull.rowwise().sum();
-  d_stream_.noalias() = view(x, classes).transpose() * pull;
+  layers_.back().d_output.resized(shape_.dimension, pull.cols()).noalias() =
+      view(x, classes).transpose() * pull;
   const Activation phi = shape_.phi;
   for (Index h = shape_.layers; h-- > 0;) {
-    const Layer& kept = layers_[static_cast<std::size_t>(h)];
+    Layer& kept = layers_[static_cast<std::size_t>(h)];
+    const View d_output = kept.d_output();
     if (shape_.layer_norm) {
-      pull_norm(x, block(h, Part::gain_2), block(h, Part::shift_2), kept.second, d_stream_, dx);
+      pull_norm(x, block(h, Part::gain_2), block(h, Part::shift_2), kept.second, d_output, dx);
     }
-    view(dx, block(h, Part::out)).noalias() = d_stream_ * kept.active.transpose();
-    view(dx, block(h, Part::out_bias)).col(0) = d_stream_.rowwise().sum();
-    d_hidden_.noalias() = view(x, block(h, Part::out)).transpose() * d_stream_;
+    view(dx, block(h, Part::out)).noalias() = d_output * kept.active().transpose();
+    view(dx, block(h, Part::out_bias)).col(0) = d_output.rowwise().sum();
+    View d_hidden = kept.d_hidden.resized(shape_.width, d_output.cols());
+    d_hidden.noalias() = view(x, block(h, Part::out)).transpose() * d_output;
     if (phi != Activation::linear) {
-      d_hidden_ = d_hidden_.binaryExpr(
-          kept.before, [phi](const T& g, const T& a) -> T { return g * activation_slope(phi, a); });
+      d_hidden = d_hidden.binaryExpr(kept.before(), [phi](const T& g, const T& a) -> T {
+        return g * activation_slope(phi, a);
+      });
     }
-    view(dx, block(h, Part::in)).noalias() = d_hidden_ * kept.middle.transpose();
-    view(dx, block(h, Part::in_bias)).col(0) = d_hidden_.rowwise().sum();
-    d_asked_ = d_stream_;
-    d_asked_.noalias() += view(x, block(h, Part::in)).transpose() * d_hidden_;
+    view(dx, block(h, Part::in)).noalias() = d_hidden * kept.middle().transpose();
+    view(dx, block(h, Part::in_bias)).col(0) = d_hidden.rowwise().sum();
+    View d_asked = kept.d_asked.resized(d_output.rows(), d_output.cols());
+    d_asked = d_output;
+    d_asked.noalias() += view(x, block(h, Part::in)).transpose() * d_hidden;
     if (shape_.layer_norm) {
-      pull_norm(x, block(h, Part::gain_1), block(h, Part::shift_1), kept.first, d_asked_, dx);
+      pull_norm(x, block(h, Part::gain_1), block(h, Part::shift_1), kept.first, d_asked, dx);
     }
-    pull_attention(x, batch, h, dx);
+    pull_attention(x, batch, h,
+                   h > 0 ? layers_[static_cast<std::size_t>(h - 1)].d_output : d_embedded_, dx);
   }
   View embedding = view(dx, blocks_.front());
   embedding.setConstant(T(0));
+  const View d_embedded = d_embedded_();
   for (Index c = 0; c < batch.columns(); ++c) {
-    embedding.col(batch.token[static_cast<std::size_t>(c)]) += d_stream_.col(c);
+    embedding.col(batch.token[static_cast<std::size_t>(c)]) += d_embedded.col(c);
   }
 }
 
@@ -380,11 +413,11 @@ void Network<T>::backward(const Vector<T>& x, const SequenceBatch& batch, const 
 
 template <Transcendental T>
 Matrix<T> Network<T>::hidden(Index layer, const SequenceBatch& batch) const {
-  const Layer& kept = layers_[static_cast<std::size_t>(layer)];
-  if (!asks_everywhere(layer)) return kept.active;
-  Matrix<T> last(kept.active.rows(), batch.sequences());
+  const ScratchMatrix<T>& active = layers_[static_cast<std::size_t>(layer)].active;
+  if (!asks_everywhere(layer)) return active();
+  Matrix<T> last(active.rows(), batch.sequences());
   for (Index i = 0; i < batch.sequences(); ++i) {
-    last.col(i) = kept.active.col(batch.begin(i + 1) - 1);
+    last.col(i) = active().col(batch.begin(i + 1) - 1);
   }
   return last;
 }
@@ -395,7 +428,7 @@ Vector<T> Network<T>::attention_entropy(Index layer, const SequenceBatch& batch)
   const Layer& kept = layers_[static_cast<std::size_t>(layer)];
   Vector<T> entropy(batch.sequences());
   for (Index i = 0; i < batch.sequences(); ++i) {
-    const Matrix<T>& logits = kept.logit[static_cast<std::size_t>(i)];
+    const ConstView logits = kept.logit(i, batch.size(i));
     // A column of m positions is m equal ones: l + ln m, and ln m more of entropy for its share.
     Vector<T> merged = logits.col(logits.cols() - 1);
     Vector<T> spread(merged.size());

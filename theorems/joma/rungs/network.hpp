@@ -54,6 +54,9 @@ struct SequenceBatch {
 
 /// The chosen sequences of the data.
 SequenceBatch sequence_batch(const SequenceData& data, const std::vector<Index>& chosen);
+/// The same in place of what a batch held.
+void take_sequences(const SequenceData& data, const std::vector<Index>& chosen,
+                    SequenceBatch& batch);
 
 /// A matrix among the parameters.
 struct NetworkBlock {
@@ -68,11 +71,44 @@ std::vector<NetworkBlock> network_blocks(const NetworkShape& shape);
 /// shifts 0.
 Vector<double> network_start(const NetworkShape& shape, std::uint64_t seed);
 
+/// A matrix whose size changes from batch to batch, in memory for the largest so far and some more.
+/// A copy is empty.
+template <class T>
+class ScratchMatrix {
+ public:
+  using View = Eigen::Map<Matrix<T>>;
+
+  ScratchMatrix() = default;
+  ScratchMatrix(const ScratchMatrix& /*other*/) {}
+  ScratchMatrix& operator=(const ScratchMatrix& /*other*/) { return *this; }
+  ~ScratchMatrix() = default;
+
+  /// With this size from now on; the numbers are any.
+  View resized(Index rows, Index cols) {
+    rows_ = rows;
+    cols_ = cols;
+    const Index size = rows * cols;
+    if (numbers_.size() < size) numbers_.resize(numbers_.size() == 0 ? size : size + size / 2);
+    return (*this)();
+  }
+  View operator()() { return {numbers_.data(), rows_, cols_}; }
+  Eigen::Map<const Matrix<T>> operator()() const { return {numbers_.data(), rows_, cols_}; }
+  [[nodiscard]] Index rows() const { return rows_; }
+  [[nodiscard]] Index cols() const { return cols_; }
+
+ private:
+  Vector<T> numbers_;
+  Index rows_ = 0, cols_ = 0;
+};
+
 /// The pass over a batch; keeps what the way back and the observables need. A network is copied for
 /// every thread. Scalars: double, Dual<double>.
 template <Transcendental T>
 class Network final {
  public:
+  using ConstView = Eigen::Map<const Matrix<T>>;
+  using View = Eigen::Map<Matrix<T>>;
+
   explicit Network(const NetworkShape& shape);
 
   [[nodiscard]] const NetworkShape& shape() const { return shape_; }
@@ -80,10 +116,10 @@ class Network final {
   [[nodiscard]] const std::vector<NetworkBlock>& blocks() const { return blocks_; }
 
   /// Class logits (C x N).
-  const Matrix<T>& forward(const Vector<T>& x, const SequenceBatch& batch) const;
+  ConstView forward(const Vector<T>& x, const SequenceBatch& batch) const;
   /// The gradient of sum_{c,i} pull_ci logits_ci after `forward` at the same x and batch; dx has the
   /// size of x.
-  void backward(const Vector<T>& x, const SequenceBatch& batch, const Matrix<T>& pull,
+  void backward(const Vector<T>& x, const SequenceBatch& batch, ConstView pull,
                 Vector<T>& dx) const;
 
   // After `forward`:
@@ -96,15 +132,37 @@ class Network final {
  private:
   /// (U - mean)/sqrt(variance + epsilon) over the rows of every column, and 1/sqrt(...).
   struct Normalised {
-    Matrix<T> value;
-    Vector<T> scale;
+    ScratchMatrix<T> value;
+    ScratchMatrix<T> scale;  ///< (1 x columns)
   };
   struct Layer {
-    Matrix<T> asked;  ///< input where attention is asked for: all columns or last ones
-    Matrix<T> keys, queries, values;       ///< W x
-    std::vector<Matrix<T>> logit, weight;  ///< of every sequence (positions x queries)
-    Matrix<T> middle, before, active;      ///< u, W_1 u + b_1, phi of it
+    ScratchMatrix<T> asked;  ///< input where attention is asked for: all columns or last ones
+    ScratchMatrix<T> keys, queries, values;  ///< W x
+    /// Of every sequence (positions x queries), one behind the other.
+    ScratchMatrix<T> logits, weights;
+    std::vector<Index> places;  ///< where those of every sequence begin
+    std::vector<Index> asking;  ///< their queries
+    /// Of a sequence of n columns.
+    View logit(Index s, Index n) {
+      const auto at = static_cast<std::size_t>(s);
+      return {logits().data() + places[at], n, asking[at]};
+    }
+    ConstView logit(Index s, Index n) const {
+      const auto at = static_cast<std::size_t>(s);
+      return {logits().data() + places[at], n, asking[at]};
+    }
+    View weight(Index s, Index n) {
+      const auto at = static_cast<std::size_t>(s);
+      return {weights().data() + places[at], n, asking[at]};
+    }
+    ConstView weight(Index s, Index n) const {
+      const auto at = static_cast<std::size_t>(s);
+      return {weights().data() + places[at], n, asking[at]};
+    }
+    ScratchMatrix<T> middle, before, active;  ///< u, W_1 u + b_1, phi of it
     Normalised first, second;
+    // Of the way back: derivatives by the output, the queries' input, the queries, the hidden units.
+    ScratchMatrix<T> d_output, d_asked, d_queries, d_hidden;
   };
   enum class Part {
     key,
@@ -119,9 +177,6 @@ class Network final {
     gain_2,
     shift_2
   };
-  using ConstView = Eigen::Map<const Matrix<T>>;
-  using View = Eigen::Map<Matrix<T>>;
-
   [[nodiscard]] const NetworkBlock& block(Index layer, Part part) const;
   [[nodiscard]] ConstView view(const Vector<T>& x, const NetworkBlock& block) const {
     return {x.data() + block.offset, block.rows, block.cols};
@@ -134,21 +189,22 @@ class Network final {
   void attend(const Vector<T>& x, const SequenceBatch& batch, Index layer) const;
   void weigh(const SequenceBatch& batch, Index sequence, Index query, Layer& kept) const;
   void pull_attention(const Vector<T>& x, const SequenceBatch& batch, Index layer,
-                      Vector<T>& dx) const;
+                      ScratchMatrix<T>& of_input, Vector<T>& dx) const;
   void pull_weights(const SequenceBatch& batch, Index sequence, Index query,
                     const Layer& kept) const;
-  void normalise(const Vector<T>& x, const NetworkBlock& gain, const NetworkBlock& shift,
-                 Matrix<T>& u, Normalised& kept) const;
+  void normalise(const Vector<T>& x, const NetworkBlock& gain, const NetworkBlock& shift, View u,
+                 Normalised& kept) const;
   void pull_norm(const Vector<T>& x, const NetworkBlock& gain, const NetworkBlock& shift,
-                 const Normalised& kept, Matrix<T>& du, Vector<T>& dx) const;
+                 const Normalised& kept, View du, Vector<T>& dx) const;
 
   NetworkShape shape_;
   std::vector<NetworkBlock> blocks_;
-  mutable std::vector<Matrix<T>> stream_;  ///< x before every layer and behind the last
+  mutable std::vector<ScratchMatrix<T>> stream_;  ///< x before every layer and behind the last
   mutable std::vector<Layer> layers_;
-  mutable Matrix<T> logits_;
-  // Of the way back: derivatives by the stream, the queries' input, b, l, keys, ...
-  mutable Matrix<T> d_stream_, d_asked_, d_weight_, d_keys_, d_queries_, d_values_, d_hidden_;
+  mutable ScratchMatrix<T> logits_;
+  // Of the way back, of one layer after the other: derivatives by b, the keys, the values; by x of the
+  // first.
+  mutable ScratchMatrix<T> d_weight_, d_keys_, d_values_, d_embedded_;
 };
 
 }  // namespace popgrad::joma

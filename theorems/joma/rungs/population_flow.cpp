@@ -242,12 +242,12 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
   }
   if (instance_.length == 0) {
     // Equal samples are counted, not repeated: the cost does not depend on the batch.
-    Vector<T> weight = Vector<T>::Constant(instance_.classes(), T(0));
+    drawn_weight_.setConstant(instance_.classes(), T(0));
     for (Index i = 0; i < batch; ++i) {
       throw_if_step_stopped(i);
-      weight[stream.category(cumulative_classes_)] += share;
+      drawn_weight_[stream.category(cumulative_classes_)] += share;
     }
-    field_of_laws(weight, x, dx);
+    field_of_laws(drawn_weight_, x, dx);
     return;
   }
   require_memory(static_cast<double>(instance_.tokens()) * static_cast<double>(batch) * sizeof(T),

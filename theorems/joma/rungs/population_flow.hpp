@@ -113,6 +113,7 @@ class PopulationFlow final {
   mutable std::optional<FullBatchKernel> kernel_;  ///< where the setting is the kernel's
   mutable JointWorkspace<T> work_;
   mutable Matrix<T> active_, logits_, error_, pulled_;
+  mutable Vector<T> drawn_weight_;  ///< shares of the classes among the samples of a batch
 };
 
 // What is known of one draw is known in double.

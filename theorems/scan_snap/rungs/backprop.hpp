@@ -13,6 +13,7 @@
 ///   xi_n     = gamma sum_{n' != n} beta_nn' f_n.f_n'
 /// Source: arXiv 2305.16380, Theorem 1; the sign of q0 follows the algebra, not Eqn 88.
 
+#include "popgrad/scalars/expression.hpp"
 #include "popgrad/scalars/scalar.hpp"
 #include "popgrad/scalars/vector.hpp"
 #include "scalars/linear_algebra.hpp"
@@ -30,11 +31,11 @@ T cross_scale(const T& vocabulary) {  // q0
 
 /// beta (K x K, diagonal 0) from G (K x K). Cost K^2.
 template <class T>
-Matrix<T> beta_of(const Matrix<T>& inverse_gram, const T& vocabulary) {
+void take_beta(const Matrix<T>& inverse_gram, const T& vocabulary, Matrix<T>& beta) {
   const Index k = inverse_gram.rows();
   const T q1 = own_scale(vocabulary);
   const T q0 = cross_scale(vocabulary);
-  Matrix<T> beta(k, k);
+  beta.resize(k, k);
   for (Index other = 0; other < k; ++other) {
     T sum(0);  // of E'_n'j over all j
     for (Index j = 0; j < k; ++j) sum = sum - inverse_gram(other, j);
@@ -44,6 +45,11 @@ Matrix<T> beta_of(const Matrix<T>& inverse_gram, const T& vocabulary) {
       beta(n, other) = n == other ? T(0) : T(q1 * own - q0 * (T(1) - (sum - own)));
     }
   }
+}
+template <class T>
+Matrix<T> beta_of(const Matrix<T>& inverse_gram, const T& vocabulary) {
+  Matrix<T> beta;
+  take_beta(inverse_gram, vocabulary, beta);
   return beta;
 }
 
@@ -64,8 +70,8 @@ Vector<T> iota_of(const Matrix<T>& inverse_gram, const T& vocabulary) {
 
 /// xi_n / gamma = sum_{n' != n} beta_nn' f_n.f_n' (K), from beta and F'F.
 template <class T>
-Vector<T> relative_xi(const Matrix<T>& beta, const Matrix<T>& gram) {
-  Vector<T> xi(beta.rows());
+void take_relative_xi(const Matrix<T>& beta, const Matrix<T>& gram, Vector<T>& xi) {
+  xi.resize(beta.rows());
   for (Index n = 0; n < beta.rows(); ++n) {
     T sum(0);
     for (Index other = 0; other < beta.cols(); ++other) {
@@ -73,6 +79,11 @@ Vector<T> relative_xi(const Matrix<T>& beta, const Matrix<T>& gram) {
     }
     xi[n] = sum;
   }
+}
+template <class T>
+Vector<T> relative_xi(const Matrix<T>& beta, const Matrix<T>& gram) {
+  Vector<T> xi;
+  take_relative_xi(beta, gram, xi);
   return xi;
 }
 
@@ -84,11 +95,33 @@ Vector<T> fitted_xi(const Matrix<T>& gram, const Matrix<T>& products) {
   return coefficients.diagonal() - products.diagonal();
 }
 
-/// The same where products = answers pulls' (K x C each). Cost K^3/3 + K^2 C.
+/// The same at one state after another, with room of its own; what is returned stays until the next call.
 template <class T>
-Vector<T> fitted_xi(const Matrix<T>& gram, const Matrix<T>& answers, const Matrix<T>& pulls) {
-  const Matrix<T> coefficients = solve_symmetric<T>(gram, answers) - answers;
-  return coefficients.cwiseProduct(pulls).rowwise().sum();
-}
+class FittedXi {
+ public:
+  const Vector<T>& of(const Matrix<T>& gram, const Matrix<T>& products) {
+    solver_.solve(gram, products, coefficients_);
+    xi_ = coefficients_.diagonal() - products.diagonal();
+    return xi_;
+  }
+  /// Where products = answers pulls' (K x C each). Cost K^3/3 + K^2 C.
+  template <class Answers, class Pulls>
+  const Vector<T>& of(const Matrix<T>& gram, const Answers& answers, const Pulls& pulls) {
+    answers_ = answers;
+    pulls_ = pulls;
+    solver_.solve(gram, answers_, coefficients_);
+    coefficients_ -= answers_;
+    xi_ = coefficients_.cwiseProduct(pulls_).rowwise().sum();
+    return xi_;
+  }
+
+ private:
+  SymmetricSolver<T> solver_;
+  Matrix<T> answers_, pulls_, coefficients_;
+  Vector<T> xi_;
+};
+/// Of scalars without an order nothing is fitted.
+template <>
+class FittedXi<Expression> {};
 
 }  // namespace popgrad::scan_snap

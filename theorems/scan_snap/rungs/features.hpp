@@ -44,8 +44,8 @@ void features(const SequenceClasses<T>& classes, const Layout& layout, const Log
 
 /// F'F = I + E (K x K). Cost sum over tokens of (classes that have it)^2 <= nnz K.
 template <class T>
-Matrix<T> gram(const Layout& layout, Index classes, const Vector<T>& f) {
-  Matrix<T> g = Matrix<T>::Constant(classes, classes, T(0));
+void take_gram(const Layout& layout, Index classes, const Vector<T>& f, Matrix<T>& g) {
+  g.setConstant(classes, classes, T(0));
   // Entry by entry, so that all sums of one step lie in one column.
   for (std::size_t e = 0; e < layout.entry_class.size(); ++e) {
     const Index n = layout.entry_class[e];
@@ -62,6 +62,11 @@ Matrix<T> gram(const Layout& layout, Index classes, const Vector<T>& f) {
   for (Index n = 0; n < classes; ++n) {
     for (Index j = 0; j < n; ++j) g(n, j) = g(j, n);
   }
+}
+template <class T>
+Matrix<T> gram(const Layout& layout, Index classes, const Vector<T>& f) {
+  Matrix<T> g;
+  take_gram(layout, classes, f, g);
   return g;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 /// (I + E)^{-1} for any scalar.
 
+#include <type_traits>
+
 #include "popgrad/scalars/expression.hpp"
 #include "popgrad/scalars/scalar.hpp"
 #include "popgrad/scalars/vector.hpp"
@@ -31,5 +33,26 @@ Matrix<T> inverse_of_gram(const Matrix<T>& gram) {
     return solve_symmetric<T>(gram, Matrix<T>::Identity(k, k));
   }
 }
+
+/// The same at one state after another, with room of its own.
+template <class T>
+class GramInverse {
+ public:
+  /// G; it stays until the next call.
+  const Matrix<T>& of(const Matrix<T>& gram) {
+    if constexpr (std::is_same_v<T, Expression>) {
+      inverse_ = inverse_of_gram<T>(gram);
+    } else {
+      if (identity_.rows() != gram.rows()) identity_.setIdentity(gram.rows(), gram.rows());
+      solver_.solve(gram, identity_, inverse_);
+    }
+    return inverse_;
+  }
+
+ private:
+  struct None {};
+  std::conditional_t<std::is_same_v<T, Expression>, None, SymmetricSolver<T>> solver_;
+  Matrix<T> identity_, inverse_;
+};
 
 }  // namespace popgrad::scan_snap

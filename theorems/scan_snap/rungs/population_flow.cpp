@@ -267,7 +267,9 @@ void PopulationFlow<T>::field(const Vector<T>& x, Vector<T>& dx, bool together) 
     pull_.row(n) *= T(instance_.decoder_rate * classes.weight[n]);
   }
   if (rule_ == DecoderRule::fast) {
-    pull_ = inverse_of_gram<T>(gram(layout_, classes.classes(), f_)) * pull_;
+    take_gram(layout_, classes.classes(), f_, gram_);
+    undone_.noalias() = inverse_.of(gram_) * pull_;
+    pull_ = undone_;
   }
   const auto some_rows = [&](Index begin, Index end, const Panel<T>& panel) {
     scatter_rows(layout_, begin, end, static_cast<const T*>(f_.data()), panel.numbers, panel.width,
@@ -294,7 +296,7 @@ void PopulationFlow<T>::field(const Vector<T>& x, Vector<T>& dx, bool together) 
     }
   }
   if (instance_.track_growth) {
-    dx.tail(instance_.classes.classes()) = growth_of_last();
+    write_growth(dx);
   }
 }
 
@@ -302,15 +304,21 @@ template <Transcendental T>
 Vector<T> PopulationFlow<T>::xi_of_last(const Matrix<T>& overlap) const {
   if constexpr (Ordered<T>) {
     // f_j.g_n = (Y'f_j).(e_n - alpha_n), columns counted as often as they stand for a token.
-    return fitted_xi<T>(overlap, logits_ * multiplicity_.asDiagonal(), residual_);
+    return fitted_xi_.of(overlap, logits_ * multiplicity_.asDiagonal(), residual_);
   } else {
     return Vector<T>::Constant(instance_.classes.classes(), T(0));
   }
 }
 
 template <Transcendental T>
-Vector<T> PopulationFlow<T>::growth_of_last() const {
-  return growth_rates(instance_, xi_of_last(gram(layout_, instance_.classes.classes(), f_)));
+void PopulationFlow<T>::write_growth(Vector<T>& dx) const {
+  take_gram(layout_, instance_.classes.classes(), f_, gram_);
+  if constexpr (Ordered<T>) {
+    write_growth_rates(instance_,
+                       fitted_xi_.of(gram_, logits_ * multiplicity_.asDiagonal(), residual_), dx);
+  } else {
+    write_growth_rates(instance_, xi_of_last(gram_), dx);
+  }
 }
 
 template <Transcendental T>
@@ -383,7 +391,7 @@ void PopulationFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
     }
     if (instance_.track_growth) {
       evaluate(x, Problem::clean, worth_a_team());
-      dx.tail(instance_.classes.classes()) = growth_of_last();
+      write_growth(dx);
     }
   } else {
     throw std::logic_error("scan-snap: samples are drawn in double only");
@@ -588,7 +596,7 @@ void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& 
   }
   if (instance_.track_growth) {
     evaluate(x, Problem::clean, worth_a_team());
-    dx.tail(instance_.classes.classes()) = growth_of_last();
+    write_growth(dx);
   }
 }
 

@@ -35,7 +35,9 @@
 #include "popgrad/fluctuations/draw_law.hpp"
 #include "popgrad/fluctuations/sampled_draws.hpp"
 #include "popgrad/scalars/random.hpp"
+#include "theorems/scan_snap/rungs/backprop.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
+#include "theorems/scan_snap/rungs/inverse.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 #include "theorems/scan_snap/rungs/observables.hpp"
 
@@ -61,7 +63,7 @@ class PopulationFlow final {
   /// The learning rate that each component of rhs contains.
   [[nodiscard]] Vector<T> rates() const;
 
-  /// The expected field; no allocation unless growth is tracked.
+  /// The expected field.
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;
   /// The mean over `batch` sampled sequences of length T. Cost a sequence: T draws and 3 u C
   /// multiply-adds, u <= T - 1 the different tokens drawn; with label noise one draw more. Classes
@@ -117,8 +119,8 @@ class PopulationFlow final {
   void respond_to_columns(const Vector<T>& x, Index of_law, const Matrix<T>& frequencies) const;
   /// xi_n (K) at the state of the last evaluation, whose F'F is `overlap`.
   [[nodiscard]] Vector<T> xi_of_last(const Matrix<T>& overlap) const;
-  /// B_n' (K) there.
-  [[nodiscard]] Vector<T> growth_of_last() const;
+  /// B_n' (K) there, into the last numbers of a slope.
+  void write_growth(Vector<T>& dx) const;
 
   TrainingInstance<T> instance_;
   DecoderRule rule_;
@@ -134,7 +136,11 @@ class PopulationFlow final {
   // Scratch of one evaluation; a rung is copied for every thread.
   mutable Vector<T> f_, products_, tempered_z_;
   mutable RowMatrix<T> logits_, residual_, pull_;  ///< (K x C)
-  mutable Vector<T> panel_;                        ///< some columns of a table beyond the cache
+  // What overlaps of features take: F'F, its inverse and the pull that it undoes, the fit of xi.
+  mutable Matrix<T> gram_, undone_;
+  mutable GramInverse<T> inverse_;
+  mutable FittedXi<T> fitted_xi_;
+  mutable Vector<T> panel_;  ///< some columns of a table beyond the cache
   mutable TeamChoice team_;
   // One drawn sequence: counts by entry of its class, then its different tokens.
   mutable std::vector<std::uint32_t> counts_;

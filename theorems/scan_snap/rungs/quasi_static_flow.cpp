@@ -68,13 +68,14 @@ void QuasiStaticFlow<T>::evaluate(const Vector<T>& x) const {
   const Index columns = layout_.columns();
   const Eigen::Map<const RowMatrix<T>> s(x.data(), k, columns);
   features(classes, layout_, x.data() + k * columns, f_);
-  gram_ = gram(layout_, k, f_);
+  take_gram(layout_, k, f_, gram_);
   logits_.noalias() = gram_ * s;
   for (Index n = 0; n < k; ++n) {
     respond(static_cast<const T*>(logits_.row(n).data()), multiplicity_,
             layout_.class_column[static_cast<std::size_t>(n)], residual_.row(n).data());
   }
-  pulls_.noalias() = s * (multiplicity_.asDiagonal() * residual_.transpose());
+  weighted_.noalias() = multiplicity_.asDiagonal() * residual_.transpose();
+  pulls_.noalias() = s * weighted_;
 }
 
 template <Transcendental T>
@@ -87,7 +88,7 @@ void QuasiStaticFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) 
   for (Index n = 0; n < k; ++n) {
     ds.row(n) = residual_.row(n) * T(instance_.decoder_rate * classes.weight[n]);
   }
-  const Matrix<T> products = gram_ * pulls_;  // f_j.g_n
+  products_.noalias() = gram_ * pulls_;
   auto dz = dx.segment(k * columns, layout_.pairs());
   for (Index p = 0; p < dz.size(); ++p) dz[p] = T(0);
   for (std::size_t r = 0; r + 1 < layout_.row_first.size(); ++r) {
@@ -101,12 +102,12 @@ void QuasiStaticFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) 
       }
       const T& f = f_[static_cast<Index>(e)];
       T& rate = dz[layout_.entry_pair[e]];
-      rate = rate + instance_.attention_rate * classes.weight[n] * f * (g - f * products(n, n));
+      rate = rate + instance_.attention_rate * classes.weight[n] * f * (g - f * products_(n, n));
     }
   }
   if (instance_.track_growth) {
     if constexpr (Ordered<T>) {
-      dx.tail(k) = growth_rates(instance_, fitted_xi<T>(gram_, products));
+      write_growth_rates(instance_, fitted_xi_.of(gram_, products_), dx);
     }
   }
 }

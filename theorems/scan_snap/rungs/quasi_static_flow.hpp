@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "theorems/scan_snap/rungs/backprop.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 #include "theorems/scan_snap/rungs/observables.hpp"
@@ -47,7 +48,10 @@ class QuasiStaticFlow final {
   // Scratch of one evaluation; a rung is copied for every thread.
   mutable Vector<T> f_;
   mutable Matrix<T> gram_, pulls_;          ///< F'F; S_j.(e_n - alpha_n) in row j, column n (K x K)
+  mutable Matrix<T> products_;              ///< f_j.g_n (K x K)
   mutable RowMatrix<T> logits_, residual_;  ///< (K x C)
+  mutable Matrix<T> weighted_;              ///< e_n - alpha_n times the multiplicity, a column each
+  mutable FittedXi<T> fitted_xi_;
 };
 
 }  // namespace popgrad::scan_snap

@@ -80,9 +80,9 @@ T ReducedFlow<T>::gamma(const T& h) const {
 template <Transcendental T>
 void ReducedFlow<T>::evaluate(const Vector<T>& x) const {
   features(instance_.classes, layout_, x.data(), f_);
-  gram_ = gram(layout_, instance_.classes.classes(), f_);
-  beta_ = beta_of<T>(inverse_of_gram<T>(gram_), vocabulary_);
-  relative_xi_ = relative_xi(beta_, gram_);
+  take_gram(layout_, instance_.classes.classes(), f_, gram_);
+  take_beta<T>(inverse_.of(gram_), vocabulary_, beta_);
+  take_relative_xi(beta_, gram_, relative_xi_);
 }
 
 template <Transcendental T>
@@ -113,7 +113,7 @@ void ReducedFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) cons
   dx[layout_.pairs()] =
       instance_.decoder_rate / (classes_count * (vocabulary_ - T(1) + exp(T(vocabulary_ * h))));
   if (instance_.track_growth) {
-    dx.tail(classes.classes()) = growth_rates<T>(instance_, relative_xi_ * gamma(h));
+    write_growth_rates(instance_, relative_xi_ * gamma(h), dx);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "theorems/scan_snap/rungs/instance.hpp"
+#include "theorems/scan_snap/rungs/inverse.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 #include "theorems/scan_snap/rungs/observables.hpp"
 
@@ -53,6 +54,7 @@ class ReducedFlow final {
   // Scratch of one evaluation; a rung is copied for every thread.
   mutable Vector<T> f_, relative_xi_;
   mutable Matrix<T> gram_, beta_;
+  mutable GramInverse<T> inverse_;
 };
 
 }  // namespace popgrad::scan_snap

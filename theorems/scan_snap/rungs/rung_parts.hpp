@@ -78,14 +78,13 @@ T attention_weight(const TrainingInstance<T>& instance, Index n) {
   return weight * T(static_cast<int>(instance.classes.classes()));
 }
 
-/// B_n' = eta_Z w xi_n.
-template <class T>
-Vector<T> growth_rates(const TrainingInstance<T>& instance, const Vector<T>& xi) {
-  Vector<T> rates(xi.size());
+/// B_n' = eta_Z w xi_n, into the last numbers of a slope.
+template <class T, class Xi>
+void write_growth_rates(const TrainingInstance<T>& instance, const Xi& xi, Vector<T>& dx) {
+  const Index begin = dx.size() - xi.size();
   for (Index n = 0; n < xi.size(); ++n) {
-    rates[n] = instance.attention_rate * attention_weight(instance, n) * xi[n];
+    dx[begin + n] = instance.attention_rate * attention_weight(instance, n) * T(xi[n]);
   }
-  return rates;
 }
 
 inline void add_growth_names(Index classes, std::vector<std::string>& names) {

@@ -221,18 +221,21 @@ void PopulationFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) c
 }
 
 template <class T>
-std::vector<AttentionSums<T>> PopulationFlow<T>::sums(const Vector<T>& x) const {
+AttentionSums<T> PopulationFlow<T>::sums_of(Index token) const {
   const Bigrams<T>& b = training_.bigrams;
+  const Index begin = b.first[static_cast<std::size_t>(token)] + token;
+  const Index count = b.support(token);
+  const T rest(static_cast<int>(b.context - count));
+  const T& m = attention_[begin + count];
+  return attention_sums<T>(attention_.segment(begin, count), law_of(b, token), rest * m,
+                           rest * m * m);
+}
+
+template <class T>
+std::vector<AttentionSums<T>> PopulationFlow<T>::sums(const Vector<T>& x) const {
   attend(x);
   std::vector<AttentionSums<T>> found;
-  for (Index k = 0; k < b.tokens(); ++k) {
-    const Index begin = b.first[static_cast<std::size_t>(k)] + k;
-    const Index count = b.support(k);
-    const T rest(static_cast<int>(b.context - count));
-    const T& m = attention_[begin + count];
-    found.push_back(
-        attention_sums<T>(attention_.segment(begin, count), law_of(b, k), rest * m, rest * m * m));
-  }
+  for (Index k = 0; k < training_.bigrams.tokens(); ++k) found.push_back(sums_of(k));
   return found;
 }
 
@@ -253,10 +256,8 @@ std::string PopulationFlow<T>::divergence(const Vector<T>& x, double step, Index
   if constexpr (std::is_same_v<T, double>) {
     const Bigrams<T>& b = training_.bigrams;
     double size = 0;
-    const std::vector<AttentionSums<T>> attention = sums(x);
-    for (Index k = 0; k < b.tokens(); ++k) {
-      size += b.stationary[k] * attention[static_cast<std::size_t>(k)].size;
-    }
+    attend(x);
+    for (Index k = 0; k < b.tokens(); ++k) size += b.stationary[k] * sums_of(k).size;
     const ConstBlock v = values(x);
     return divergence_of(v.squaredNorm(), size, products_.of(v, b).square, step,
                          training_.attention_rate, batch);

@@ -54,6 +54,8 @@ class PopulationFlow final {
   /// Attention of token k: weight of entry e at e + k of the list, of one other position behind.
   void attend(const Vector<T>& x) const;
   [[nodiscard]] std::vector<AttentionSums<T>> sums(const Vector<T>& x) const;
+  /// Of one token, after `attend`.
+  [[nodiscard]] AttentionSums<T> sums_of(Index token) const;
 
   Training<T> training_;
   T transition_size_, context_size_;

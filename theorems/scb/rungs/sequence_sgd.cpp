@@ -190,9 +190,11 @@ void SequenceSgd<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& strea
     if (!as_given) attend(x);
     const double* const attention = as_given ? x.data() + n * n : attention_.data();
     const Eigen::Map<const Matrix<T>> v(x.data(), n, n);
-    require_memory(static_cast<double>(batch) *
-                       (2.0 * static_cast<double>(length) + 8.0 * (1 + 3 * static_cast<double>(n))),
-                   "the sequences of a batch of " + std::to_string(batch), "lower --batch");
+    if (histograms_.cols() != batch) {
+      require_memory(static_cast<double>(batch) * (2.0 * static_cast<double>(length) +
+                                                   8.0 * (1 + 3 * static_cast<double>(n))),
+                     "the sequences of a batch of " + std::to_string(batch), "lower --batch");
+    }
     sequences_.resize(length * static_cast<std::size_t>(batch));
     queries_.resize(static_cast<std::size_t>(batch));
     histograms_.resize(n, batch);

@@ -48,7 +48,7 @@ void BlockFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) const 
   // One logit a word, and one a pair of words of its topic.
   const std::array<T, 6> entries{of_value[0], of_value[1], of_value[2],
                                  of_value[3], of_value[1], of_value[2]};
-  Vector<Dual<T>> point = x.template cast<Dual<T>>();
+  Eigen::Matrix<Dual<T>, 6, 1> point = x.template cast<Dual<T>>();
   for (Index i = 0; i < 6; ++i) {
     const T& count = entries[static_cast<std::size_t>(i)];
     const bool moves = i < 4 ? train_value_ : train_attention_;

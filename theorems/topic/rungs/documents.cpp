@@ -65,7 +65,12 @@ DocumentLaw document_law(const Training& training) {
 }
 
 DocumentLoss::DocumentLoss(const Training& training)
-    : training_(training), counts_(static_cast<std::size_t>(training.law.vocabulary()), 0.0) {}
+    : training_(training),
+      counts_(static_cast<std::size_t>(training.law.vocabulary()), 0.0),
+      pull_(training.law.vocabulary()) {
+  present_.reserve(counts_.size());
+  selected_.reserve(static_cast<std::size_t>(training.document + training.longer));
+}
 
 void DocumentLoss::draw_words(Stream& stream) {
   const TopicLaw<double>& law = training_.law;
@@ -182,7 +187,6 @@ double DocumentLoss::add_gradient(const Effective& now, double weight,
                                   Matrix<double>& dvalue, Matrix<double>& dlogits) const {
   const double share = weight / (training_.law.masked * length_);
   const auto keys = static_cast<Index>(present.size());
-  Vector<double> pull(keys), out, slope;
   double loss = 0;
   for (std::size_t begin = 0; begin < selected_.size();) {
     const Index query = selected_[begin].shown;
@@ -194,39 +198,39 @@ double DocumentLoss::add_gradient(const Effective& now, double weight,
     double top = -HUGE_VAL;
     for (const Index j : present) top = std::max(top, now.logits(j, query));
     double z = 0;
-    out.setZero(now.value.rows());
+    out_.setZero(now.value.rows());
     for (Index k = 0; k < keys; ++k) {
       const Index j = present[static_cast<std::size_t>(k)];
-      pull[k] = counts[static_cast<std::size_t>(j)] * std::exp(now.logits(j, query) - top);
-      z += pull[k];
-      out += pull[k] * now.value.col(j);
+      pull_[k] = counts[static_cast<std::size_t>(j)] * std::exp(now.logits(j, query) - top);
+      z += pull_[k];
+      out_ += pull_[k] * now.value.col(j);
     }
-    out /= z;
+    out_ /= z;
     if (training_.loss == LossKind::squared) {
-      slope = 2 * mass * out;
-      loss += share * mass * (out.squaredNorm() + 1);
+      slope_ = 2 * mass * out_;
+      loss += share * mass * (out_.squaredNorm() + 1);
       for (std::size_t i = begin; i < end; ++i) {
-        slope[selected_[i].word] -= 2 * selected_[i].count;
-        loss -= 2 * share * selected_[i].count * out[selected_[i].word];
+        slope_[selected_[i].word] -= 2 * selected_[i].count;
+        loss -= 2 * share * selected_[i].count * out_[selected_[i].word];
       }
     } else {
-      const double highest = out.maxCoeff();
-      slope = (out.array() - highest).exp();
-      const double sum = slope.sum();
-      slope *= mass / sum;
+      const double highest = out_.maxCoeff();
+      slope_ = (out_.array() - highest).exp();
+      const double sum = slope_.sum();
+      slope_ *= mass / sum;
       loss += share * mass * (highest + std::log(sum));
       for (std::size_t i = begin; i < end; ++i) {
-        slope[selected_[i].word] -= selected_[i].count;
-        loss -= share * selected_[i].count * out[selected_[i].word];
+        slope_[selected_[i].word] -= selected_[i].count;
+        loss -= share * selected_[i].count * out_[selected_[i].word];
       }
     }
-    slope *= share;
-    const double along = slope.dot(out);
+    slope_ *= share;
+    const double along = slope_.dot(out_);
     for (Index k = 0; k < keys; ++k) {
       const Index j = present[static_cast<std::size_t>(k)];
-      const double a = pull[k] / z;
-      dlogits(j, query) += a * (slope.dot(now.value.col(j)) - along);
-      dvalue.col(j) += a * slope;
+      const double a = pull_[k] / z;
+      dlogits(j, query) += a * (slope_.dot(now.value.col(j)) - along);
+      dvalue.col(j) += a * slope_;
     }
     begin = end;
   }

@@ -78,6 +78,8 @@ class DocumentLoss {
   std::vector<double> counts_;      ///< of masked tokens, Tv + 1
   std::vector<Index> present_;      ///< tokens with counts, each once
   double length_ = 0;               ///< sum of counts
+  // Scratch of a gradient.
+  mutable Vector<double> pull_, out_, slope_;
 };
 
 }  // namespace popgrad::topic

@@ -141,12 +141,10 @@ void PopulationFlow::hold_untrained(Moving moving, Vector<double>& dx) const {
 }
 
 void PopulationFlow::move(const Vector<double>& x, Vector<double>& dx, Moving moving) const {
-  Effective now = effective(layout_, x);
-  if (moving == Moving::value_under_uniform_attention) now.logits.setZero();
-  Matrix<double> dvalue;
-  Matrix<double> dlogits;
-  expectation_(now.value, now.logits, &dvalue, &dlogits);
-  descend(x, dvalue, dlogits, moving, dx);
+  make_effective(layout_, x, now_);
+  if (moving == Moving::value_under_uniform_attention) now_.logits.setZero();
+  expectation_(now_.value, now_.logits, &dvalue_, &dlogits_);
+  descend(x, dvalue_, dlogits_, moving, dx);
 }
 
 void PopulationFlow::rhs(const Vector<double>& x, Vector<double>& dx, const double& /*t*/) const {
@@ -155,19 +153,20 @@ void PopulationFlow::rhs(const Vector<double>& x, Vector<double>& dx, const doub
 
 void PopulationFlow::sample_rhs(const Vector<double>& x, Vector<double>& dx, Stream& stream,
                                 Index batch) const {
-  const Effective now = effective(layout_, x);
+  make_effective(layout_, x, now_);
   const Index size = layout_.vocabulary;
-  Matrix<double> dvalue = Matrix<double>::Zero(size, size);
-  Matrix<double> dlogits = Matrix<double>::Zero(size, size);
-  DocumentLoss documents(training_);
+  dvalue_.setZero(size, size);
+  dlogits_.setZero(size, size);
+  if (!document_.of_this) document_.of_this.emplace(training_);
+  DocumentLoss& documents = *document_.of_this;
   Stream labels = stream.skip(groups_before_labels);
   for (Index i = 0; i < batch; ++i) {
     throw_if_step_stopped(i);
     documents.draw(stream);
     if (training_.label_noise > 0) documents.replace_labels(labels);
-    documents.add_gradient(now, 1 / static_cast<double>(batch), dvalue, dlogits);
+    documents.add_gradient(now_, 1 / static_cast<double>(batch), dvalue_, dlogits_);
   }
-  descend(x, dvalue, dlogits, Moving::all, dx);
+  descend(x, dvalue_, dlogits_, Moving::all, dx);
 }
 
 const DocumentLaw& PopulationFlow::documents() const {

@@ -80,6 +80,21 @@ class PopulationFlow final {
   KnownDraws known_ = KnownDraws::not_at_all;
   mutable std::optional<DocumentLaw> documents_;             ///< made when first asked for
   mutable std::shared_ptr<const SampledDocuments> sampled_;  ///< likewise
+  // Scratch.
+  mutable Effective now_;
+  mutable Matrix<double> dvalue_, dlogits_;
+  /// A document refers to the training of its rung: a copy makes its own.
+  struct OwnDocument {
+    std::optional<DocumentLoss> of_this;
+    OwnDocument() = default;
+    OwnDocument(const OwnDocument& /*other*/) {}
+    OwnDocument& operator=(const OwnDocument& /*other*/) {
+      of_this.reset();
+      return *this;
+    }
+    ~OwnDocument() = default;
+  };
+  mutable OwnDocument document_;
 };
 
 class TwoStageFlow final {

@@ -12,175 +12,6 @@ namespace {
 
 constexpr double most_subsets = 200'000;
 
-// What one query column adds, and its gradients with respect to the T + 1 vectors and weights that
-// its outputs num/Z are made of:
-//   num = b_0 + sum_{t in S} b_t
-//   Z   = z_0 + sum_{t in S} z_t
-struct Column {
-  const TopicLaw<double>& law;
-  const std::vector<Index>& subsets;
-  const std::vector<char>& present;
-  double label_noise = 0;
-  Index query = 0;
-  Matrix<double> vectors, dvectors;  // (Tv + 1) x (T + 1)
-  Vector<double> weights, dweights;  // T + 1
-
-  [[nodiscard]] std::size_t count() const {
-    return subsets.size() / static_cast<std::size_t>(law.active);
-  }
-  [[nodiscard]] const Index* subset(std::size_t s) const {
-    return subsets.data() + s * static_cast<std::size_t>(law.active);
-  }
-  [[nodiscard]] bool own_topic_in(std::size_t s) const {
-    return query > 0 && present[s * static_cast<std::size_t>(law.topics) +
-                                static_cast<std::size_t>(law.topic_of(query))] != 0;
-  }
-  // Weight of the event that this query is kept and its target itself; of a target drawn from the
-  // words of the document.
-  [[nodiscard]] double kept(bool own) const {
-    return own ? law.correct / static_cast<double>(law.active * law.words) : 0.0;
-  }
-  [[nodiscard]] double drawn() const {
-    return query > 0 ? law.random / static_cast<double>(law.topics * law.words) : law.hidden();
-  }
-
-  // Share of the targets that is left, and what goes to each of the T v words, of a mass of 1.
-  [[nodiscard]] double own_labels() const { return 1 - label_noise; }
-  [[nodiscard]] double any_label() const {
-    return label_noise / static_cast<double>(law.topics * law.words);
-  }
-
-  double squared(bool gradient);
-  double enumerated(LossKind loss, bool gradient);
-};
-
-double Column::squared(bool gradient) {
-  const Index parts = law.topics + 1;
-  const auto share = 1 / static_cast<double>(law.active * law.words);
-  const double probability = 1 / static_cast<double>(count());
-  const Matrix<double> gram = vectors.transpose() * vectors;
-  Matrix<double> sums(law.topics, parts);  // of a vector over the words of a topic
-  for (Index t = 0; t < law.topics; ++t) {
-    sums.row(t) = vectors.middleRows(1 + t * law.words, law.words).colwise().sum();
-  }
-  const Vector<double> totals = sums.colwise().sum();  // over all words
-  Vector<double> dtotals = Vector<double>::Zero(parts);
-  Matrix<double> dgram = Matrix<double>::Zero(parts, parts);
-  Matrix<double> dsums = Matrix<double>::Zero(law.topics, parts);
-  Vector<double> down = Vector<double>::Zero(parts);
-  dweights.setZero();
-  double loss = 0;
-  for (std::size_t s = 0; s < count(); ++s) {
-    const Index* const in = subset(s);
-    const bool own_in = own_topic_in(s);
-    double size = gram(0, 0);
-    double hit = 0;
-    double own = own_in ? vectors(query, 0) : 0;
-    double all = totals[0];
-    double z = weights[0];
-    for (Index i = 0; i < law.active; ++i) {
-      const Index t = in[i];
-      const double* const gram_column = gram.col(t + 1).data();
-      const double* const sums_column = sums.col(t + 1).data();
-      size += 2 * gram_column[0];
-      hit += sums(t, 0);
-      for (Index j = 0; j < law.active; ++j) {
-        size += gram_column[in[j] + 1];
-        hit += sums_column[in[j]];
-      }
-      if (own_in) own += vectors(query, t + 1);
-      all += totals[t + 1];
-      z += weights[t + 1];
-    }
-    const double keep = kept(own_in);
-    const double mass = keep + drawn();
-    const double on_target =
-        own_labels() * (keep * own + drawn() * share * hit) + any_label() * mass * all;
-    loss += probability * (mass * size / z - 2 * on_target) / z;
-    if (!gradient) continue;
-    const double a = 2 * probability * mass / (z * z);
-    const double c_hit = -2 * probability * own_labels() * drawn() * share / z;
-    const double c_own = -2 * probability * own_labels() * keep / z;
-    const double c_all = -2 * probability * any_label() * mass / z;
-    const double dz = 2 * probability * (on_target - mass * size / z) / (z * z);
-    dgram(0, 0) += a;
-    down[0] += c_own;
-    dtotals[0] += c_all;
-    dweights[0] += dz;
-    for (Index i = 0; i < law.active; ++i) {
-      const Index t = in[i];
-      double* const dgram_column = dgram.col(t + 1).data();
-      double* const dsums_column = dsums.col(t + 1).data();
-      dgram_column[0] += a;
-      dsums(t, 0) += c_hit;
-      down[t + 1] += c_own;
-      dtotals[t + 1] += c_all;
-      dweights[t + 1] += dz;
-      for (Index j = 0; j < law.active; ++j) {
-        dgram_column[in[j] + 1] += a;
-        dsums_column[in[j]] += c_hit;
-      }
-    }
-  }
-  if (!gradient) return loss;
-  dsums.rowwise() += dtotals.transpose();
-  dgram.col(0).tail(law.topics) = dgram.row(0).tail(law.topics);
-  dvectors.noalias() = vectors * dgram;
-  for (Index t = 0; t < law.topics; ++t) {
-    dvectors.middleRows(1 + t * law.words, law.words).rowwise() += dsums.row(t);
-  }
-  if (query > 0) dvectors.row(query) += down.transpose();
-  return loss;
-}
-
-double Column::enumerated(LossKind kind, bool gradient) {
-  const auto share = 1 / static_cast<double>(law.active * law.words);
-  const double probability = 1 / static_cast<double>(count());
-  const Index size = law.vocabulary();
-  dvectors.setZero(size, law.topics + 1);
-  dweights.setZero();
-  double loss = 0;
-  Vector<double> out(size), target(size), slope(size);
-  for (std::size_t s = 0; s < count(); ++s) {
-    const Index* const in = subset(s);
-    out = vectors.col(0);
-    double z = weights[0];
-    target.setZero();
-    for (Index i = 0; i < law.active; ++i) {
-      out += vectors.col(in[i] + 1);
-      z += weights[in[i] + 1];
-      target.segment(1 + in[i] * law.words, law.words).setConstant(drawn() * share);
-    }
-    out /= z;
-    const double keep = kept(own_topic_in(s));
-    const double mass = keep + drawn();
-    if (keep > 0) target[query] += keep;
-    target *= own_labels();
-    target.tail(size - 1).array() += any_label() * mass;
-    if (kind == LossKind::squared) {
-      loss += probability * (mass * out.squaredNorm() - 2 * target.dot(out));
-      slope = 2 * probability * (mass * out - target);
-    } else {
-      const double top = out.maxCoeff();
-      slope = (out.array() - top).exp();
-      const double sum = slope.sum();
-      loss += probability * (mass * (top + std::log(sum)) - target.dot(out));
-      slope *= mass / sum;
-      slope = probability * (slope - target);
-    }
-    if (!gradient) continue;
-    const double dz = -slope.dot(out) / z;
-    slope /= z;
-    dvectors.col(0) += slope;
-    dweights[0] += dz;
-    for (Index i = 0; i < law.active; ++i) {
-      dvectors.col(in[i] + 1) += slope;
-      dweights[in[i] + 1] += dz;
-    }
-  }
-  return loss;
-}
-
 // exp of the logits, each column over its largest.
 Matrix<double> exponentials(const Matrix<double>& logits) {
   return (logits.rowwise() - logits.colwise().maxCoeff()).array().exp();
@@ -205,71 +36,237 @@ SubsetExpectation::SubsetExpectation(const TopicLaw<double>& law, LossKind loss,
   }
 }
 
+// What one query column adds, and its gradients with respect to the T + 1 vectors and weights that
+// its outputs num/Z are made of:
+//   num = b_0 + sum_{t in S} b_t
+//   Z   = z_0 + sum_{t in S} z_t
+double SubsetExpectation::squared(Column& column, bool gradient) const {
+  const Index query = column.query;
+  const Matrix<double>& vectors = column.vectors;
+  const Vector<double>& weights = column.weights;
+  Matrix<double>& dvectors = column.dvectors;
+  Vector<double>& dweights = column.dweights;
+  Matrix<double>& gram = column.gram;
+  Matrix<double>& dgram = column.dgram;
+  Matrix<double>& sums = column.sums;
+  Matrix<double>& dsums = column.dsums;
+  Vector<double>& totals = column.totals;
+  Vector<double>& dtotals = column.dtotals;
+  Vector<double>& down = column.down;
+  const Index parts = law_.topics + 1;
+  const auto share = 1 / static_cast<double>(law_.active * law_.words);
+  const double probability = 1 / static_cast<double>(count());
+  gram.noalias() = vectors.transpose() * vectors;
+  sums.resize(law_.topics, parts);  // of a vector over the words of a topic
+  for (Index t = 0; t < law_.topics; ++t) {
+    sums.row(t) = vectors.middleRows(1 + t * law_.words, law_.words).colwise().sum();
+  }
+  totals = sums.colwise().sum();  // over all words
+  dtotals.setZero(parts);
+  dgram.setZero(parts, parts);
+  dsums.setZero(law_.topics, parts);
+  down.setZero(parts);
+  dweights.setZero();
+  double loss = 0;
+  for (std::size_t s = 0; s < count(); ++s) {
+    const Index* const in = subset(s);
+    const bool own_in = own_topic_in(s, query);
+    double size = gram(0, 0);
+    double hit = 0;
+    double own = own_in ? vectors(query, 0) : 0;
+    double all = totals[0];
+    double z = weights[0];
+    for (Index i = 0; i < law_.active; ++i) {
+      const Index t = in[i];
+      const double* const gram_column = gram.col(t + 1).data();
+      const double* const sums_column = sums.col(t + 1).data();
+      size += 2 * gram_column[0];
+      hit += sums(t, 0);
+      for (Index j = 0; j < law_.active; ++j) {
+        size += gram_column[in[j] + 1];
+        hit += sums_column[in[j]];
+      }
+      if (own_in) own += vectors(query, t + 1);
+      all += totals[t + 1];
+      z += weights[t + 1];
+    }
+    const double keep = kept(own_in);
+    const double mass = keep + drawn(query);
+    const double on_target =
+        own_labels() * (keep * own + drawn(query) * share * hit) + any_label() * mass * all;
+    loss += probability * (mass * size / z - 2 * on_target) / z;
+    if (!gradient) continue;
+    const double a = 2 * probability * mass / (z * z);
+    const double c_hit = -2 * probability * own_labels() * drawn(query) * share / z;
+    const double c_own = -2 * probability * own_labels() * keep / z;
+    const double c_all = -2 * probability * any_label() * mass / z;
+    const double dz = 2 * probability * (on_target - mass * size / z) / (z * z);
+    dgram(0, 0) += a;
+    down[0] += c_own;
+    dtotals[0] += c_all;
+    dweights[0] += dz;
+    for (Index i = 0; i < law_.active; ++i) {
+      const Index t = in[i];
+      double* const dgram_column = dgram.col(t + 1).data();
+      double* const dsums_column = dsums.col(t + 1).data();
+      dgram_column[0] += a;
+      dsums(t, 0) += c_hit;
+      down[t + 1] += c_own;
+      dtotals[t + 1] += c_all;
+      dweights[t + 1] += dz;
+      for (Index j = 0; j < law_.active; ++j) {
+        dgram_column[in[j] + 1] += a;
+        dsums_column[in[j]] += c_hit;
+      }
+    }
+  }
+  if (!gradient) return loss;
+  dsums.rowwise() += dtotals.transpose();
+  dgram.col(0).tail(law_.topics) = dgram.row(0).tail(law_.topics);
+  dvectors.noalias() = vectors * dgram;
+  for (Index t = 0; t < law_.topics; ++t) {
+    dvectors.middleRows(1 + t * law_.words, law_.words).rowwise() += dsums.row(t);
+  }
+  if (query > 0) dvectors.row(query) += down.transpose();
+  return loss;
+}
+
+double SubsetExpectation::enumerated(Column& column, bool gradient) const {
+  const Index query = column.query;
+  const Matrix<double>& vectors = column.vectors;
+  const Vector<double>& weights = column.weights;
+  Matrix<double>& dvectors = column.dvectors;
+  Vector<double>& dweights = column.dweights;
+  Vector<double>& out = column.out;
+  Vector<double>& target = column.target;
+  Vector<double>& slope = column.slope;
+  const auto share = 1 / static_cast<double>(law_.active * law_.words);
+  const double probability = 1 / static_cast<double>(count());
+  const Index size = law_.vocabulary();
+  dvectors.setZero(size, law_.topics + 1);
+  dweights.setZero();
+  double loss = 0;
+  target.resize(size);
+  for (std::size_t s = 0; s < count(); ++s) {
+    const Index* const in = subset(s);
+    out = vectors.col(0);
+    double z = weights[0];
+    target.setZero();
+    for (Index i = 0; i < law_.active; ++i) {
+      out += vectors.col(in[i] + 1);
+      z += weights[in[i] + 1];
+      target.segment(1 + in[i] * law_.words, law_.words).setConstant(drawn(query) * share);
+    }
+    out /= z;
+    const double keep = kept(own_topic_in(s, query));
+    const double mass = keep + drawn(query);
+    if (keep > 0) target[query] += keep;
+    target *= own_labels();
+    target.tail(size - 1).array() += any_label() * mass;
+    if (loss_ == LossKind::squared) {
+      loss += probability * (mass * out.squaredNorm() - 2 * target.dot(out));
+      slope = 2 * probability * (mass * out - target);
+    } else {
+      const double top = out.maxCoeff();
+      slope = (out.array() - top).exp();
+      const double sum = slope.sum();
+      loss += probability * (mass * (top + std::log(sum)) - target.dot(out));
+      slope *= mass / sum;
+      slope = probability * (slope - target);
+    }
+    if (!gradient) continue;
+    const double dz = -slope.dot(out) / z;
+    slope /= z;
+    dvectors.col(0) += slope;
+    dweights[0] += dz;
+    for (Index i = 0; i < law_.active; ++i) {
+      dvectors.col(in[i] + 1) += slope;
+      dweights[in[i] + 1] += dz;
+    }
+  }
+  return loss;
+}
+
+void SubsetExpectation::take_query(Index query, const Matrix<double>& value, bool gradient,
+                                   Column& column) const {
+  const Index topics = law_.topics;
+  const double stray = law_.stray();
+  const double rise = law_.frequency(true) - stray;
+  const Matrix<double>& e = scratch_.exponentials;
+  Matrix<double>& mass = scratch_.mass;
+  column.query = query;
+  column.vectors.resize(law_.vocabulary(), topics + 1);
+  column.weights.resize(topics + 1);
+  column.dweights.resize(topics + 1);
+  column.vectors.col(0) = law_.mask() * e(0, query) * value.col(0);
+  column.weights[0] = law_.mask() * mass(topics, query);
+  for (Index t = 0; t < topics; ++t) {
+    const auto part = scratch_.from[static_cast<std::size_t>(t)].col(query);
+    column.vectors.col(0) += stray * part;
+    column.vectors.col(t + 1) = rise * part;
+    column.weights[0] += stray * mass(t, query);
+    column.weights[t + 1] = rise * mass(t, query);
+  }
+  scratch_.losses[static_cast<std::size_t>(query)] = plain_ || loss_ != LossKind::squared
+                                                         ? enumerated(column, gradient)
+                                                         : squared(column, gradient);
+  if (!gradient) return;
+  scratch_.from_mask.col(query) = law_.mask() * column.dvectors.col(0);
+  mass(topics, query) = law_.mask() * column.dweights[0];
+  for (Index t = 0; t < topics; ++t) {
+    scratch_.from[static_cast<std::size_t>(t)].col(query) =
+        stray * column.dvectors.col(0) + rise * column.dvectors.col(t + 1);
+    mass(t, query) = stray * column.dweights[0] + rise * column.dweights[t + 1];
+  }
+}
+
 double SubsetExpectation::operator()(const Matrix<double>& value, const Matrix<double>& logits,
                                      Matrix<double>* dvalue, Matrix<double>* dlogits) const {
   const Index size = law_.vocabulary();
   const Index v = law_.words;
   const Index topics = law_.topics;
-  const double stray = law_.stray();
-  const double rise = law_.frequency(true) - stray;
   const bool gradient = dvalue != nullptr;
-  const Matrix<double> e = exponentials(logits);
+  Matrix<double>& e = scratch_.exponentials;
+  Eigen::RowVectorXd& row = scratch_.row;
+  row = logits.colwise().maxCoeff();
+  e = (logits.rowwise() - row).array().exp();
   // What each topic adds to the outputs of each query; later its gradient.
-  std::vector<Matrix<double>> from(static_cast<std::size_t>(topics));
-  Matrix<double> mass(topics + 1, size);  // of the keys of a topic; of [MASK] last
-  Matrix<double> from_mask(size, size);   // gradient of what [MASK] adds
+  std::vector<Matrix<double>>& from = scratch_.from;
+  from.resize(static_cast<std::size_t>(topics));
+  Matrix<double>& mass = scratch_.mass;  // of the keys of a topic; of [MASK] last
+  mass.resize(topics + 1, size);
+  Matrix<double>& from_mask = scratch_.from_mask;  // gradient of what [MASK] adds
+  from_mask.resize(size, size);
   for (Index t = 0; t < topics; ++t) {
     from[static_cast<std::size_t>(t)].noalias() =
         value.middleCols(1 + t * v, v) * e.middleRows(1 + t * v, v);
     mass.row(t) = e.middleRows(1 + t * v, v).colwise().sum();
   }
   mass.row(topics) = e.row(0);
-  double loss = 0;
-  std::vector<double> losses(static_cast<std::size_t>(size));
-#pragma omp parallel if (omp_in_parallel() == 0 && size > 30)
-  {
-    Column column{law_,
-                  subsets_,
-                  present_,
-                  label_noise_,
-                  0,
-                  Matrix<double>(size, topics + 1),
-                  Matrix<double>(size, topics + 1),
-                  Vector<double>(topics + 1),
-                  Vector<double>(topics + 1)};
-#pragma omp for schedule(static)
+  scratch_.losses.resize(static_cast<std::size_t>(size));
+  const bool together = omp_in_parallel() == 0 && size > 30;
+  const auto threads = static_cast<std::size_t>(together ? omp_get_max_threads() : 1);
+  if (scratch_.columns.size() < threads) scratch_.columns.resize(threads);
+  if (together) {
+#pragma omp parallel for schedule(static)
     for (Index i = 0; i < size; ++i) {
-      column.query = i;
-      column.vectors.col(0) = law_.mask() * e(0, i) * value.col(0);
-      column.weights[0] = law_.mask() * mass(topics, i);
-      for (Index t = 0; t < topics; ++t) {
-        const auto part = from[static_cast<std::size_t>(t)].col(i);
-        column.vectors.col(0) += stray * part;
-        column.vectors.col(t + 1) = rise * part;
-        column.weights[0] += stray * mass(t, i);
-        column.weights[t + 1] = rise * mass(t, i);
-      }
-      losses[static_cast<std::size_t>(i)] = plain_ || loss_ != LossKind::squared
-                                                ? column.enumerated(loss_, gradient)
-                                                : column.squared(gradient);
-      if (!gradient) continue;
-      from_mask.col(i) = law_.mask() * column.dvectors.col(0);
-      mass(topics, i) = law_.mask() * column.dweights[0];
-      for (Index t = 0; t < topics; ++t) {
-        from[static_cast<std::size_t>(t)].col(i) =
-            stray * column.dvectors.col(0) + rise * column.dvectors.col(t + 1);
-        mass(t, i) = stray * column.dweights[0] + rise * column.dweights[t + 1];
-      }
+      take_query(i, value, gradient,
+                 scratch_.columns[static_cast<std::size_t>(omp_get_thread_num())]);
     }
+  } else {
+    for (Index i = 0; i < size; ++i) take_query(i, value, gradient, scratch_.columns.front());
   }
   // In one order, whatever the threads did.
-  for (const double part : losses) loss += part;
+  double loss = 0;
+  for (const double part : scratch_.losses) loss += part;
   if (loss_ == LossKind::squared) loss += 1;
   if (!gradient) return loss;
   dvalue->resize(size, size);
-  Matrix<double> de(size, size);
+  Matrix<double>& de = scratch_.gradient;
+  de.resize(size, size);
   dvalue->col(0).noalias() = from_mask * e.row(0).transpose();
-  de.row(0) = value.col(0).transpose() * from_mask + mass.row(topics);
+  row.noalias() = value.col(0).transpose() * from_mask;
+  de.row(0) = row + mass.row(topics);
   for (Index t = 0; t < topics; ++t) {
     const Matrix<double>& part = from[static_cast<std::size_t>(t)];
     dvalue->middleCols(1 + t * v, v).noalias() = part * e.middleRows(1 + t * v, v).transpose();

@@ -37,7 +37,8 @@ constexpr Index queries = 10;
 constexpr Index logits = 16;
 
 template <class T>
-T loss_of(const TopicLaw<T>& law, const Vector<T>& x, const Vector<T>& logs) {
+T loss_of(const TopicLaw<T>& law, const Eigen::Matrix<T, 4, 1>& x,
+          const Eigen::Matrix<T, 4, 1>& logs) {
   using std::exp;
   return landscape(law, BlockValue<T>{x[0], x[1], x[2], x[3]},
                    MaskWeights<T>{exp(logs[2]), exp(logs[3])})(exp(logs[0]), exp(logs[1]));
@@ -112,9 +113,9 @@ std::vector<std::string> SymmetricFlow<T>::state_names() const {
 }
 
 template <class T>
-Vector<T> SymmetricFlow<T>::log_weights(const Vector<T>& x) const {
+Eigen::Matrix<T, 4, 1> SymmetricFlow<T>::log_weights(const Vector<T>& x) const {
   const SymmetricMatrix<T> s = matrix_at(x, logits);
-  Vector<T> logs(4);
+  Eigen::Matrix<T, 4, 1> logs;
   logs << T((s.diagonal - s.other) / root_), T((s.same - s.other) / root_),
       T((s.row - s.other) / root_), T((s.corner - s.column) / root_);
   return logs;
@@ -126,21 +127,21 @@ void SymmetricFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) co
   const T n = count<T>(law_.topics * law_.words);
   const T others = v - T(1);
   const TopicLaw<Dual<T>> law = law_.template cast<Dual<T>>();
-  Vector<Dual<T>> value = x.head(4).template cast<Dual<T>>();
-  Vector<Dual<T>> logs = log_weights(x).template cast<Dual<T>>();
+  Eigen::Matrix<Dual<T>, 4, 1> value = x.head(4).template cast<Dual<T>>();
+  Eigen::Matrix<Dual<T>, 4, 1> logs = log_weights(x).template cast<Dual<T>>();
   const std::array<T, 4> entries = entries_of_value(law_);
   for (Index i = 0; i < 4; ++i) {
     const T& many = entries[static_cast<std::size_t>(i)];
     dx[i] = T(0);
     if (many == T(0)) continue;
     value[i].slope = T(1);
-    dx[i] = -loss_of(law, value, logs).slope / many;
+    dx[i] = -loss_of<Dual<T>>(law, value, logs).slope / many;
     value[i].slope = T(0);
   }
   std::array<T, 4> by_weight;
   for (Index i = 0; i < 4; ++i) {
     logs[i].slope = T(1);
-    by_weight[static_cast<std::size_t>(i)] = loss_of(law, value, logs).slope;
+    by_weight[static_cast<std::size_t>(i)] = loss_of<Dual<T>>(law, value, logs).slope;
     logs[i].slope = T(0);
   }
   // The loss depends on differences of the logits of a query, so its gradient sums to 0 there.
@@ -164,12 +165,12 @@ void SymmetricFlow<T>::rhs(const Vector<T>& x, Vector<T>& dx, const T& /*t*/) co
 template <class T>
 void SymmetricFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   using std::exp, std::sqrt;
-  const Vector<T> logs = log_weights(x);
+  const Eigen::Matrix<T, 4, 1> logs = log_weights(x);
   const T alpha = exp(logs[0]);
   const T beta = exp(logs[1]);
   const T mask = exp(logs[2]);
   const T n = count<T>(law_.topics * law_.words);
-  row[0] = loss_of(law_, Vector<T>(x.head(4)), logs);
+  row[0] = loss_of<T>(law_, x.head(4), logs);
   row[1] = value_norm(law_, x);
   // Traces; rounding can put a small one below 0.
   const auto root = [](const T& trace) { return trace > T(0) ? T(sqrt(trace)) : T(0); };

@@ -60,7 +60,7 @@ class SymmetricFlow final {
 
  private:
   /// ln alpha, ln beta, and the logarithms of both weights of [MASK].
-  [[nodiscard]] Vector<T> log_weights(const Vector<T>& x) const;
+  [[nodiscard]] Eigen::Matrix<T, 4, 1> log_weights(const Vector<T>& x) const;
 
   TopicLaw<T> law_;
   BlockValue<T> start_;

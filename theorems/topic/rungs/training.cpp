@@ -36,16 +36,26 @@ Layout::Layout(const Training& t)
       embedded(t.embedding_width > 0) {}
 
 Effective effective(const Layout& l, const Vector<double>& x) {
+  Effective now;
+  make_effective(l, x, now);
+  return now;
+}
+
+void make_effective(const Layout& l, const Vector<double>& x, Effective& now) {
   const ConstView keys(x.data() + l.keys(), l.key_width, l.width);
   const ConstView queries(x.data() + l.queries(), l.key_width, l.width);
   const ConstView values(x.data() + l.values(), l.width, l.width);
   const double scale = scale_of_logits(l);
-  if (!l.embedded) return {values, scale * keys.transpose() * queries};
+  if (!l.embedded) {
+    now.value = values;
+    now.logits.noalias() = scale * keys.transpose() * queries;
+    return;
+  }
   const ConstView embedding(x.data() + l.embedding(), l.width, l.vocabulary);
   const Matrix<double> seen_keys = keys * embedding;
   const Matrix<double> seen_queries = queries * embedding;
-  return {embedding.transpose() * (values * embedding),
-          scale * seen_keys.transpose() * seen_queries};
+  now.value = embedding.transpose() * (values * embedding);
+  now.logits.noalias() = scale * seen_keys.transpose() * seen_queries;
 }
 
 void chain(const Layout& l, const Vector<double>& x, const Matrix<double>& dvalue,

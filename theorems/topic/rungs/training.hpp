@@ -68,6 +68,8 @@ struct Effective {
   Matrix<double> value, logits;
 };
 Effective effective(const Layout& layout, const Vector<double>& x);
+/// The same in place of what `now` held; allocates nothing without W_E where it has that size.
+void make_effective(const Layout& layout, const Vector<double>& x, Effective& now);
 
 /// Adds to `dx` the gradients of the parameters that those of the effective matrices make.
 void chain(const Layout& layout, const Vector<double>& x, const Matrix<double>& dvalue,
