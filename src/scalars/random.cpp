@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <tuple>
 
 #include "scalars/random_wide.hpp"
 
@@ -31,21 +32,31 @@ Stream::Stream(std::uint64_t seed, std::uint32_t run, std::uint64_t step)
     : key_{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U)}},
       counter_{
           {0U, run, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32U)}},
-      block_{} {}
-
-std::uint64_t Stream::word() {
-  if (used_ == 2) {
-    block_ = r123::Philox4x32{}(counter_, key_);
-    ++counter_[0];
-    used_ = 0;
-  }
-  const auto at = static_cast<std::size_t>(2 * used_++);
-  return (std::uint64_t{block_[at + 1]} << 32U) | block_[at];
+      words_() {
+  static_assert(std::tuple_size_v<decltype(words_)> == 2 * wide::lanes);
 }
 
-double Stream::uniform() {
-  // 53 random bits centred in their cell: neither 0 nor 1 can come out.
-  return (static_cast<double>(word() >> 11U) + 0.5) * 0x1p-53;
+void Stream::make_words() {
+  // Most streams end after a few blocks; a longer one gets its blocks by groups.
+  constexpr std::uint32_t most_single_blocks = 6;
+  at_ = end_ = 0;
+  if (single_blocks_ < most_single_blocks) {
+    const auto block = r123::Philox4x32{}(counter_, key_);
+    words_[0] = (std::uint64_t{block[1]} << 32U) | block[0];
+    words_[1] = (std::uint64_t{block[3]} << 32U) | block[2];
+    ++single_blocks_;
+    ++counter_[0];
+    end_ = 2;
+    return;
+  }
+  wide::group_of_words(key(), take_blocks(blocks_of(1)), words_.data());
+  end_ = static_cast<std::uint32_t>(words_.size());
+}
+
+void Stream::forget_blocks_ahead() {
+  const std::uint32_t begun = at_ + at_ % 2;
+  counter_[0] -= (end_ - begun) / 2;
+  end_ = begun;
 }
 
 double Stream::normal() {
@@ -58,11 +69,6 @@ double Stream::normal() {
   spare_ = radius * std::sin(angle);
   has_spare_ = true;
   return radius * std::cos(angle);
-}
-
-std::uint32_t Stream::index(std::uint32_t count) {
-  const double scaled = uniform() * static_cast<double>(count);
-  return std::min(static_cast<std::uint32_t>(scaled), count - 1);
 }
 
 AliasTable::AliasTable(std::span<const double> law) : cells_(law.size()) {
@@ -100,6 +106,7 @@ void AliasTable::draw(std::span<const std::uint32_t> bits,
 }
 
 void Stream::count(const AliasTable& law, std::size_t draws, std::span<std::uint32_t> counts) {
+  forget_blocks_ahead();
   for (std::size_t i = 0; i < draws; i += 4) {
     const auto block = r123::Philox4x32{}(counter_, key_);
     ++counter_[0];
@@ -109,6 +116,7 @@ void Stream::count(const AliasTable& law, std::size_t draws, std::span<std::uint
 }
 
 std::array<std::uint32_t, 4> Stream::take_blocks(std::uint32_t blocks) {
+  forget_blocks_ahead();
   const std::array<std::uint32_t, 4> taken{counter_[0], counter_[1], counter_[2], counter_[3]};
   counter_[0] += blocks;
   return taken;

@@ -199,7 +199,27 @@ void draw_by_alias(const std::uint64_t* cells, std::uint64_t size, const std::ui
   }
 }
 
+POPGRAD_WIDE
+void ten_rounds(const std::array<std::uint32_t, 2>& key,
+                const std::array<std::uint32_t, 4>& counter, std::uint64_t* out) {
+  Words<1> words;
+  blocks<10, 1>(key, counter, words);
+  for (std::size_t half = 0; half < 2; ++half, out += 2 * places) {
+    const Places first = (words[0][half] & low) | (words[1][half] << 32U);
+    const Places second = (words[2][half] & low) | (words[3][half] << 32U);
+    const Places one = __builtin_shufflevector(first, second, 0, 8, 1, 9, 2, 10, 3, 11);
+    const Places other = __builtin_shufflevector(first, second, 4, 12, 5, 13, 6, 14, 7, 15);
+    std::memcpy(out, &one, sizeof one);
+    std::memcpy(out + places, &other, sizeof other);
+  }
+}
+
 }  // namespace
+
+void group_of_words(const std::array<std::uint32_t, 2>& key,
+                    const std::array<std::uint32_t, 4>& counter, std::uint64_t* out) {
+  ten_rounds(key, counter, out);
+}
 
 void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
             std::size_t groups, std::uint32_t* out) {

@@ -15,6 +15,10 @@ inline constexpr std::size_t lanes = 16;
 void philox(const std::array<std::uint32_t, 2>& key, std::array<std::uint32_t, 4> counter,
             std::size_t groups, std::uint32_t* out);
 
+/// A group of blocks of Philox 4x32-10 as the words of 64 bits that are drawn one at a time, two a block.
+void group_of_words(const std::array<std::uint32_t, 2>& key,
+                    const std::array<std::uint32_t, 4>& counter, std::uint64_t* out);
+
 /// The four normals of each block of groups that `philox` made, two pairs by Box and Muller: pair p of
 /// block i is r cos, r sin of words 2p (radius) and 2p + 1 (angle), at out[32 p + i] and
 /// out[32 p + 16 + i], where the words are in `words`.

@@ -91,4 +91,38 @@ TEST_CASE("fill: the wide path is Random123's", "[random]") {
   }
 }
 
+TEST_CASE("bits: drawn one at a time they are Random123's, with other draws in between",
+          "[random]") {
+  Stream stream(0x123456789ABCDEFU, 7, 0x987654321U);
+  const r123::Philox4x32::key_type key{{0x89ABCDEFU, 0x1234567U}};
+  std::uint32_t next = 0;  // number of the next block
+  r123::Philox4x32::ctr_type block{};
+  auto plain = [&, used = 2]() mutable {
+    if (used == 2) {
+      const r123::Philox4x32::ctr_type counter{{next++, 7, 0x87654321U, 0x9U}};
+      block = r123::Philox4x32{}(counter, key);
+      used = 0;
+    }
+    const auto at = static_cast<std::size_t>(2 * used++);
+    return (std::uint64_t{block[at + 1]} << 32U) | block[at];
+  };
+  const auto agree = [&](int draws) {
+    bool all = true;
+    for (int i = 0; i < draws; ++i) all = stream.bits() == plain() && all;
+    return all;
+  };
+  std::vector<double> z(64);
+  const AliasTable law(std::vector<double>{0.5, 0.5});
+  std::vector<std::uint32_t> counts(2);
+  // Counts of either parity, and on both sides of where blocks begin to be made by groups.
+  for (const int draws : {3, 4, 1, 31, 32, 17, 100, 1}) {
+    CHECK(agree(draws));
+    stream.normals(z);
+    next += 16;
+    CHECK(agree(draws + 1));
+    stream.count(law, 7, counts);
+    next += 2;
+  }
+}
+
 }  // namespace random_test

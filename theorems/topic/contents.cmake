@@ -28,6 +28,7 @@ set(figures
 
 # The loops (rungs/NAME.cpp) that training and integration spend their time in.
 set(loops
+  documents
   landscape
   population_flow
   subset_expectation

@@ -7,6 +7,7 @@
 
 #include <Random123/philox.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -42,7 +43,10 @@ class Stream {
   Stream(std::uint64_t seed, std::uint32_t run, std::uint64_t step);
 
   /// Uniform on the open interval (0, 1), 53 bits.
-  double uniform();
+  double uniform() {
+    // Centred in their cells: neither 0 nor 1 can come out.
+    return (static_cast<double>(word() >> 11U) + 0.5) * 0x1p-53;
+  }
   /// Standard normal (Box-Muller).
   double normal();
   /// Standard normals, 64 to a group of 16 blocks, in wide vectors: a twentieth of the time of
@@ -59,7 +63,10 @@ class Stream {
   /// 64 random bits.
   std::uint64_t bits() { return word(); }
   /// Uniform on 0..count-1, count >= 1.
-  std::uint32_t index(std::uint32_t count);
+  std::uint32_t index(std::uint32_t count) {
+    const double scaled = uniform() * static_cast<double>(count);
+    return std::min(static_cast<std::uint32_t>(scaled), count - 1);
+  }
   /// i with probability cumulative[i] - cumulative[i-1]; cumulative ends at 1. O(log size).
   std::uint32_t category(std::span<const double> cumulative);
   /// counts[i] += number of times that i comes out in `draws` draws. Four draws a block of Philox.
@@ -68,16 +75,24 @@ class Stream {
   void fill(std::span<std::uint32_t> bits);
 
  private:
-  std::uint64_t word();
+  std::uint64_t word() {
+    if (at_ == end_) make_words();
+    return words_[at_++];
+  }
+  void make_words();
+  /// Gives back the blocks that were made ahead, but for the one that is being handed out.
+  void forget_blocks_ahead();
 
   [[nodiscard]] std::array<std::uint32_t, 2> key() const { return {key_[0], key_[1]}; }
   /// The counter, which is moved on by so many blocks.
   std::array<std::uint32_t, 4> take_blocks(std::uint32_t blocks);
 
   r123::Philox4x32::key_type key_;
+  /// Of the block after those in `words_`.
   r123::Philox4x32::ctr_type counter_;
-  r123::Philox4x32::ctr_type block_;
-  int used_ = 2;  // 64-bit words of block_ already handed out
+  std::array<std::uint64_t, 32> words_;  ///< two a block
+  std::uint32_t at_ = 0, end_ = 0;   ///< those from `at_` on, before `end_`, are to be handed out
+  std::uint32_t single_blocks_ = 0;  ///< that were made one by one
   double spare_ = 0;
   bool has_spare_ = false;
 };
