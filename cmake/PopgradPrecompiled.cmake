@@ -10,26 +10,24 @@ elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# popgrad_outer(TARGET): statements, reports and commands call the library and do little between; optimising them
-# hard costs a build more than it brings. The library is compiled with -O2, the loops that it spends its time in
-# with -O3 (CMakeLists.txt names them). Under the sanitizers both get less.
+# popgrad_outer(TARGET): statements, reports and commands call the library and do little between, so they are compiled
+# without optimisation, which takes more than half of the time of a source; what computes for long by itself is named
+# (`optimised` in the contents.cmake of a theory) and compiled as the library is: the library with -O1 and -O2, the
+# loops that it spends its time in with -O3 (CMakeLists.txt names them). Under the sanitizers all get less.
+set(popgrad_outermost -O0)
 if(POPGRAD_SANITIZE)
   set(popgrad_cold -O1)
   set(popgrad_warm -O1)
   set(popgrad_hot -O1)
-  set(popgrad_outermost -O0)
 else()
   set(popgrad_cold $<$<CONFIG:Release>:-O1>)
   set(popgrad_warm $<$<CONFIG:Release>:-O2>)
   set(popgrad_hot $<$<CONFIG:Release>:-O3>)
-  set(popgrad_outermost ${popgrad_cold})
 endif()
 function(popgrad_outer target)
   target_compile_options(${target} PRIVATE ${popgrad_outermost})
-  if(NOT POPGRAD_SANITIZE)
-    target_precompile_headers(${target} REUSE_FROM popgrad)
-  elseif(target STREQUAL popgrad_theorems)
-    # A precompiled header serves one kind of optimisation.
+  # A precompiled header serves one kind of optimisation.
+  if(target STREQUAL popgrad_theorems)
     target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
     target_precompile_headers(${target} PRIVATE <precompiled.hpp>)
   else()

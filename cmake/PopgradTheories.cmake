@@ -1,10 +1,11 @@
 # The theories: every folder of theorems with a theory.cpp, in alphabetical order. The contents.cmake of each lists its
-# `statements` and `figures`, its `loops` (compiled for speed) and its `readers` (of files, for the fuzzers), as names of
-# sources without folder and suffix.
+# `statements` and `figures`, its `loops` (compiled for speed), its `readers` (of files, for the fuzzers) and those of
+# its checks that compute for long by themselves (`optimised`), as names of sources without folder and suffix.
 file(GLOB theory_files CONFIGURE_DEPENDS theorems/*/theory.cpp)
 set(generated ${CMAKE_BINARY_DIR}/generated)
 set(theory_loops)
 set(theory_readers)
+set(theory_optimised)
 set(theories_declared "")
 set(theories_listed "")
 
@@ -37,12 +38,16 @@ foreach(file ${theory_files})
   set(figures)
   set(loops)
   set(readers)
+  set(optimised)
   include(${folder}/contents.cmake)
   foreach(name ${loops})
     list(APPEND theory_loops ${folder}/rungs/${name}.cpp)
   endforeach()
   foreach(name ${readers})
     list(APPEND theory_readers ${folder}/rungs/${name}.cpp)
+  endforeach()
+  foreach(name ${optimised})
+    list(APPEND theory_optimised ${folder}/checks/${name}.cpp)
   endforeach()
   list_sources(${folder}/checks "" "Statement statement" ${statements})
   set(statements_declared "${declared}")

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fluctuations/moment_steps.hpp"
+#include "fluctuations/observable_readings.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/fluctuations/sampled_draws.hpp"
 #include "popgrad/rungs/rung.hpp"
@@ -114,14 +115,14 @@ class AdjointSteps {
 
   void observe(const Vector<double>& state, double t, std::span<double> row) {
     const Vector<double> x = state.head(n_);
-    const Vector<double> center = observed(x, t);
+    const Vector<double> center = observed(sgd_, x, t);
     Vector<double> shift = Vector<double>::Zero(columns_);
     const auto along = [&](const Vector<double>& direction, double of_slope, double of_bend) {
       const double norm = direction.norm();
       if (!(norm > 0)) return;
       const double h = short_step / norm;
-      const Vector<double> ahead = observed(x + h * direction, t);
-      const Vector<double> behind = observed(x - h * direction, t);
+      const Vector<double> ahead = observed(sgd_, x + h * direction, t);
+      const Vector<double> behind = observed(sgd_, x - h * direction, t);
       shift += of_slope / (2 * h) * (ahead - behind);
       shift += of_bend / (2 * h * h) * (ahead + behind - 2 * center);
     };
@@ -135,7 +136,7 @@ class AdjointSteps {
     const bool sampled = draws_are_sampled(sgd_);
     const bool moved = count > 0 && batch > 0;
     Matrix<double> slopes;
-    if (sampled || moved) slopes = gradients(x, t);
+    if (sampled || moved) slopes = observable_gradients(sgd_, x, t, gradient_step);
     const Vector<double> variance = moved ? variances(slopes, eta, batch, count)
                                           : Vector<double>(Vector<double>::Zero(columns_));
     const double sampling = sampled ? sampling_error(sgd_, x, slopes) : 0;
@@ -211,27 +212,6 @@ class AdjointSteps {
       images.col(k) = (field(x + h * columns.col(k)) - field(x - h * columns.col(k))) / (2 * h);
     }
     return images;
-  }
-
-  [[nodiscard]] Vector<double> observed(const Vector<double>& x, double t) const {
-    Vector<double> row(columns_);
-    sgd_.observe(x, t, {row.data(), static_cast<std::size_t>(columns_)});
-    return row;
-  }
-
-  [[nodiscard]] Matrix<double> gradients(Vector<double> x, double t) const {
-    Matrix<double> found(n_, columns_);
-    // Third derivatives enter with its square, rounding with 1e-16 over it.
-    constexpr double h = 1e-4;
-    for (Index i = 0; i < n_; ++i) {
-      const double own = x[i];
-      x[i] = own + h;
-      const Vector<double> ahead = observed(x, t);
-      x[i] = own - h;
-      found.row(i) = ((ahead - observed(x, t)) / (2 * h)).transpose();
-      x[i] = own;
-    }
-    return found;
   }
 
   // First and one past the last step of a block.

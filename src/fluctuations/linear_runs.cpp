@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "fluctuations/observable_readings.hpp"
 #include "fluctuations/propagator.hpp"
 #include "fluctuations/step_law.hpp"
 #include "popgrad/base/stop.hpp"
@@ -120,28 +121,6 @@ class Path {
   std::uint64_t step_ = 0;
 };
 
-// Of all observables at x, (n x observables).
-Matrix<double> gradients(const AnyRung<double>& rung, Vector<double> x, double t) {
-  const auto columns = std::ssize(rung.columns);
-  Matrix<double> found(x.size(), columns);
-  std::vector<double> ahead(rung.columns.size()), behind(rung.columns.size());
-  // Third derivatives enter with its square, rounding with 1e-16 over it.
-  constexpr double h = 1e-4;
-  for (Index i = 0; i < x.size(); ++i) {
-    const double own = x[i];
-    x[i] = own + h;
-    rung.observe(x, t, ahead);
-    x[i] = own - h;
-    rung.observe(x, t, behind);
-    x[i] = own;
-    for (Index c = 0; c < columns; ++c) {
-      const auto at = static_cast<std::size_t>(c);
-      found(i, c) = (ahead[at] - behind[at]) / (2 * h);
-    }
-  }
-  return found;
-}
-
 }  // namespace
 
 LinearCovariance linear_covariance(const AnyRung<double>& sgd, const LinearRunsRequest& request) {
@@ -157,7 +136,8 @@ LinearCovariance linear_covariance(const AnyRung<double>& sgd, const LinearRunsR
       for (Matrix<double>& earlier : carried) earlier = (moved.power * earlier).eval();
     });
     made.t.push_back(static_cast<double>(target) * request.step_size);
-    const Matrix<double> own = gradients(sgd, path.state(), made.t.back());
+    const Matrix<double> own =
+        observable_gradients(sgd, path.state(), made.t.back(), gradient_step);
     carried.emplace_back(path.covariance() * own);
     const Index row = (std::ssize(carried) - 1) * columns;
     for (Index l = 0; l < std::ssize(carried); ++l) {

@@ -165,8 +165,7 @@ class MomentSteps {
     if (length > 0) {
       const double h = short_step / length;
       first.mean +=
-          (readings_.observed(law.path + h * s, t) - readings_.observed(law.path - h * s, t)) /
-          (2 * h);
+          (observed(rung_, law.path + h * s, t) - observed(rung_, law.path - h * s, t)) / (2 * h);
     }
     const bool sampled = draws_are_sampled(rung_);
     const double sampling = sampled ? sampling_at(m, t) : 0;
@@ -256,17 +255,8 @@ class MomentSteps {
   }
 
   // Of deviations, by the nodes that the law of one draw is known from: along all observables.
-  [[nodiscard]] double sampling_at(Vector<double> x, double t) const {
-    Matrix<double> gradients(n_, columns_);
-    for (Index i = 0; i < n_; ++i) {
-      const double own = x[i];
-      x[i] = own + short_step;
-      const Vector<double> ahead = readings_.observed(x, t);
-      x[i] = own - short_step;
-      gradients.row(i) = ((ahead - readings_.observed(x, t)) / (2 * short_step)).transpose();
-      x[i] = own;
-    }
-    return sampling_error(rung_, x, gradients);
+  [[nodiscard]] double sampling_at(const Vector<double>& x, double t) const {
+    return sampling_error(rung_, x, observable_gradients(rung_, x, t, short_step));
   }
 
   AnyRung<double> rung_;

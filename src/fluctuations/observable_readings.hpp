@@ -19,16 +19,35 @@
 
 namespace popgrad {
 
+/// All observables at x.
+inline Vector<double> observed(const AnyRung<double>& rung, const Vector<double>& x, double t) {
+  Vector<double> row(std::ssize(rung.columns));
+  rung.observe(x, t, {row.data(), rung.columns.size()});
+  return row;
+}
+
+/// Gradients of all observables at x, (n x observables), by central differences over +-`step` in each number:
+/// third derivatives enter with its square, rounding with 1e-16 over it. Cost 2 n observations.
+inline Matrix<double> observable_gradients(const AnyRung<double>& rung, Vector<double> x, double t,
+                                           double step) {
+  Matrix<double> found(x.size(), std::ssize(rung.columns));
+  for (Index i = 0; i < x.size(); ++i) {
+    const double own = x[i];
+    x[i] = own + step;
+    const Vector<double> ahead = observed(rung, x, t);
+    x[i] = own - step;
+    found.row(i) = ((ahead - observed(rung, x, t)) / (2 * step)).transpose();
+    x[i] = own;
+  }
+  return found;
+}
+/// Where gradients of observables, and nothing else, come from differences.
+inline constexpr double gradient_step = 1e-4;
+
 class ObservableReadings {
  public:
   explicit ObservableReadings(AnyRung<double> rung)
       : rung_(std::move(rung)), count_(static_cast<Index>(rung_.columns.size())) {}
-
-  [[nodiscard]] Vector<double> observed(const Vector<double>& x, double t) const {
-    Vector<double> row(count_);
-    rung_.observe(x, t, {row.data(), static_cast<std::size_t>(count_)});
-    return row;
-  }
 
   struct Readings {
     Vector<double> center, mean, variance;
@@ -39,7 +58,7 @@ class ObservableReadings {
   [[nodiscard]] Readings read(const Vector<double>& x, const Matrix<double>& root, Nodes nodes,
                               double t) const {
     const Index n = root.cols();
-    Parabolas parabolas{observed(x, t), Matrix<double>::Zero(count_, n),
+    Parabolas parabolas{observed(rung_, x, t), Matrix<double>::Zero(count_, n),
                         Matrix<double>::Zero(count_, n)};
     const Vector<double>& center = parabolas.center;
     for (Index k = 0; k < n; ++k) {
@@ -47,8 +66,8 @@ class ObservableReadings {
       const double norm = column.norm();
       if (!(norm > 0)) continue;
       const double reach = reach_of(nodes, norm);
-      const Vector<double> ahead = observed(x + reach * column, t);
-      const Vector<double> behind = observed(x - reach * column, t);
+      const Vector<double> ahead = observed(rung_, x + reach * column, t);
+      const Vector<double> behind = observed(rung_, x - reach * column, t);
       parabolas.slopes.col(k) = (ahead - behind) / (2 * reach);
       parabolas.bends.col(k) = (ahead + behind - 2 * center) / (reach * reach);
     }
@@ -98,8 +117,8 @@ class ObservableReadings {
                parabolas.slopes * normals, parabolas.bends * normals.cwiseAbs2() / 2};
     made.even_of_parabolas.colwise() += parabolas.center;
     for (Index k = 0; k < pairs; ++k) {
-      const Vector<double> ahead = observed(x + off.col(k), t);
-      const Vector<double> behind = observed(x - off.col(k), t);
+      const Vector<double> ahead = observed(rung_, x + off.col(k), t);
+      const Vector<double> behind = observed(rung_, x - off.col(k), t);
       made.odd.col(k) = (ahead - behind) / 2;
       made.even.col(k) = (ahead + behind) / 2;
     }

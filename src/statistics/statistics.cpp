@@ -6,10 +6,9 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
-
-#include "scalars/softmax.hpp"
 
 namespace popgrad {
 
@@ -49,30 +48,38 @@ double runs_needed(double z, double deviation, double half_width) {
 
 namespace {
 
-std::vector<double> ranks(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
+// 0-based, ties at their mean.
+void rank(std::span<const double> x, std::vector<std::size_t>& order, std::vector<double>& ranks) {
+  order.resize(x.size());
+  ranks.resize(x.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> rank(values.size());
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
   for (std::size_t i = 0; i < order.size();) {
     std::size_t j = i;
-    while (j + 1 < order.size() && values[order[j + 1]] == values[order[i]]) ++j;
-    const double shared = (static_cast<double>(i) + static_cast<double>(j)) / 2;
-    for (std::size_t k = i; k <= j; ++k) rank[order[k]] = shared;
+    while (j + 1 < order.size() && x[order[j + 1]] == x[order[i]]) ++j;
+    for (std::size_t k = i; k <= j; ++k) ranks[order[k]] = 0.5 * static_cast<double>(i + j);
     i = j + 1;
   }
-  return rank;
 }
 
 }  // namespace
 
-double rank_correlation(std::span<const double> x, std::span<const double> y) {
-  const std::vector<double> a = ranks(x);
-  const std::vector<double> b = ranks(y);
-  const auto n = static_cast<Index>(a.size());
-  return correlation<double>(Eigen::Map<const Vector<double>>(a.data(), n),
-                             Eigen::Map<const Vector<double>>(b.data(), n));
+double RankCorrelation::operator()(std::span<const double> x, std::span<const double> y) {
+  if (x.size() < 3) return std::numeric_limits<double>::quiet_NaN();
+  rank(x, order_, x_rank_);
+  rank(y, order_, y_rank_);
+  const double mean = 0.5 * static_cast<double>(x.size() - 1);
+  double xx = 0;
+  double yy = 0;
+  double xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double dx = x_rank_[i] - mean;
+    const double dy = y_rank_[i] - mean;
+    xx += dx * dx;
+    yy += dy * dy;
+    xy += dx * dy;
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : std::numeric_limits<double>::quiet_NaN();
 }
 
 double two_sided_student_bound(double degrees_of_freedom, double false_alarm, double looks) {

@@ -8,9 +8,9 @@
 
 #include "popgrad/scalars/real.hpp"
 #include "problems/any_flow.hpp"
+#include "problems/log_log_slope.hpp"
 #include "solving/explicit_steppers.hpp"
 #include "solving/rosenbrock4_core.hpp"
-#include "statistics/fit.hpp"
 
 namespace solve_test {
 

@@ -44,3 +44,22 @@ set(loops
   network
   population_flow
   reduced_flow)
+
+# The checks (checks/NAME.cpp) that compute for long by themselves.
+set(optimised
+  clouds
+  critical_rays
+  entropy_bounce
+  entropy_curve
+  frozen_layers
+  latent_networks
+  latent_scores
+  layer_logits
+  level_networks
+  logits_ahead
+  nonlinear_uniform
+  softmax_growth_parts
+  softmax_rate
+  stable_rank
+  tree_learning
+  tree_order)

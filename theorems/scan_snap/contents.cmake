@@ -50,3 +50,13 @@ set(loops
 # The readers (rungs/NAME.cpp) of files, for the fuzzers.
 set(readers
   corpus)
+
+# The checks (checks/NAME.cpp) that compute for long by themselves.
+set(optimised
+  attended_average
+  class_counts
+  driven_token
+  gradient
+  long_sequence
+  residual_gradient
+  winner_take_all)

@@ -50,3 +50,16 @@ set(loops
   population_flow
   sequence_sgd
   three_part_descent)
+
+# The checks (checks/NAME.cpp) that compute for long by themselves.
+set(optimised
+  lumping
+  ode_limit
+  patterns
+  perturbed_start
+  sampled_runs
+  softmax_boost
+  softmax_patterns
+  softmax_scratch
+  softmax_stage
+  stage_two)

@@ -37,3 +37,8 @@ set(loops
 # The readers (rungs/NAME.cpp) of files, for the fuzzers.
 set(readers
   document_reader)
+
+# The checks (checks/NAME.cpp) that compute for long by themselves.
+set(optimised
+  ode_limit
+  two_stage)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace popgrad {
 
@@ -52,7 +53,15 @@ Equivalence equivalence(double deviation, double half_width, double resolution);
 /// of two_sided_normal_bound.
 double runs_needed(double z, double deviation, double half_width);
 
-/// Ranks with ties averaged, then Pearson: Spearman's rank correlation of n >= 3 pairs.
-double rank_correlation(std::span<const double> x, std::span<const double> y);
+/// Spearman's rank correlation, ties at their mean rank; NaN where one side is constant or n < 3. Cost
+/// O(n log n); called again for as many pairs, it allocates nothing.
+class RankCorrelation {
+ public:
+  double operator()(std::span<const double> x, std::span<const double> y);
+
+ private:
+  std::vector<std::size_t> order_;
+  std::vector<double> x_rank_, y_rank_;
+};
 
 }  // namespace popgrad

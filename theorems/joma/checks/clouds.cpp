@@ -15,8 +15,8 @@ using popgrad::joma::GaussianMixture;
 
 constexpr Knob noise =
     logarithmic_knob("noise", "deviation sigma of the noise, in units of the centres", 0.4, 4, 0.7);
-constexpr Knob dimension = whole_knob("dimension", "dimension of x", 2, 8, 3);
-constexpr Knob classes = whole_knob("classes", "centres of the mixture", 2, 6, 2);
+constexpr Knob cloud_dimension = whole_knob("dimension", "dimension of x", 2, 8, 3);
+constexpr Knob cloud_classes = whole_knob("classes", "centres of the mixture", 2, 6, 2);
 constexpr Knob length = logarithmic_knob("length", "|w|", 0.01, 100, 1);
 constexpr Knob anisotropy =
     logarithmic_knob("anisotropy", "deviation of the logarithms of the noise's principal axes",
@@ -30,7 +30,7 @@ constexpr Knob feedback =
 }  // namespace
 
 std::vector<Knob> knobs_of_clouds() {
-  return {noise, dimension, classes, length, anisotropy, feedback};
+  return {noise, cloud_dimension, cloud_classes, length, anisotropy, feedback};
 }
 
 CloudUnit drawn_unit(const Setting& setting) {
@@ -40,11 +40,11 @@ CloudUnit drawn_unit(const Setting& setting) {
     for (double& entry : drawn.reshaped()) entry = stream.normal();
     return drawn;
   };
-  const Index d = setting.count(dimension);
+  const Index d = setting.count(cloud_dimension);
   CloudUnit unit;
   unit.mixture.sigma = setting.value(noise);
-  unit.mixture.centres = normal(d, setting.count(classes)).colwise().normalized();
-  unit.mixture.strength.resize(setting.count(classes));
+  unit.mixture.centres = normal(d, setting.count(cloud_classes)).colwise().normalized();
+  unit.mixture.strength.resize(setting.count(cloud_classes));
   for (double& a : unit.mixture.strength) a = 2 * stream.uniform() - 0.5;  // of both signs
   unit.w = setting.value(length) * normal(d, 1).normalized();
   const Matrix<double> turn = Eigen::HouseholderQR<Matrix<double>>(normal(d, d)).householderQ();

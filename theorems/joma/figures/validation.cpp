@@ -120,7 +120,7 @@ Share correlation(const std::vector<Run>& runs, std::size_t layer, double Run::*
   }
   const auto mean = [&] {
     double sum = 0;
-    for (std::size_t r = 0; r < rates.size(); ++r) sum += popgrad::rank_correlation(x[r], y[r]);
+    for (std::size_t r = 0; r < rates.size(); ++r) sum += RankCorrelation()(x[r], y[r]);
     return sum / static_cast<double>(rates.size());
   };
   const double found = mean();

@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "scalars/wide_exp.hpp"
+
 // A function inlined into one of the three instruction sets below; vectors go by reference because
 // by value they would be part of an ABI that the baseline does not have.
 #define POPGRAD_INLINE __attribute__((always_inline)) inline
@@ -29,40 +31,6 @@ POPGRAD_INLINE void load(V& v, const double* from) {
 template <class V>
 POPGRAD_INLINE void store(double* to, const V& v) {
   std::memcpy(to, &v, sizeof v);
-}
-
-/// x <- exp(x) for x <= 709; x below -708 counts as -708. With
-///   x = n ln 2 + r, |r| <= ln 2 / 2,
-/// exp r comes by its series to r^13, remainder below 5e-18.
-template <Index W>
-POPGRAD_INLINE void exp_bounded(typename Lanes<W>::Numbers& x) {
-  using V = typename Lanes<W>::Numbers;
-  using Bits = typename Lanes<W>::Bits;
-  const V least = V{} - 708.0;
-  x = x < least ? least : x;
-  // Adding 1.5 * 2^52 leaves the nearest whole number in the low bits.
-  const V shifted = x * 0x1.71547652b82fep0 + 0x1.8p52;
-  const V n = shifted - 0x1.8p52;
-  // ln 2 in two parts, the first with zeros at its end.
-  const V r = (x - n * 0x1.62e42fefa0000p-1) - n * 0x1.cf79abc9e3b3ap-40;
-  V p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
-  p = p * r + 1.0 / 39916800.0;
-  p = p * r + 1.0 / 3628800.0;
-  p = p * r + 1.0 / 362880.0;
-  p = p * r + 1.0 / 40320.0;
-  p = p * r + 1.0 / 5040.0;
-  p = p * r + 1.0 / 720.0;
-  p = p * r + 1.0 / 120.0;
-  p = p * r + 1.0 / 24.0;
-  p = p * r + 1.0 / 6.0;
-  p = p * r + 0.5;
-  p = (p * r) * r + (r + 1.0);
-  Bits bits;
-  std::memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits + 1023) << 52;
-  V power;
-  std::memcpy(&power, &bits, sizeof power);
-  x = p * power;
 }
 
 /// R vectors of rows by J columns of A S, kept in registers: A and S by columns, with
@@ -140,7 +108,7 @@ POPGRAD_INLINE void exponentiate_logits(Workspace& work, const double* z) {
     V argument;
     load(argument, gain + l);
     V g = argument < largest ? argument : largest;
-    exp_bounded<W>(g);
+    wide::exp_bounded<typename Lanes<W>::Bits>(g);
     g = argument > largest ? infinite : g;
     g = argument == argument ? g : argument;
     store(gain + l, g);
@@ -221,7 +189,7 @@ POPGRAD_INLINE void evaluate(Workspace& work, const double* x, double* dx) {
       V h;
       load(h, hidden + k * padded_classes + c);
       V e = (h + x[tokens + k * rows]) - shift;
-      exp_bounded<W>(e);
+      wide::exp_bounded<typename Lanes<W>::Bits>(e);
       total += e;
       moment += e * h;
       store(hidden + k * padded_classes + c, e);

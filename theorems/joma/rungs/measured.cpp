@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -114,66 +113,36 @@ int whole(double value, int low, std::string_view file, std::string_view name, s
   return static_cast<int>(value);
 }
 
-// ---- ranks ---------------------------------------------------------------------------------
-
-// 0-based ranks, ties at their mean.
-void rank(std::span<const double> x, std::vector<std::size_t>& order, std::vector<double>& ranks) {
-  order.resize(x.size());
-  ranks.resize(x.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t j = i;
-    while (j + 1 < order.size() && x[order[j + 1]] == x[order[i]]) ++j;
-    for (std::size_t k = i; k <= j; ++k) ranks[order[k]] = 0.5 * static_cast<double>(i + j);
-    i = j + 1;
-  }
-}
+// ---- correlation over strata ---------------------------------------------------------------------------------
 
 // Repeated evaluation without allocation, one a thread.
-struct RankCorrelator {
-  std::vector<std::size_t> order;
-  std::vector<double> x, y, x_rank, y_rank;
-
-  double operator()(std::span<const double> a, std::span<const double> b) {
-    if (a.size() < 3) return missing;
-    rank(a, order, x_rank);
-    rank(b, order, y_rank);
-    const double mean = 0.5 * static_cast<double>(a.size() - 1);
-    double xx = 0;
-    double yy = 0;
-    double xy = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const double dx = x_rank[i] - mean;
-      const double dy = y_rank[i] - mean;
-      xx += dx * dx;
-      yy += dy * dy;
-      xy += dx * dy;
-    }
-    return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : missing;
-  }
-
+class ClusteredCorrelation {
+ public:
   // `strata` lists the members (indices into clusters, repeats allowed) of each stratum.
   double operator()(std::span<const Cluster> clusters,
                     std::span<const std::vector<std::size_t>> strata) {
     double sum = 0;
     double weight = 0;
     for (const std::vector<std::size_t>& members : strata) {
-      x.clear();
-      y.clear();
+      x_.clear();
+      y_.clear();
       for (const std::size_t member : members) {
         const Cluster& cluster = clusters[member];
-        x.insert(x.end(), cluster.rebound.begin(), cluster.rebound.end());
-        y.insert(y.end(), cluster.rebound.size(), cluster.loss);
+        x_.insert(x_.end(), cluster.rebound.begin(), cluster.rebound.end());
+        y_.insert(y_.end(), cluster.rebound.size(), cluster.loss);
       }
-      const double value = (*this)(x, y);
+      const double value = correlation_(x_, y_);
       // A stratum whose losses are all the same says nothing.
       if (std::isnan(value)) continue;
-      sum += value * static_cast<double>(x.size());
-      weight += static_cast<double>(x.size());
+      sum += value * static_cast<double>(x_.size());
+      weight += static_cast<double>(x_.size());
     }
     return weight > 0 ? sum / weight : missing;
   }
+
+ private:
+  RankCorrelation correlation_;
+  std::vector<double> x_, y_;
 };
 
 std::vector<std::vector<std::size_t>> strata_of(std::span<const Cluster> clusters) {
@@ -197,7 +166,7 @@ std::vector<double> repeat(std::span<const Cluster> clusters, std::size_t times,
   const int threads = jobs > 0 ? jobs : omp_get_max_threads();
 #pragma omp parallel num_threads(threads)
   {
-    RankCorrelator correlate;
+    ClusteredCorrelation correlate;
 #pragma omp for schedule(static)
     for (long i = 0; i < count; ++i) {
       values[static_cast<std::size_t>(i)] = vary(correlate, strata, static_cast<std::uint32_t>(i));
@@ -349,13 +318,8 @@ LayerBounce read_bounce(std::span<const double> entropy) {
 
 // ---- correlation ---------------------------------------------------------------------------
 
-double rank_correlation(std::span<const double> x, std::span<const double> y) {
-  RankCorrelator correlate;
-  return correlate(x, y);
-}
-
 double clustered_correlation(std::span<const Cluster> clusters) {
-  RankCorrelator correlate;
+  ClusteredCorrelation correlate;
   return correlate(clusters, strata_of(clusters));
 }
 
@@ -367,8 +331,8 @@ Association associate(std::span<const Cluster> clusters, double false_alarm, std
   for (const Cluster& cluster : clusters) result.pairs += cluster.rebound.size();
   const std::vector<double> values =
       repeat(clusters, resamples, jobs,
-             [&](RankCorrelator& correlate, const std::vector<std::vector<std::size_t>>& strata,
-                 std::uint32_t i) {
+             [&](ClusteredCorrelation& correlate,
+                 const std::vector<std::vector<std::size_t>>& strata, std::uint32_t i) {
                Stream stream(seed, i, resampling_stream);
                std::vector<std::vector<std::size_t>> drawn = strata;
                for (std::size_t s = 0; s < strata.size(); ++s) {
@@ -422,7 +386,7 @@ PermutationTest permute_losses(std::span<const Cluster> clusters, std::size_t sh
   const double seen = clustered_correlation(clusters);
   const std::vector<double> values = repeat(
       clusters, shuffles, jobs,
-      [&](RankCorrelator& correlate, const std::vector<std::vector<std::size_t>>& strata,
+      [&](ClusteredCorrelation& correlate, const std::vector<std::vector<std::size_t>>& strata,
           std::uint32_t i) { return correlate(with_shuffled_losses(clusters, seed, i), strata); });
   std::size_t below = 0;
   std::size_t above = 0;

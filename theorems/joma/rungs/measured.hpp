@@ -72,9 +72,6 @@ constexpr double noise_factor = 6;
 /// quiet the curve: stuck layers are recorded without any noise.
 constexpr double least_change = 0.0125;
 
-/// Spearman's rank correlation, ties at their mean rank; NaN where one side is constant or n < 3.
-double rank_correlation(std::span<const double> x, std::span<const double> y);
-
 /// Runs as clusters: one loss, one rebound a layer, and the stratum that the run belongs to.
 struct Cluster {
   std::vector<double> rebound;

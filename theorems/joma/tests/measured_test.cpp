@@ -164,22 +164,6 @@ TEST_CASE("Bounce: noise is the median second difference of the later half", "[m
   CHECK_FALSE(read_bounce(std::vector<double>{4, 3, 1, 2}).complete);
 }
 
-TEST_CASE("Rank correlation: order, ties, constants", "[measured]") {
-  const std::vector<double> x{1, 2, 3, 4, 5};
-  CHECK(rank_correlation(x, std::vector<double>{1, 4, 9, 16, 25}) == Approx(1));
-  CHECK(rank_correlation(x, std::vector<double>{5, 4, 3, 2, 1}) == Approx(-1));
-  // One swap of neighbours: 1 - 6 * 2 / (5 * 24).
-  CHECK(rank_correlation(x, std::vector<double>{1, 2, 3, 5, 4}) == Approx(0.9));
-  // Ties at mean ranks 0.5, 0.5, 2, 3, 4: covariance 9.5, variances 10 and 9.5.
-  CHECK(rank_correlation(x, std::vector<double>{1, 1, 3, 4, 5}) == Approx(std::sqrt(0.95)));
-  CHECK(rank_correlation(x, std::vector<double>{1, 2, 3, 5, 5}) == Approx(std::sqrt(0.95)));
-  CHECK(std::isnan(rank_correlation(x, std::vector<double>{1, 1, 1, 1, 1})));
-  // Three values are enough, two are not.
-  const std::span<const double> three = std::span(x).first(3);
-  CHECK(rank_correlation(three, three) == Approx(1));
-  CHECK(std::isnan(rank_correlation(three.first(2), three.first(2))));
-}
-
 TEST_CASE("Association: the interval sees what is there and nothing else", "[measured]") {
   const Association down = associate(made_clusters(-1, 40), 1e-3, 1000, 1, 1);
   CHECK(down.high < 0);

@@ -16,12 +16,13 @@
 namespace popgrad::theorems::scan_snap {
 namespace {
 
-const std::vector<double> times{1, 3, 10, 20, 24, 26, 30, 60, 100, 200, 400};
+const std::vector<double> times_of_fates{1, 3, 10, 20, 24, 26, 30, 60, 100, 200, 400};
 const std::vector<double> longer{1, 10, 100, 1e3, 1e4, 1e5};
 
 // (a) z' > 0 for every distinct token, in shares of the largest |z'|.
 template <class Rung>
-Comparison all_gain(std::string what, const Rung& rung, const std::vector<double>& at = times) {
+Comparison all_gain(std::string what, const Rung& rung,
+                    const std::vector<double>& at = times_of_fates) {
   const Layout& layout = rung.layout();
   std::vector<Index> pairs;
   for (std::size_t e = 0; e < layout.entry_pair.size(); ++e) {

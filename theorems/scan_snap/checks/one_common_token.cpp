@@ -30,7 +30,7 @@ constexpr Knob spread =
                      "standard deviation of ln P(l|n) of the common token", 0.01, 3, 0)
         .breaking("classes are alike");
 
-TrainingInstance<double> drawn_training(const Setting& setting) {
+TrainingInstance<double> drawn_common_token(const Setting& setting) {
   const Index members = setting.count(member_count);
   const Index k = members * setting.count(queries_of_shared_token);
   const double square = setting.value(overlap) / static_cast<double>(k);
@@ -106,7 +106,7 @@ OneCommonToken described(TrainingInstance<double> training) {
 }
 
 OneCommonToken one_common_token(const Setting& setting) {
-  return described(examined_training(setting, [&] { return drawn_training(setting); }));
+  return described(examined_training(setting, [&] { return drawn_common_token(setting); }));
 }
 
 Record common_token_parameters(const OneCommonToken& instance) {

@@ -1,11 +1,11 @@
 #include "theorems/scan_snap/rungs/kernels.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
 #include "scalars/wide.hpp"
+#include "scalars/wide_exp.hpp"
 
 namespace popgrad::scan_snap {
 namespace {
@@ -192,34 +192,14 @@ void scatter_rows_wide(const Layout& layout, Index begin, Index end, const doubl
   }
 }
 
-// out = exp(x - shift), x <= shift; below -708 counts as -708. With
-//   x - shift = n ln 2 + r, |r| <= ln 2 / 2,
-// exp r comes by its series to r^13, remainder below 5e-18.
+// out = exp(x - shift), x <= shift.
 POPGRAD_WIDE
 void exponentials(const double* x, double shift, Index count, double* out) {
 #pragma omp simd
   for (Index i = 0; i < count; ++i) {
     double y = x[i] - shift;
-    y = y < -708.0 ? -708.0 : y;
-    // Adding 1.5 * 2^52 leaves the nearest whole number in the low bits.
-    const double shifted = y * 0x1.71547652b82fep0 + 0x1.8p52;
-    const double n = shifted - 0x1.8p52;
-    // ln 2 in two parts, the first with zeros at its end.
-    const double r = (y - n * 0x1.62e42fefa0000p-1) - n * 0x1.cf79abc9e3b3ap-40;
-    double p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = (p * r) * r + (r + 1.0);
-    const std::uint64_t power = (std::bit_cast<std::uint64_t>(shifted) + 1023U) << 52U;
-    out[i] = p * std::bit_cast<double>(power);
+    wide::exp_bounded<std::uint64_t>(y);
+    out[i] = y;
   }
 }
 

@@ -7,7 +7,7 @@
 #include "popgrad/scalars/real.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "statistics/fit.hpp"
+#include "problems/log_log_slope.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/quasi_static_flow.hpp"

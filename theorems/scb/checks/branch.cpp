@@ -48,7 +48,7 @@ constexpr Knob fast_step =
 
 Training<double> drawn_training(const Setting& setting) {
   const auto of_length = [&](Index positions) {
-    return from_scratch(setting.count(tokens), positions, setting.count(support_knob),
+    return from_scratch(setting.count(tokens_knob), positions, setting.count(support_knob),
                         setting.seed);
   };
   Training<double> drawn = of_length(setting.count(length));
@@ -120,7 +120,8 @@ Statement statement() {
           .reaches = {EvidenceKind::statistical},
           .controls = {{"no-factor", "the factor 2 under the root left out"},
                        {"linear", "an argument that grows as B instead of sqrt(B)"}},
-          .knobs = {tokens, length, support_knob, step_knob, argument_knob, growth_time, fast_step},
+          .knobs = {tokens_knob, length, support_knob, step_knob, argument_knob, growth_time,
+                    fast_step},
           .reads = "reduced",
           .examine = examine};
 }

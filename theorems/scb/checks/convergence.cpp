@@ -111,7 +111,7 @@ Statement statement() {
           .controls = {{"distances", "distances 10 % larger"},
                        {"no-lag", "the lag of A behind V left out of the distance of P"},
                        {"noisy-weight", "with noise the distances of a lambda 10 % larger"}},
-          .knobs = {tokens, length, several_positions, l1_weight, heavy_weight, noisy_weight,
+          .knobs = {tokens_knob, length, several_positions, l1_weight, heavy_weight, noisy_weight,
                     noise_share},
           .reads = "reduced",
           .examine = examine};

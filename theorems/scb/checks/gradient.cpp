@@ -108,7 +108,7 @@ void judge_samples(const Training<double>& training, const Setting& setting, Exa
 
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training = examined_training(setting, [&] {
-    auto drawn = from_scratch(setting.count(tokens), setting.count(positions),
+    auto drawn = from_scratch(setting.count(tokens_knob), setting.count(positions),
                               setting.count(support_knob), setting.seed);
     drawn.project = setting.count(projected) == 1;
     return drawn;
@@ -130,7 +130,7 @@ Statement statement() {
           .controls = {{"no-mean-value", "the term S_k |V mu|^2 left out"},
                        {"no-query-weight", "1/mu_k left out of the attention part"},
                        {"larger-values", "the direction of V 10 % larger"}},
-          .knobs = {tokens, positions, support_knob, state_size, projected},
+          .knobs = {tokens_knob, positions, support_knob, state_size, projected},
           .reads = "sgd",
           .derive = derive,
           .examine = examine};

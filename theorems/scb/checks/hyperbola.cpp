@@ -108,7 +108,7 @@ Statement statement() {
                    {"drift", "the drift 10 % faster"},
                    {"bias", "the bias 10 % larger"},
                    {"fewer", "Q_k - 1 in place of Q_k under the root"}},
-      .knobs = {tokens, length, several_positions, l1_weight, heavy_weight},
+      .knobs = {tokens_knob, length, several_positions, l1_weight, heavy_weight},
       .reads = "reduced",
       .examine = examine};
 }

@@ -5,7 +5,7 @@
 
 namespace popgrad::theorems::scb {
 
-inline constexpr Knob tokens = whole_knob("tokens", "tokens N of the vocabulary", 2, 6, 3);
+inline constexpr Knob tokens_knob = whole_knob("tokens", "tokens N of the vocabulary", 2, 6, 3);
 inline constexpr Knob support_knob =
     whole_knob("support", "positions Q that a token looks at", 1, 4, 2);
 inline constexpr Knob transition_size_knob =

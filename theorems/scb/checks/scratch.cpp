@@ -19,8 +19,8 @@ Training<double> scratch_instance(const Setting& setting, const Knob& length, co
   return scratch_instance(
       setting,
       [&] {
-        return from_scratch(setting.count(tokens), setting.count(length), setting.count(support),
-                            setting.seed);
+        return from_scratch(setting.count(tokens_knob), setting.count(length),
+                            setting.count(support), setting.seed);
       },
       it);
 }

@@ -83,8 +83,8 @@ double lead(const Bigrams<double>& b) {
 
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training = examined_training(setting, [&] {
-    return from_scratch(setting.count(tokens), setting.count(length), setting.count(support_knob),
-                        setting.seed);
+    return from_scratch(setting.count(tokens_knob), setting.count(length),
+                        setting.count(support_knob), setting.seed);
   });
   const double far = setting.value(far_from_start);
   const double top = far > 0 ? far : setting.value(logit);
@@ -130,7 +130,7 @@ Statement statement() {
                        {"one-position-less", "eta T (T - 1) in place of eta T^2"},
                        {"other-power", "eta T^1.9 in place of eta T^2"},
                        {"late-lead", "kappa 4/3, as while alpha_A grows like an exponential"}},
-          .knobs = {tokens, length, support_knob, logit, far_from_start},
+          .knobs = {tokens_knob, length, support_knob, logit, far_from_start},
           .reads = "flow",
           .derive = derive,
           .examine = examine};

@@ -135,7 +135,7 @@ Statement statement() {
           .controls = {{"square", "T^2.2 with constant noise"},
                        {"linear", "T^1.2 with multiplicative noise"},
                        {"one-exponent", "T^2 with both kinds of noise"}},
-          .knobs = {tokens, shortest, support_knob, step_knob, argument_knob, step_growth},
+          .knobs = {tokens_knob, shortest, support_knob, step_knob, argument_knob, step_growth},
           .reads = "reduced",
           .examine = examine};
 }
