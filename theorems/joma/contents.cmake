@@ -47,15 +47,21 @@ set(loops
 
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
+  approach
+  clock_change
+  clocks
   clouds
   critical_rays
   entropy_bounce
   entropy_curve
   frozen_layers
+  growth_parts
+  invariant_parts
   latent_networks
   latent_scores
   layer_logits
   level_networks
+  linear_growth
   logits_ahead
   nonlinear_uniform
   softmax_growth_parts

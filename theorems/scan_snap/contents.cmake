@@ -53,10 +53,21 @@ set(readers
 
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
+  assumption2_classes
+  assumption2_gains
   attended_average
+  attention_formula
+  backprop_identity
   class_counts
   driven_token
+  fates_assumption2
   gradient
   long_sequence
+  overlap_bounds
+  residual_backprop
+  residual_classes
+  residual_fates
+  residual_flow
   residual_gradient
+  residual_measurements
   winner_take_all)

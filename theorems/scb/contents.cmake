@@ -53,10 +53,12 @@ set(loops
 
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
+  linearisation
   lumping
   ode_limit
   patterns
   perturbed_start
+  reduction
   sampled_runs
   softmax_boost
   softmax_patterns

@@ -40,5 +40,6 @@ set(readers
 
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
+  masked_frequencies
   ode_limit
   two_stage)
