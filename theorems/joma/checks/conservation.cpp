@@ -68,12 +68,12 @@ double largest(const std::vector<Quantity>& tokens) {
 // A token's growth may be small beside that of the others, so the largest is the unit of all.
 void judge_growth(const Sides& sides, const ClassInstance<double>& instance, const Solved& run,
                   Examination& it) {
-  const Vector<double> start = PopulationFlow<double>(instance).initial();
+  const Vector<double> initial = PopulationFlow<double>(instance).initial();
   const auto growth = [&](const std::function<Vector<double>(const Vector<double>&)>& side) {
     std::vector<Quantity> tokens;
     for (Index l = 0; l < instance.tokens(); ++l) {
       tokens.push_back(run.at(0, [&](const Vector<double>& x) { return side(x)[l]; }) -
-                       Quantity(side(start)[l]));
+                       Quantity(side(initial)[l]));
     }
     return with_common_error(tokens);
   };
