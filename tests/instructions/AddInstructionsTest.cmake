@@ -2,6 +2,5 @@
 find_program(POPGRAD_OBJDUMP objdump)
 if(POPGRAD_OBJDUMP AND NOT POPGRAD_SANITIZE AND NOT POPGRAD_NATIVE
    AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
-  add_test(NAME instructions COMMAND ${CMAKE_CURRENT_LIST_DIR}/check.sh $<TARGET_FILE:popgrad>
-    $<TARGET_FILE:popgrad_theorems> $<TARGET_FILE:popgrad_tool>)
+  add_test(NAME instructions COMMAND ${CMAKE_CURRENT_LIST_DIR}/check.sh $<TARGET_FILE:popgrad_cli>)
 endif()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# That the libraries run on every x86-64 processor: instructions on wide vectors are in functions alone
-# that are called where the processor has them, which their names tell.
-#   check.sh LIBRARY...
+# That the program runs on every x86-64 processor: only functions that are called where the processor has them,
+# as their names say, have instructions on wide vectors.
+#   check.sh PROGRAM
 set -euo pipefail
 objdump --disassemble --no-show-raw-insn "$@" | awk '
   />:$/ { name = $2 }
@@ -12,7 +12,7 @@ objdump --disassemble --no-show-raw-insn "$@" | awk '
       ++count
       if (!chosen[name]) { print name " has " wide[name] " instructions on every processor"; failed = 1 }
     }
-    # A library without any is not what is to be looked at.
+    # A program without any is not the one to examine.
     if (count < 10) { print "functions with wide vectors: " count + 0 ", 10 or more expected"; failed = 1 }
     exit failed
   }'
