@@ -6,11 +6,11 @@
 
 namespace popgrad::wide {
 
-/// x <- exp(x) for x <= 709, of a double or of each number of a vector in the compiler's own notation; `Bits`
-/// are whole numbers of 64 bits in the same form. x below -708 counts as -708. With
+/// x <- exp(x) for x <= 709, of a double or of each number of a vector in the compiler's own
+/// notation; `Bits` are whole numbers of 64 bits in the same form. x below -708 counts as -708. With
 ///   x = n ln 2 + r, |r| <= ln 2 / 2,
-/// exp r comes by its series to r^13, remainder below 5e-18. Vectors go by reference because by value they would
-/// be part of an ABI that the baseline does not have.
+/// exp r comes by its series to r^13, remainder below 5e-18. Vectors go by reference because by
+/// value they would be part of an ABI that the baseline does not have.
 template <class Bits, class Number>
 [[gnu::always_inline]] inline void exp_bounded(Number& x) {
   static_assert(sizeof(Bits) == sizeof(Number));
