@@ -40,6 +40,10 @@ set(readers
 
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
+  document_moments
+  finite_documents
   masked_frequencies
   ode_limit
+  random_member
+  sampled_kinds
   two_stage)
