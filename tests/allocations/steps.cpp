@@ -72,7 +72,7 @@ void check_own_step(const AnyRung<double>& rung, double eta, Index batch) {
   CHECK(calls == 0);
 }
 
-/// Calls of malloc of a walk of so many steps.
+/// Calls of malloc during a walk of `steps` steps.
 std::size_t allocations_of_walk(const AnyRung<double>& rung, WalkRequest request,
                                 std::uint64_t steps) {
   request.steps = steps;

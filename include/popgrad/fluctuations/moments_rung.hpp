@@ -28,8 +28,9 @@
 /// 1e-3 of it by its own estimate. Measured against steps one by one, deviations of 12 observables in
 /// trainings of 60 to 1000 steps: 9e-4 at the most where the law of one draw is known in closed form or
 /// its counts are run through; 2e-3 where it is known from nodes and 5e-3 where from samples, with steps
-/// of 0.2, where random signs are taken at fewer steps and second_order is 2e-3 and 1e-2. Rows and their number change nothing of it; a run that goes on
-/// from a checkpoint differs by as much from one that was not stopped.
+/// of 0.2, where random signs are taken at fewer steps and second_order is 2e-3 and 1e-2. Rows and
+/// their number change nothing of it; a run that goes on from a checkpoint differs by as much from one
+/// that was not stopped.
 ///
 /// State: m, U, x, s, U of the second prediction where the block began, 2 n + 2 n^2 + n numbers for a
 /// state of n, then eta, B, the steps so far, those in the block and its length; saved states begin a

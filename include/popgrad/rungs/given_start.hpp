@@ -2,7 +2,7 @@
 /// Starts that are given in an instance file: whole matrices under the names of the theory, and
 /// components of a reduced state under their own names.
 ///
-/// Matrices (`A`, `B`, ...) belong to the instance, so whatever depends on the start is made
+/// Matrices (`A`, `B`, ...) belong to the instance, so all that depends on the start is made
 /// from them: invariants, shared columns, measured noise. Components (`"state": {"h": 0.2}`)
 /// replace numbers of `initial` after the rung was made, for states that no matrix of the theory
 /// describes.

@@ -109,7 +109,7 @@ void MultilayerFlow<T>::sample_rhs(const Vector<T>& x, Vector<T>& dx, Stream& st
     const std::uint32_t sequence = stream.category(cumulative_);
     drawn_.emplace_back(sequence, stream.category(cumulative_classes_[sequence]));
   }
-  // In the order of sequences, whatever that of the draws; equal ones are counted.
+  // In the order of sequences, not of the draws; equal ones are counted.
   std::sort(drawn_.begin(), drawn_.end());
   chosen_.clear();
   for (const auto& [sequence, label] : drawn_) {
