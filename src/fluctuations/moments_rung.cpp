@@ -49,8 +49,10 @@ AnyRung<double> rung_of_moments(const AnyRung<double>& sgd, std::uint64_t longes
   return rung;
 }
 
-RungInfo moments_info(const RungInfo& sgd) {
-  RungInfo info = sgd;
+Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why) {
+  Rung rung;
+  RungInfo& info = rung.info;
+  info = sgd.info;
   info.name = "moments";
   info.kind = RungKind::moments;
   info.summary = "mean and standard deviation over runs of sgd, predicted: no ensemble";
@@ -64,7 +66,23 @@ RungInfo moments_info(const RungInfo& sgd) {
   info.column_note =
       "X_sd, its standard deviation over runs, for each; second_order; sampling, if the "
       "law of one draw is known from samples";
-  return info;
+  rung.reads = sgd.reads;
+  rung.observables = sgd.observables;
+  rung.observables.insert(
+      rung.observables.end(),
+      {{"X_sd", "standard deviation of column X over runs of sgd", ">= 0",
+        "not a number where the two orders of the prediction disagree"},
+       {"second_order", "largest gap of the two orders, over the deviation of the state",
+        "0 to 1/2", "beyond 1/2 the prediction ends, status 4"},
+       {"sampling", "relative error of the deviations by the draws that their law is known from",
+        ">= 0", "only where the law of one draw is sampled"}});
+  rung.make = [make = sgd.make, model = std::move(model), why = std::move(why)](
+                  const Parameters& p, std::uint64_t seed) {
+    const AnyRung<double> steps = make(p, seed);
+    return moments_rung(steps, model, steps.draw_covariance || !why ? "" : why(p, seed));
+  };
+  rung.why_no_symbols = "has no right-hand side of its own; take the rung 'flow'";
+  return rung;
 }
 
 }  // namespace popgrad

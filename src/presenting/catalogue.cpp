@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include "base/json.hpp"
 #include "io/json_document.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "presenting/figure.hpp"
+#include "presenting/observables.hpp"
 
 namespace popgrad {
 namespace {
@@ -33,6 +35,18 @@ std::string columns_of(const Model& model, const RungInfo& rung) {
                      rung.column_note.empty() ? "" : "; ", rung.column_note);
 }
 
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (text.starts_with('\n')) text.remove_prefix(1);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (!lines.empty()) lines.emplace_back();
+  return lines;
+}
+
 std::string models_text(Theories theories) {
   std::string text;
   const auto out = std::back_inserter(text);
@@ -51,6 +65,16 @@ std::string models_text(Theories theories) {
     for (const Regime& regime : model->regimes()) {
       fmt::format_to(out, "    {:<20} of {}: {}\n", regime.name, regime.column,
                      describe(regime.kind));
+    }
+    fmt::format_to(out, "\n  observables\n");
+    for (const std::string& line : lines_of(model->notation())) {
+      fmt::format_to(out, "{}{}\n", line.empty() ? "" : "    ", line);
+    }
+    for (const SharedObservable& one : observables_of(*model)) {
+      if (one.info.formula.empty()) continue;
+      fmt::format_to(out, "    {:<20} {}; {}{}{}{}\n", one.info.name, one.info.formula,
+                     one.info.range, one.info.meaning.empty() ? "" : "; ", one.info.meaning,
+                     one.rungs.empty() ? "" : fmt::format(" [{}]", fmt::join(one.rungs, ", ")));
     }
     fmt::format_to(out, "\n  parameters (flags, or keys of --instance and --config)\n");
     for (const ParameterInfo& p : model->parameters()) {
@@ -122,6 +146,18 @@ Json parameters_json(const Model& model) {
                     {"choices", p.choices},
                     {"rungs", p.rungs},
                     {"flag", p.flag}});
+  }
+  return list;
+}
+
+Json observables_json(const Model& model) {
+  Json list = Json::array();
+  for (const SharedObservable& one : observables_of(model)) {
+    list.push_back({{"name", one.info.name},
+                    {"formula", one.info.formula},
+                    {"range", one.info.range},
+                    {"meaning", one.info.meaning},
+                    {"rungs", one.rungs}});
   }
   return list;
 }
@@ -213,6 +249,7 @@ std::string catalogue_json(Theories theories) {
     const Model& model = *theory.model;
     Json own{{"name", model.name()}, {"paper", model.paper()}};
     own["rungs"] = rungs_json(model);
+    own["observables"] = observables_json(model);
     own["parameters"] = parameters_json(model);
     own["regimes"] = regimes_json(model);
     Json& statements = own["statements"] = Json::array();

@@ -1,5 +1,5 @@
 #pragma once
-/// What theories hold, as `popgrad list` tells it: models with rungs, columns, parameters and
+/// What theories hold, as `popgrad list` prints it: models with rungs, observables, parameters and
 /// regimes, statements with hypotheses, controls and knobs, and figures.
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace popgrad {
 
 std::string catalogue_text(Theories theories);
-/// {"version", "models": [{"name", "paper", "rungs", "parameters", "regimes", "statements",
-/// "figures", "errata"}]}.
+/// {"version", "models": [{"name", "paper", "rungs", "observables", "parameters", "regimes",
+/// "statements", "figures", "errata"}]}.
 std::string catalogue_json(Theories theories);
 
 /// flow, descent, random, closed-form or moments.

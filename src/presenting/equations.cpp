@@ -70,26 +70,6 @@ std::string equations_element(const SharedEquations& group, const Model& model,
   return text + "</details>\n";
 }
 
-// Of a model without a page: names alone.
-std::string observables_table(const Model& model, const std::string& caption) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> observables;  // name, rungs
-  for (const RungInfo& info : model.rungs()) {
-    for (const std::string& name : column_patterns(model, info)) {
-      auto known = std::find_if(observables.begin(), observables.end(),
-                                [&](const auto& o) { return o.first == name; });
-      if (known == observables.end()) {
-        known = observables.insert(observables.end(), {name, {}});
-      }
-      known->second.push_back(info.name);
-    }
-  }
-  HtmlTable table(caption, {"observable", "rungs"});
-  for (const auto& [name, rungs] : observables) {
-    table.cell(names({name})).cell(names(rungs)).end_row();
-  }
-  return table.html(false);
-}
-
 }  // namespace
 
 std::string equations_html(const Model& model, const std::string& program) {
@@ -123,10 +103,7 @@ std::string equations_html(const Model& model, const std::string& program) {
   if (!without.empty()) {
     text += fmt::format("<p class=\"note\">No equations over symbols: {}.</p>\n", names(without));
   }
-  const std::string caption = fmt::format("Observables of {}", model.name());
-  const std::string_view page = observables_text(model.name());
-  return text +
-         (page.empty() ? observables_table(model, caption) : observables_html(page, caption));
+  return text + observables_html(model);
 }
 
 }  // namespace popgrad

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "presenting/catalogue.hpp"
 #include "presenting/html_page.hpp"
 #include "presenting/math_text.hpp"
 
@@ -67,35 +68,6 @@ std::string text_html(std::string_view text) {
   return html;
 }
 
-// "| a | b |", where a bar of a cell is written with a backslash.
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells(1);
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == '|') {
-      cells.back() += line[++i];
-    } else if (line[i] == '|') {
-      cells.emplace_back();
-    } else {
-      cells.back() += line[i];
-    }
-  }
-  cells.pop_back();  // behind the last bar
-  for (std::string& cell : cells) cell = std::string(trimmed(cell));
-  return cells;
-}
-
-std::string table_html(const Lines& lines, std::string_view caption) {
-  const std::vector<std::string> header = cells_of(lines.front());
-  HtmlTable table(std::string(caption), header);
-  for (std::size_t i = 2; i < lines.size(); ++i) {
-    std::vector<std::string> cells = cells_of(lines[i]);
-    cells.resize(header.size());
-    for (const std::string& cell : cells) table.cell(text_html(cell));
-    table.end_row();
-  }
-  return table.html(false);
-}
-
 // An indented block: a formula a line, with words at a distance behind it.
 std::string formulas_html(const Lines& lines) {
   std::string rows;
@@ -113,24 +85,76 @@ std::string formulas_html(const Lines& lines) {
       "<div class=\"scroll\"><table class=\"formulas\"><tbody>\n{}</tbody></table></div>\n", rows);
 }
 
+std::vector<ObservableInfo> infos_of(const Model& model, const Rung& rung) {
+  if (!rung.observables.empty()) return rung.observables;
+  std::vector<ObservableInfo> infos;
+  for (std::string& name : column_patterns(model, rung.info))
+    infos.push_back({std::move(name), {}, {}});
+  return infos;
+}
+
+std::string code_list(const std::vector<std::string>& names) {
+  std::string html;
+  for (const std::string& name : names) {
+    html += (html.empty() ? "<code>" : ", <code>") + html_text(name) + "</code>";
+  }
+  return html;
+}
+
 }  // namespace
 
-std::string observables_html(std::string_view section, std::string_view caption) {
-  std::string html;
-  for (const Lines& lines : blocks_of(section)) {
-    if (lines.front().starts_with('|') && lines.size() > 2) {
-      html += table_html(lines, caption);
-      continue;
+std::vector<SharedObservable> observables_of(const Model& model) {
+  std::vector<SharedObservable> all;
+  for (const Rung& rung : model.table()) {
+    for (ObservableInfo& info : infos_of(model, rung)) {
+      const auto same = std::find_if(all.begin(), all.end(), [&](const SharedObservable& other) {
+        return other.info.name == info.name && other.info.formula == info.formula &&
+               other.info.range == info.range;
+      });
+      if (same != all.end()) {
+        same->rungs.push_back(rung.info.name);
+        continue;
+      }
+      // Behind the last of its name, if there is one.
+      const auto named = std::find_if(all.rbegin(), all.rend(), [&](const SharedObservable& other) {
+        return other.info.name == info.name;
+      });
+      all.insert(named == all.rend() ? all.end() : named.base(),
+                 {std::move(info), {rung.info.name}});
     }
+  }
+  for (SharedObservable& one : all) {
+    if (one.rungs.size() == model.table().size()) one.rungs.clear();
+  }
+  return all;
+}
+
+std::string observables_html(const Model& model) {
+  HtmlTable table(fmt::format("Observables of {}", model.name()),
+                  {"column", "rungs", "formula", "range", "meaning"});
+  for (const SharedObservable& one : observables_of(model)) {
+    table.cell(text_html(fmt::format("`{}`", one.info.name)))
+        .cell(one.rungs.empty() ? "all" : code_list(one.rungs))
+        .cell(text_html(one.info.formula))
+        .cell(text_html(one.info.range))
+        .cell(text_html(one.info.meaning))
+        .end_row();
+  }
+  return paragraphs_html(model.notation()) + table.html(false);
+}
+
+std::string paragraphs_html(std::string_view text) {
+  std::string html;
+  for (const Lines& lines : blocks_of(text)) {
     if (lines.front().starts_with("    ")) {
       html += formulas_html(lines);
       continue;
     }
-    std::string text;
+    std::string running;
     for (const std::string_view line : lines) {
-      text += (text.empty() ? "" : " ") + std::string(line);
+      running += (running.empty() ? "" : " ") + std::string(line);
     }
-    html += fmt::format("<p>{}</p>\n", text_html(text));
+    html += fmt::format("<p>{}</p>\n", text_html(running));
   }
   return html;
 }

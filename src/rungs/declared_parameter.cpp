@@ -20,14 +20,6 @@ std::vector<std::string> words(std::string_view text) {
   return found;
 }
 
-// The moments of sgd are of all that it reads.
-std::vector<std::string> rungs_of(std::string_view text) {
-  std::vector<std::string> names = words(text);
-  const auto sgd = std::find(names.begin(), names.end(), "sgd");
-  if (sgd != names.end()) names.insert(sgd + 1, "moments");
-  return names;
-}
-
 template <class Declared>
 std::string_view default_of(const Declared& parameter, std::string_view when,
                             std::string_view standard) {
@@ -120,7 +112,7 @@ ParameterInfo info_of(const NumberParameter& parameter) {
                                       : std::string(parameter.otherwise),
           std::string(parameter.meaning) + (rule.empty() ? "" : ", " + rule),
           {},
-          rungs_of(parameter.rungs),
+          {},
           true,
           parameter.range,
           std::string(parameter.unit),
@@ -137,7 +129,7 @@ ParameterInfo info_of(const CountParameter& parameter) {
                                   : std::string(parameter.otherwise),
       std::string(parameter.meaning) + rule,
       {},
-      rungs_of(parameter.rungs),
+      {},
       true,
       within(static_cast<double>(parameter.low), static_cast<double>(parameter.high)),
       std::string(parameter.unit)};
@@ -152,7 +144,7 @@ ParameterInfo info_of(const SwitchParameter& parameter) {
                                                  : std::string(parameter.otherwise),
                      std::string(parameter.meaning),
                      {},
-                     rungs_of(parameter.rungs),
+                     {},
                      true};
   info.off_midway = words(parameter.off_midway);
   return info;
@@ -164,7 +156,7 @@ ParameterInfo info_of(const ChoiceParameter& parameter) {
           told(parameter, first_or(parameter)),
           std::string(parameter.meaning),
           words(parameter.choices),
-          rungs_of(parameter.rungs),
+          {},
           true,
           {},
           {},
@@ -177,7 +169,7 @@ ParameterInfo info_of(const TextParameter& parameter) {
                      std::string(parameter.otherwise),
                      std::string(parameter.meaning),
                      {},
-                     rungs_of(parameter.rungs),
+                     {},
                      true};
   info.flow_end = parameter.flow_end;
   info.flow_tolerance = parameter.flow_tolerance;
@@ -190,7 +182,7 @@ ParameterInfo info_of(const ListParameter& parameter) {
           std::string(parameter.otherwise),
           std::string(parameter.meaning),
           {},
-          rungs_of(parameter.rungs),
+          {},
           parameter.flag};
 }
 

@@ -93,6 +93,24 @@ void set_state(AnyRung<T>& rung, const Parameters& p, std::string_view where,
 
 template Matrix<double> given_block(const Parameters&, const ListParameter&, Index, Index);
 template Matrix<Real> given_block(const Parameters&, const ListParameter&, Index, Index);
+Rung with_given_state(Rung rung, std::string where, std::vector<StartKey> keys) {
+  const auto set = [where = std::move(where), keys = std::move(keys)]<class T>(
+                       AnyRung<T> made, const Parameters& p) {
+    set_state(made, p, where, keys);
+    return made;
+  };
+  rung.make = [make = std::move(rung.make), set](const Parameters& p, std::uint64_t seed) {
+    return set(make(p, seed), p);
+  };
+  if (rung.make_in_digits) {
+    rung.make_in_digits = [make = std::move(rung.make_in_digits), set](const Parameters& p,
+                                                                       std::uint64_t seed) {
+      return set(make(p, seed), p);
+    };
+  }
+  return rung;
+}
+
 template void set_state(AnyRung<double>&, const Parameters&, std::string_view,
                         std::span<const StartKey>);
 template void set_state(AnyRung<Real>&, const Parameters&, std::string_view,

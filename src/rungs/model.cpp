@@ -1,28 +1,88 @@
 #include "popgrad/rungs/model.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
 #include "popgrad/base/error.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad {
+namespace {
 
-AnyRung<Real> Model::rung_in_digits(std::string_view name, const Parameters& /*p*/,
-                                    std::uint64_t /*seed*/) const {
-  reject(this->name() + " " + std::string(name), "--digits", std::to_string(digits()),
-         "is not offered by this rung; it runs in double");
-}
-
-AnyRung<Expression> Model::symbolic_rung(std::string_view name, const Parameters& /*p*/) const {
-  reject(this->name(), "rung", name, "has no form over symbols");
-}
-
-RungInfo find_rung(const Model& model, std::string_view name) {
-  std::vector<std::string> names;
-  for (RungInfo& info : model.rungs()) {
-    if (info.name == name) return info;
-    names.push_back(info.name);
+std::vector<ParameterInfo> parameters_of(const std::vector<Rung>& rungs) {
+  std::vector<ParameterInfo> all;
+  for (const Rung& rung : rungs) {
+    for (const ParameterInfo& read : rung.reads) {
+      auto known = std::find_if(all.begin(), all.end(),
+                                [&](const ParameterInfo& info) { return info.name == read.name; });
+      if (known == all.end()) known = all.insert(all.end(), read);
+      known->rungs.push_back(rung.info.name);
+    }
   }
-  reject(model.name(), "rung", name,
+  for (ParameterInfo& info : all) {
+    if (info.rungs.size() == rungs.size()) info.rungs.clear();
+  }
+  return all;
+}
+
+}  // namespace
+
+Model::Model(ModelTable table) : table_(std::move(table)) {
+  for (auto one = table_.rungs.begin(); one != table_.rungs.end(); ++one) {
+    if (std::any_of(table_.rungs.begin(), one,
+                    [&](const Rung& other) { return other.info.name == one->info.name; })) {
+      throw std::logic_error(
+          fmt::format("model {}: two rungs have the name {}", table_.name, one->info.name));
+    }
+  }
+  parameters_ = parameters_of(table_.rungs);
+}
+
+std::vector<RungInfo> Model::rungs() const {
+  std::vector<RungInfo> infos;
+  for (const Rung& rung : table_.rungs) infos.push_back(rung.info);
+  return infos;
+}
+
+const Rung& Model::row(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const Rung& rung : table_.rungs) {
+    if (rung.info.name == name) return rung;
+    names.push_back(rung.info.name);
+  }
+  reject(this->name(), "rung", name,
          "is not known" + suggestion(name, names) + "; see 'popgrad list'");
+}
+
+AnyRung<double> Model::rung(std::string_view name, const Parameters& p, std::uint64_t seed) const {
+  return row(name).make(p, seed);
+}
+
+AnyRung<Real> Model::rung_in_digits(std::string_view name, const Parameters& p,
+                                    std::uint64_t seed) const {
+  const Rung& rung = row(name);
+  if (rung.make_in_digits) return rung.make_in_digits(p, seed);
+  std::string others;
+  for (const Rung& other : table_.rungs) {
+    if (other.make_in_digits) others += (others.empty() ? "" : ", ") + other.info.name;
+  }
+  reject(fmt::format("{} {}", this->name(), name), "--digits", std::to_string(digits()),
+         others.empty() ? "is not offered by this model; its rungs run in double"
+                        : fmt::format("is for {}; this rung runs in double", others));
+}
+
+AnyRung<Expression> Model::symbolic_rung(std::string_view name, const Parameters& p) const {
+  const Rung& rung = row(name);
+  if (rung.make_over_symbols) return rung.make_over_symbols(p);
+  reject(this->name(), "rung", name, rung.why_no_symbols);
+}
+
+std::shared_ptr<const Examination> Model::audit(std::string_view rung, const Parameters& p,
+                                                std::uint64_t seed, const AnyRung<double>& made,
+                                                const Trajectory<double>& run) const {
+  return table_.audit ? table_.audit(rung, p, seed, made, run) : nullptr;
 }
 
 }  // namespace popgrad

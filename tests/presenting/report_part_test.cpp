@@ -2,6 +2,8 @@
 
 #include "presenting/report_part.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -145,22 +147,34 @@ TEST_CASE("report: no plain formulas in the running text of any statement or err
   }
 }
 
-TEST_CASE("observables: the section of a model's page", "[report]") {
-  const std::string html = observables_html(
-      "\nAt all times, of a `b_c`, *also* late:\n\n    R = z^2     linear\n\n| column | formula "
-      "|\n|---|---|\n"
-      "| `a_b` | max \\|z_l\\| |\n",
-      "Some");
+TEST_CASE("observables: notation in paragraphs, formulas in blocks", "[report]") {
+  const std::string html = paragraphs_html(
+      "\nAt all times, of a `b_c`, *also* late:\n\n    R = z^2     linear\n\nOf max |z_l|.\n");
   CHECK_THAT(html, Catch::Contains(
                        "<p>At all times, of a <code>b_<wbr>c</code>, <em>also</em> late:</p>"));
   CHECK_THAT(html,
              Catch::Contains("<table class=\"formulas\">") && Catch::Contains("<td>linear</td>"));
-  CHECK_THAT(html, Catch::Contains("<code>a_<wbr>b</code>") &&
-                       Catch::Contains("<mo>|</mo><msub><mi>z</mi><mi>l</mi></msub><mo>|</mo>"));
-  for (const Theory& theory : theories()) {
-    CHECK_THAT(std::string(observables_text(theory.model->name())), Catch::Contains("| column |"));
+  CHECK_THAT(html, Catch::Contains("<mo>|</mo><msub><mi>z</mi><mi>l</mi></msub><mo>|</mo>"));
+}
+
+TEST_CASE("observables: one row for rungs that share a formula", "[report]") {
+  const auto rung = [](const char* name, std::vector<ObservableInfo> observables) {
+    Rung made;
+    made.info.name = name;
+    made.observables = std::move(observables);
+    return made;
+  };
+  const Model model({.name = "two",
+                     .paper = "none",
+                     .rungs = {rung("a", {{"loss", "x^2", ">= 0"}, {"size", "|x|", ">= 0"}}),
+                               rung("b", {{"loss", "y^2", ">= 0"}, {"size", "|x|", ">= 0"}})}});
+  std::vector<std::string> shown;
+  for (const SharedObservable& one : observables_of(model)) {
+    shown.push_back(
+        fmt::format("{} {} {}", one.info.name, one.info.formula, fmt::join(one.rungs, ",")));
   }
-  CHECK(observables_text("another").empty());
+  CHECK(shown == std::vector<std::string>{"loss x^2 a", "loss y^2 b", "size |x| "});
+  CHECK_THAT(observables_html(model), Catch::Contains("<code>b</code>") && Catch::Contains("all"));
 }
 
 }  // namespace report_part_test

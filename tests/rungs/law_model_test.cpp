@@ -121,17 +121,10 @@ TEST_CASE("a law over symbols has a symbol for each parameter and component", "[
 }
 
 TEST_CASE("a model that offers no digits and no symbols says so", "[model]") {
-  class Least final : public Model {
-   public:
-    [[nodiscard]] std::string name() const override { return "least"; }
-    [[nodiscard]] std::string paper() const override { return "none"; }
-    [[nodiscard]] std::vector<RungInfo> rungs() const override { return {}; }
-    [[nodiscard]] AnyRung<double> rung(std::string_view, const Parameters&,
-                                       std::uint64_t) const override {
-      return {};
-    }
-  };
-  const Least least;
+  Rung only;
+  only.info.name = "flow";
+  only.make = [](const Parameters&, std::uint64_t) { return AnyRung<double>(); };
+  const Model least({.name = "least", .paper = "none", .rungs = {only}});
   CHECK(least.ladder().empty());
   CHECK(least.regimes().empty());
   CHECK(least.parameters().empty());

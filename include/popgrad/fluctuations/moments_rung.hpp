@@ -70,11 +70,11 @@ AnyRung<double> rung_of_moments(const AnyRung<double>& sgd, std::uint64_t longes
 Vector<double> stationary_moments(const AnyRung<double>& sgd, const std::string& where, double eta,
                                   Index batch);
 
-/// Why `equations` has none of it.
-inline constexpr const char* moments_have_no_equations =
-    "has no right-hand side of its own; take the rung 'flow'";
+/// Why the law of one draw is not known at these parameters.
+using WhyNotKnown = std::function<std::string(const Parameters&, std::uint64_t seed)>;
 
-/// What to say of it beside the rung `sgd`.
-RungInfo moments_info(const RungInfo& sgd);
+/// The row `moments` of a model, of its row `sgd`: the same parameters; for each observable X of it, its
+/// mean and X_sd.
+Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why = {});
 
 }  // namespace popgrad

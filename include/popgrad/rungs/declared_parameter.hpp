@@ -5,10 +5,9 @@
 ///   constexpr NumberParameter rate{.name = "rate",
 ///                                  .meaning = "learning rate of the second layer over the first",
 ///                                  .standard = "1",
-///                                  .range = above(0),
-///                                  .rungs = "sgd gd flow"};
+///                                  .range = above(0)};
 ///   const T ratio = read<T>(p, rate);
-///   std::vector<ParameterInfo> parameter_infos() { return parameter_table(rate, ...); }
+///   rung.reads = parameter_table(rate, ...);
 
 #include <array>
 #include <string>
@@ -27,7 +26,7 @@ struct SpecialDefault {
 };
 
 // Of every kind: `meaning` is a phrase; `otherwise` describes in words a default that is computed, which
-// is then given to `read_or`; `rungs` are names parted by spaces, empty for all.
+// is then given to `read_or`. Which rungs read it is in their rows (popgrad/rungs/model.hpp).
 
 struct NumberParameter {
   std::string_view name, meaning;
@@ -35,7 +34,6 @@ struct NumberParameter {
   std::array<SpecialDefault, 2> special{};
   std::string_view otherwise = {};
   Range range{};
-  std::string_view rungs = {};
   std::string_view unit = {};  ///< empty: a pure number
   bool usual_fault = false;    ///< what a training script often has other than it says
 };
@@ -45,7 +43,6 @@ struct CountParameter {
   long standard = 0;
   std::string_view otherwise = {};
   long low = 0, high = 1'000'000'000;
-  std::string_view rungs = {};
   std::string_view unit = {};
   std::string_view limit = {};  ///< as in ParameterInfo
 };
@@ -54,7 +51,6 @@ struct SwitchParameter {
   std::string_view name, meaning;
   bool standard = false;
   std::string_view otherwise = {};
-  std::string_view rungs = {};
   std::string_view off_midway = {};  ///< as in ParameterInfo, parted by spaces
 };
 
@@ -63,14 +59,12 @@ struct ChoiceParameter {
   std::string_view choices;        ///< parted by spaces
   std::string_view standard = {};  ///< default; empty: the first choice
   std::array<SpecialDefault, 2> special{};
-  std::string_view rungs = {};
   bool usual_fault = false;
 };
 
 struct TextParameter {
   std::string_view name, meaning;
   std::string_view otherwise = {};
-  std::string_view rungs = {};
   std::string_view flow_end = {}, flow_tolerance = {};  ///< as in ParameterInfo
 };
 
@@ -79,7 +73,6 @@ struct ListParameter {
   std::string_view name, meaning;
   std::string_view kind = "matrix";  ///< matrix | vector | components
   std::string_view otherwise = {};
-  std::string_view rungs = {};
   bool flag = false;  ///< can be given on the command line too, as 1,2;3,4
 };
 
@@ -122,6 +115,13 @@ void refuse_given(const Parameters& p, std::string_view where, const Parameter& 
 template <class... Parameter>
 std::vector<ParameterInfo> parameter_table(const Parameter&... parameter) {
   return {info_of(parameter)...};
+}
+
+/// All of both.
+inline std::vector<ParameterInfo> operator+(std::vector<ParameterInfo> first,
+                                            const std::vector<ParameterInfo>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
 }
 
 }  // namespace popgrad

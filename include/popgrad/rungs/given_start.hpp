@@ -10,8 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "popgrad/rungs/declared_parameter.hpp"
+#include "popgrad/rungs/model.hpp"
 #include "popgrad/rungs/rung_fwd.hpp"
 #include "popgrad/scalars/vector.hpp"
 
@@ -38,5 +40,8 @@ Matrix<T> given_block(const Parameters& p, const ListParameter& block, Index row
 template <class T>
 void set_state(AnyRung<T>& rung, const Parameters& p, std::string_view where,
                std::span<const StartKey> keys);
+
+/// The same rung of a model after set_state. `where` is the rung in errors.
+Rung with_given_state(Rung rung, std::string where, std::vector<StartKey> keys = {});
 
 }  // namespace popgrad

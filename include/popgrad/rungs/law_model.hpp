@@ -15,10 +15,10 @@
 /// that is stiff needs `cast` as well, which gives exact Jacobians.
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,77 +46,29 @@ struct LawDescription {
   std::vector<Regime> regimes = {};         ///< what to look for along trajectories
 };
 
-/// What a model of one law knows without the type of the law.
-class LawModel : public Model {
- public:
-  LawModel(LawDescription description, std::vector<LawParameter> parameters);
-  [[nodiscard]] std::string name() const final { return description_.name; }
-  [[nodiscard]] std::string paper() const final { return description_.paper; }
-  [[nodiscard]] std::vector<RungInfo> rungs() const final;
-  [[nodiscard]] std::vector<ParameterInfo> parameters() const final;
-  [[nodiscard]] std::vector<LadderStep> ladder() const final;
-  [[nodiscard]] std::vector<Regime> regimes() const final { return description_.regimes; }
-
- protected:
-  /// Whether the law has `sample_rhs`.
-  [[nodiscard]] virtual bool random() const = 0;
-  /// Throws InputError with the nearest name.
-  void check_rung(std::string_view name) const;
-  /// The parameters in the order declared, checked. T: double or Real.
-  template <class T>
-  [[nodiscard]] std::vector<T> values(const Parameters& p) const;
-  /// A symbol for each parameter.
-  [[nodiscard]] std::vector<Expression> symbols() const;
-
- private:
-  LawDescription description_;
-  std::vector<LawParameter> parameters_;
+/// A law of motion with its type forgotten: what makes it of its parameters, for each scalar.
+struct AnyLaw {
+  std::function<AnyRung<double>(const std::vector<double>&)> in_double;
+  std::function<AnyRung<Real>(const std::vector<Real>&)> in_digits;
+  std::function<AnyRung<Expression>(const std::vector<Expression>&)> over_symbols;
 };
 
-/// The model of the laws that `Make` makes, for every scalar T, of a std::vector<T> of parameters.
-template <class Make>
-class ModelOfLaw final : public LawModel {
- public:
-  using LawModel::LawModel;
-
-  [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
-                                     std::uint64_t /*seed*/) const override {
-    check_rung(name);
-    AnyRung<double> rung = forget_type(Make{}(values<double>(p)));
-    if (name != "sgd") rung.sample_rhs = nullptr;
-    return rung;
-  }
-  [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
-                                             std::uint64_t seed) const override {
-    if (name != "flow") return Model::rung_in_digits(name, p, seed);
-    return forget_type(Make{}(values<Real>(p)));
-  }
-  [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
-                                                  const Parameters& /*p*/) const override {
-    check_rung(name);
-    AnyRung<Expression> rung = forget_type(Make{}(symbols()));
-    for (Index i = 0; i < rung.dimension; ++i) {
-      rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)]);
-    }
-    return rung;
-  }
-
- private:
-  [[nodiscard]] bool random() const override {
-    return Walk<decltype(Make{}(std::vector<double>()))>;
-  }
-};
+/// The table of its model. `random`: the law has `sample_rhs`.
+ModelTable table_of_law(const LawDescription& description, std::vector<LawParameter> parameters,
+                        const AnyLaw& law, bool random);
 
 /// The model; `parameters` one a member of the law.
 template <template <Transcendental> class Law, std::size_t count>
-std::shared_ptr<const Model> model_of_law(LawDescription description,
+std::shared_ptr<const Model> model_of_law(const LawDescription& description,
                                           const LawParameter (&parameters)[count]) {
-  const auto make = []<class T>(const std::vector<T>& values) {
+  const auto made = []<class T>(const std::vector<T>& values) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) { return Law<T>{values[i]...}; }
     (std::make_index_sequence<count>{});
   };
-  return std::make_shared<ModelOfLaw<std::remove_const_t<decltype(make)>>>(
-      std::move(description), std::vector<LawParameter>(parameters, parameters + count));
+  const auto make = [made](const auto& values) { return forget_type(made(values)); };
+  return std::make_shared<const Model>(table_of_law(description, {parameters, parameters + count},
+                                                    {make, make, make},
+                                                    Walk<decltype(made(std::vector<double>()))>));
 }
 
 }  // namespace popgrad

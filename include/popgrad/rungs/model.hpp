@@ -1,14 +1,16 @@
 #pragma once
-/// What a model offers to the commands: its rungs, parameters and observables by name.
+/// A model as a table: a row a rung, with its parameters, its observables and what makes it.
 ///
 /// A model with one law of motion need not be written: popgrad/rungs/law_model.hpp makes it from the law.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "popgrad/rungs/observable.hpp"
 #include "popgrad/rungs/parameters.hpp"
 #include "popgrad/rungs/regime.hpp"
 #include "popgrad/rungs/rung_fwd.hpp"
@@ -56,44 +58,92 @@ struct LadderStep {
   std::string end;         ///< --t1 that shows it, when not given
   /// The instance that shows it, when none is given; empty: the usual one.
   Record parameters;
-  /// The coarser rung is for instances of this form alone.
+  /// The coarser rung exists only for instances of this form.
   bool special = false;
 };
 
+/// A rung of a model: a row of its table.
+struct Rung {
+  RungInfo info;
+  std::vector<ParameterInfo> reads;         ///< its parameters
+  std::vector<ObservableInfo> observables;  ///< of all its instances
+  /// The rung at these parameters. Throws InputError.
+  std::function<AnyRung<double>(const Parameters&, std::uint64_t seed)> make;
+  /// The same in many digits; empty: it has no such form.
+  std::function<AnyRung<Real>(const Parameters&, std::uint64_t seed)> make_in_digits = {};
+  /// The same over symbols, at sizes small enough to read; its `initial` is the symbolic state.
+  std::function<AnyRung<Expression>(const Parameters&)> make_over_symbols = {};
+  std::string why_no_symbols = "has no form over symbols";  ///< where it is empty
+
+  /// The same with both makers from one template: make.operator()<T>(p, seed) for T = double, Real.
+  template <class Make>
+  [[nodiscard]] Rung made_by(const Make& maker) const {
+    Rung rung = *this;
+    rung.make = [maker](const Parameters& p, std::uint64_t seed) {
+      return maker.template operator()<double>(p, seed);
+    };
+    rung.make_in_digits = [maker](const Parameters& p, std::uint64_t seed) {
+      return maker.template operator()<Real>(p, seed);
+    };
+    return rung;
+  }
+};
+
+/// What a model consists of, in the order of `popgrad list`.
+struct ModelTable {
+  std::string name;
+  std::string paper;  ///< authors, title, arXiv id
+  std::vector<Rung> rungs;
+  /// What the formulas of observables share, in paragraphs, indented lines being formulas; may be empty.
+  std::string notation = {};
+  std::vector<LadderStep> ladder = {};  ///< from training to the closed form
+  /// What to look for along the trajectories of any rung that has the observable.
+  std::vector<Regime> regimes = {};
+  /// Which hypotheses of the theory these parameters meet, and which of its conclusions the trajectory of
+  /// a rung shows; nothing, or empty, where a model has no such audit.
+  std::function<std::shared_ptr<const Examination>(std::string_view rung, const Parameters&,
+                                                   std::uint64_t seed, const AnyRung<double>& made,
+                                                   const Trajectory<double>& run)>
+      audit = {};
+};
+
+/// A table of rungs, asked by name.
 class Model {
  public:
-  virtual ~Model() = default;
-  [[nodiscard]] virtual std::string name() const = 0;
-  [[nodiscard]] virtual std::string paper() const = 0;
-  [[nodiscard]] virtual std::vector<RungInfo> rungs() const = 0;
-  [[nodiscard]] virtual std::vector<ParameterInfo> parameters() const { return {}; }
+  /// Throws std::logic_error if two rungs have one name.
+  explicit Model(ModelTable table);
+  [[nodiscard]] const std::string& name() const { return table_.name; }
+  [[nodiscard]] const std::string& paper() const { return table_.paper; }
+  [[nodiscard]] const std::string& notation() const { return table_.notation; }
+  [[nodiscard]] const std::vector<Rung>& table() const { return table_.rungs; }
+  [[nodiscard]] std::vector<RungInfo> rungs() const;
+  /// Those of the first rung, then what each further one reads in addition; with the rungs that read
+  /// them, none named where all do.
+  [[nodiscard]] const std::vector<ParameterInfo>& parameters() const { return parameters_; }
+  [[nodiscard]] const std::vector<LadderStep>& ladder() const { return table_.ladder; }
+  [[nodiscard]] const std::vector<Regime>& regimes() const { return table_.regimes; }
 
-  /// From training to the closed form, in order.
-  [[nodiscard]] virtual std::vector<LadderStep> ladder() const { return {}; }
+  /// The row of a name. Throws InputError with the nearest name.
+  [[nodiscard]] const Rung& row(std::string_view name) const;
+  /// What the row makes. Throws InputError, also where the rung has no such form.
+  [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
+                                     std::uint64_t seed) const;
+  [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
+                                             std::uint64_t seed) const;
+  [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name, const Parameters& p) const;
+  [[nodiscard]] std::shared_ptr<const Examination> audit(std::string_view rung, const Parameters& p,
+                                                         std::uint64_t seed,
+                                                         const AnyRung<double>& made,
+                                                         const Trajectory<double>& run) const;
 
-  /// What to look for along the trajectories of any rung that has the observable.
-  [[nodiscard]] virtual std::vector<Regime> regimes() const { return {}; }
-
-  /// The rung at these parameters. Throws InputError.
-  [[nodiscard]] virtual AnyRung<double> rung(std::string_view name, const Parameters& p,
-                                             std::uint64_t seed) const = 0;
-  /// The same in many digits; InputError if the rung has no such form.
-  [[nodiscard]] virtual AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
-                                                     std::uint64_t seed) const;
-  /// Which hypotheses of the theory these parameters meet, and which of its conclusions the
-  /// trajectory of a rung shows; nothing where a model has no such audit.
-  [[nodiscard]] virtual std::shared_ptr<const Examination> audit(
-      std::string_view /*rung*/, const Parameters& /*p*/, std::uint64_t /*seed*/,
-      const AnyRung<double>& /*rung_made*/, const Trajectory<double>& /*run*/) const {
-    return nullptr;
-  }
-  /// The rung over symbols, at sizes small enough to read; its `initial` is the symbolic state.
-  /// InputError if the rung has no such form.
-  [[nodiscard]] virtual AnyRung<Expression> symbolic_rung(std::string_view name,
-                                                          const Parameters& p) const;
+ private:
+  ModelTable table_;
+  std::vector<ParameterInfo> parameters_;
 };
 
 /// Throws InputError with the nearest name.
-RungInfo find_rung(const Model& model, std::string_view name);
+inline const RungInfo& find_rung(const Model& model, std::string_view name) {
+  return model.row(name).info;
+}
 
 }  // namespace popgrad

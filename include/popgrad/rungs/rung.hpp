@@ -10,10 +10,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popgrad/rungs/event.hpp"
 #include "popgrad/rungs/state_names.hpp"
+#include "popgrad/rungs/trajectory.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/scalars/scalar.hpp"
@@ -85,6 +87,25 @@ struct AnyRung {
   /// An independent copy for another thread; plain copies share their scratch space.
   std::function<AnyRung<T>()> clone;
 };
+
+/// One observable at a state, by the name of its column, of a flow or of a rung whose type is forgotten.
+/// Throws std::logic_error for a name that is none. Cost: all observables.
+template <class T, class F>
+T observed_at(const F& flow, const std::vector<std::string>& columns, const Vector<T>& x,
+              std::string_view name) {
+  std::vector<T> row(columns.size());
+  flow.observe(x, T(0), row);
+  return row[place_of(columns, name)];
+}
+template <Flow F>
+typename F::Scalar observed_at(const F& flow, const Vector<typename F::Scalar>& x,
+                               std::string_view name) {
+  return observed_at(flow, flow.columns(), x, name);
+}
+template <class T>
+T observed_at(const AnyRung<T>& rung, const Vector<T>& x, std::string_view name) {
+  return observed_at(rung, rung.columns, x, name);
+}
 
 /// Takes back what the rung says of the law of one draw.
 template <class T>

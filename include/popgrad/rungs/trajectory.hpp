@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popgrad/scalars/vector.hpp"
@@ -45,6 +46,9 @@ struct Event {
   double uncertainty = 0;
 };
 
+/// Place of a column by its name. Throws std::logic_error, naming those there are.
+std::size_t place_of(const std::vector<std::string>& columns, std::string_view name);
+
 template <class T>
 struct Trajectory {
   std::vector<std::string> columns;  ///< without `t`
@@ -57,6 +61,15 @@ struct Trajectory {
   Vector<T> last_memory;         ///< of the optimiser then; empty for flows and plain steps
   std::vector<Event<T>> events;  ///< in order of time
   Outcome outcome;
+
+  /// The values of a column, one a save point reached. Throws std::logic_error for a name that is none.
+  [[nodiscard]] std::vector<T> column(std::string_view name) const {
+    const std::size_t place = place_of(columns, name);
+    std::vector<T> values;
+    values.reserve(rows.size());
+    for (const std::vector<T>& row : rows) values.push_back(row[place]);
+    return values;
+  }
 };
 
 }  // namespace popgrad

@@ -45,7 +45,10 @@ AuthorsRun authors_run(TokenLaw token_law, std::uint64_t seed, double spacing = 
   const PopulationFlow<double> flow(invariant_instance(token_law, seed));
   Vector<double> x = flow.initial();
   Vector<double> slope(x.size());
-  std::vector<double> row(flow.columns().size());
+  const std::vector<std::string> columns = flow.columns();
+  const std::size_t correlation = place_of(columns, "normalised_correlation");
+  const std::size_t relative = place_of(columns, "invariant_residual_relative");
+  std::vector<double> row(columns.size());
   AuthorsRun result;
   for (int step = 1; step <= 2000; ++step) {
     flow.rhs(x, slope, 0.0);
@@ -53,8 +56,8 @@ AuthorsRun authors_run(TokenLaw token_law, std::uint64_t seed, double spacing = 
     for (Index i = 0; i < x.size(); ++i) x[i] *= 1 + (i % 2 == 0 ? spacing : -spacing);
     if (step % 20 != 0) continue;
     flow.observe(x, 0.1 * step, row);
-    result.least_correlation = std::min(result.least_correlation, row[3]);
-    result.relative_error = row[2];
+    result.least_correlation = std::min(result.least_correlation, row[correlation]);
+    result.relative_error = row[relative];
   }
   const Vector<double> logits = flow.logits(x);
   result.tokens = logits.size();

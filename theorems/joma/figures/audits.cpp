@@ -166,8 +166,9 @@ std::string attention_kinds(const FigureRequest& request) {
       const Trajectory<double> run = follow(reduced ? forget_type(ReducedFlow<double>(instance))
                                                     : forget_type(StationaryFlow<double>(instance)),
                                             times, request.name);
+      const std::vector<double> entropy = run.column("attention_entropy");
       for (std::size_t i = 0; i < run.t.size(); ++i) {
-        csv.number(run.t[i]).number(run.rows[i][0]);
+        csv.number(run.t[i]).number(entropy[i]);
         csv.word(reduced ? "reduced" : "stationary");
         csv.word(kind == Attention::exp ? "exp" : "softmax").end_row();
       }

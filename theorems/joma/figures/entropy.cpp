@@ -52,9 +52,8 @@ Trajectory<double> follow(const ReducedInstance<double>& what, double from, doub
 }
 
 void add_curve(CsvText& csv, const Trajectory<double>& run) {
-  for (std::size_t i = 0; i < run.t.size(); ++i) {
-    csv.number(run.t[i]).number(run.rows[i][0]).end_row();
-  }
+  const std::vector<double> entropy = run.column("attention_entropy");
+  for (std::size_t i = 0; i < run.t.size(); ++i) csv.number(run.t[i]).number(entropy[i]).end_row();
   csv.end_block();
 }
 
@@ -84,18 +83,17 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   std::iota(walk_request.save_steps.begin(), walk_request.save_steps.end(), std::uint64_t{0});
   const Trajectory<double> euler = walk(rung, rung.initial, walk_request).front();
   require_usable(euler.outcome, request.name);
+  const std::vector<double> entropy = euler.column("attention_entropy");
   std::size_t last = 0;
   for (const double t : logarithmic(0.1, 100.0, 26)) {  // a few of the 5000, evenly on the axis
     const auto step = static_cast<std::size_t>(std::lround(t / walk_request.step_size));
     if (step == last) continue;
     last = step;
-    csv.number(euler.t[step]).number(euler.rows[step][0]).end_row();
+    csv.number(euler.t[step]).number(entropy[step]).end_row();
   }
   csv.end_block();
-  const auto least = std::min_element(
-      euler.rows.begin(), euler.rows.end(),
-      [](const std::vector<double>& a, const std::vector<double>& b) { return a[0] < b[0]; });
-  mark("euler", euler.t[static_cast<std::size_t>(least - euler.rows.begin())], (*least)[0]);
+  const auto least = std::min_element(entropy.begin(), entropy.end());
+  mark("euler", euler.t[static_cast<std::size_t>(least - entropy.begin())], *least);
 
   add_curve(csv, follow(linear, 0.1, 100.0, request.name));
 

@@ -36,8 +36,9 @@ void add_entropy(CsvText& csv, const AnyRung<double>& rung, double unit_of_time,
   request.find_events = false;
   const Trajectory<double> run = solve(rung, request);
   require_usable(run.outcome, figure);
+  const std::vector<double> entropy = run.column("attention_entropy");
   for (std::size_t i = 0; i < run.t.size(); ++i) {
-    csv.number(run.t[i] / unit_of_time).number(run.rows[i][0]).end_row();
+    csv.number(run.t[i] / unit_of_time).number(entropy[i]).end_row();
   }
   csv.end_block();
 }

@@ -325,14 +325,6 @@ Record record_of(const ReducedInstance<double>& instance) {
   return record;
 }
 
-std::vector<ParameterInfo> parameter_infos() {
-  using namespace parameter;
-  return parameter_table(attention, temperature, tau, phi, residual, normalise, law, units, scale,
-                         length, label_noise, embedding_dimension, X, class_law, W0, decoder, z0,
-                         mu, delta, v0, layers, d, width, layer_norm, train_attention, hierarchy, M,
-                         L, latents, children, depth, rho, polarity, inputs, state);
-}
-
 template ClassInstance<double> class_instance<double>(const Parameters&, std::uint64_t);
 template ClassInstance<Real> class_instance<Real>(const Parameters&, std::uint64_t);
 template ReducedInstance<double> reduced_instance<double>(const Parameters&, std::uint64_t);

@@ -106,7 +106,4 @@ ReducedInstance<T> reduced_instance(const Parameters& parameters, std::uint64_t 
 template <class T>
 Matrix<T> initial_mean_gradient(const ClassInstance<T>& instance);
 
-/// What the names mean, for help texts and checks.
-std::vector<ParameterInfo> parameter_infos();
-
 }  // namespace popgrad::joma

@@ -48,6 +48,22 @@ MultilayerFlow<T>::MultilayerFlow(MultilayerInstance<T> instance)
 }
 
 template <Transcendental T>
+std::vector<ObservableInfo> MultilayerFlow<T>::observables() {
+  return {
+      {"loss", "E[-ln softmax(logits)_c] over all sequences", ">= 0, nats", "mean cross entropy"},
+      {"accuracy", "probability that the largest logit is the class", "[0, 1]"},
+      {"attention_entropy_N",
+       "layer N: entropy of softmax(l) at the last position, mean over sequences; ln of the "
+       "positions if attention is not trained",
+       "[0, ln L] nats", "padding positions count"},
+      {"correlation_N_L",
+       "mean over varying latents of level L of max over units of layer N of |corr|", "[0, 1]",
+       "Table 1's kind of score; chance is high"},
+      {"matched_N_L", "the same with a unit of its own for each latent, best assignment", "[0, 1]",
+       "no unit serves twice"}};
+}
+
+template <Transcendental T>
 std::vector<std::string> MultilayerFlow<T>::columns() const {
   std::vector<std::string> names{"loss", "accuracy"};
   for (Index h = 0; h < instance_.shape.layers; ++h) {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "popgrad/rungs/observable.hpp"
 #include "popgrad/rungs/parameters.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/joma/rungs/network.hpp"
@@ -40,6 +41,7 @@ class MultilayerFlow final {
 
   [[nodiscard]] Index dimension() const { return network_.parameters(); }
   [[nodiscard]] Vector<T> initial() const { return instance_.start; }
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] std::vector<std::string> columns() const;
   /// Of a matrix W: W_i_j; of a vector b: b_i.
   [[nodiscard]] std::vector<std::string> state_names() const;

@@ -103,9 +103,16 @@ Vector<T> PopulationFlow<T>::initial() const {
 }
 
 template <Transcendental T>
+std::vector<ObservableInfo> PopulationFlow<T>::observables() {
+  std::vector<ObservableInfo> all = invariant_observables();
+  all.push_back({"loss", "E[-ln softmax(logits)_c] at x = X e_c, also when tokens are sampled",
+                 ">= 0, nats", "mean cross entropy"});
+  return all;
+}
+
+template <Transcendental T>
 std::vector<std::string> PopulationFlow<T>::columns() const {
-  return {"attention_entropy",      "invariant_residual", "invariant_residual_relative",
-          "normalised_correlation", "stable_rank",        "loss"};
+  return names_of(observables());
 }
 
 template <Transcendental T>

@@ -24,6 +24,7 @@
 
 #include "popgrad/fluctuations/draw_law.hpp"
 #include "popgrad/rungs/event.hpp"
+#include "popgrad/rungs/observable.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/joma/rungs/full_batch_kernel.hpp"
 #include "theorems/joma/rungs/instance.hpp"
@@ -38,6 +39,7 @@ class PopulationFlow final {
 
   [[nodiscard]] Index dimension() const;
   [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
 

@@ -24,9 +24,20 @@ Vector<T> ReducedFlow<T>::initial() const {
 }
 
 template <Transcendental T>
+std::vector<ObservableInfo> ReducedFlow<T>::observables() {
+  return {{"attention_entropy",
+           "entropy of softmax(sum_k v_k^2/tau), linear attention softmax(sqrt(v^2 + c)/T)",
+           "[0, ln M_C] nats", "spread of attention at equal frequencies"},
+          stable_rank_observable(),
+          {"largest_delta",
+           "max over l, k of |1 - v/mu|; `attended`: |1 - a v/mu|, a = exp(sum_k v_k^2/tau)",
+           ">= 0", "what the slowest token has left; only with mu"}};
+}
+
+template <Transcendental T>
 std::vector<std::string> ReducedFlow<T>::columns() const {
-  std::vector<std::string> names{"attention_entropy", "stable_rank"};
-  if (instance_.nonlinear) names.emplace_back("largest_delta");
+  std::vector<std::string> names = names_of(observables());
+  if (!instance_.nonlinear) names.pop_back();
   return names;
 }
 

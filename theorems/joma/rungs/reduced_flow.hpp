@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "popgrad/rungs/event.hpp"
+#include "popgrad/rungs/observable.hpp"
 #include "theorems/joma/rungs/instance.hpp"
 
 namespace popgrad::joma {
@@ -36,6 +37,7 @@ class ReducedFlow final {
 
   [[nodiscard]] Index dimension() const { return instance_.target.size(); }
   [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "popgrad/rungs/event.hpp"
+#include "popgrad/rungs/observable.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/real.hpp"
 #include "scalars/softmax.hpp"
@@ -27,6 +28,27 @@ inline void add_weight_names(Index tokens, Index units, bool query,
 
 inline void add_logit_names(Index tokens, std::vector<std::string>& names) {
   for (Index l = 0; l < tokens; ++l) names.push_back(fmt::format("z_{}", l));
+}
+
+inline ObservableInfo stable_rank_observable() {
+  return {"stable_rank", "|V|_F^2/|V|_2^2; 0 at V = 0", "[1, min(M_C, K)]",
+          "directions in use; 1 for one unit"};
+}
+
+/// Of the rungs that carry z: entropy, the invariant of Theorem 1, stable rank.
+inline std::vector<ObservableInfo> invariant_observables() {
+  return {
+      {"attention_entropy", "entropy of softmax(z/T)", "[0, ln M_C] nats",
+       "spread of attention at equal frequencies, whatever attention is"},
+      {"invariant_residual", "max_l |R_l - R_l(0)|", ">= 0", "departure from Theorem 1"},
+      {"invariant_residual_relative",
+       "|R - R(0)|_2 / |z|_2 (linear attention: |z^2|_2); 0 at z = 0", ">= 0",
+       "the same, in units of the logits"},
+      {"normalised_correlation",
+       "Pearson correlation over tokens of z and z - R + R(0) (linear attention: of z^2 and z^2 - "
+       "R + R(0)); 0 if one is constant",
+       "[-1, 1]", "agreement in direction, blind to size"},
+      stable_rank_observable()};
 }
 
 /// Stable rank for numbers; 0 for symbols, whose printed equations have no use for it.

@@ -35,9 +35,13 @@ Vector<T> StationaryFlow<T>::initial() const {
 }
 
 template <Transcendental T>
+std::vector<ObservableInfo> StationaryFlow<T>::observables() {
+  return invariant_observables();
+}
+
+template <Transcendental T>
 std::vector<std::string> StationaryFlow<T>::columns() const {
-  return {"attention_entropy", "invariant_residual", "invariant_residual_relative",
-          "normalised_correlation", "stable_rank"};
+  return names_of(observables());
 }
 
 template <Transcendental T>

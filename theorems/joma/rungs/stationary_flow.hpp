@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "popgrad/rungs/event.hpp"
+#include "popgrad/rungs/observable.hpp"
 #include "theorems/joma/rungs/instance.hpp"
 
 namespace popgrad::joma {
@@ -30,6 +31,7 @@ class StationaryFlow final {
 
   [[nodiscard]] Index dimension() const;
   [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;

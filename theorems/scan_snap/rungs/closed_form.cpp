@@ -10,6 +10,7 @@
 #include "theorems/scan_snap/rungs/equal_classes.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
+#include "theorems/scan_snap/rungs/observables.hpp"
 
 namespace popgrad::scan_snap {
 namespace {
@@ -78,13 +79,24 @@ CommonToken<T> common_token(const TrainingInstance<T>& instance) {
   return found;
 }
 
+std::vector<ObservableInfo> closed_form_observables() {
+  std::vector<ObservableInfo> all = decoder_observables();
+  all.insert(all.end(), {{"Gamma", "eta_Z int_0^t gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2", ">= 0",
+                          "driving accumulated"},
+                         {"B", "ln(1 + 4 w K_m Gamma/C0)/(4 K_m), C0 = 1/((K-1) f_c^4)", ">= 0",
+                          "Theorem 4, constant and K_m corrected; z of the common token is -K_m B"},
+                         {"B_paper", "ln(C0 + 4 Gamma)/4 with the paper's C0 = 1/(K f_c^4)", "real",
+                          "Eqn 14, not 0 at t = 0"}});
+  return all;
+}
+
 template <class T>
 AnyRung<T> closed_form_rung(const TrainingInstance<T>& instance) {
   const CommonToken<T> token = common_token(instance);
   AnyRung<T> rung;
   rung.dimension = 4;
   rung.initial = Vector<T>::Constant(4, T(0));
-  rung.columns = {"h", "gamma", "Gamma", "B", "B_paper"};
+  rung.columns = names_of(closed_form_observables());
   rung.state_names = {"h", "Gamma", "B", "z_common"};
   rung.state_at = [token](const T& t) {
     const T h = decoder_scale(token.vocabulary, token.decoder_rate, T(t / T(token.classes)));

@@ -309,13 +309,6 @@ Record record_of(const TrainingInstance<double>& instance) {
   return record;
 }
 
-std::vector<ParameterInfo> parameter_infos() {
-  using namespace parameter;
-  return parameter_table(preset, n_last, eta_Y, eta_Z, T, label_noise, temperature, start, reading,
-                         watch, track_growth, corpus, window, min_count, classes, P, P_tokens,
-                         P_weights, psi, next, class_law, M, Y, Z, state);
-}
-
 template SequenceClasses<double> classes_from_matrix(const Matrix<double>&,
                                                      const std::vector<Index>&, Index);
 template SequenceClasses<Real> classes_from_matrix(const Matrix<Real>&, const std::vector<Index>&,

@@ -124,7 +124,4 @@ SequenceClasses<T> growth_classes();
 template <class T>
 TrainingInstance<T> training_instance(const Parameters& parameters, std::uint64_t seed);
 
-/// What the names mean, for help texts and checks.
-std::vector<ParameterInfo> parameter_infos();
-
 }  // namespace popgrad::scan_snap

@@ -5,6 +5,6 @@
 
 namespace popgrad::scan_snap {
 
-std::unique_ptr<Model> make_model();
+std::shared_ptr<const Model> make_model();
 
 }  // namespace popgrad::scan_snap

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/rungs/observable.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
@@ -44,6 +45,8 @@ class Observer final {
  public:
   Observer(const TrainingInstance<T>& instance, const Layout& layout, Vector<T> start_logits);
 
+  /// Of all rungs that are integrated.
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   void write(const SequenceClasses<T>& classes, const Layout& layout, const Snapshot<T>& at,
              std::span<T> row) const;
@@ -54,5 +57,8 @@ class Observer final {
   std::vector<Index> watched_;      ///< entries of the law
   Vector<T> start_logits_;
 };
+
+/// h and gamma, of the rungs that sum the decoder up by h.
+std::vector<ObservableInfo> decoder_observables();
 
 }  // namespace popgrad::scan_snap

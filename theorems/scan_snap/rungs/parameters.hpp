@@ -5,11 +5,6 @@
 
 namespace popgrad::scan_snap::parameter {
 
-inline constexpr std::string_view integrated = "sgd gd flow quasi-static fast-decoder reduced";
-inline constexpr std::string_view answering = "sgd gd flow quasi-static fast-decoder";
-inline constexpr std::string_view with_decoder = "sgd gd flow fast-decoder";
-inline constexpr std::string_view one_clock = "reduced closed-form";
-
 inline constexpr ChoiceParameter preset{.name = "preset",
                                         .meaning = "data law when neither P nor a text is given",
                                         .choices = "syn-small syn-medium growth",
@@ -18,8 +13,7 @@ inline constexpr CountParameter n_last{.name = "n_last",
                                        .meaning = "queries of syn-medium, two classes each",
                                        .standard = 10,
                                        .low = 1,
-                                       .high = 1000,
-                                       .rungs = integrated};
+                                       .high = 1000};
 inline constexpr NumberParameter eta_Y{.name = "eta_Y",
                                        .meaning = "learning rate of the decoder Y",
                                        .standard = "1",
@@ -35,20 +29,17 @@ inline constexpr CountParameter T{.name = "T",
                                   .meaning = "tokens a sequence, query included",
                                   .standard = 128,
                                   .low = 2,
-                                  .high = 100'000'000,
-                                  .rungs = "sgd"};
+                                  .high = 100'000'000};
 inline constexpr NumberParameter label_noise{
     .name = "label_noise",
     .meaning = "probability that the label of a sample is replaced by one drawn uniformly",
     .standard = "0",
     .range = within(0, 1),
-    .rungs = "sgd",
     .usual_fault = true};
 inline constexpr NumberParameter temperature{.name = "temperature",
                                              .meaning = "T in softmax(z/T) of the attention logits",
                                              .standard = "1",
                                              .range = above(0),
-                                             .rungs = "sgd",
                                              .usual_fault = true};
 inline constexpr ChoiceParameter start{
     .name = "start",
@@ -58,21 +49,16 @@ inline constexpr ChoiceParameter start{
 inline constexpr ChoiceParameter reading{
     .name = "reading",
     .meaning = "weight of a class in z': 1/K, or 1 as Eqn 10 of the paper reads",
-    .choices = "consistent paper",
-    .rungs = one_clock};
+    .choices = "consistent paper"};
 inline constexpr TextParameter watch{
-    .name = "watch",
-    .meaning = "class:token pairs whose f and chi become columns, as 0:12,1:3",
-    .rungs = integrated};
+    .name = "watch", .meaning = "class:token pairs whose f and chi become columns, as 0:12,1:3"};
 inline constexpr SwitchParameter track_growth{
     .name = "track-growth",
     .meaning = "carry B_n along, at K^3 an evaluation",
-    .otherwise = "up to 32 classes from Y = 0; not for sgd",
-    .rungs = integrated};
+    .otherwise = "up to 32 classes from Y = 0; not for sgd"};
 inline constexpr TextParameter corpus{
     .name = "corpus",
     .meaning = "text, tokens parted by white space, that classes are counted in",
-    .rungs = integrated,
     // A minute or two for 1000 classes, whose shares are known to some per cent.
     .flow_end = "50",
     .flow_tolerance = "1e-6"};
@@ -80,19 +66,16 @@ inline constexpr CountParameter window{.name = "window",
                                        .meaning = "tokens before the last one that are its context",
                                        .standard = 10,
                                        .low = 1,
-                                       .high = 1'000'000,
-                                       .rungs = integrated};
+                                       .high = 1'000'000};
 inline constexpr CountParameter min_count{.name = "min-count",
                                           .meaning = "how often a pair (last, next) must occur",
                                           .standard = 1,
-                                          .low = 1,
-                                          .rungs = integrated};
+                                          .low = 1};
 inline constexpr CountParameter classes{.name = "classes",
                                         .meaning = "most frequent pairs that are kept",
                                         .standard = 1000,
                                         .low = 1,
-                                        .high = 100'000,
-                                        .rungs = integrated};
+                                        .high = 100'000};
 inline constexpr ListParameter P{
     .name = "P", .meaning = "laws of the contextual tokens, K rows, a column a token"};
 inline constexpr ListParameter P_tokens{
@@ -107,13 +90,11 @@ inline constexpr ListParameter psi{
 inline constexpr ListParameter next{.name = "next",
                                     .meaning = "next token of each class",
                                     .kind = "vector",
-                                    .otherwise = "0, 1, ...",
-                                    .rungs = answering};
+                                    .otherwise = "0, 1, ..."};
 inline constexpr ListParameter class_law{.name = "class_law",
                                          .meaning = "probabilities of the classes",
                                          .kind = "vector",
-                                         .otherwise = "uniform",
-                                         .rungs = integrated};
+                                         .otherwise = "uniform"};
 inline constexpr CountParameter M{.name = "M",
                                   .meaning = "tokens of the vocabulary, if more than P has columns",
                                   .otherwise = "columns of P",
@@ -122,16 +103,26 @@ inline constexpr CountParameter M{.name = "M",
 inline constexpr ListParameter Y{
     .name = "Y",
     .meaning = "decoder at first, M x M; rows of tokens that no class has do not matter",
-    .otherwise = "as --start",
-    .rungs = with_decoder};
+    .otherwise = "as --start"};
 inline constexpr ListParameter Z{.name = "Z",
                                  .meaning = "attention logits at first, M x M, row m of query m",
-                                 .otherwise = "as --start",
-                                 .rungs = integrated};
+                                 .otherwise = "as --start"};
 inline constexpr ListParameter state{
     .name = "state",
     .meaning = "other components of the state at first, by name: h, s_N_C, B_N",
-    .kind = "components",
-    .rungs = integrated};
+    .kind = "components"};
+
+// ---- what the rungs read -----------------------------------------------------------------------
+
+inline std::vector<ParameterInfo> of_every_rung() {
+  return parameter_table(preset, eta_Y, eta_Z, start, P, P_tokens, P_weights, psi, M);
+}
+inline std::vector<ParameterInfo> of_integrated() {
+  return of_every_rung() + parameter_table(n_last, watch, track_growth, corpus, window, min_count,
+                                           classes, class_law, Z, state);
+}
+inline std::vector<ParameterInfo> of_decoder() {
+  return of_integrated() + parameter_table(next, Y);
+}
 
 }  // namespace popgrad::scan_snap::parameter

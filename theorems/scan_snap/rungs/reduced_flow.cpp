@@ -47,10 +47,17 @@ Vector<T> ReducedFlow<T>::initial() const {
 }
 
 template <Transcendental T>
+std::vector<ObservableInfo> ReducedFlow<T>::observables() {
+  std::vector<ObservableInfo> all = Observer<T>::observables();
+  const std::vector<ObservableInfo> own = decoder_observables();
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
+template <Transcendental T>
 std::vector<std::string> ReducedFlow<T>::columns() const {
   std::vector<std::string> names = observer_.columns();
-  names.emplace_back("h");
-  names.emplace_back("gamma");
+  for (const ObservableInfo& own : decoder_observables()) names.push_back(own.name);
   return names;
 }
 

@@ -123,7 +123,7 @@ Quantity Branching::right_share(double batch, std::uint32_t runs, std::uint32_t 
   request.jobs = setting.jobs;
   std::uint32_t right = 0;
   for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
-    right += !run.rows.empty() && run.rows.back()[0] > 0 ? 1U : 0U;
+    right += !run.rows.empty() && run.column("alpha_V").back() > 0 ? 1U : 0U;
   }
   Quantity share = success_probability(right, runs, setting.false_alarm);
   share.add(ErrorPart::next_order(left_out(batch)));

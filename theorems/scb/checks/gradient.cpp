@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "popgrad/evidence/statement.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "theorems/scb/checks/enumeration.hpp"
 #include "theorems/scb/checks/given_training.hpp"
 #include "theorems/scb/checks/knobs.hpp"
@@ -61,10 +62,8 @@ Truth is_expectation(bool project, Slip slip) {
   const Vector<Expression> x = symbols("x", 8);
   Expression loss;
   const Vector<Expression> mean = enumerated(rung, s, x, loss);
-  std::vector<Expression> row(rung.columns().size());
-  rung.observe(x, Expression(0), row);
   Matrix<Expression> missed(9, 1);
-  missed << mean - expected(rung, x, slip), loss - row[4];
+  missed << mean - expected(rung, x, slip), loss - observed_at(rung, x, "loss");
   return vanishes(missed);
 }
 

@@ -40,7 +40,8 @@ Vector<double> ends_of_runs(const NoisyRuns& noisy, Index batch, std::uint32_t r
   Index r = 0;
   for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
     ends[r++] = run.rows.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                 : std::max(run.rows.back()[6], run.rows.back()[7]);
+                                 : std::max(run.column("dist_P_normalised").back(),
+                                            run.column("dist_Q_normalised").back());
   }
   return ends;
 }

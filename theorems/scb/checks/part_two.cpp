@@ -44,7 +44,8 @@ QuietRun::QuietRun(const Training<double>& training, double weight)
     : schedule_(part_two_schedule(training.bigrams, weight)),
       rung_(training, schedule_, no_noise(training.bigrams.tokens())),
       x_(rung_.initial()),
-      row_(rung_.columns().size()),
+      columns_(rung_.columns()),
+      row_(columns_.size()),
       entries_(static_cast<double>(training.bigrams.entries())) {
   slowest_ = slowest_rate(training.bigrams);
   Stream unused(0, 0, 0);
@@ -65,7 +66,7 @@ double QuietRun::advance(double relaxation_times) {
   }
   const double passed = static_cast<double>(steps) * schedule_.l1_step;
   look();
-  relaxed_ = row_.back() > entries_ ? 0 : relaxed_ + passed * slowest_;
+  relaxed_ = at("nonzeros") > entries_ ? 0 : relaxed_ + passed * slowest_;
   return passed;
 }
 

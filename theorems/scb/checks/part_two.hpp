@@ -38,18 +38,22 @@ class QuietRun {
   /// the mean that is taken off gradients moves positions off the support together, and the l1 norm
   /// alone takes them away again, in a time 1/lambda.
   void settle();
-  [[nodiscard]] double value() const { return row_[0]; }       ///< alpha_V
-  [[nodiscard]] double attention() const { return row_[1]; }   ///< alpha_A
-  [[nodiscard]] double distance_P() const { return row_[6]; }  ///< as after normalisation
-  [[nodiscard]] double distance_Q() const { return row_[7]; }
+  [[nodiscard]] double value() const { return at("alpha_V"); }
+  [[nodiscard]] double attention() const { return at("alpha_A"); }
+  [[nodiscard]] double distance_P() const { return at("dist_P_normalised"); }
+  [[nodiscard]] double distance_Q() const { return at("dist_Q_normalised"); }
   /// What is left of the transients since positions off the support are 0, relative.
   [[nodiscard]] double transient() const;
 
  private:
   void look();
+  [[nodiscard]] double at(std::string_view column) const {
+    return row_[place_of(columns_, column)];
+  }
   popgrad::scb::Schedule schedule_;
   popgrad::scb::LumpedThreePart rung_;
   Vector<double> x_;
+  std::vector<std::string> columns_;
   std::vector<double> row_;
   double slowest_ = 0;  ///< rate
   double relaxed_ = 0;  ///< relaxation times since positions off the support are 0

@@ -26,7 +26,8 @@ double product(const Vector<double>& mu, const Matrix<double>& one, const Matrix
 
 // What is read off V, A and the columns of a rung.
 Pattern pattern_from(const Bigrams<double>& b, const Vector<double>& x, Matrix<double> attention,
-                     const std::vector<double>& row) {
+                     const std::vector<std::string>& columns, const std::vector<double>& row) {
+  const auto at = [&](const char* name) { return row[place_of(columns, name)]; };
   const Vector<double>& mu = b.stationary;
   const Index n = b.tokens();
   const double scale = transition_size(b) * context_size(b) / 2;
@@ -36,9 +37,9 @@ Pattern pattern_from(const Bigrams<double>& b, const Vector<double>& x, Matrix<d
   const Matrix<double> missed =
       Eigen::Map<const Matrix<double>>(x.data(), n, n) - overlap / size * b.transition;
   return {.attention = std::move(attention),
-          .alpha_V = row[0],
-          .alpha_A = row[1],
-          .excess = (row[4] - least) / scale,
+          .alpha_V = at("alpha_V"),
+          .alpha_A = at("alpha_A"),
+          .excess = (at("loss") - least) / scale,
           .lag = size * covariance_product(missed, missed, mu) / (2 * scale)};
 }
 
@@ -103,7 +104,7 @@ Pattern TrainedFlow::pattern_at(const Vector<double>& x) const {
   const PopulationFlow<double> flow(training_);
   std::vector<double> row(flow.columns().size());
   flow.observe(x, 0.0, row);
-  return pattern_from(b, x, std::move(attention), row);
+  return pattern_from(b, x, std::move(attention), flow.columns(), row);
 }
 
 Pattern TrainedFlow::pattern(bool half) const { return pattern_at(solved_.state(half ? 0 : 1)); }
@@ -210,7 +211,8 @@ std::vector<Pattern> SampledPairs::ends(const Training<double>& training,
     for (Index k = 0; k < b.tokens(); ++k) {
       attention.col(k) = reader.attention(run.states.back(), k);
     }
-    found.push_back(pattern_from(b, run.states.back(), std::move(attention), run.rows.back()));
+    found.push_back(
+        pattern_from(b, run.states.back(), std::move(attention), run.columns, run.rows.back()));
   }
   return found;
 }

@@ -39,9 +39,11 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedu
 std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs, std::size_t save) {
   std::vector<double> worse;
   for (const Trajectory<double>& run : runs) {
-    worse.push_back(run.rows.size() > save ? std::max(run.rows[save][6] / run.rows[0][6],
-                                                      run.rows[save][7] / run.rows[0][7])
-                                           : std::numeric_limits<double>::max());
+    const std::vector<double> from_P = run.column("dist_P_normalised");
+    const std::vector<double> from_Q = run.column("dist_Q_normalised");
+    worse.push_back(run.rows.size() > save
+                        ? std::max(from_P[save] / from_P[0], from_Q[save] / from_Q[0])
+                        : std::numeric_limits<double>::max());
   }
   return worse;
 }
@@ -142,7 +144,8 @@ double lag_of_noise(const NoisyTraining& setup, const std::vector<Trajectory<dou
   double most = 0;
   for (const Trajectory<double>& run : runs) {
     if (run.rows.size() <= to) continue;
-    most = std::max(most, std::fabs(std::pow(run.rows[to][0], 2) - std::pow(run.rows[from][0], 2)));
+    const std::vector<double> alpha_V = run.column("alpha_V");
+    most = std::max(most, std::fabs(std::pow(alpha_V[to], 2) - std::pow(alpha_V[from], 2)));
   }
   const double change = step * transition_size(setup.training.bigrams) * most;
   return change / (2 - change);

@@ -180,7 +180,7 @@ Matrix<double> SolutionRuns::noise_of_runs(Index batch, std::uint32_t runs, std:
   Index r = 0;
   for (const Trajectory<double>& run : walked(schedule, 1, batch, runs, first_run, setting)) {
     squares(r++, 0) = run.rows.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                       : std::pow(run.rows.back()[3], 2);
+                                       : std::pow(run.column("dist_Q").back(), 2);
   }
   return squares;
 }
@@ -198,9 +198,9 @@ std::vector<double> SolutionRuns::distances(Index batch, double weight, std::uin
       std::sqrt(context_size_ - 1 / static_cast<double>(training_.bigrams.context));
   std::vector<double> ends;
   for (const Trajectory<double>& run : walked(schedule, 3, batch, runs, first_run, setting)) {
-    ends.push_back(run.rows.empty()
-                       ? std::numeric_limits<double>::max()
-                       : std::max(run.rows.back()[6] / far_P, run.rows.back()[7] / far_Q));
+    ends.push_back(run.rows.empty() ? std::numeric_limits<double>::max()
+                                    : std::max(run.column("dist_P_normalised").back() / far_P,
+                                               run.column("dist_Q_normalised").back() / far_Q));
   }
   return ends;
 }

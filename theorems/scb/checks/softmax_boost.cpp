@@ -79,12 +79,14 @@ Quantity SoftmaxBoost::share(double positions, double load, std::uint32_t runs,
       const Vector<double>& mu = bigrams_.stationary;
       Vector<double> x = flow.initial();
       Vector<double> dx(x.size());
-      std::vector<double> row(flow.columns().size());
+      const std::vector<std::string> columns = flow.columns();
+      const std::size_t alpha_A = place_of(columns, "alpha_A");
+      std::vector<double> row(columns.size());
       Matrix<double> kick(n, n);
       std::uint64_t i = 0;
       for (; most == 0 || i < most; ++i) {
         flow.observe(x, 0.0, row);
-        if (row[1] * positions >= left || stop_asked()) break;
+        if (row[alpha_A] * positions >= left || stop_asked()) break;
         flow.rhs(x, dx, 0.0);
         if (most > 0) {
           // d = sum_k mu_k |a^k|^2 from the loss would cancel; from the state it is at hand.

@@ -57,9 +57,7 @@ inline Movement movement(const Vector<Expression>& a, const Expression& rate, bo
 
 template <class T>
 T alpha_A(const AnyRung<T>& rung, const Vector<T>& x) {
-  std::vector<T> row(rung.columns.size());
-  rung.observe(x, T(0), row);
-  return row[1];
+  return observed_at(rung, x, "alpha_A");
 }
 
 /// Both flows where T alpha_A of the linear one is about `top`, a half and a quarter of it, and as a

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "popgrad/base/stop.hpp"
+#include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::theorems::scb {
 
@@ -192,11 +193,7 @@ Vector<double> StageTwo::end() const {
   return x;
 }
 
-double StageTwo::quiet_distance() const {
-  std::vector<double> row(sampled_.columns().size());
-  sampled_.observe(end(), 0.0, row);
-  return row[3];
-}
+double StageTwo::quiet_distance() const { return observed_at(sampled_, end(), "dist_Q"); }
 
 Matrix<double> StageTwo::squares(Index batch, std::uint32_t runs, std::uint32_t first_run,
                                  const Setting& setting) const {

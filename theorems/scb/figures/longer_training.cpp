@@ -40,10 +40,14 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       }
     }
     const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
+    const std::vector<double> dist_P = run.column("dist_P");
+    const std::vector<double> dist_Q = run.column("dist_Q");
+    const std::vector<double> loss = run.column("loss");
+    const std::vector<double> left_P = run.column("dist_P_normalised");
+    const std::vector<double> left_Q = run.column("dist_Q_normalised");
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      const std::vector<double>& row = run.rows[i];
-      csv.number(run.t[i] / walk_request.step_size).number(row[2]).number(row[3]);
-      csv.number(row[4] - least).number(row[6]).number(row[7]).number(weight).end_row();
+      csv.number(run.t[i] / walk_request.step_size).number(dist_P[i]).number(dist_Q[i]);
+      csv.number(loss[i] - least).number(left_P[i]).number(left_Q[i]).number(weight).end_row();
     }
     csv.end_block();
   }

@@ -36,7 +36,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   }
   CsvText runs{"alpha_V", "alpha_A"};
   const auto add = [&](const Trajectory<double>& run) {
-    for (const std::vector<double>& row : run.rows) runs.number(row[0]).number(row[1]).end_row();
+    const std::vector<double> alpha_V = run.column("alpha_V");
+    const std::vector<double> alpha_A = run.column("alpha_A");
+    for (std::size_t i = 0; i < run.rows.size(); ++i) {
+      runs.number(alpha_V[i]).number(alpha_A[i]).end_row();
+    }
     runs.end_block();
   };
   // Transitions are about 1/(3 N) in size, and the time to learn them goes with N.

@@ -31,7 +31,10 @@ double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch,
                       std::uint64_t seed, std::uint32_t run) {
   Vector<double> x = rung.initial();
   Vector<double> dx(x.size());
-  std::vector<double> row(rung.columns().size());
+  const std::vector<std::string> columns = rung.columns();
+  const std::size_t alpha_A = place_of(columns, "alpha_A");
+  const std::size_t loss = place_of(columns, "loss");
+  std::vector<double> row(columns.size());
   double used = 0;
   for (std::uint64_t i = 0; used < most; ++i) {
     Stream stream(seed, run, i);
@@ -40,8 +43,9 @@ double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch,
     used += static_cast<double>(batch);
     rung.observe(x, 0.0, row);
     // Linear attention that has diverged passes the goal as well, with a loss above that of mu.
-    if (row[1] >= goal) return row[4] < 0.5 ? used : std::numeric_limits<double>::infinity();
-    if (!(std::fabs(row[1]) < 10)) break;
+    if (row[alpha_A] >= goal)
+      return row[loss] < 0.5 ? used : std::numeric_limits<double>::infinity();
+    if (!(std::fabs(row[alpha_A]) < 10)) break;
   }
   return std::numeric_limits<double>::infinity();
 }

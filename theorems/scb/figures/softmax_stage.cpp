@@ -18,6 +18,7 @@
 #include <string>
 
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "statistics/critical.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
@@ -109,9 +110,7 @@ class StageTwo {
     }
     Eigen::Map<Matrix<double>> v(x.data(), n, n);
     v = (mass * (v.colwise() - b.stationary)).colwise() + b.stationary;
-    std::vector<double> row(linear_.columns().size());
-    linear_.observe(x, 0.0, row);
-    return {row[2], row[3]};
+    return {observed_at(linear_, x, "dist_P"), observed_at(linear_, x, "dist_Q")};
   }
 
   void choose_weight() {

@@ -16,6 +16,7 @@
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "theorems/scb/checks/part_two.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
@@ -57,9 +58,8 @@ Schedule schedule_of(const Training<double>& training, double weight) {
 }
 
 double worse_distance(const LumpedThreePart& rung, const Vector<double>& x) {
-  std::vector<double> row(rung.columns().size());
-  rung.observe(x, 0.0, row);
-  return std::max(row[6], row[7]);
+  return std::max(observed_at(rung, x, "dist_P_normalised"),
+                  observed_at(rung, x, "dist_Q_normalised"));
 }
 
 // lambda for which expected gradients end at `goal`.

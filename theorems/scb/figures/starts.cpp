@@ -29,9 +29,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       solve_request.find_events = false;
       const auto run = solve(forget_type(PopulationFlow<double>(training)), solve_request);
       require_usable(run.outcome, request.name);
+      const std::vector<double> dist_P = run.column("dist_P");
+      const std::vector<double> dist_Q = run.column("dist_Q");
+      const std::vector<double> loss = run.column("loss");
+      const std::vector<double> mass = run.column("S_mean");
       for (std::size_t i = 0; i < run.rows.size(); ++i) {
-        const std::vector<double>& row = run.rows[i];
-        csv.number(run.t[i]).number(row[2]).number(row[3]).number(row[4]).number(row[5]).end_row();
+        csv.number(run.t[i]).number(dist_P[i]).number(dist_Q[i]).number(loss[i]).number(mass[i]);
+        csv.end_row();
       }
       csv.end_block();
     }

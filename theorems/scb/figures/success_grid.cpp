@@ -34,7 +34,10 @@ double success_rate(const Training<double>& training, const NoiseLevels& levels,
   int successes = 0;
   for (const Trajectory<double>& run : walk(rung, rung.initial, walk_request)) {
     if (run.rows.empty()) continue;  // it diverged
-    successes += run.rows.back()[6] <= 0.1 && run.rows.back()[7] <= 0.1 ? 1 : 0;
+    successes += run.column("dist_P_normalised").back() <= 0.1 &&
+                         run.column("dist_Q_normalised").back() <= 0.1
+                     ? 1
+                     : 0;
   }
   return static_cast<double>(successes) / runs;
 }

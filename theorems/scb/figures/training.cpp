@@ -33,9 +33,12 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     walk_request.batch = curve == 2 ? 0 : 64;
     walk_request.seed = request.seed;
     const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
+    const std::vector<double> dist_P = run.column("dist_P_normalised");
+    const std::vector<double> dist_Q = run.column("dist_Q_normalised");
+    const std::vector<double> loss = run.column("loss");
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      csv.number(run.t[i] / walk_request.step_size).number(run.rows[i][6]).number(run.rows[i][7]);
-      csv.number(run.rows[i][4]).end_row();
+      csv.number(run.t[i] / walk_request.step_size).number(dist_P[i]).number(dist_Q[i]);
+      csv.number(loss[i]).end_row();
     }
     csv.end_block();
   }

@@ -37,8 +37,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     walk_request.batch = sampled ? 512 : 1'000'000'000;
     walk_request.seed = request.seed;
     const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
+    const std::vector<double> dist_P = run.column("dist_P_normalised");
+    const std::vector<double> dist_Q = run.column("dist_Q_normalised");
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      csv.number(size * run.t[i]).number(run.rows[i][6]).number(run.rows[i][7]);
+      csv.number(size * run.t[i]).number(dist_P[i]).number(dist_Q[i]);
       csv.number(static_cast<double>(tokens)).end_row();
     }
     csv.end_block();

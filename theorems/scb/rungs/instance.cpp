@@ -285,14 +285,6 @@ Record record_of(const Training<double>& training) {
   return record;
 }
 
-std::vector<ParameterInfo> parameter_infos() {
-  using namespace parameter;
-  return parameter_table(N, T, Q, attention, eta_A, project, label_noise, temperature,
-                         query_position, noise, pilot, pilot_at, sigma_V, sigma_A, algorithm,
-                         boost_until, boost_steps, threshold, l1_step, l1_weight, l1_steps, start,
-                         theta, correlation, P, mu, q, q_positions, q_weights, V, A, state);
-}
-
 template Training<double> training(const Parameters&, std::uint64_t);
 template Training<Real> training(const Parameters&, std::uint64_t);
 

@@ -87,6 +87,4 @@ Matrix<double> transfer_start(const Bigrams<double>& bigrams, double theta, doub
 template <class T>
 Training<T> training(const Parameters& parameters, std::uint64_t seed);
 
-std::vector<ParameterInfo> parameter_infos();
-
 }  // namespace popgrad::scb

@@ -53,7 +53,7 @@ Vector<double> LumpedThreePart::initial() const {
 }
 
 std::vector<std::string> LumpedThreePart::columns() const {
-  return with_part_columns(boost_.columns());
+  return names_of(observables_in_parts());
 }
 
 std::vector<std::string> LumpedThreePart::state_names() const {

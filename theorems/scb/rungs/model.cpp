@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/fluctuations/moments_rung.hpp"
@@ -126,151 +128,133 @@ bool has_faults(const Training<double>& training) {
 }
 
 /// Matrices of the instance; what is left for `state` are the numbers of the reduced rungs.
-constexpr std::array<StartKey, 3> start_keys{{{"V_", "V"}, {"a_", "A"}, {"w_", "A"}}};
+const std::vector<StartKey> start_keys{{"V_", "V"}, {"a_", "A"}, {"w_", "A"}};
 
+// Without what only sampled sequences have.
 template <class T>
-AnyRung<T> make_rung(std::string_view name, const Training<T>& training) {
-  if (name == "closed-form" || name == "hyperbola")
-    return closed_form(training, name == "hyperbola");
-  if (name == "reduced") {
-    AnyRung<T> rung = forget_type(ReducedFlow<T>(training));
-    return rung;
-  }
-  return forget_type(PopulationFlow<T>(training));
+Training<T> expected_training(const Parameters& p, std::uint64_t seed) {
+  Training<T> made = training<T>(p, seed);
+  made.label_noise = T(0);
+  made.temperature = T(1);
+  made.query_last = false;
+  return made;
 }
 
-class Scb final : public Model {
- public:
-  [[nodiscard]] std::string name() const override { return "scb"; }
-  [[nodiscard]] std::string paper() const override {
-    return "Ren, Wang, Lee: Learning and Transferring Sparse Contextual Bigrams with Linear "
-           "Transformers, arXiv 2410.23438";
+void require_dense(std::string_view rung, const Training<double>& made) {
+  if (made.bigrams.context <= most_dense / made.bigrams.tokens()) return;
+  reject(fmt::format("scb {}", rung), "--T", std::to_string(made.bigrams.context),
+         fmt::format("needs N T <= {} numbers of memory; noisy-lumped, flow, gd and reduced do not "
+                     "depend on T",
+                     most_dense));
+}
+
+// The schedule of training in three parts, where it is asked for.
+std::optional<Schedule> schedule_of(std::string_view rung, const Parameters& p) {
+  if (!in_three_parts(p, rung)) return {};
+  constexpr const char* rule = "belongs to --algorithm plain";
+  refuse_given(p, "scb", parameter::label_noise, rule);
+  refuse_given(p, "scb", parameter::temperature, rule);
+  refuse_given(p, "scb", parameter::query_position, rule);
+  return schedule(p);
+}
+
+AnyRung<double> sampled(const Parameters& p, std::uint64_t seed) {
+  const Training<double> made = training<double>(p, seed);
+  require_dense("sgd", made);
+  if (const auto parts = schedule_of("sgd", p)) return forget_type(ThreePartDescent(made, *parts));
+  return forget_type(SequenceSgd<double>(made));
+}
+
+AnyRung<double> noisy(const Parameters& p, std::uint64_t seed) {
+  const auto made = expected_training<double>(p, seed);
+  require_dense("noisy", made);
+  const NoiseLevels levels = noise_levels(p, made, seed);
+  if (const auto parts = schedule_of("noisy", p)) {
+    return forget_type(ThreePartDescent(made, *parts, levels));
   }
+  return forget_type(NoisyDescent(made, levels));
+}
 
-  [[nodiscard]] std::vector<RungInfo> rungs() const override {
-    const RungInfo sgd{"sgd",
-                       RungKind::random,
-                       "SGD on sampled sequences, dense attention",
-                       "O(B (T + N^2)) a step, memory O(N T)",
-                       "",
-                       "20000",
-                       "0.01",
-                       64};
-    RungInfo moments = moments_info(sgd);
-    moments.cost +=
-        "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step whatever T is, O(N^3) to "
-        "set up";
-    return {
-        sgd,
-        moments,
-        {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
-         "N T normals and O(N T + N^2) a step; no --optimiser", "", "20000", "0.01", 64},
-        {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
-         "O(N^2 + N Q) a step, whatever T is; no --optimiser", "", "20000", "0.01", 64},
-        {"gd", RungKind::descent, "the same on the expected gradient", "O(N^2 + N Q) a step", "",
-         "20000", "0.01"},
-        {"flow", RungKind::flow, "population flow of values and attention",
-         "O(N^2 + N Q) an evaluation, whatever T is", "", "200"},
-        {"reduced", RungKind::flow, "alpha_V and alpha_A, and what a transfer start adds",
-         "O(1) an evaluation", "", "200"},
-        {"closed-form", RungKind::closed_form, "near 0: M^{-1} (e^{Mt} - I) b", "O(1) a time", "",
-         "20"},
-        {"hyperbola", RungKind::closed_form,
-         "along alpha_A alpha_V = 1, from the balanced point on", "O(1) a time, to O(1/T)", "",
-         "50000"},
-    };
+AnyRung<double> noisy_lumped(const Parameters& p, std::uint64_t seed) {
+  const auto made = expected_training<double>(p, seed);
+  const NoiseLevels levels = noise_levels(p, made, seed);
+  if (const auto parts = schedule_of("noisy-lumped", p)) {
+    return forget_type(LumpedThreePart(made, *parts, levels));
   }
+  return forget_type(LumpedDescent(made, levels));
+}
 
-  [[nodiscard]] std::vector<LadderStep> ladder() const override {
-    // Short enough for ensembles on whole matrices.
-    const Record short_context{{"T", "50"}};
-    return {
-        {"sgd", "noisy", "Gaussian noise in place of sampled sequences", "20", short_context},
-        {"noisy", "noisy-lumped", "none: the same law, without its T coordinates", "20",
-         short_context},
-        {"noisy-lumped", "gd", "no noise", "20", short_context},
-        {"gd", "flow", "steps of length 0", "20", short_context},
-        {"flow", "reduced", "all of V and A but their components along P and Q vanish", "20",
-         short_context},
-        {"reduced", "closed-form", "linearised at 0", "5", short_context},
-    };
+AnyRung<double> descent(const Parameters& p, std::uint64_t seed) {
+  const auto made = expected_training<double>(p, seed);
+  if (const auto parts = schedule_of("gd", p)) {
+    NoiseLevels none;
+    none.attention = Vector<double>::Zero(made.bigrams.tokens());
+    return forget_type(LumpedThreePart(made, *parts, none));
   }
+  return forget_type(PopulationFlow<double>(made));
+}
 
-  [[nodiscard]] std::vector<Regime> regimes() const override {
-    // Stage 1 carries V and A together from 0 to alpha_A alpha_V = 1.
-    return {{"end-of-stage-1", "alpha_V", RegimeKind::settling},
-            {"closest", "dist_P", RegimeKind::minimum},
-            {"plateau", "loss", RegimeKind::plateau}};
-  }
+// ---- symbols -----------------------------------------------------------------------------------
 
-  [[nodiscard]] std::vector<ParameterInfo> parameters() const override { return parameter_infos(); }
+AnyRung<Expression> symbolic_reduced(const Parameters& /*p*/) {
+  AnyRung<Expression> rung = forget_type(
+      ReducedFlow<Expression>(GiNaC::possymbol("K_P"), GiNaC::possymbol("K_Q"),
+                              GiNaC::possymbol("T"), GiNaC::possymbol("mu2", "|\\mu|^2"), 0, 0));
+  rung.initial << GiNaC::symbol("alpha_V", "\\alpha_V"), GiNaC::symbol("alpha_A", "\\alpha_A"),
+      GiNaC::symbol("w");
+  return rung;
+}
 
-  [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
-                                     std::uint64_t seed) const override {
-    if (name == "moments") return moments(p, seed);
-    AnyRung<double> rung = rung_from_matrices(name, p, seed);
-    set_state(rung, p, fmt::format("scb {}", name), start_keys);
-    return rung;
-  }
-
-  [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,
-                                             std::uint64_t seed) const override {
-    if (name == "sgd" || name == "moments" || name == "gd" || name == "noisy" ||
-        name == "noisy-lumped") {
-      reject("scb " + std::string(name), "--digits", std::to_string(digits()),
-             "is for flows and closed forms; training steps run in double");
+AnyRung<Expression> symbolic_training(const Parameters& p) {
+  // Two tokens, one position each that they look at; T stays a number.
+  Training<Expression> made;
+  Bigrams<Expression>& b = made.bigrams;
+  b.transition.resize(2, 2);
+  b.stationary.resize(2);
+  for (int i = 0; i < 2; ++i) {
+    b.stationary[i] = GiNaC::possymbol(fmt::format("mu_{}", i), fmt::format("\\mu_{{{}}}", i));
+    for (int k = 0; k < 2; ++k) {
+      b.transition(i, k) =
+          GiNaC::possymbol(fmt::format("P_{}_{}", i, k), fmt::format("P_{{{},{}}}", i, k));
     }
-    AnyRung<Real> rung = make_rung<Real>(name, training<Real>(p, seed));
-    set_state(rung, p, fmt::format("scb {}", name), start_keys);
-    return rung;
   }
-
-  [[nodiscard]] AnyRung<Expression> symbolic_rung(std::string_view name,
-                                                  const Parameters& p) const override {
-    if (name == "moments") reject("scb", "rung", name, moments_have_no_equations);
-    if (name == "closed-form" || name == "hyperbola") {
-      reject("scb", "rung", name, "has no right-hand side; take reduced instead");
-    }
-    if (name == "reduced") {
-      AnyRung<Expression> rung = forget_type(ReducedFlow<Expression>(
-          GiNaC::possymbol("K_P"), GiNaC::possymbol("K_Q"), GiNaC::possymbol("T"),
-          GiNaC::possymbol("mu2", "|\\mu|^2"), 0, 0));
-      rung.initial << GiNaC::symbol("alpha_V", "\\alpha_V"), GiNaC::symbol("alpha_A", "\\alpha_A"),
-          GiNaC::symbol("w");
-      return rung;
-    }
-    // Two tokens, one position each that they look at; T stays a number.
-    Training<Expression> made;
-    Bigrams<Expression>& b = made.bigrams;
-    b.transition.resize(2, 2);
-    b.stationary.resize(2);
-    for (int i = 0; i < 2; ++i) {
-      b.stationary[i] = GiNaC::possymbol(fmt::format("mu_{}", i), fmt::format("\\mu_{{{}}}", i));
-      for (int k = 0; k < 2; ++k) {
-        b.transition(i, k) =
-            GiNaC::possymbol(fmt::format("P_{}_{}", i, k), fmt::format("P_{{{},{}}}", i, k));
-      }
-    }
-    b.context = given(p, parameter::T) ? read(p, parameter::T) : 3;
-    b.first = {0, 1, 2};
-    b.position = {0, 1};
-    b.law = Vector<Expression>::Constant(2, Expression(1));
-    made.start = Matrix<Expression>::Constant(2, 2, Expression(0));
-    made.attention_rate = GiNaC::possymbol("eta_A", "\\eta_A");
-    made.softmax = read(p, parameter::attention) == "softmax";
-    made.project = read(p, parameter::project);
-    AnyRung<Expression> rung = forget_type(PopulationFlow<Expression>(made));
-    for (Index i = 0; i < rung.dimension; ++i) {
-      std::string latex = rung.state_names[static_cast<std::size_t>(i)];
-      latex = fmt::format("{}_{{{}}}", latex[0], latex.substr(2));
-      std::replace(latex.begin() + 2, latex.end(), '_', ',');
-      rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)], latex);
-    }
-    return rung;
+  b.context = given(p, parameter::T) ? read(p, parameter::T) : 3;
+  b.first = {0, 1, 2};
+  b.position = {0, 1};
+  b.law = Vector<Expression>::Constant(2, Expression(1));
+  made.start = Matrix<Expression>::Constant(2, 2, Expression(0));
+  made.attention_rate = GiNaC::possymbol("eta_A", "\\eta_A");
+  made.softmax = read(p, parameter::attention) == "softmax";
+  made.project = read(p, parameter::project);
+  AnyRung<Expression> rung = forget_type(PopulationFlow<Expression>(made));
+  for (Index i = 0; i < rung.dimension; ++i) {
+    std::string latex = rung.state_names[static_cast<std::size_t>(i)];
+    latex = fmt::format("{}_{{{}}}", latex[0], latex.substr(2));
+    std::replace(latex.begin() + 2, latex.end(), '_', ',');
+    rung.initial[i] = GiNaC::symbol(rung.state_names[static_cast<std::size_t>(i)], latex);
   }
+  return rung;
+}
 
- private:
-  [[nodiscard]] AnyRung<double> moments(const Parameters& p, std::uint64_t seed) const {
+// ---- the table ---------------------------------------------------------------------------------
+
+Rung startable(const Rung& rung) {
+  return with_given_state(rung, fmt::format("scb {}", rung.info.name), start_keys);
+}
+
+// Linear and projected from a^k = 1/T, large states go without the T coordinates.
+Rung moments_of_sgd(const Rung& sgd) {
+  Rung rung = moments_of(sgd, "scb", [](const Parameters& p, std::uint64_t /*seed*/) {
+    return read(p, parameter::algorithm) == "plain"
+               ? ""
+               : "--algorithm with thresholds and l1 steps sets small entries to 0, and "
+                 "which ones differs from run to run, so that runs do not scatter "
+                 "normally about one of them; give --algorithm plain";
+  });
+  rung.info.cost +=
+      "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step whatever T is, O(N^3) to "
+      "set up";
+  rung.make = [in_full = rung.make](const Parameters& p, std::uint64_t seed) {
     const Training<double> made = training<double>(p, seed);
     const Index n = made.bigrams.tokens();
     // What is particular about these, the dense rung says.
@@ -278,61 +262,116 @@ class Scb final : public Model {
     if (plain && !has_faults(made) && made.bigrams.context > largest_full_covariance / n - n) {
       return lumped_moments_rung(made);
     }
-    return moments_rung(
-        rung("sgd", p, seed), "scb",
-        read(p, parameter::algorithm) == "plain"
-            ? ""
-            : "--algorithm with thresholds and l1 steps sets small entries to 0, and "
-              "which ones differs from run to run, so that runs do not scatter "
-              "normally about one of them; give --algorithm plain");
-  }
+    return in_full(p, seed);
+  };
+  return rung;
+}
 
-  static bool is_dense(std::string_view name) { return name == "sgd" || name == "noisy"; }
+std::vector<Rung> stepped_rungs() {
+  using namespace parameter;
+  const auto observables = observables_in_parts();
+  const Rung sgd =
+      startable({.info = {"sgd", RungKind::random, "SGD on sampled sequences, dense attention",
+                          "O(B (T + N^2)) a step, memory O(N T)", "", "20000", "0.01", 64},
+                 .reads = of_steps() + parameter_table(label_noise, temperature, query_position),
+                 .observables = observables,
+                 .make = sampled,
+                 .make_over_symbols = symbolic_training});
+  const Rung dense{
+      .info = {"noisy", RungKind::random, "expected gradient plus Gaussian noise, dense attention",
+               "N T normals and O(N T + N^2) a step; no --optimiser", "", "20000", "0.01", 64},
+      .reads = of_gaussian_steps(),
+      .observables = observables,
+      .make = noisy,
+      .make_over_symbols = symbolic_training};
+  const Rung lumped{
+      .info = {"noisy-lumped", RungKind::random, "the law of noisy without its T coordinates",
+               "O(N^2 + N Q) a step, whatever T is; no --optimiser", "", "20000", "0.01", 64},
+      .reads = of_gaussian_steps(),
+      .observables = observables,
+      .make = noisy_lumped,
+      .make_over_symbols = symbolic_training};
+  const Rung gd{.info = {"gd", RungKind::descent, "the same on the expected gradient",
+                         "O(N^2 + N Q) a step", "", "20000", "0.01"},
+                .reads = of_steps(),
+                .observables = observables,
+                .make = descent,
+                .make_over_symbols = symbolic_training};
+  return {sgd, moments_of_sgd(sgd), startable(dense), startable(lumped), startable(gd)};
+}
 
-  static Training<double> training_of_rung(std::string_view name, const Parameters& p,
-                                           std::uint64_t seed) {
-    Training<double> made = training<double>(p, seed);
-    if (name != "sgd") {
-      made.label_noise = 0;  // of sequences alone, as the table of parameters says
-      made.temperature = 1;
-      made.query_last = false;
-    }
-    if (is_dense(name) && made.bigrams.context > most_dense / made.bigrams.tokens()) {
-      reject("scb " + std::string(name), "--T", std::to_string(made.bigrams.context),
-             fmt::format(
-                 "needs N T <= {} numbers of memory; noisy-lumped, flow, gd and reduced do not "
-                 "depend on T",
-                 most_dense));
-    }
-    return made;
-  }
+std::vector<Rung> solved_rungs() {
+  using namespace parameter;
+  const Rung flow = Rung{.info = {"flow", RungKind::flow, "population flow of values and attention",
+                                  "O(N^2 + N Q) an evaluation, whatever T is", "", "200"},
+                         .reads = of_training(),
+                         .observables = observables(),
+                         .make_over_symbols = symbolic_training}
+                        .made_by([]<class T>(const Parameters& p, std::uint64_t seed) {
+                          return forget_type(PopulationFlow<T>(expected_training<T>(p, seed)));
+                        });
+  const Rung reduced = Rung{.info = {"reduced", RungKind::flow,
+                                     "alpha_V and alpha_A, and what a transfer start adds",
+                                     "O(1) an evaluation", "", "200"},
+                            .reads = of_integrated() + parameter_table(state),
+                            .observables = observables(),
+                            .make_over_symbols = symbolic_reduced}
+                           .made_by([]<class T>(const Parameters& p, std::uint64_t seed) {
+                             return forget_type(ReducedFlow<T>(expected_training<T>(p, seed)));
+                           });
+  const Rung closed{.reads = of_every_rung(),
+                    .observables = observables(),
+                    .why_no_symbols = "has no right-hand side; take reduced instead"};
+  Rung early = closed.made_by([]<class T>(const Parameters& p, std::uint64_t seed) {
+    return closed_form(expected_training<T>(p, seed), false);
+  });
+  early.info = {
+      "closed-form", RungKind::closed_form, "near 0: M^{-1} (e^{Mt} - I) b", "O(1) a time", "",
+      "20"};
+  Rung late = closed.made_by([]<class T>(const Parameters& p, std::uint64_t seed) {
+    return closed_form(expected_training<T>(p, seed), true);
+  });
+  late.info = {"hyperbola",
+               RungKind::closed_form,
+               "along alpha_A alpha_V = 1, from the balanced point on",
+               "O(1) a time, to O(1/T)",
+               "",
+               "50000"};
+  return {startable(flow), startable(reduced), startable(early), startable(late)};
+}
 
-  static AnyRung<double> rung_from_matrices(std::string_view name, const Parameters& p,
-                                            std::uint64_t seed) {
-    const Training<double> made = training_of_rung(name, p, seed);
-    const bool gaussian = name == "noisy" || name == "noisy-lumped";
-    const bool steps = is_dense(name) || gaussian || name == "gd";
-    NoiseLevels levels;
-    if (gaussian) levels = noise_levels(p, made, seed);
-    if (steps && in_three_parts(p, name)) {
-      constexpr const char* rule = "belongs to --algorithm plain";
-      refuse_given(p, "scb", parameter::label_noise, rule);
-      refuse_given(p, "scb", parameter::temperature, rule);
-      refuse_given(p, "scb", parameter::query_position, rule);
-      if (name == "sgd") return forget_type(ThreePartDescent(made, schedule(p)));
-      if (name == "noisy") return forget_type(ThreePartDescent(made, schedule(p), levels));
-      if (name == "gd") levels.attention = Vector<double>::Zero(made.bigrams.tokens());
-      return forget_type(LumpedThreePart(made, schedule(p), levels));
-    }
-    if (name == "noisy-lumped") return forget_type(LumpedDescent(made, levels));
-    if (name == "noisy") return forget_type(NoisyDescent(made, levels));
-    if (name == "sgd") return forget_type(SequenceSgd<double>(made));
-    return make_rung(name, made);
-  }
-};
+constexpr const char* notation = R"(
+All are dimensionless. `reduced`, `closed-form` and `hyperbola` report them on their family: `dist_P` =
+sqrt(K_P (1 - alpha_V)^2 + w), `dist_Q` = |1 - alpha_A| sqrt(K_Q - 1/T), S_k = 1 (w = 0 on the last
+two).
+)";
 
 }  // namespace
 
-std::unique_ptr<Model> make_model() { return std::make_unique<Scb>(); }
+std::shared_ptr<const Model> make_model() {
+  // Short enough for ensembles on whole matrices.
+  const Record short_context{{"T", "50"}};
+  std::vector<Rung> rungs = stepped_rungs();
+  for (Rung& rung : solved_rungs()) rungs.push_back(std::move(rung));
+  return std::make_shared<const Model>(ModelTable{
+      .name = "scb",
+      .paper = "Ren, Wang, Lee: Learning and Transferring Sparse Contextual Bigrams with Linear "
+               "Transformers, arXiv 2410.23438",
+      .rungs = std::move(rungs),
+      .notation = notation,
+      .ladder = {{"sgd", "noisy", "Gaussian noise in place of sampled sequences", "20",
+                  short_context},
+                 {"noisy", "noisy-lumped", "none: the same law, without its T coordinates", "20",
+                  short_context},
+                 {"noisy-lumped", "gd", "no noise", "20", short_context},
+                 {"gd", "flow", "steps of length 0", "20", short_context},
+                 {"flow", "reduced", "all of V and A but their components along P and Q vanish",
+                  "20", short_context},
+                 {"reduced", "closed-form", "linearised at 0", "5", short_context}},
+      // Stage 1 carries V and A together from 0 to alpha_A alpha_V = 1.
+      .regimes = {{"end-of-stage-1", "alpha_V", RegimeKind::settling},
+                  {"closest", "dist_P", RegimeKind::minimum},
+                  {"plateau", "loss", RegimeKind::plateau}}});
+}
 
 }  // namespace popgrad::scb

@@ -5,6 +5,6 @@
 
 namespace popgrad::scb {
 
-std::unique_ptr<Model> make_model();
+std::shared_ptr<const Model> make_model();
 
 }  // namespace popgrad::scb

@@ -5,12 +5,6 @@
 
 namespace popgrad::scb::parameter {
 
-inline constexpr std::string_view full = "sgd gd flow noisy noisy-lumped";
-/// A closed form begins at mu 1' and 1/T.
-inline constexpr std::string_view integrated = "sgd gd flow noisy noisy-lumped reduced";
-inline constexpr std::string_view gaussian = "noisy noisy-lumped";
-inline constexpr std::string_view stepped = "sgd noisy noisy-lumped gd";
-
 inline constexpr CountParameter N{
     .name = "N", .meaning = "tokens of the vocabulary", .standard = 3, .low = 2, .high = 2000};
 inline constexpr CountParameter T{
@@ -19,18 +13,15 @@ inline constexpr CountParameter Q{
     .name = "Q", .meaning = "positions that a token looks at, <= T", .standard = 2, .low = 1};
 inline constexpr ChoiceParameter attention{.name = "attention",
                                            .meaning = "attention itself, or the softmax of logits",
-                                           .choices = "linear softmax",
-                                           .rungs = full};
+                                           .choices = "linear softmax"};
 inline constexpr NumberParameter eta_A{.name = "eta_A",
                                        .meaning = "learning rate of the attention over that of V",
                                        .standard = "1",
                                        .range = above(0),
-                                       .rungs = full,
                                        .usual_fault = true};
 inline constexpr SwitchParameter project{.name = "project",
                                          .meaning = "project gradients onto the constraints",
                                          .standard = true,
-                                         .rungs = full,
                                          // A start has what is conserved to 1e-9; a state on the
                                          // way in single precision has it to 1e-7, and the
                                          // projection changes no observable of it.
@@ -40,97 +31,74 @@ inline constexpr NumberParameter label_noise{
     .meaning = "probability that a label is replaced by one drawn uniformly",
     .standard = "0",
     .range = within(0, 1),
-    .rungs = "sgd",
     .usual_fault = true};
 inline constexpr NumberParameter temperature{
     .name = "temperature",
     .meaning = "of the attention logits; linear attention is divided by it",
     .standard = "1",
     .range = above(0),
-    .rungs = "sgd",
     .usual_fault = true};
 inline constexpr ChoiceParameter query_position{
     .name = "query_position",
     .meaning = "behind the context and free of it, as in the paper, or its last token",
     .choices = "free last",
-    .rungs = "sgd",
     .usual_fault = true};
 inline constexpr ChoiceParameter noise{
     .name = "noise",
     .meaning = "levels as they are, scaled with V and A as SGD's own, or measured",
     .choices = "constant multiplicative calibrated",
-    .standard = "multiplicative",
-    .rungs = gaussian};
+    .standard = "multiplicative"};
 inline constexpr CountParameter pilot{
     .name = "pilot",
     .meaning = "sequences that --noise calibrated is measured from",
     .standard = 2000,
     .low = 2,
-    .high = 1'000'000,
-    .rungs = gaussian};
+    .high = 1'000'000};
 inline constexpr ChoiceParameter pilot_at{
     .name = "pilot_at",
     .meaning = "where they are drawn; at the start sigma_A is 0",
-    .choices = "solution start",
-    .rungs = gaussian};
+    .choices = "solution start"};
 inline constexpr NumberParameter sigma_V{.name = "sigma_V",
                                          .meaning = "noise level of V",
                                          .otherwise = "of one sample at the solution",
-                                         .range = at_least(0),
-                                         .rungs = gaussian};
+                                         .range = at_least(0)};
 inline constexpr NumberParameter sigma_A{.name = "sigma_A",
                                          .meaning = "noise level of attention",
                                          .otherwise = "of one sample at the solution",
-                                         .range = at_least(0),
-                                         .rungs = gaussian};
+                                         .range = at_least(0)};
 inline constexpr ChoiceParameter algorithm{
     .name = "algorithm",
     .meaning =
         "plain steps; or boosting of V and A (transfer: of A alone), threshold and l1, "
         "normalisation",
-    .choices = "plain three-part transfer",
-    .rungs = stepped};
+    .choices = "plain three-part transfer"};
 inline constexpr NumberParameter boost_until{.name = "boost_until",
                                              .meaning = "alpha_A at which part 1 ends",
                                              .otherwise = "3/4 of where it settles",
-                                             .range = above(0),
-                                             .rungs = stepped};
+                                             .range = above(0)};
 inline constexpr CountParameter boost_steps{
-    .name = "boost_steps",
-    .meaning = "steps after which part 1 ends anyway; 0: no limit",
-    .rungs = stepped};
+    .name = "boost_steps", .meaning = "steps after which part 1 ends anyway; 0: no limit"};
 inline constexpr NumberParameter threshold{.name = "tau",
                                            .meaning = "attention below it becomes 0 before part 2",
                                            .standard = "0.05",
-                                           .range = at_least(0),
-                                           .rungs = stepped};
-inline constexpr NumberParameter l1_step{.name = "eta_2",
-                                         .meaning = "step size of part 2",
-                                         .standard = "0.002",
-                                         .range = above(0),
-                                         .rungs = stepped};
+                                           .range = at_least(0)};
+inline constexpr NumberParameter l1_step{
+    .name = "eta_2", .meaning = "step size of part 2", .standard = "0.002", .range = above(0)};
 inline constexpr NumberParameter l1_weight{.name = "lambda",
                                            .meaning = "weight of the l1 norm in part 2",
                                            .standard = "0.004",
-                                           .range = at_least(0),
-                                           .rungs = stepped};
+                                           .range = at_least(0)};
 inline constexpr CountParameter l1_steps{
-    .name = "l1_steps",
-    .meaning = "steps of part 2, then normalise and rest; 0: to the end",
-    .rungs = stepped};
+    .name = "l1_steps", .meaning = "steps of part 2, then normalise and rest; 0: to the end"};
 inline constexpr ChoiceParameter start{.name = "start",
                                        .meaning = "V = mu 1', 11'/N, or from a correlated kernel",
                                        .choices = "stationary uniform transfer"};
-inline constexpr NumberParameter theta{.name = "theta",
-                                       .meaning = "size of a transfer start",
-                                       .standard = "0.5",
-                                       .range = above(0),
-                                       .rungs = integrated};
+inline constexpr NumberParameter theta{
+    .name = "theta", .meaning = "size of a transfer start", .standard = "0.5", .range = above(0)};
 inline constexpr NumberParameter correlation{.name = "correlation",
                                              .meaning = "of the transferred kernel with P",
                                              .standard = "0.5",
-                                             .range = above_up_to(-1, 1),
-                                             .rungs = integrated};
+                                             .range = above_up_to(-1, 1)};
 inline constexpr ListParameter P{
     .name = "P", .meaning = "kernel, N rows, column k the law of the token after k"};
 inline constexpr ListParameter mu{
@@ -152,7 +120,26 @@ inline constexpr ListParameter A{
 inline constexpr ListParameter state{
     .name = "state",
     .meaning = "components of the state at first, by name: alpha_V, alpha_A, w",
-    .kind = "components",
-    .rungs = "reduced"};
+    .kind = "components"};
+
+// ---- what the rungs read -----------------------------------------------------------------------
+
+inline std::vector<ParameterInfo> of_every_rung() {
+  return parameter_table(N, T, Q, start, P, mu, q, q_positions, q_weights, V, A);
+}
+/// A closed form begins at mu 1' and 1/T.
+inline std::vector<ParameterInfo> of_integrated() {
+  return of_every_rung() + parameter_table(theta, correlation);
+}
+inline std::vector<ParameterInfo> of_training() {
+  return of_integrated() + parameter_table(attention, eta_A, project);
+}
+inline std::vector<ParameterInfo> of_steps() {
+  return of_training() + parameter_table(algorithm, boost_until, boost_steps, threshold, l1_step,
+                                         l1_weight, l1_steps);
+}
+inline std::vector<ParameterInfo> of_gaussian_steps() {
+  return of_steps() + parameter_table(noise, pilot, pilot_at, sigma_V, sigma_A);
+}
 
 }  // namespace popgrad::scb::parameter

@@ -36,10 +36,6 @@ struct Schedule {
 
 /// What the rungs report besides their own observables: the part, and how many entries of A are not
 /// zero; and what they keep behind their own state.
-inline std::vector<std::string> with_part_columns(std::vector<std::string> names) {
-  names.insert(names.end(), {"part", "nonzeros"});
-  return names;
-}
 inline std::vector<std::string> with_part_states(std::vector<std::string> names) {
   names.insert(names.end(), {"part", "steps_of_part"});
   return names;

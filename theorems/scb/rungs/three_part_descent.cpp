@@ -7,6 +7,7 @@
 
 #include "popgrad/base/error.hpp"
 #include "theorems/scb/rungs/divergence.hpp"
+#include "theorems/scb/rungs/observables.hpp"
 
 namespace popgrad::scb {
 
@@ -34,7 +35,7 @@ Vector<double> ThreePartDescent::initial() const {
 }
 
 std::vector<std::string> ThreePartDescent::columns() const {
-  return with_part_columns(sampled_.columns());
+  return names_of(observables_in_parts());
 }
 
 std::vector<std::string> ThreePartDescent::state_names() const {

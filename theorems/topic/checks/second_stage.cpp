@@ -176,11 +176,8 @@ RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<doubl
         ErrorPart::next_order(rate(run.state(first_within(less_close))) - rate(run.state(near))));
     const Solved ends(rung, {end / 2, 3 * end / 4, end}, second_stage_tolerance);
     found.sum = settling(ends, sum);
-    found.loss = settling(ends, [&](const Vector<double>& x) {
-      std::vector<double> row(rung.columns.size());
-      rung.observe(x, 0.0, row);
-      return row[0];
-    });
+    found.loss =
+        settling(ends, [&](const Vector<double>& x) { return observed_at(rung, x, "loss"); });
     return found;
   }
 }

@@ -22,17 +22,17 @@ Vector<T> BlockFlow<T>::initial() const {
 }
 
 template <class T>
+std::vector<ObservableInfo> BlockFlow<T>::observables() {
+  std::vector<ObservableInfo> all = block_observables();
+  all.insert(all.end(),
+             {{"alpha", "exp(ln_alpha)", "> 0", "weight of the own word, other topics 1"},
+              {"beta", "exp(ln_beta)", ">= 0", "weight of other words of the topic"}});
+  return all;
+}
+
+template <class T>
 std::vector<std::string> BlockFlow<T>::columns() const {
-  return {"loss",
-          "norm_W_V",
-          "attention_same_word",
-          "attention_same_topic",
-          "attention_other_topic",
-          "value_diagonal",
-          "value_same_topic",
-          "value_other_topic",
-          "alpha",
-          "beta"};
+  return names_of(observables());
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/rungs/observable.hpp"
 #include "theorems/topic/rungs/landscape.hpp"
 
 namespace popgrad::topic {
@@ -22,6 +23,7 @@ class BlockFlow final {
 
   [[nodiscard]] static Index dimension() { return 6; }
   [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;

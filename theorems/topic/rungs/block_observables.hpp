@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cmath>
+#include <vector>
 
+#include "popgrad/rungs/observable.hpp"
 #include "theorems/topic/rungs/law.hpp"
 
 namespace popgrad::topic {
@@ -14,6 +16,20 @@ std::array<T, 4> entries_of_value(const TopicLaw<T>& law) {
   const T v = TopicLaw<T>::number(law.words);
   const T words = TopicLaw<T>::number(law.topics * law.words);
   return {words, words, T(words * (v - T(1))), T(words * (words - v))};
+}
+
+/// Of the rungs on symmetric forms: loss, norm of W_V, attention and value by kind of pair.
+inline std::vector<ObservableInfo> block_observables() {
+  return {
+      {"loss", "L, without penalty", "squared: 1 at W_V = 0", "loss of a selected position"},
+      {"norm_W_V", "Frobenius norm of W_V", ">= 0", "rises first"},
+      {"attention_same_word", "alpha/M at x = 1", "1: uniform",
+       "attention per key over that of uniform attention, own word"},
+      {"attention_same_topic", "beta/M", "1: uniform; 0 if v = 1", "other words of the topic"},
+      {"attention_other_topic", "1/M", "1: uniform; 0 if there are none", "words of other topics"},
+      {"value_diagonal", "d", "real", "mean of W_ii, i >= 1"},
+      {"value_same_topic", "s'", "real; 0 if v = 1", "mean of W_ij, i != j of one topic"},
+      {"value_other_topic", "u'", "real", "mean of W_ij, i, j of different topics"}};
 }
 
 /// Frobenius norm.

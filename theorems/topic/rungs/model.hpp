@@ -6,6 +6,6 @@
 
 namespace popgrad::topic {
 
-std::unique_ptr<Model> make_model();
+std::shared_ptr<const Model> make_model();
 
 }  // namespace popgrad::topic

@@ -76,21 +76,31 @@ PopulationFlow::PopulationFlow(Training training)
   }
 }
 
-std::vector<std::string> PopulationFlow::columns() const {
-  return {"loss",
-          "norm_W_V",
-          "norm_W_K",
-          "norm_W_Q",
-          "attention_same_word",
-          "attention_same_topic",
-          "attention_other_topic",
-          "value_diagonal",
-          "value_same_topic",
-          "value_other_topic",
-          "gram_diagonal",
-          "gram_same_topic",
-          "gram_other_topic"};
+std::vector<ObservableInfo> PopulationFlow::observables() {
+  return {
+      {"loss", "L, with its penalty", "squared: 1 at W_V = 0", "loss of a selected position"},
+      {"norm_W_V", "Frobenius norm of W_V", ">= 0", "rises first"},
+      {"norm_W_K", "Frobenius norm of W_K", ">= 0", "moves in stage 2"},
+      {"norm_W_Q", "Frobenius norm of W_Q", ">= 0", "moves in stage 2"},
+      {"attention_same_word", "mean of exp(s_ii)/Z_i", "1: uniform",
+       "attention per key over that of uniform attention, own word"},
+      {"attention_same_topic", "mean of exp(s_ji)/Z_i over j != i of the topic",
+       "1: uniform; 0 if v = 1", "other words of the topic"},
+      {"attention_other_topic", "sum pt_j exp(s_ji)/(Z_i sum pt_j) over j of other topics",
+       "1: uniform; 0 if there are none", "words of other topics"},
+      {"value_diagonal", "mean of W_ii, i >= 1; W = W_V, or W_E' W_V W_E", "real", "d"},
+      {"value_same_topic", "mean of W_ij, i != j of one topic", "real; 0 if v = 1", "s'"},
+      {"value_other_topic", "mean of W_ij, i, j of different topics", "real", "u'"},
+      {"gram_diagonal", "mean of (W_E' W_E)_ii, i >= 1", "one-hot: 1",
+       "squared length of an embedding"},
+      {"gram_same_topic", "mean of (W_E' W_E)_ij, i != j of one topic", "one-hot: 0",
+       "inner products inside topics"},
+      {"gram_other_topic", "mean of (W_E' W_E)_ij, i, j of different topics", "one-hot: 0",
+       "inner products between topics"},
+  };
 }
+
+std::vector<std::string> PopulationFlow::columns() const { return names_of(observables()); }
 
 std::vector<std::string> PopulationFlow::state_names() const {
   std::vector<std::string> names;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/rungs/observable.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/topic/rungs/documents.hpp"
 #include "theorems/topic/rungs/sampled_documents.hpp"
@@ -29,6 +30,7 @@ class PopulationFlow final {
 
   [[nodiscard]] Index dimension() const { return layout_.size(); }
   [[nodiscard]] Vector<double> initial() const { return start(training_); }
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
   /// Minus the gradient. Cost that of SubsetExpectation and O(d_a (Tv)^2).

@@ -85,20 +85,22 @@ Vector<T> SymmetricFlow<T>::initial() const {
 }
 
 template <class T>
+std::vector<ObservableInfo> SymmetricFlow<T>::observables() {
+  std::vector<ObservableInfo> all = block_observables();
+  all.insert(all.begin() + 2, {{"norm_W_K", "sqrt(tr K)", ">= 0", "moves in stage 2"},
+                               {"norm_W_Q", "sqrt(tr Q)", ">= 0", "moves in stage 2"}});
+  all.insert(all.end(), {{"alpha", "exp((S_ii - S_other)/sqrt(d_a))", "> 0",
+                          "weight of the own word, other topics 1"},
+                         {"beta", "exp((S_same - S_other)/sqrt(d_a))", ">= 0",
+                          "weight of other words of the topic"},
+                         {"mask_weight", "exp((S_0w - S_other)/sqrt(d_a))", "> 0",
+                          "weight of [MASK] as a key; M grows by (mask_weight - 1) p0"}});
+  return all;
+}
+
+template <class T>
 std::vector<std::string> SymmetricFlow<T>::columns() const {
-  return {"loss",
-          "norm_W_V",
-          "norm_W_K",
-          "norm_W_Q",
-          "attention_same_word",
-          "attention_same_topic",
-          "attention_other_topic",
-          "value_diagonal",
-          "value_same_topic",
-          "value_other_topic",
-          "alpha",
-          "beta",
-          "mask_weight"};
+  return names_of(observables());
 }
 
 template <class T>

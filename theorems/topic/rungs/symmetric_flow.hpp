@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/rungs/observable.hpp"
 #include "theorems/topic/rungs/landscape.hpp"
 
 namespace popgrad::topic {
@@ -53,6 +54,7 @@ class SymmetricFlow final {
 
   [[nodiscard]] static Index dimension() { return 22; }
   [[nodiscard]] Vector<T> initial() const;
+  [[nodiscard]] static std::vector<ObservableInfo> observables();
   [[nodiscard]] std::vector<std::string> columns() const;
   [[nodiscard]] std::vector<std::string> state_names() const;
   void rhs(const Vector<T>& x, Vector<T>& dx, const T& t) const;

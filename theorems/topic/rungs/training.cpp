@@ -260,11 +260,4 @@ Record record_of(const Training& t) {
   return record;
 }
 
-std::vector<ParameterInfo> parameter_infos() {
-  using namespace parameter;
-  return parameter_table(T, tau, v, p_m, p_c, p_r, lambda, loss, d_a, temperature, d_e, sigma,
-                         value, W_K, W_Q, W_V, W_E, state, train, switch_time, N, label_noise,
-                         longer, documents, concentration, corpus);
-}
-
 }  // namespace popgrad::topic

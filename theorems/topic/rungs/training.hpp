@@ -85,7 +85,6 @@ Vector<double> start(const Training& training);
 /// From named parameters; `label_noise` as well, which rungs other than sgd take back. Throws
 /// InputError.
 Training training(const Parameters& parameters, std::uint64_t seed);
-std::vector<ParameterInfo> parameter_infos();
 
 /// Documents of a file: words 0 .. Tv - 1 by spaces, one document a line, closed by END. Words are
 /// numbered from 1 here. Throws InputError with the line.
