@@ -1,6 +1,7 @@
-# The theories: every folder of theorems with a theory.cpp, in alphabetical order. The contents.cmake of each lists its
-# `statements` and `figures`, its `loops` (compiled for speed), its `readers` (of files, for the fuzzers) and those of
-# its checks that compute for long by themselves (`optimised`), as names of sources without folder and suffix.
+# The theories: every folder of theorems with a theory.cpp, in alphabetical order. Their statements and figures are the
+# sources of `checks` and `figures` that define one. The contents.cmake of a theory lists, as names of sources without
+# folder and suffix, the `statements` and `figures` that come first, in that order; its `loops` (compiled for speed), its
+# `readers` (of files, for the fuzzers) and those of its checks that compute for long by themselves (`optimised`).
 file(GLOB theory_files CONFIGURE_DEPENDS theorems/*/theory.cpp)
 set(generated ${CMAKE_BINARY_DIR}/generated)
 set(theory_loops)
@@ -10,25 +11,32 @@ set(theories_declared "")
 set(theories_listed "")
 
 # list_sources(FOLDER SUFFIX FUNCTION NAME ...): `declared` and `listed` become what declares and calls FUNCTION of each
-# source NAME.cpp, which is in a namespace NAME + SUFFIX. A source that defines it and is not among them would never be called.
+# source NAME.cpp, then of the other sources of FOLDER that define it, in alphabetical order. Each is in a namespace of
+# the source's name + SUFFIX.
 function(list_sources folder suffix function)
+  set(names ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    if(name IN_LIST names)
+      continue()
+    endif()
+    # Its text decides, so a change of it must configure again.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    file(STRINGS ${source} defined REGEX "^${function}\\(\\) {" LIMIT_COUNT 1)
+    if(defined)
+      list(APPEND names ${name})
+    endif()
+  endforeach()
   set(all "")
   set(calls "")
-  foreach(name ${ARGN})
+  foreach(name ${names})
     string(APPEND all "namespace ${name}${suffix} {\n${function}();\n}\n")
     string(REGEX REPLACE ".* " "${name}${suffix}::" call "${function}")
     string(APPEND calls "${call}(), ")
   endforeach()
   set(declared "${all}" PARENT_SCOPE)
   set(listed "${calls}" PARENT_SCOPE)
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  foreach(source ${sources})
-    cmake_path(GET source STEM name)
-    file(STRINGS ${source} defined REGEX "^${function}\\(\\) {" LIMIT_COUNT 1)
-    if(defined AND NOT name IN_LIST ARGN)
-      message(FATAL_ERROR "${source} defines '${function}()': list ${name} in contents.cmake of its theory")
-    endif()
-  endforeach()
 endfunction()
 
 foreach(file ${theory_files})

@@ -122,6 +122,27 @@ TEST_CASE("a theory includes nothing of another", "[structure]") {
   }
 }
 
+// Sources of theorems/*/FOLDER that define FUNCTION.
+std::size_t sources_with(const std::string& folder, const std::string& function) {
+  std::size_t found = 0;
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(fs::path(places::sources()) / "theorems")) {
+    if (entry.path().extension() != ".cpp") continue;
+    if (entry.path().parent_path().filename() != folder) continue;
+    std::ifstream in(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    if (text.find("\n" + function + "() {") != std::string::npos) ++found;
+  }
+  return found;
+}
+
+// CMake finds them by a line of their text when it configures.
+TEST_CASE("every source of a statement or figure is registered", "[structure][figure]") {
+  using namespace popgrad;
+  CHECK(statements(theories()).size() == sources_with("checks", "Statement statement"));
+  CHECK(figures(theories()).size() == sources_with("figures", "FigureMaker figure"));
+}
+
 // What theories name: folders, models, statements, figures, landscapes, rungs and parameters.
 struct TheoryWords {
   std::set<std::string>

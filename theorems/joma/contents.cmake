@@ -1,4 +1,4 @@
-# The statements (checks/NAME.cpp), in the order of the paper.
+# The statements (checks/NAME.cpp) in the order of the paper; those not listed follow.
 set(statements
   invariant_linear
   invariant_exp
@@ -22,7 +22,7 @@ set(statements
   tree_order
   softmax_growth)
 
-# The figures (figures/NAME.cpp), in the order of `popgrad list`.
+# The figures (figures/NAME.cpp) in the order of `popgrad list`; those not listed follow.
 set(figures
   invariant_correlation
   component_growth

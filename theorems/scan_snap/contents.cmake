@@ -1,4 +1,4 @@
-# The statements (checks/NAME.cpp), in the order of the paper.
+# The statements (checks/NAME.cpp) in the order of the paper; those not listed follow.
 set(statements
   gradient
   long_sequence
@@ -26,7 +26,7 @@ set(statements
   position_bias
   assumptions)
 
-# The figures (figures/NAME.cpp), in the order of `popgrad list`.
+# The figures (figures/NAME.cpp) in the order of `popgrad list`; those not listed follow.
 set(figures
   attention_pattern
   learning_rates

@@ -1,4 +1,4 @@
-# The statements (checks/NAME.cpp), in the order of the paper.
+# The statements (checks/NAME.cpp) in the order of the paper; those not listed follow.
 set(statements
   gradient
   reduction
@@ -24,7 +24,7 @@ set(statements
   lumping
   ode_limit)
 
-# The figures (figures/NAME.cpp), in the order of `popgrad list`.
+# The figures (figures/NAME.cpp) in the order of `popgrad list`; those not listed follow.
 set(figures
   training
   longer_training

@@ -1,4 +1,4 @@
-# The statements (checks/NAME.cpp), in the order of the paper.
+# The statements (checks/NAME.cpp) in the order of the paper; those not listed follow.
 set(statements
   masked_frequencies
   embedding
@@ -12,7 +12,7 @@ set(statements
   either_alone
   ode_limit)
 
-# The figures (figures/NAME.cpp), in the order of `popgrad list`.
+# The figures (figures/NAME.cpp) in the order of `popgrad list`; those not listed follow.
 set(figures
   block_patterns
   stages
