@@ -66,7 +66,13 @@ void check_theories(Theories theories) {
     if (theory.model == nullptr) throw InputError("popgrad: theories: one of them has no model");
     const std::string model = theory.model->name();
     take("model", model);
-    for (const FigureMaker& maker : theory.figures) take("figure", maker.info.name);
+    for (const FigureMaker& maker : theory.figures) {
+      take("figure", maker.info.name);
+      if (!maker.data || maker.script.empty()) {
+        reject(where, "figure", maker.info.name,
+               "has no data or no script; set `data` and `script`");
+      }
+    }
     for (const LossLandscape& landscape : theory.landscapes) {
       take("landscape", model + " " + landscape.name);
       if (landscape.name.empty() || !landscape.at) {

@@ -1,5 +1,5 @@
 #pragma once
-/// A picture from tables and a script of plots/: what figures and the pictures of commands share.
+/// A picture from tables and a gnuplot script: what figures and the pictures of commands share.
 
 #include <cstdint>
 #include <filesystem>
@@ -12,9 +12,9 @@
 namespace popgrad {
 
 struct Drawing {
-  std::string name;              ///< of the files made: NAME.gp, NAME.svg, ...
-  std::string script;            ///< plots/SCRIPT.gp, which finds NAME in the variable `name`
-  std::string script_text = {};  ///< in place of plots/SCRIPT.gp, if not empty
+  std::string name;    ///< of the files made: NAME.gp, NAME.svg, ...; `name` in the script
+  std::string script;  ///< of a command: plots/SCRIPT.gp
+  std::string script_text = {};  ///< of a figure: the script itself, in place of `script`
   std::string title;
   /// Further variables of the script, texts.
   std::vector<std::pair<std::string, std::string>> variables;

@@ -86,7 +86,6 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   complete.parameters = completed(figure, request.parameters);
   Drawing drawing;
   drawing.name = maker.info.name;
-  drawing.script = maker.info.name;
   drawing.script_text = maker.script;
   drawing.title = maker.info.title;
   drawing.command = request.command;

@@ -71,6 +71,11 @@ TEST_CASE("what no program could use is refused, with the reason", "[theory]") {
   CHECK_THAT(fault(theory), Catch::Contains("of the figure scb-training is no statement"));
   theory.figures.clear();
   CHECK(fault(theory).empty());
+  theory.figures = {{.info = {.name = "scb-line", .title = "a line"},
+                     .data = [](const FigureRequest&) { return std::vector<FigureFile>{}; },
+                     .script = {}}};
+  CHECK_THAT(fault(theory), Catch::Contains("figure scb-line has no data or no script"));
+  theory.figures.clear();
   theory.statements = {small_statement("scb.one"), small_statement("scb.one")};
   CHECK_THAT(fault(theory), Catch::Contains("statement scb.one occurs twice"));
   theory.statements = {small_statement("joma.one")};
@@ -88,7 +93,7 @@ TEST_CASE("what no program could use is refused, with the reason", "[theory]") {
   CHECK_THROWS_WITH(check_theories(twice), Catch::Contains("model scb occurs twice"));
 }
 
-TEST_CASE("a figure may bring its own script", "[theory][figure]") {
+TEST_CASE("a figure of a user's theory is drawn by its script", "[theory][figure]") {
   const command_line::Folder folder;
   Theory theory = scb::theory();
   theory.figures = {

@@ -46,14 +46,14 @@ struct FigureFile {
   std::string content;
 };
 
-/// How one figure comes about: its info and a function that makes its data as CSV files.
+/// How one figure is made: its info, a function that computes its data as CSV files, and its script.
 struct FigureMaker {
   FigureInfo info;
   std::function<std::vector<FigureFile>(const FigureRequest&)> data;
-  /// The text of a gnuplot script that writes NAME.svg, NAME.png and NAME.pdf, after plots/style.gp
-  /// and with NAME in the variable `name`, each number of the parameters in a variable of its name,
-  /// and `own` = '1' where a parameter is given; empty: the one in plots/ that has the figure's name.
-  std::string script = {};
+  /// The text of a gnuplot script that writes NAME.svg, NAME.png and NAME.pdf. It runs after
+  /// plots/style.gp, with NAME in the variable `name`, each number of the parameters in a variable of
+  /// its name, and `own` = '1' where a parameter is given. Required.
+  std::string script;
 };
 
 /// Rows of numbers and words under a header line. NaN is written as an empty field, which gnuplot
