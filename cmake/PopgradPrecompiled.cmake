@@ -35,6 +35,16 @@ function(popgrad_outer target)
   endif()
 endfunction()
 
+# popgrad_optimised(TARGET SOURCE ...): objects of an outer library that are compiled as the library is, with its
+# precompiled header, which a target has one of.
+function(popgrad_optimised target)
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE popgrad fmt::fmt popgrad_warnings popgrad_instrumented)
+  target_compile_options(${target} PRIVATE ${popgrad_cold})
+  target_precompile_headers(${target} REUSE_FROM popgrad)
+endfunction()
+
 # popgrad_prefers_library(PROGRAM): what the headers of the library define is in many objects; the linker takes
 # the first. The library's own is the optimised one.
 function(popgrad_prefers_library program)

@@ -72,7 +72,7 @@ std::string models_text(Theories theories) {
     }
     for (const SharedObservable& one : observables_of(*model)) {
       if (one.info.formula.empty()) continue;
-      fmt::format_to(out, "    {:<20} {}; {}{}{}{}\n", one.info.name, one.info.formula,
+      fmt::format_to(out, "    {:<27} {}; {}{}{}{}\n", one.info.name, one.info.formula,
                      one.info.range, one.info.meaning.empty() ? "" : "; ", one.info.meaning,
                      one.rungs.empty() ? "" : fmt::format(" [{}]", fmt::join(one.rungs, ", ")));
     }
