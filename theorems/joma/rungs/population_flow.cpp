@@ -102,12 +102,25 @@ Vector<T> PopulationFlow<T>::initial() const {
   return x;
 }
 
+namespace {
+
+template <class T>
+const std::vector<Observable<Readings<T>>>& training_table() {
+  static const std::vector<Observable<Readings<T>>> table = [] {
+    auto all = invariant_table<T>();
+    all.push_back({{"loss", "E[-ln softmax(logits)_c] at x = X e_c, also when tokens are sampled",
+                    ">= 0, nats", "mean cross entropy"},
+                   &Readings<T>::loss});
+    return all;
+  }();
+  return table;
+}
+
+}  // namespace
+
 template <Transcendental T>
 std::vector<ObservableInfo> PopulationFlow<T>::observables() {
-  std::vector<ObservableInfo> all = invariant_observables();
-  all.push_back({"loss", "E[-ln softmax(logits)_c] at x = X e_c, also when tokens are sampled",
-                 ">= 0, nats", "mean cross entropy"});
-  return all;
+  return infos_of(training_table<T>());
 }
 
 template <Transcendental T>
@@ -361,18 +374,31 @@ void PopulationFlow<T>::observe(const Vector<T>& x, const T& t, std::span<T> row
 template <Transcendental T>
 void PopulationFlow<T>::observe_some(const Vector<T>& x, const T& /*t*/, std::span<T> row,
                                      const std::vector<bool>& wanted) const {
+  using R = Readings<T>;
+  const auto& table = training_table<T>();
+  const auto is_wanted = [&](T R::*value) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (table[i].value == value) return static_cast<bool>(wanted[i]);
+    }
+    return false;
+  };
   const auto v = weights(x).topRows(instance_.tokens());
   const Vector<T> z = logits(x);
-  row[0] = softmax_entropy(Vector<T>(z / instance_.temperature));
-  if (wanted[1] || wanted[2] || wanted[3]) {
+  R read;
+  read.attention_entropy = softmax_entropy(Vector<T>(z / instance_.temperature));
+  if (is_wanted(&R::invariant_residual) || is_wanted(&R::invariant_residual_relative) ||
+      is_wanted(&R::normalised_correlation)) {
     const InvariantReading<T> reading = read_invariant<T>(
         instance_.attention, v, z, instance_.temperature, mean_law_, invariant_at_start_);
-    row[1] = reading.absolute;
-    row[2] = reading.relative;
-    row[3] = reading.correlation;
+    read.invariant_residual = reading.absolute;
+    read.invariant_residual_relative = reading.relative;
+    read.normalised_correlation = reading.correlation;
   }
-  if (wanted[4]) row[4] = stable_rank_of<T>(v);
-  if (wanted[5]) row[5] = loss(x);
+  if (is_wanted(&R::stable_rank)) read.stable_rank = stable_rank_of<T>(v);
+  if (is_wanted(&R::loss)) read.loss = loss(x);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (wanted[i]) row[i] = read.*(table[i].value);
+  }
 }
 
 template <Transcendental T>

@@ -23,15 +23,28 @@ Vector<T> ReducedFlow<T>::initial() const {
   return instance_.start.reshaped();
 }
 
+namespace {
+
+template <class T>
+const std::vector<Observable<Readings<T>>>& reduced_table() {
+  static const std::vector<Observable<Readings<T>>> table{
+      {{"attention_entropy",
+        "entropy of softmax(sum_k v_k^2/tau), linear attention softmax(sqrt(v^2 + c)/T)",
+        "[0, ln M_C] nats", "spread of attention at equal frequencies"},
+       &Readings<T>::attention_entropy},
+      stable_rank_observable<T>(),
+      {{"largest_delta",
+        "max over l, k of |1 - v/mu|; `attended`: |1 - a v/mu|, a = exp(sum_k v_k^2/tau)", ">= 0",
+        "what the slowest token has left; only with mu"},
+       &Readings<T>::largest_delta}};
+  return table;
+}
+
+}  // namespace
+
 template <Transcendental T>
 std::vector<ObservableInfo> ReducedFlow<T>::observables() {
-  return {{"attention_entropy",
-           "entropy of softmax(sum_k v_k^2/tau), linear attention softmax(sqrt(v^2 + c)/T)",
-           "[0, ln M_C] nats", "spread of attention at equal frequencies"},
-          stable_rank_observable(),
-          {"largest_delta",
-           "max over l, k of |1 - v/mu|; `attended`: |1 - a v/mu|, a = exp(sum_k v_k^2/tau)",
-           ">= 0", "what the slowest token has left; only with mu"}};
+  return infos_of(reduced_table<T>());
 }
 
 template <Transcendental T>
@@ -106,20 +119,23 @@ T ReducedFlow<T>::attention_entropy(const Vector<T>& x) const {
 
 template <Transcendental T>
 void ReducedFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
-  row[0] = attention_entropy(x);
-  row[1] = stable_rank_of<T>(
+  Readings<T> read;
+  read.attention_entropy = attention_entropy(x);
+  read.stable_rank = stable_rank_of<T>(
       Eigen::Map<const Matrix<T>>(x.data(), instance_.tokens(), instance_.units()));
-  if (!instance_.nonlinear) return;
-  row[2] = T(0);
+  read.largest_delta = T(0);
   if constexpr (Ordered<T>) {
-    using std::abs, std::exp;
-    const Vector<T> logits = instance_.attended ? attention_logits(x) : Vector<T>();
-    for (Index i = 0; i < x.size(); ++i) {
-      const T reached = instance_.attended ? T(exp(T(logits[i % logits.size()])) * x[i]) : x[i];
-      const T delta = abs(T(T(1) - reached / instance_.target.reshaped()[i]));
-      if (row[2] < delta) row[2] = delta;
+    if (instance_.nonlinear) {
+      using std::abs, std::exp;
+      const Vector<T> logits = instance_.attended ? attention_logits(x) : Vector<T>();
+      for (Index i = 0; i < x.size(); ++i) {
+        const T reached = instance_.attended ? T(exp(T(logits[i % logits.size()])) * x[i]) : x[i];
+        const T delta = abs(T(T(1) - reached / instance_.target.reshaped()[i]));
+        if (read.largest_delta < delta) read.largest_delta = delta;
+      }
     }
   }
+  write_row(reduced_table<T>(), read, row);
 }
 
 template <Transcendental T>

@@ -36,7 +36,7 @@ Vector<T> StationaryFlow<T>::initial() const {
 
 template <Transcendental T>
 std::vector<ObservableInfo> StationaryFlow<T>::observables() {
-  return invariant_observables();
+  return infos_of(invariant_table<T>());
 }
 
 template <Transcendental T>
@@ -105,13 +105,16 @@ void StationaryFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T>
   const Vector<T> z = x.tail(d);
   const Vector<T> mean = uniform_law<T>(d);
   const T temperature = instance_.temperature();
-  row[0] = softmax_entropy(Vector<T>(z / temperature));
+  Readings<T> read;
+  read.attention_entropy = softmax_entropy(Vector<T>(z / temperature));
   const InvariantReading<T> reading =
       read_invariant<T>(instance_.attention, v, z, temperature, mean, invariant_at_start_);
-  row[1] = reading.absolute;
-  row[2] = reading.relative;
-  row[3] = reading.correlation;
-  row[4] = stable_rank_of<T>(v);
+  read.invariant_residual = reading.absolute;
+  read.invariant_residual_relative = reading.relative;
+  read.normalised_correlation = reading.correlation;
+  read.stable_rank = stable_rank_of<T>(v);
+  static const auto table = invariant_table<T>();
+  write_row(table, read, row);
 }
 
 template <Transcendental T>

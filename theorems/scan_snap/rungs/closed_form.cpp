@@ -79,15 +79,37 @@ CommonToken<T> common_token(const TrainingInstance<T>& instance) {
   return found;
 }
 
+namespace {
+
+template <class T>
+struct Readings {
+  using Scalar = T;
+  T h{}, gamma{}, Gamma{}, B{}, B_paper{};
+};
+
+template <class T>
+const std::vector<Observable<Readings<T>>>& observable_table() {
+  using R = Readings<T>;
+  static const std::vector<ObservableInfo> decoder = decoder_observables();
+  static const std::vector<Observable<R>> table{
+      {decoder[0], &R::h},
+      {decoder[1], &R::gamma},
+      {{"Gamma", "eta_Z int_0^t gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2", ">= 0",
+        "driving accumulated"},
+       &R::Gamma},
+      {{"B", "ln(1 + 4 w K_m Gamma/C0)/(4 K_m), C0 = 1/((K-1) f_c^4)", ">= 0",
+        "Theorem 4, constant and K_m corrected; z of the common token is -K_m B"},
+       &R::B},
+      {{"B_paper", "ln(C0 + 4 Gamma)/4 with the paper's C0 = 1/(K f_c^4)", "real",
+        "Eqn 14, not 0 at t = 0"},
+       &R::B_paper}};
+  return table;
+}
+
+}  // namespace
+
 std::vector<ObservableInfo> closed_form_observables() {
-  std::vector<ObservableInfo> all = decoder_observables();
-  all.insert(all.end(), {{"Gamma", "eta_Z int_0^t gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2", ">= 0",
-                          "driving accumulated"},
-                         {"B", "ln(1 + 4 w K_m Gamma/C0)/(4 K_m), C0 = 1/((K-1) f_c^4)", ">= 0",
-                          "Theorem 4, constant and K_m corrected; z of the common token is -K_m B"},
-                         {"B_paper", "ln(C0 + 4 Gamma)/4 with the paper's C0 = 1/(K f_c^4)", "real",
-                          "Eqn 14, not 0 at t = 0"}});
-  return all;
+  return infos_of(observable_table<double>());
 }
 
 template <class T>
@@ -106,11 +128,10 @@ AnyRung<T> closed_form_rung(const TrainingInstance<T>& instance) {
     return state;
   };
   rung.observe = [token](const Vector<T>& state, const T& /*t*/, std::span<T> row) {
-    row[0] = state[0];
-    row[1] = backprop_scale(token.vocabulary, state[0]);
-    row[2] = state[1];
-    row[3] = state[2];
-    row[4] = growth_exponent_of_paper(token, state[1]);
+    write_row(observable_table<T>(),
+              Readings<T>{state[0], backprop_scale(token.vocabulary, state[0]), state[1], state[2],
+                          growth_exponent_of_paper(token, state[1])},
+              row);
   };
   rung.clone = [instance] { return closed_form_rung(instance); };
   return rung;

@@ -192,7 +192,8 @@ void LumpedDescent::observe(const Vector<double>& x, const double& /*t*/,
     sums.push_back(attention_sums<double>(x.segment(begin, count), law_of(b, k), rest * m,
                                           rest * m * m + r * r));
   }
-  write_observables<double>(b, v, products_, sums, transition_size_, context_size_, row);
+  write_row(observable_table<double>(),
+            read_observables<double>(b, v, products_, sums, transition_size_, context_size_), row);
 }
 
 std::string LumpedDescent::divergence(const Vector<double>& x, double step, Index batch) const {

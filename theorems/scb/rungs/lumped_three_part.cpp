@@ -361,7 +361,9 @@ void LumpedThreePart::observe(const Vector<double>& x, const double& t,
                   static_cast<double>(own.listed.size()) + (own.common != 0 ? own.unlisted : 0.0);
     }
     const Eigen::Map<const Matrix<double>> v(x.data(), b.tokens(), b.tokens());
-    write_observables<double>(b, v, products_, sums, transition_size_, context_size_, base);
+    write_row(observable_table<double>(),
+              read_observables<double>(b, v, products_, sums, transition_size_, context_size_),
+              base);
   }
   row[row.size() - 2] = static_cast<double>(part_of(x));
   row[row.size() - 1] = nonzeros;

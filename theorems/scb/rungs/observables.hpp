@@ -15,27 +15,48 @@
 
 namespace popgrad::scb {
 
-inline std::vector<ObservableInfo> observables() {
-  return {
-      {"alpha_V", "<V, P> / K_P", "real", "V along P: 0 at mu 1', 1 at P"},
-      {"alpha_A", "sum_k mu_k (q^k.a^k - S_k/T) / (K_Q - 1/T)", "real",
-       "A along Q: 0 at 1/T, 1 at Q"},
-      {"dist_P", "|V - P|_mu", ">= 0", "distance to P"},
-      {"dist_Q", "sqrt(sum_k mu_k |a^k - q^k|^2)", ">= 0", "distance to Q"},
-      {"loss",
-       "1/2 + sum_k mu_k [-(q^k.a^k) <V,P> - S_k mu'V'P mu + (|a^k|^2 <V,V> + S_k^2 |V mu|^2)/2]",
-       ">= 0", "expected loss L, no samples; at V = P, A = Q it is (1 - |mu|^2 - K_P K_Q)/2"},
-      {"S_mean", "sum_k mu_k S_k", "real",
-       "mass of attention: 1 from the usual start while projected, or softmax"},
-      {"dist_P_normalised", "|mu 1' + `S_mean` (V - mu 1') - P|_mu", ">= 0",
-       "distance to P that part 3 would leave"},
-      {"dist_Q_normalised",
-       "sqrt(sum_k mu_k |a^k/S_k - q^k|^2), a token with S_k = 0 as one position off the support, "
-       "1 "
-       "+ |q^k|^2",
-       ">= 0", "the same for Q"},
+/// What every rung shows at a state.
+template <class T>
+struct Readings {
+  using Scalar = T;
+  T alpha_V{0}, alpha_A{0};
+  T dist_P{0}, dist_Q{0};  ///< 0 where a scalar has no roots
+  T loss{0};
+  T S_mean{0};
+  T dist_P_normalised{0}, dist_Q_normalised{0};
+};
+
+template <class T>
+const std::vector<Observable<Readings<T>>>& observable_table() {
+  using R = Readings<T>;
+  static const std::vector<Observable<R>> table{
+      {{"alpha_V", "<V, P> / K_P", "real", "V along P: 0 at mu 1', 1 at P"}, &R::alpha_V},
+      {{"alpha_A", "sum_k mu_k (q^k.a^k - S_k/T) / (K_Q - 1/T)", "real",
+        "A along Q: 0 at 1/T, 1 at Q"},
+       &R::alpha_A},
+      {{"dist_P", "|V - P|_mu", ">= 0", "distance to P"}, &R::dist_P},
+      {{"dist_Q", "sqrt(sum_k mu_k |a^k - q^k|^2)", ">= 0", "distance to Q"}, &R::dist_Q},
+      {{"loss",
+        "1/2 + sum_k mu_k [-(q^k.a^k) <V,P> - S_k mu'V'P mu + (|a^k|^2 <V,V> + S_k^2 |V mu|^2)/2]",
+        ">= 0", "expected loss L, no samples; at V = P, A = Q it is (1 - |mu|^2 - K_P K_Q)/2"},
+       &R::loss},
+      {{"S_mean", "sum_k mu_k S_k", "real",
+        "mass of attention: 1 from the usual start while projected, or softmax"},
+       &R::S_mean},
+      {{"dist_P_normalised", "|mu 1' + `S_mean` (V - mu 1') - P|_mu", ">= 0",
+        "distance to P that part 3 would leave"},
+       &R::dist_P_normalised},
+      {{"dist_Q_normalised",
+        "sqrt(sum_k mu_k |a^k/S_k - q^k|^2), a token with S_k = 0 as one position off the support, "
+        "1 "
+        "+ |q^k|^2",
+        ">= 0", "the same for Q"},
+       &R::dist_Q_normalised},
   };
+  return table;
 }
+
+inline std::vector<ObservableInfo> observables() { return infos_of(observable_table<double>()); }
 
 /// Those of training in three parts too.
 inline std::vector<ObservableInfo> observables_in_parts() {
@@ -165,17 +186,18 @@ T expected_loss(const Bigrams<T>& b, const Values& v,
   return loss;
 }
 
-/// The numbers of `observable_names`; `value_products` are those of the bigrams. Distances are 0 where a
-/// scalar has no roots. Cost O(N^2).
+/// `value_products` are those of the bigrams. Cost O(N^2).
 template <class T, class Values>
-void write_observables(const Bigrams<T>& b, const Values& v, const ValueProducts<T>& value_products,
-                       std::span<const AttentionSums<T>> attention, const T& transition_size,
-                       const T& context_size, std::span<T> row) {
+Readings<T> read_observables(const Bigrams<T>& b, const Values& v,
+                             const ValueProducts<T>& value_products,
+                             std::span<const AttentionSums<T>> attention, const T& transition_size,
+                             const T& context_size) {
+  Readings<T> read;
   const Vector<T>& mu = b.stationary;
   const typename ValueProducts<T>::Pair products = value_products.of(v, b);
-  row[0] = products.product / transition_size;
-  row[1] = attention_coefficient(b, attention, context_size);
-  row[4] = expected_loss(b, v, products, attention);
+  read.alpha_V = products.product / transition_size;
+  read.alpha_A = attention_coefficient(b, attention, context_size);
+  read.loss = expected_loss(b, v, products, attention);
   T mass(0), gap(0), scaled_gap(0);
   for (Index k = 0; k < b.tokens(); ++k) {
     const AttentionSums<T>& own = attention[static_cast<std::size_t>(k)];
@@ -183,7 +205,7 @@ void write_observables(const Bigrams<T>& b, const Values& v, const ValueProducts
     gap = gap + mu[k] * own.gap;
     scaled_gap = scaled_gap + mu[k] * own.scaled_gap;
   }
-  row[5] = mass;
+  read.S_mean = mass;
   if constexpr (Ordered<T> && Transcendental<T>) {
     using std::sqrt;
     T distance(0), scaled_distance(0);  // |V - P|_mu^2, and that of mu 1' + S (V - mu 1')
@@ -195,13 +217,12 @@ void write_observables(const Bigrams<T>& b, const Values& v, const ValueProducts
         scaled_distance = scaled_distance + mu[k] * scaled_off * scaled_off;
       }
     }
-    row[2] = sqrt(distance);
-    row[3] = sqrt(gap);
-    row[6] = sqrt(scaled_distance);
-    row[7] = sqrt(scaled_gap);
-  } else {
-    for (const std::size_t i : {2U, 3U, 6U, 7U}) row[i] = T(0);
+    read.dist_P = sqrt(distance);
+    read.dist_Q = sqrt(gap);
+    read.dist_P_normalised = sqrt(scaled_distance);
+    read.dist_Q_normalised = sqrt(scaled_gap);
   }
+  return read;
 }
 
 }  // namespace popgrad::scb

@@ -247,8 +247,10 @@ T PopulationFlow<T>::loss(const Vector<T>& x) const {
 
 template <class T>
 void PopulationFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
-  write_observables<T>(training_.bigrams, values(x), products_, sums(x), transition_size_,
-                       context_size_, row);
+  write_row(observable_table<T>(),
+            read_observables<T>(training_.bigrams, values(x), products_, sums(x), transition_size_,
+                                context_size_),
+            row);
 }
 
 template <class T>

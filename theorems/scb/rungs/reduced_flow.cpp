@@ -9,6 +9,7 @@
 #include "popgrad/scalars/expression.hpp"
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/real.hpp"
+#include "theorems/scb/rungs/observables.hpp"
 
 namespace popgrad::scb {
 namespace {
@@ -135,21 +136,21 @@ T ReducedFlow<T>::loss(const Vector<T>& x) const {
 
 template <class T>
 void ReducedFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
-  row[0] = x[0];
-  row[1] = x[1];
-  row[4] = loss(x);
-  row[5] = T(1);
+  Readings<T> read;
+  read.alpha_V = x[0];
+  read.alpha_A = x[1];
+  read.loss = loss(x);
+  read.S_mean = T(1);
   if constexpr (Ordered<T> && Transcendental<T>) {
     using std::sqrt;
     const T value_gap = T(1) - x[0];
     const T attention_gap = x[1] < T(1) ? T(T(1) - x[1]) : T(x[1] - T(1));
-    row[2] = sqrt(T(transition_size_ * value_gap * value_gap + x[2]));
-    row[3] = attention_gap * sqrt(T(context_size_ - T(1) / positions_));
-    row[6] = row[2];
-    row[7] = row[3];
-  } else {
-    for (const std::size_t i : {2U, 3U, 6U, 7U}) row[i] = T(0);
+    read.dist_P = sqrt(T(transition_size_ * value_gap * value_gap + x[2]));
+    read.dist_Q = attention_gap * sqrt(T(context_size_ - T(1) / positions_));
+    read.dist_P_normalised = read.dist_P;
+    read.dist_Q_normalised = read.dist_Q;
   }
+  write_row(observable_table<T>(), read, row);
 }
 
 template <Transcendental T>

@@ -407,7 +407,8 @@ void SequenceSgd<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> ro
   for (Index k = 0; k < b.tokens(); ++k) {
     sums.push_back(sums_of_column(b, k, attention(x, k)));
   }
-  write_observables<T>(b, v, products_, sums, transition_size_, context_size_, row);
+  write_row(observable_table<T>(),
+            read_observables<T>(b, v, products_, sums, transition_size_, context_size_), row);
 }
 
 template <class T>

@@ -23,11 +23,7 @@ Vector<T> BlockFlow<T>::initial() const {
 
 template <class T>
 std::vector<ObservableInfo> BlockFlow<T>::observables() {
-  std::vector<ObservableInfo> all = block_observables();
-  all.insert(all.end(),
-             {{"alpha", "exp(ln_alpha)", "> 0", "weight of the own word, other topics 1"},
-              {"beta", "exp(ln_beta)", ">= 0", "weight of other words of the topic"}});
-  return all;
+  return infos_of(block_table<T>());
 }
 
 template <class T>
@@ -69,15 +65,8 @@ void BlockFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row)
   using std::exp;
   const T alpha = exp(x[4]);
   const T beta = exp(x[5]);
-  row[0] = landscape(law_, BlockValue<T>{x[0], x[1], x[2], x[3]})(alpha, beta);
-  row[1] = value_norm(law_, x);
-  const std::array<T, 3> attention = attention_by_kind(law_, alpha, beta, T(1));
-  for (std::size_t i = 0; i < 3; ++i) row[2 + i] = attention[i];
-  row[5] = x[1];
-  row[6] = law_.words > 1 ? x[2] : T(0);
-  row[7] = x[3];
-  row[8] = alpha;
-  row[9] = beta;
+  const T loss = landscape(law_, BlockValue<T>{x[0], x[1], x[2], x[3]})(alpha, beta);
+  write_row(block_table<T>(), read_blocks(law_, x, loss, alpha, beta, T(1)), row);
 }
 
 template class BlockFlow<double>;

@@ -18,18 +18,39 @@ std::array<T, 4> entries_of_value(const TopicLaw<T>& law) {
   return {words, words, T(words * (v - T(1))), T(words * (words - v))};
 }
 
-/// Of the rungs on symmetric forms: loss, norm of W_V, attention and value by kind of pair.
-inline std::vector<ObservableInfo> block_observables() {
-  return {
-      {"loss", "L, without penalty", "squared: 1 at W_V = 0", "loss of a selected position"},
-      {"norm_W_V", "Frobenius norm of W_V", ">= 0", "rises first"},
-      {"attention_same_word", "alpha/M at x = 1", "1: uniform",
-       "attention per key over that of uniform attention, own word"},
-      {"attention_same_topic", "beta/M", "1: uniform; 0 if v = 1", "other words of the topic"},
-      {"attention_other_topic", "1/M", "1: uniform; 0 if there are none", "words of other topics"},
-      {"value_diagonal", "d", "real", "mean of W_ii, i >= 1"},
-      {"value_same_topic", "s'", "real; 0 if v = 1", "mean of W_ij, i != j of one topic"},
-      {"value_other_topic", "u'", "real", "mean of W_ij, i, j of different topics"}};
+/// What the rungs on symmetric forms show at a state; norms of W_K and W_Q and the weight of [MASK] are
+/// those of `symmetric`.
+template <class T>
+struct BlockReadings {
+  using Scalar = T;
+  T loss{}, norm_W_V{}, norm_W_K{}, norm_W_Q{};
+  T attention_same_word{}, attention_same_topic{}, attention_other_topic{};
+  T value_diagonal{}, value_same_topic{}, value_other_topic{};
+  T alpha{}, beta{}, mask_weight{};
+};
+
+template <class T>
+const std::vector<Observable<BlockReadings<T>>>& block_table() {
+  using R = BlockReadings<T>;
+  static const std::vector<Observable<R>> table{
+      {{"loss", "L, without penalty", "squared: 1 at W_V = 0", "loss of a selected position"},
+       &R::loss},
+      {{"norm_W_V", "Frobenius norm of W_V", ">= 0", "rises first"}, &R::norm_W_V},
+      {{"attention_same_word", "alpha/M at x = 1", "1: uniform",
+        "attention per key over that of uniform attention, own word"},
+       &R::attention_same_word},
+      {{"attention_same_topic", "beta/M", "1: uniform; 0 if v = 1", "other words of the topic"},
+       &R::attention_same_topic},
+      {{"attention_other_topic", "1/M", "1: uniform; 0 if there are none", "words of other topics"},
+       &R::attention_other_topic},
+      {{"value_diagonal", "d", "real", "mean of W_ii, i >= 1"}, &R::value_diagonal},
+      {{"value_same_topic", "s'", "real; 0 if v = 1", "mean of W_ij, i != j of one topic"},
+       &R::value_same_topic},
+      {{"value_other_topic", "u'", "real", "mean of W_ij, i, j of different topics"},
+       &R::value_other_topic},
+      {{"alpha", "exp(ln_alpha)", "> 0", "weight of the own word, other topics 1"}, &R::alpha},
+      {{"beta", "exp(ln_beta)", ">= 0", "weight of other words of the topic"}, &R::beta}};
+  return table;
 }
 
 /// Frobenius norm.
@@ -55,6 +76,26 @@ std::array<T, 3> attention_by_kind(const TopicLaw<T>& law, const T& alpha, const
   const bool others = law.active > 1 || law.stray() > T(0);
   return {T(alpha / normaliser), law.words > 1 ? T(beta / normaliser) : T(0),
           others ? T(T(1) / normaliser) : T(0)};
+}
+
+/// The parts that both have, of W_V = x[0..3] and the weights of attention.
+template <class T>
+BlockReadings<T> read_blocks(const TopicLaw<T>& law, const Vector<T>& x, const T& loss,
+                             const T& alpha, const T& beta, const T& mask_weight) {
+  BlockReadings<T> read;
+  read.loss = loss;
+  read.norm_W_V = value_norm(law, x);
+  const std::array<T, 3> attention = attention_by_kind(law, alpha, beta, mask_weight);
+  read.attention_same_word = attention[0];
+  read.attention_same_topic = attention[1];
+  read.attention_other_topic = attention[2];
+  read.value_diagonal = x[1];
+  read.value_same_topic = law.words > 1 ? x[2] : T(0);
+  read.value_other_topic = x[3];
+  read.alpha = alpha;
+  read.beta = beta;
+  read.mask_weight = mask_weight;
+  return read;
 }
 
 }  // namespace popgrad::topic

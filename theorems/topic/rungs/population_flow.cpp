@@ -76,29 +76,55 @@ PopulationFlow::PopulationFlow(Training training)
   }
 }
 
-std::vector<ObservableInfo> PopulationFlow::observables() {
-  return {
-      {"loss", "L, with its penalty", "squared: 1 at W_V = 0", "loss of a selected position"},
-      {"norm_W_V", "Frobenius norm of W_V", ">= 0", "rises first"},
-      {"norm_W_K", "Frobenius norm of W_K", ">= 0", "moves in stage 2"},
-      {"norm_W_Q", "Frobenius norm of W_Q", ">= 0", "moves in stage 2"},
-      {"attention_same_word", "mean of exp(s_ii)/Z_i", "1: uniform",
-       "attention per key over that of uniform attention, own word"},
-      {"attention_same_topic", "mean of exp(s_ji)/Z_i over j != i of the topic",
-       "1: uniform; 0 if v = 1", "other words of the topic"},
-      {"attention_other_topic", "sum pt_j exp(s_ji)/(Z_i sum pt_j) over j of other topics",
-       "1: uniform; 0 if there are none", "words of other topics"},
-      {"value_diagonal", "mean of W_ii, i >= 1; W = W_V, or W_E' W_V W_E", "real", "d"},
-      {"value_same_topic", "mean of W_ij, i != j of one topic", "real; 0 if v = 1", "s'"},
-      {"value_other_topic", "mean of W_ij, i, j of different topics", "real", "u'"},
-      {"gram_diagonal", "mean of (W_E' W_E)_ii, i >= 1", "one-hot: 1",
-       "squared length of an embedding"},
-      {"gram_same_topic", "mean of (W_E' W_E)_ij, i != j of one topic", "one-hot: 0",
-       "inner products inside topics"},
-      {"gram_other_topic", "mean of (W_E' W_E)_ij, i, j of different topics", "one-hot: 0",
-       "inner products between topics"},
+namespace {
+
+struct Readings {
+  using Scalar = double;
+  double loss = 0, norm_W_V = 0, norm_W_K = 0, norm_W_Q = 0;
+  double attention_same_word = 0, attention_same_topic = 0, attention_other_topic = 0;
+  double value_diagonal = 0, value_same_topic = 0, value_other_topic = 0;
+  double gram_diagonal = 1, gram_same_topic = 0, gram_other_topic = 0;  ///< as of one-hot words
+};
+
+const std::vector<Observable<Readings>>& observable_table() {
+  using R = Readings;
+  static const std::vector<Observable<R>> table{
+      {{"loss", "L, with its penalty", "squared: 1 at W_V = 0", "loss of a selected position"},
+       &R::loss},
+      {{"norm_W_V", "Frobenius norm of W_V", ">= 0", "rises first"}, &R::norm_W_V},
+      {{"norm_W_K", "Frobenius norm of W_K", ">= 0", "moves in stage 2"}, &R::norm_W_K},
+      {{"norm_W_Q", "Frobenius norm of W_Q", ">= 0", "moves in stage 2"}, &R::norm_W_Q},
+      {{"attention_same_word", "mean of exp(s_ii)/Z_i", "1: uniform",
+        "attention per key over that of uniform attention, own word"},
+       &R::attention_same_word},
+      {{"attention_same_topic", "mean of exp(s_ji)/Z_i over j != i of the topic",
+        "1: uniform; 0 if v = 1", "other words of the topic"},
+       &R::attention_same_topic},
+      {{"attention_other_topic", "sum pt_j exp(s_ji)/(Z_i sum pt_j) over j of other topics",
+        "1: uniform; 0 if there are none", "words of other topics"},
+       &R::attention_other_topic},
+      {{"value_diagonal", "mean of W_ii, i >= 1; W = W_V, or W_E' W_V W_E", "real", "d"},
+       &R::value_diagonal},
+      {{"value_same_topic", "mean of W_ij, i != j of one topic", "real; 0 if v = 1", "s'"},
+       &R::value_same_topic},
+      {{"value_other_topic", "mean of W_ij, i, j of different topics", "real", "u'"},
+       &R::value_other_topic},
+      {{"gram_diagonal", "mean of (W_E' W_E)_ii, i >= 1", "one-hot: 1",
+        "squared length of an embedding"},
+       &R::gram_diagonal},
+      {{"gram_same_topic", "mean of (W_E' W_E)_ij, i != j of one topic", "one-hot: 0",
+        "inner products inside topics"},
+       &R::gram_same_topic},
+      {{"gram_other_topic", "mean of (W_E' W_E)_ij, i, j of different topics", "one-hot: 0",
+        "inner products between topics"},
+       &R::gram_other_topic},
   };
+  return table;
 }
+
+}  // namespace
+
+std::vector<ObservableInfo> PopulationFlow::observables() { return infos_of(observable_table()); }
 
 std::vector<std::string> PopulationFlow::columns() const { return names_of(observables()); }
 
@@ -304,26 +330,27 @@ void PopulationFlow::observe(const Vector<double>& x, const double& /*t*/,
   const Effective now = effective(layout_, x);
   const Index keys = layout_.key_width * layout_.width;
   const Vector<double> values = x.segment(layout_.values(), layout_.width * layout_.width);
-  row[0] = expectation_(now.value, now.logits) + training_.penalty * values.squaredNorm();
-  row[1] = values.norm();
-  row[2] = x.segment(layout_.keys(), keys).norm();
-  row[3] = x.segment(layout_.queries(), keys).norm();
+  Readings read;
+  read.loss = expectation_(now.value, now.logits) + training_.penalty * values.squaredNorm();
+  read.norm_W_V = values.norm();
+  read.norm_W_K = x.segment(layout_.keys(), keys).norm();
+  read.norm_W_Q = x.segment(layout_.queries(), keys).norm();
   const AttentionByKind attention = expectation_.attention(now.logits);
-  row[4] = attention.same_word;
-  row[5] = attention.same_topic;
-  row[6] = attention.other_topic;
+  read.attention_same_word = attention.same_word;
+  read.attention_same_topic = attention.same_topic;
+  read.attention_other_topic = attention.other_topic;
   const ByKind value = averages(training_.law, now.value);
-  row[7] = value.diagonal;
-  row[8] = value.same;
-  row[9] = value.other;
-  ByKind gram{1, 0, 0};
+  read.value_diagonal = value.diagonal;
+  read.value_same_topic = value.same;
+  read.value_other_topic = value.other;
   if (layout_.embedded) {
     const ConstView embedding(x.data() + layout_.embedding(), layout_.width, layout_.vocabulary);
-    gram = averages(training_.law, embedding.transpose() * embedding);
+    const ByKind gram = averages(training_.law, embedding.transpose() * embedding);
+    read.gram_diagonal = gram.diagonal;
+    read.gram_same_topic = gram.same;
+    read.gram_other_topic = gram.other;
   }
-  row[10] = gram.diagonal;
-  row[11] = gram.same;
-  row[12] = gram.other;
+  write_row(observable_table(), read, row);
 }
 
 TwoStageFlow::TwoStageFlow(Training training, double switch_time)

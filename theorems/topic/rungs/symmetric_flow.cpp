@@ -84,18 +84,33 @@ Vector<T> SymmetricFlow<T>::initial() const {
   return x;
 }
 
+namespace {
+
+template <class T>
+const std::vector<Observable<BlockReadings<T>>>& symmetric_table() {
+  using R = BlockReadings<T>;
+  static const std::vector<Observable<R>> table = [] {
+    std::vector<Observable<R>> all = block_table<T>();
+    all.insert(all.begin() + 2,
+               {{{"norm_W_K", "sqrt(tr K)", ">= 0", "moves in stage 2"}, &R::norm_W_K},
+                {{"norm_W_Q", "sqrt(tr Q)", ">= 0", "moves in stage 2"}, &R::norm_W_Q}});
+    for (Observable<R>& one : all) {
+      if (one.info.name == "alpha") one.info.formula = "exp((S_ii - S_other)/sqrt(d_a))";
+      if (one.info.name == "beta") one.info.formula = "exp((S_same - S_other)/sqrt(d_a))";
+    }
+    all.push_back({{"mask_weight", "exp((S_0w - S_other)/sqrt(d_a))", "> 0",
+                    "weight of [MASK] as a key; M grows by (mask_weight - 1) p0"},
+                   &R::mask_weight});
+    return all;
+  }();
+  return table;
+}
+
+}  // namespace
+
 template <class T>
 std::vector<ObservableInfo> SymmetricFlow<T>::observables() {
-  std::vector<ObservableInfo> all = block_observables();
-  all.insert(all.begin() + 2, {{"norm_W_K", "sqrt(tr K)", ">= 0", "moves in stage 2"},
-                               {"norm_W_Q", "sqrt(tr Q)", ">= 0", "moves in stage 2"}});
-  all.insert(all.end(), {{"alpha", "exp((S_ii - S_other)/sqrt(d_a))", "> 0",
-                          "weight of the own word, other topics 1"},
-                         {"beta", "exp((S_same - S_other)/sqrt(d_a))", ">= 0",
-                          "weight of other words of the topic"},
-                         {"mask_weight", "exp((S_0w - S_other)/sqrt(d_a))", "> 0",
-                          "weight of [MASK] as a key; M grows by (mask_weight - 1) p0"}});
-  return all;
+  return infos_of(symmetric_table<T>());
 }
 
 template <class T>
@@ -172,20 +187,13 @@ void SymmetricFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> 
   const T beta = exp(logs[1]);
   const T mask = exp(logs[2]);
   const T n = count<T>(law_.topics * law_.words);
-  row[0] = loss_of<T>(law_, x.head(4), logs);
-  row[1] = value_norm(law_, x);
+  BlockReadings<T> read =
+      read_blocks(law_, x, loss_of<T>(law_, x.head(4), logs), alpha, beta, mask);
   // Traces; rounding can put a small one below 0.
   const auto root = [](const T& trace) { return trace > T(0) ? T(sqrt(trace)) : T(0); };
-  row[2] = root(T(x[keys] + n * x[keys + 3]));
-  row[3] = root(T(x[queries] + n * x[queries + 3]));
-  const std::array<T, 3> attention = attention_by_kind(law_, alpha, beta, mask);
-  for (std::size_t i = 0; i < 3; ++i) row[4 + i] = attention[i];
-  row[7] = x[1];
-  row[8] = law_.words > 1 ? x[2] : T(0);
-  row[9] = x[3];
-  row[10] = alpha;
-  row[11] = beta;
-  row[12] = mask;
+  read.norm_W_K = root(T(x[keys] + n * x[keys + 3]));
+  read.norm_W_Q = root(T(x[queries] + n * x[queries + 3]));
+  write_row(symmetric_table<T>(), read, row);
 }
 
 template SymmetricMatrix<double> product(const SymmetricMatrix<double>&,
