@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 
 #include "base/json.hpp"
 #include "io/atomic_file.hpp"
@@ -24,10 +25,21 @@ Json texts(const List& numbers) {
   return list;
 }
 
+// As texts() writes it: rows may hold what is not finite, as deviations that a prediction leaves out.
+template <class T>
+T number(const std::string& text) {
+  const bool negative = text.starts_with('-');
+  const std::string size = text.substr(negative ? 1 : 0);
+  if (size == "nan") return std::numeric_limits<T>::quiet_NaN();
+  if (size != "inf") return from_text<T>(text);
+  const T infinite = std::numeric_limits<T>::infinity();
+  return negative ? T(-infinite) : infinite;
+}
+
 template <class T>
 std::vector<T> numbers(const Json& list) {
   std::vector<T> values;
-  for (const Json& item : list) values.push_back(from_text<T>(item.get<std::string>()));
+  for (const Json& item : list) values.push_back(number<T>(item.get<std::string>()));
   return values;
 }
 
