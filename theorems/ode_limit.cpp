@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <memory>
 
-#include "fluctuations/moments.hpp"
+#include "fluctuations/moment_blocks.hpp"
 #include "popgrad/base/stop.hpp"
 #include "popgrad/evidence/solved.hpp"
 #include "popgrad/statistics/order.hpp"
@@ -19,29 +20,13 @@ namespace {
 constexpr int fewer = 8;
 constexpr double solve_tolerance = 1e-11;
 
-// Central differences, for rungs without dual numbers; second derivatives stay far below rounding.
-void difference_jacobian(const AnyRung<double>& rung, const Vector<double>& x,
-                         Matrix<double>& jacobian, double t) {
-  const Index n = x.size();
-  const double width = std::cbrt(std::numeric_limits<double>::epsilon());
-  jacobian.resize(n, n);
-  Vector<double> point = x;
-  Vector<double> above(n);
-  Vector<double> below(n);
-  for (Index j = 0; j < n; ++j) {
-    point[j] = x[j] + width;
-    rung.rhs(point, above, t);
-    point[j] = x[j] - width;
-    rung.rhs(point, below, t);
-    point[j] = x[j];
-    jacobian.col(j) = (above - below) / (2 * width);
-  }
-}
-
+// By differences, for rungs without dual numbers.
 AnyRung<double> with_jacobian(AnyRung<double> rung) {
   if (rung.jacobian) return rung;
-  rung.jacobian = [inner = rung](const Vector<double>& x, Matrix<double>& jacobian,
-                                 const double& t) { difference_jacobian(inner, x, jacobian, t); };
+  rung.jacobian = [law = std::make_shared<StepLaw>(rung)](
+                      const Vector<double>& x, Matrix<double>& jacobian, const double& /*t*/) {
+    jacobian = law->jacobian(x);
+  };
   return rung;
 }
 
@@ -146,24 +131,11 @@ Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& run
   return sample_moments(squares, setting.false_alarm).mean.front();
 }
 
-// Means at the end with the drift of second order.
-std::vector<Quantity> predicted_means(const OdeLimit& training, const AnyRung<double>& rung,
-                                      Index batch, double step_size, const Setting& setting) {
-  std::uint64_t step = 0;
-  const DrawCovariance covariance = [&](const Vector<double>& x) -> Matrix<double> {
-    if (rung.draw_covariance) {
-      Matrix<double> known;
-      rung.draw_covariance(x, Matrix<double>::Identity(x.size(), x.size()), known);
-      return known;
-    }
-    const Matrix<double> draws =
-        sampled_deviations(rung, x, training.variance_draws, setting.draw_seed(), step++);
-    return draws * draws.transpose() / static_cast<double>(training.variance_draws);
-  };
-  const Moments moments =
-      predict_moments(rung, rung.initial, step_size, batch, {training.steps}, covariance).front();
+// Means at the end with the drift of second order, of a rung that knows its law of one draw.
+std::vector<Quantity> predicted_means(const OdeLimit& training, Index batch, double step_size) {
+  const Vector<double> mean = law_after(training.rung, step_size, batch, training.steps).mean();
   std::vector<Quantity> values;
-  for (const Index component : training.components) values.emplace_back(moments.mean[component]);
+  for (const Index component : training.components) values.emplace_back(mean[component]);
   return values;
 }
 
@@ -182,14 +154,12 @@ Quantity order_of_descent(const OdeLimit& training, const Solved& flow) {
   return order_of(error, training.step_size, 2, 5);
 }
 
-void judge_means(const OdeLimit& training, const AnyRung<double>& rung, const Solved& flow,
-                 std::vector<Quantity> measured, const std::vector<Quantity>& noisier,
-                 double spread, const Setting& setting, Examination& it) {
+void judge_means(const OdeLimit& training, const Solved& flow, std::vector<Quantity> measured,
+                 const std::vector<Quantity>& noisier, double spread, Examination& it) {
   const double eta = training.step_size;
   const Index noisy = training.batch / fewer;
-  const std::vector<Quantity> claimed =
-      predicted_means(training, rung, training.batch, eta, setting);
-  const std::vector<Quantity> at_noisy = predicted_means(training, rung, noisy, eta, setting);
+  const std::vector<Quantity> claimed = predicted_means(training, training.batch, eta);
+  const std::vector<Quantity> at_noisy = predicted_means(training, noisy, eta);
   std::vector<double> scales;
   std::vector<std::string> places;
   for (std::size_t i = 0; i < claimed.size(); ++i) {
@@ -200,7 +170,7 @@ void judge_means(const OdeLimit& training, const AnyRung<double>& rung, const So
     const Index component = training.components[i];
     const double step_error = std::fabs(claimed[i].value() - flow.state(0)[component]);
     scales.push_back(std::max(step_error, spread));
-    places.push_back(rung.state_names.at(static_cast<std::size_t>(component)));
+    places.push_back(training.rung.state_names.at(static_cast<std::size_t>(component)));
   }
   it.judge(Comparison{.kind = EvidenceKind::statistical,
                       .what = "mean over runs",
@@ -210,8 +180,8 @@ void judge_means(const OdeLimit& training, const AnyRung<double>& rung, const So
                       .mistakes = {{.control = "learning-rate",
                                     .predicts =
                                         [&](const auto&) {
-                                          return predicted_means(training, rung, training.batch,
-                                                                 1.1 * eta, setting);
+                                          return predicted_means(training, training.batch,
+                                                                 1.1 * eta);
                                         }}},
                       .places = places});
 }
@@ -238,7 +208,7 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
   const Quantity change = noisier.back() * Quantity(1.0 / fewer) - variance;
   noisier.pop_back();
   if (!measured.empty()) {
-    judge_means(training, rung, flow, measured, noisier, std::sqrt(claimed.value()), setting, it);
+    judge_means(training, flow, measured, noisier, std::sqrt(claimed.value()), it);
   }
   variance.add(ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer - 1)));
   it.judge(Comparison{

@@ -2,7 +2,7 @@
 /// The passage from SGD to the population flow, checked in the same way for every model.
 ///
 /// Descent with step eta on the expected gradient is off the flow by O(eta); SGD fluctuates about
-/// descent with the mean and covariance of fluctuations/moments.hpp, which neglect O((eta/B)^2) and a
+/// descent with the mean and covariance of fluctuations/moment_blocks.hpp, which neglect O((eta/B)^2) and a
 /// relative O(eta/B). What they neglect is measured at an eighth of the batch, where it is 64 and 8
 /// times as large.
 
@@ -20,7 +20,7 @@ struct OdeLimit {
   std::uint32_t runs = 2000;  ///< of each of two ensembles, for Setting::draws
   /// Of the field at each step of the prediction, where the rung has no `draw_covariance`.
   std::uint32_t variance_draws = 2048;
-  /// Of the state, whose means are looked at; empty where `sample_rhs` is biased.
+  /// Of the state, whose means are compared; empty where `sample_rhs` is biased or has no `draw_covariance`.
   std::vector<Index> components;
   /// Where the field of `rung` contains a correction for a bias of `sample_rhs`: the rung without
   /// it, and a bound of what the correction leaves of the bias, as a share of it.

@@ -152,9 +152,9 @@ std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Mod
                                          WalkRequest request, const Report& report,
                                          bool fresh_starts) {
   if (!fresh_starts) {
-    const AnyRung<double> rung = rung_to_step(model, info, parameters, options.seed, request);
-    if (options.no_events) return produce_walks(rung, request, {}, report);
-    std::vector<Trajectory<double>> runs = produce_watched_walks(rung, request, report);
+    const Walker walker = walker_of(model, info, parameters, options.seed, request);
+    if (options.no_events) return produce_walks(walker, request, {}, report);
+    std::vector<Trajectory<double>> runs = produce_watched_walks(walker, request, report);
     find_regimes_of_walks(runs, model, info);
     return runs;
   }
@@ -165,9 +165,8 @@ std::vector<Trajectory<double>> walks_at(const CommonOptions& options, const Mod
   for (std::uint32_t run = 0; run < count; ++run) {
     WalkRequest own = request;
     own.first_run = first + run;
-    const AnyRung<double> rung =
-        rung_to_step(model, info, parameters, options.seed + own.first_run, own);
-    runs.push_back(produce_walks(rung, own, {}, [&](double part) {
+    const Walker walker = walker_of(model, info, parameters, options.seed + own.first_run, own);
+    runs.push_back(produce_walks(walker, own, {}, [&](double part) {
                      return report((run + part) / count);
                    }).front());
   }

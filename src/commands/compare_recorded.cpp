@@ -483,10 +483,10 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
   const RungInfo info = find_rung(model, options.first);
   const RungInfo sampled = sampled_rung(model, info);
   check_output(common.output);
-  const AnyRung<double> columns_of = model.rung(
-      info.name, gather_parameters(common, model, {info.name, sampled.name}), common.seed);
+  const std::vector<std::string> columns = columns_of(
+      model, info, gather_parameters(common, model, {info.name, sampled.name}), common.seed);
   const RecordedLayout layout = layout_of(options);
-  std::vector<RecordedRun> recorded = read_recorded_runs(options.with, layout, columns_of.columns);
+  std::vector<RecordedRun> recorded = read_recorded_runs(options.with, layout, columns);
   Progress bar("compare " + model.name(), common.quiet);
   const Report report = [&](double done) {
     bar.update(done);

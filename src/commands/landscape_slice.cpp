@@ -114,7 +114,7 @@ int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
     run = produce_flow<double>(rung, info, solve_request<double>(common, info, p), false, nullptr,
                                report);
   } else {
-    run = produce_walks(rung, walk_request(common, info), {}, report).front();
+    run = produce_walks({rung}, walk_request(common, info), {}, report).front();
   }
   if (!run.outcome.usable()) {
     fmt::print(standard_error(), "popgrad: training stopped at t = {:.6g}: {}\n",

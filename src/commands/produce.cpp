@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "popgrad/fluctuations/moments_rung.hpp"
 #include "popgrad/fluctuations/momentum_pair.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/watch.hpp"
@@ -87,21 +86,44 @@ Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>
 
 }  // namespace
 
-AnyRung<double> sgd_in_plain_steps(const Model& model, const Parameters& parameters,
-                                   std::uint64_t seed, const WalkRequest& request) {
-  AnyRung<double> sgd = model.rung("sgd", parameters, seed);
-  if (request.optimiser.rule != Optimiser::Rule::momentum) return sgd;
-  return momentum_pair(sgd, request.optimiser.momentum, request.step_size);
+const std::vector<std::string>& Walker::columns() const {
+  return prediction ? prediction->columns : rung.columns;
 }
 
-AnyRung<double> rung_to_step(const Model& model, const RungInfo& info, const Parameters& parameters,
-                             std::uint64_t seed, WalkRequest& request) {
-  if (info.kind != RungKind::moments || request.optimiser.rule != Optimiser::Rule::momentum) {
-    return model.rung(info.name, parameters, seed);
+const StateNames& Walker::state_names() const {
+  return prediction ? prediction->law_names : rung.state_names;
+}
+
+std::optional<Index> Walker::numbers() const {
+  if (prediction) return std::ssize(prediction->law_names.all());
+  if (rung.varying_length || rung.state_at) return std::nullopt;
+  return rung.dimension;
+}
+
+std::vector<Trajectory<double>> Walker::runs(const Vector<double>* from,
+                                             const WalkRequest& request) const {
+  if (!prediction) return walk(rung, from == nullptr ? rung.initial : *from, request);
+  WalkRequest in_plain_steps = request;
+  in_plain_steps.optimiser = {};
+  return {prediction->rows(in_plain_steps, from)};
+}
+
+Walker walker_of(const Model& model, const RungInfo& info, const Parameters& parameters,
+                 std::uint64_t seed, const WalkRequest& request) {
+  const Rung& row = model.row(info.name);
+  if (!row.predict) return {model.rung(info.name, parameters, seed)};
+  AnyRung<double> sgd = model.rung("sgd", parameters, seed);
+  if (request.optimiser.rule == Optimiser::Rule::momentum) {
+    sgd = momentum_pair(sgd, request.optimiser.momentum, request.step_size);
+    auto law = std::make_shared<Prediction>(predict_moments(sgd, model.name()));
+    return {std::move(sgd), std::move(law)};
   }
-  const AnyRung<double> sgd = sgd_in_plain_steps(model, parameters, seed, request);
-  request.optimiser = {};
-  return moments_rung(sgd, model.name());
+  return {std::move(sgd), row.predict(parameters, seed)};
+}
+
+std::vector<std::string> columns_of(const Model& model, const RungInfo& info,
+                                    const Parameters& parameters, std::uint64_t seed) {
+  return walker_of(model, info, parameters, seed, {}).columns();
 }
 
 Record settings_of(const WalkRequest& request, const std::string& optimiser) {
@@ -157,24 +179,18 @@ Trajectory<T> produce_flow(const AnyRung<T>& rung, const RungInfo& info, SolveRe
   return earlier != nullptr ? joined(*earlier, std::move(run)) : run;
 }
 
-std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
-                                              const std::vector<Trajectory<double>>& earlier,
-                                              const Report& report) {
-  return produce_walks(any_walk(rung), std::move(request), earlier, report);
-}
-
-std::vector<Trajectory<double>> produce_walks(const AnyWalk& walks, WalkRequest request,
+std::vector<Trajectory<double>> produce_walks(const Walker& walker, WalkRequest request,
                                               const std::vector<Trajectory<double>>& earlier,
                                               const Report& report) {
   request.on_progress = report;
-  if (earlier.empty()) return walks.runs(nullptr, request);
+  if (earlier.empty()) return walker.runs(nullptr, request);
   std::vector<Trajectory<double>> runs;
   const std::vector<std::uint64_t> saves = request.save_steps;
   for (std::uint32_t run = 0; run < earlier.size(); ++run) {
     const Trajectory<double>& part = earlier[run];
     if (part.outcome.ending == Ending::reached_end) {
       runs.push_back(part);
-      runs.back().columns = walks.columns;
+      runs.back().columns = walker.columns();
       continue;
     }
     // Streams are named by run and step, so going on repeats what would have
@@ -187,7 +203,7 @@ std::vector<Trajectory<double>> produce_walks(const AnyWalk& walks, WalkRequest 
     const std::size_t saved = part.t.size();
     request.save_steps.assign(
         saves.begin() + static_cast<std::ptrdiff_t>(std::min(saved, saves.size())), saves.end());
-    runs.push_back(joined(part, walks.runs(&part.last_state, request).front()));
+    runs.push_back(joined(part, walker.runs(&part.last_state, request).front()));
   }
   return runs;
 }
@@ -203,12 +219,12 @@ void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Mode
   }
 }
 
-std::vector<Trajectory<double>> produce_watched_walks(const AnyRung<double>& rung,
+std::vector<Trajectory<double>> produce_watched_walks(const Walker& walker,
                                                       const WalkRequest& request,
                                                       const Report& report) {
   WalkRequest watched = request;
   watched.save_steps = watched_steps(request);
-  std::vector<Trajectory<double>> runs = produce_walks(rung, std::move(watched), {}, report);
+  std::vector<Trajectory<double>> runs = produce_walks(walker, std::move(watched), {}, report);
   keep_asked_rows(runs, request);
   return runs;
 }

@@ -2,12 +2,14 @@
 /// Turns options into trajectories: the part that `run` and `compare` share.
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "commands/options.hpp"
 #include "io/checkpoint.hpp"
-#include "popgrad/walks/any_walk.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 
 namespace popgrad::cli {
 
@@ -28,14 +30,29 @@ void find_regimes_of_flow(Trajectory<T>& run, const AnyRung<T>& rung, const Mode
                           const RungInfo& info, const SolveRequest<T>& request,
                           const Report& report);
 
-/// The rung sgd, or where the request is for momentum the pair of popgrad/fluctuations/momentum_pair.hpp.
-AnyRung<double> sgd_in_plain_steps(const Model& model, const Parameters& parameters,
-                                   std::uint64_t seed, const WalkRequest& request);
+/// What takes steps: the runs of a rung, or the predicted law of those of sgd (the rung moments).
+struct Walker {
+  /// Of a prediction sgd, or with momentum the pair of popgrad/fluctuations/momentum_pair.hpp, whose steps are plain.
+  AnyRung<double> rung;
+  std::shared_ptr<const Prediction> prediction = nullptr;  ///< null: runs of the rung
 
-/// The rung whose steps are those of the request. That of the model; for moments of steps with
-/// momentum that of the state and its last step, whose own steps are plain, as `request` is then.
-AnyRung<double> rung_to_step(const Model& model, const RungInfo& info, const Parameters& parameters,
-                             std::uint64_t seed, WalkRequest& request);
+  [[nodiscard]] const std::vector<std::string>& columns() const;
+  /// Of what Trajectory::states holds.
+  [[nodiscard]] const StateNames& state_names() const;
+  /// Of such a state; nothing where any number will do.
+  [[nodiscard]] std::optional<Index> numbers() const;
+  /// From the start, or from a state as `Trajectory::last_state` has it; of a prediction one.
+  [[nodiscard]] std::vector<Trajectory<double>> runs(const Vector<double>* from,
+                                                     const WalkRequest& request) const;
+};
+
+/// That of any rung but moments, or of the law of sgd with steps of the request. Throws InputError.
+Walker walker_of(const Model& model, const RungInfo& info, const Parameters& parameters,
+                 std::uint64_t seed, const WalkRequest& request);
+
+/// Columns of a rung, moments too.
+std::vector<std::string> columns_of(const Model& model, const RungInfo& info,
+                                    const Parameters& parameters, std::uint64_t seed);
 
 /// How a run is made, for its record: eta, steps, batch, runs, optimiser.
 Record settings_of(const WalkRequest& request, const std::string& optimiser);
@@ -43,16 +60,13 @@ Record settings_of(const WalkRequest& request, const std::string& optimiser);
 template <class T>
 Record settings_of(const SolveRequest<T>& request, int digits);
 
-/// Descent or SGD; `earlier` holds one partial trajectory a run, or is empty.
-std::vector<Trajectory<double>> produce_walks(const AnyWalk& walks, WalkRequest request,
-                                              const std::vector<Trajectory<double>>& earlier,
-                                              const Report& report);
-std::vector<Trajectory<double>> produce_walks(const AnyRung<double>& rung, WalkRequest request,
+/// Descent, SGD or moments; `earlier` holds one partial trajectory a run, or is empty.
+std::vector<Trajectory<double>> produce_walks(const Walker& walker, WalkRequest request,
                                               const std::vector<Trajectory<double>>& earlier,
                                               const Report& report);
 
 /// The same from the start, with the rows of `watched_steps` beside those asked for.
-std::vector<Trajectory<double>> produce_watched_walks(const AnyRung<double>& rung,
+std::vector<Trajectory<double>> produce_watched_walks(const Walker& walker,
                                                       const WalkRequest& request,
                                                       const Report& report);
 

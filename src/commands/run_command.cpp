@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -16,7 +14,7 @@
 #include "commands/host.hpp"
 #include "commands/interrupt.hpp"
 #include "commands/memory_option.hpp"
-#include "commands/moment_correlations.hpp"
+#include "commands/moments.hpp"
 #include "commands/options.hpp"
 #include "commands/panels.hpp"
 #include "commands/produce.hpp"
@@ -28,7 +26,6 @@
 #include "io/run_record.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/stop.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/rungs/regime.hpp"
 #include "popgrad/rungs/rung.hpp"
@@ -71,41 +68,6 @@ std::string time_with_uncertainty(const Event<T>& event) {
   return with_uncertainty(to_double(event.t), event.uncertainty);
 }
 
-// How well deviations are known where the law of one draw is sampled.
-template <class T>
-void tell_sampling(const Trajectory<T>& run) {
-  const auto at = std::find(run.columns.begin(), run.columns.end(), "sampling");
-  if (at == run.columns.end()) return;
-  const auto column = static_cast<std::size_t>(at - run.columns.begin());
-  double largest = 0;
-  for (const std::vector<T>& row : run.rows) largest = std::max(largest, to_double(row[column]));
-  fmt::print(standard_error(),
-             "popgrad: the law of one draw is known from samples of it: standard deviations to "
-             "{:.2g} of themselves\n",
-             largest);
-}
-
-// From when on the moments of an observable are no longer told, one line a time.
-template <class T>
-void tell_ends_of_moments(const Trajectory<T>& run) {
-  std::map<std::size_t, std::vector<std::string>> ends;
-  for (std::size_t c = 0; c < run.columns.size(); ++c) {
-    if (!run.columns[c].ends_with("_sd")) continue;
-    for (std::size_t k = 0; k < run.rows.size(); ++k) {
-      if (!std::isnan(to_double(run.rows[k][c]))) continue;
-      ends[k].push_back(run.columns[c]);
-      break;
-    }
-  }
-  for (const auto& [k, columns] : ends) {
-    fmt::print(
-        standard_error(),
-        "popgrad: first and second order differ by half a standard deviation from t = {} on, "
-        "left out: {}; take an ensemble there\n",
-        to_text(run.t[k]), fmt::join(columns, " "));
-  }
-}
-
 bool is_failure(Ending ending) {
   return ending != Ending::reached_end && ending != Ending::blew_up;
 }
@@ -118,7 +80,7 @@ void tell_end(const RunRecord<T>& record, std::size_t k) {
   if (outcome.ending == Ending::diverged) {
     // Of a prediction the note says all: no training diverged.
     const std::string& note = outcome.notes.back();
-    why = record.rung == "moments" ? note : fmt::format("{}: {}", why, note);
+    why = is_predicted(record) ? note : fmt::format("{}: {}", why, note);
   }
   const auto& events = record.runs[k].events;
   const bool located = std::any_of(events.begin(), events.end(),
@@ -174,10 +136,7 @@ void tell(const RunRecord<T>& record, const CommonOptions& options) {
     if (record.ensemble) {
       fmt::print(standard_error(), "{}", regime_table({{record.rung, regime_times(record.runs)}}));
     }
-  }
-  if (record.rung == "moments") {
-    tell_sampling(record.runs.front());
-    tell_ends_of_moments(record.runs.front());
+    if (is_predicted(record)) report_limits(record.runs.front());
   }
   if (record.audit) fmt::print(standard_error(), "{}", audit_table(*record.audit));
   fmt::print(standard_error(), "popgrad: made by: {}\n", record.command);
@@ -207,7 +166,7 @@ void draw_run(const RunRecord<T>& record, const CommonOptions& options) {
   panels.title = fmt::format("{} {}", record.model, record.rung);
   if (runs.size() > 1) {
     panels.title += fmt::format(": mean and one standard deviation of {} runs", runs.size());
-  } else if (record.rung == "moments") {
+  } else if (is_predicted(record)) {
     panels.title += ": mean and one standard deviation of runs of sgd, predicted";
   }
   panels.caption = caption_of(record.parameters, record.settings, record.seed);
@@ -306,40 +265,14 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
   return run;
 }
 
-// `--t1 inf`: one row, where the fluctuations no longer change.
-Trajectory<double> stationary_run(const CommonOptions& options, const Model& model,
-                                  const AnyRung<double>& rung, const Parameters& parameters,
-                                  const WalkRequest& request) {
-  const Vector<double> state =
-      stationary_moments(sgd_in_plain_steps(model, parameters, options.seed, request), model.name(),
-                         request.step_size, request.batch);
-  constexpr double forever = std::numeric_limits<double>::infinity();
-  Trajectory<double> run;
-  run.columns = rung.columns;
-  run.outcome.t_reached = forever;
-  run.last_state = state;
-  const std::string ends = rung.divergence(state, request.step_size, request.batch);
-  if (!ends.empty()) {
-    run.outcome.ending = Ending::diverged;
-    run.outcome.notes.push_back(ends);
-    return run;
-  }
-  std::vector<double> row(rung.columns.size());
-  rung.observe(state, forever, row);
-  run.t = {forever};
-  run.rows = {row};
-  if (options.states) run.states = {state};
-  return run;
-}
-
 // Steps as asked for, into the record; false where another process writes it.
-bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOptions& options,
+bool take_steps(const Walker& walker, const WalkRequest& steps, const CommonOptions& options,
                 const Model& model, const RungInfo& info, const Checkpoint<double>& earlier,
                 const Report& report, RunRecord<double>& record) {
   record.ensemble = steps.runs > 1;
-  // States are kept for the rows asked for alone, and what goes on is as it was begun.
-  // What is told of a mean are its columns: regimes are of single runs.
-  const bool watched = !options.no_events && info.kind != RungKind::moments;
+  // Keep states only at requested rows; a resumed run keeps its original save points.
+  // Predicted means have no regimes: regimes describe single runs.
+  const bool watched = !options.no_events && !walker.prediction;
   const bool more_rows = watched && !options.states && earlier.runs.empty();
   WalkRequest made = steps;
   made.jobs = threads_of_process(made.jobs);
@@ -347,11 +280,11 @@ bool take_steps(const AnyWalk& walks, const WalkRequest& steps, const CommonOpti
   // What was interrupted is gone on with by one process.
   const bool shared = process_count() > 1 && record.ensemble && earlier.runs.empty();
   if (process_rank() > 0) {
-    if (shared) serve_walks(walks, made);
+    if (shared) serve_walks(walker, made);
     return false;
   }
-  record.runs =
-      shared ? share_walks(walks, made, report) : produce_walks(walks, made, earlier.runs, report);
+  record.runs = shared ? share_walks(walker, made, report)
+                       : produce_walks(walker, made, earlier.runs, report);
   if (more_rows) keep_asked_rows(record.runs, steps);
   if (watched) find_regimes_of_walks(record.runs, model, info);
   return true;
@@ -378,18 +311,18 @@ void add_correlations_option(Command& command, RunOptions& options) {
                    "FILE.json");
 }
 
-// Throws InputError where the checkpoint does not fit, as one of another version of popgrad may.
+// Throws InputError where the checkpoint does not fit, as one of another version of popgrad may; `numbers` of
+// a state, nothing if any will do.
 template <class T>
-void check_fit(const Checkpoint<T>& earlier, const AnyRung<T>& rung, const Resumed& resumed) {
+void check_fit(const Checkpoint<T>& earlier, std::size_t columns, std::optional<Index> numbers,
+               const Resumed& resumed) {
   for (const Trajectory<T>& run : earlier.runs) {
     const bool rows_fit =
         run.rows.size() == run.t.size() &&
         (run.states.empty() || run.states.size() == run.t.size()) &&
         std::all_of(run.rows.begin(), run.rows.end(),
-                    [&](const std::vector<T>& row) { return row.size() == rung.columns.size(); });
-    const bool state_fits =
-        rung.varying_length || rung.state_at || run.last_state.size() == rung.dimension;
-    if (rows_fit && state_fits) continue;
+                    [&](const std::vector<T>& row) { return row.size() == columns; });
+    if (rows_fit && run.last_state.size() == numbers.value_or(run.last_state.size())) continue;
     reject("popgrad run", "--resume", resumed.file,
            "does not fit this version of popgrad; start the run again");
   }
@@ -420,38 +353,35 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
                    model.audit(info.name, parameters, options.seed, made, record.runs.front());
              });
     };
-    const bool at_rest = info.kind == RungKind::moments && options.end == "inf";
+    const bool at_rest = asks_for_rest(options, info);
     CommonOptions timed = options;
     if (at_rest) timed.end.clear();
-    std::optional<WalkRequest> request;
-    if (walks(info)) request = walk_request(timed, info);
-    std::optional<WalkRequest> steps = request;
-    const AnyRung<double> rung = steps ? rung_to_step(model, info, parameters, options.seed, *steps)
-                                       : model.rung(info.name, parameters, options.seed);
-    check_fit(earlier, rung, resumed);
-    if (options.states) record.state_names = rung.state_names;
+    std::optional<WalkRequest> steps;
+    if (walks(info)) steps = walk_request(timed, info);
+    const Walker walker =
+        walker_of(model, info, parameters, options.seed, steps.value_or(WalkRequest{}));
+    const AnyRung<double>& rung = walker.rung;
+    check_fit(earlier, walker.columns().size(), walker.numbers(), resumed);
+    if (options.states) record.state_names = walker.state_names();
     if (options.states && rung.varying_length) {
       reject(model.name() + " " + info.name, "--states", "given",
              "does not go with a state whose length changes; leave it out, or take a dense rung");
     }
+    if (steps) record.settings = settings_of(*steps, options.optimiser);
     if (at_rest) {
-      record.settings = settings_of(*request, options.optimiser);
       record.settings["steps"] = "inf";
-      record.runs = {stationary_run(options, model, rung, parameters, *request)};
+      record.runs = {predict_at_rest(rung, model.name(), *steps)};
       return finish(std::move(record), options, call, resumed);
     }
     if (steps) {
-      record.settings = settings_of(*request, options.optimiser);
-      if (!take_steps(any_walk(rung), *steps, options, model, info, earlier, report, record)) {
+      if (!take_steps(walker, *steps, options, model, info, earlier, report, record)) {
         return success;
       }
       bool added = true;
       if (correlations && record.runs.front().outcome.ending == Ending::reached_end) {
-        WalkRequest as_given = *request;
-        as_given.save_steps = steps->save_steps;
         added = add_to_whole([&] {
-          record.correlations = predicted_correlations(model, parameters, options.seed, as_given,
-                                                       record.runs.front());
+          record.correlations =
+              predicted_correlations(rung, model.name(), *steps, record.runs.front());
         });
       }
       if (record.runs.front().outcome.usable()) added = add_audit(rung) && added;
@@ -466,7 +396,8 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     return added ? status : numerical_failure;
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
-    check_fit(earlier, rung, resumed);
+    check_fit(earlier, rung.columns.size(),
+              rung.state_at ? std::nullopt : std::optional(rung.dimension), resumed);
     if (options.states) record.state_names = rung.state_names;
     record.settings = settings_of(solve_request<Real>(options, info, parameters), options.digits);
     record.runs = {flow_with_events<Real>(options, model, info, parameters, rung, earlier, report)};

@@ -26,10 +26,10 @@ WalkRequest block(const WalkRequest& request, std::size_t number) {
   return own;
 }
 
-Compute block_by_block(const AnyWalk& walks, const WalkRequest& request) {
+Compute block_by_block(const Walker& walker, const WalkRequest& request) {
   return [&](std::size_t number, const Report& report) -> std::optional<std::string> {
     const std::vector<Trajectory<double>> runs =
-        produce_walks(walks, block(request, number), {}, report);
+        produce_walks(walker, block(request, number), {}, report);
     for (const Trajectory<double>& run : runs) {
       if (run.outcome.ending == Ending::interrupted) return std::nullopt;
     }
@@ -39,28 +39,28 @@ Compute block_by_block(const AnyWalk& walks, const WalkRequest& request) {
 
 }  // namespace
 
-std::vector<Trajectory<double>> share_walks(const AnyWalk& walks, const WalkRequest& request,
+std::vector<Trajectory<double>> share_walks(const Walker& walker, const WalkRequest& request,
                                             const Report& report) {
   std::vector<std::size_t> numbers((request.runs - 1) / block_size(request) + 1);
   for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = k;
   std::vector<std::vector<Trajectory<double>>> blocks(numbers.size());
   const Keep keep = [&](std::size_t number, const std::string& bytes) {
     blocks[number] = trajectories_from(bytes);
-    for (Trajectory<double>& run : blocks[number]) run.columns = walks.columns;
+    for (Trajectory<double>& run : blocks[number]) run.columns = walker.columns();
   };
-  const bool whole = distribute(numbers, block_by_block(walks, request), keep, report);
+  const bool whole = distribute(numbers, block_by_block(walker, request), keep, report);
   std::vector<Trajectory<double>> runs;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     if (!whole && blocks[k].empty()) {
-      blocks[k] = produce_walks(walks, block(request, k), {}, [](double) { return true; });
+      blocks[k] = produce_walks(walker, block(request, k), {}, [](double) { return true; });
     }
     std::move(blocks[k].begin(), blocks[k].end(), std::back_inserter(runs));
   }
   return runs;
 }
 
-void serve_walks(const AnyWalk& walks, const WalkRequest& request) {
-  serve(block_by_block(walks, request));
+void serve_walks(const Walker& walker, const WalkRequest& request) {
+  serve(block_by_block(walker, request));
 }
 
 }  // namespace popgrad::cli

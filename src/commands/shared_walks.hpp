@@ -9,9 +9,9 @@ namespace popgrad::cli {
 
 /// In the first process: the runs that `walk` would make, bit by bit, with runs that were
 /// interrupted as they were at their start.
-std::vector<Trajectory<double>> share_walks(const AnyWalk& walks, const WalkRequest& request,
+std::vector<Trajectory<double>> share_walks(const Walker& walker, const WalkRequest& request,
                                             const Report& report);
 /// In any other, with the same rung and request.
-void serve_walks(const AnyWalk& walks, const WalkRequest& request);
+void serve_walks(const Walker& walker, const WalkRequest& request);
 
 }  // namespace popgrad::cli

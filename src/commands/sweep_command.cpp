@@ -198,9 +198,9 @@ int execute(const Command& command, const SweepOptions& o, const Invocation& cal
                rows.cells());
   }
   if (rows.header().empty()) {
-    const AnyRung<double> rung = model.rung(info.name, parameters, first.seed);
     const bool ensemble = info.kind == RungKind::random && common.runs.value_or(1) > 1;
-    rows.set_header(header_of(grid.axes(), conditions, rung.columns, ensemble));
+    rows.set_header(header_of(grid.axes(), conditions,
+                              columns_of(model, info, parameters, first.seed), ensemble));
   }
   std::vector<std::size_t> missing;
   for (std::size_t k = 0; k < rows.cells(); ++k) {

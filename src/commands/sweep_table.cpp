@@ -176,9 +176,8 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
     ends.save = 2;
     steps = walk_request(ends, info);
   }
-  const AnyRung<double> rung =
-      steps ? rung_to_step(model, info, p, cell.seed, *steps) : model.rung(info.name, p, cell.seed);
-  RunEnds found(conditions, info, rung.columns);
+  const Walker walker = walker_of(model, info, p, cell.seed, steps.value_or(WalkRequest{}));
+  RunEnds found(conditions, info, walker.columns());
   const bool watched = !conditions.first.empty();
   if (steps) {
     WalkRequest& request = *steps;
@@ -195,7 +194,7 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
         const double runs = static_cast<double>(before) + fraction * request.runs;
         return report(runs / static_cast<double>(most));
       };
-      if (!found.add(produce_walks(rung, request, {}, share_done))) return std::nullopt;
+      if (!found.add(produce_walks(walker, request, {}, share_done))) return std::nullopt;
       const std::size_t runs = found.runs();
       if (runs == most || narrow_enough(found.successes(), runs, replication.width)) break;
     }
@@ -203,7 +202,7 @@ std::optional<std::string> row_of(const RungInfo& info, const CommonOptions& cel
     SolveRequest<double> request = solve_request<double>(cell, info, p);
     request.save_at = {request.end};
     if (watched) request.save_at = equally_spaced(0.0, request.end, times_watched);
-    if (!found.add({produce_flow<double>(rung, info, request, false, nullptr, report)})) {
+    if (!found.add({produce_flow<double>(walker.rung, info, request, false, nullptr, report)})) {
       return std::nullopt;
     }
   }
@@ -218,7 +217,7 @@ void check_cell(const RungInfo& info, const CommonOptions& cell, const Model& mo
   } else {
     static_cast<void>(solve_request<double>(cell, info, p));
   }
-  const RunEnds known(conditions, info, model.rung(info.name, p, cell.seed).columns);
+  const RunEnds known(conditions, info, columns_of(model, info, p, cell.seed));
 }
 
 std::string refused_row(const std::string& axes, const std::string& header) {

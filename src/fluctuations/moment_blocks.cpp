@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "popgrad/base/stop.hpp"
 #include "scalars/linear_algebra.hpp"
 
 namespace popgrad {
@@ -110,13 +111,6 @@ bool MomentBlocks::by_sums() const {
   return law_.size() > most_axes && law_.own_jacobian() != nullptr;
 }
 
-bool MomentBlocks::is(const Vector<double>& path, const Vector<double>& shift,
-                      const Steps& steps) const {
-  return steps_.length > 0 && steps_.first == steps.first && steps_.length == steps.length &&
-         steps_.eta == steps.eta && steps_.batch == steps.batch && begin_.path == path &&
-         begin_.shift == shift;
-}
-
 Vector<double> MomentBlocks::Bends::drift(const Matrix<double>& covariance) const {
   if (axes.size() == 0) {
     const double now = covariance.trace();
@@ -124,7 +118,7 @@ Vector<double> MomentBlocks::Bends::drift(const Matrix<double>& covariance) cons
   }
   const Vector<double> variances =
       (axes.transpose() * covariance).cwiseProduct(axes.transpose()).rowwise().sum();
-  return 0.5 * (along * variances);
+  return along * variances;
 }
 
 MomentBlocks::Derivatives MomentBlocks::derivatives(const Vector<double>& x,
@@ -145,11 +139,6 @@ MomentBlocks::Derivatives MomentBlocks::derivatives(const Vector<double>& x,
     }
     return made;
   }
-  const auto second_difference = [&](const Vector<double>& step) -> Vector<double> {
-    law_.field(x + step, ahead_);
-    law_.field(x - step, behind_);
-    return ahead_ + behind_ - 2 * center;
-  };
   const PrincipalAxes principal = principal_axes(covariance);
   made.bends.axes = principal.vectors;
   made.bends.along.resize(n, n);
@@ -158,8 +147,9 @@ MomentBlocks::Derivatives MomentBlocks::derivatives(const Vector<double>& x,
     const double deviation = std::sqrt(std::max(0.0, principal.values[k]));
     const double reach =
         nodes == Nodes::gauss ? std::max(short_step, std::sqrt(3.0) * deviation) : short_step;
-    made.bends.along.col(k) = second_difference(reach * principal.vectors.col(k)) / (reach * reach);
-    slopes.col(k) = (ahead_ - behind_) / (2 * reach);
+    const StepLaw::Second along = law_.along(x, principal.vectors.col(k), center, reach);
+    made.bends.along.col(k) = along.bend;
+    slopes.col(k) = along.slope;
   }
   made.jacobian = slopes * principal.vectors.transpose();
   return made;
@@ -211,8 +201,8 @@ void MomentBlocks::walk_to(std::uint64_t count) {
   }
   Vector<double> x = path_.col(static_cast<Index>(walked_));
   for (; walked_ < count; ++walked_) {
-    law_.field(x, ahead_);
-    x += steps_.eta * ahead_;
+    law_.field(x, direction_);
+    x += steps_.eta * direction_;
     path_.col(static_cast<Index>(walked_) + 1) = x;
   }
 }
@@ -272,7 +262,7 @@ double MomentBlocks::contribution(const Node& node, const MomentLaw& law) const 
                                                             node.second.noise - node.first.noise));
 }
 
-void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade) {
+void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool fixed) {
   const bool goes_on = has_before_ && before_.steps.eta == steps.eta &&
                        before_.steps.batch == steps.batch &&
                        before_.steps.first + before_.steps.length == steps.first &&
@@ -345,7 +335,7 @@ void MomentBlocks::make(const MomentLaw& begin, const Steps& steps, bool remade)
          // By as much is off what the covariance contributes to a step, its own being assumed.
          contribution(middle, middle_) * relative_change(likely_middle.second, middle_.second),
          contribution(last, end_) * relative_change(likely_last.second, end_.second)});
-    if (remade || length == 2 || error_ <= block_error) {
+    if (fixed || length == 2 || error_ <= block_error) {
       // Drifts move the means alone.
       end_.shift = begin_.shift;
       end_.gap = begin_.gap;
@@ -382,6 +372,17 @@ MomentBlocks::Glance MomentBlocks::glance(std::uint64_t count) const {
           between(begin_.gap, middle_.gap, end_.gap),
           between(begin_.first.trace(), middle_.first.trace(), end_.first.trace()),
           between(begin_.second.trace(), middle_.second.trace(), end_.second.trace())};
+}
+
+MomentLaw law_after(const AnyRung<double>& rung, double eta, Index batch, std::uint64_t steps) {
+  MomentBlocks each(rung, 1, {});
+  MomentLaw law = MomentLaw::of_state(rung.initial);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    throw_if_stopped();
+    each.make(law, {eta, batch, step});
+    law = each.after(1);
+  }
+  return law;
 }
 
 }  // namespace popgrad

@@ -1,5 +1,5 @@
 #pragma once
-/// Mean and covariance of SGD at two orders, as in popgrad/fluctuations/moments_rung.hpp, over blocks of steps.
+/// Mean and covariance of SGD at two orders, as in popgrad/fluctuations/prediction.hpp, over blocks of steps.
 ///
 /// A step k of a block, of either order, is
 ///   d <- M_k d,  C <- M_k C M_k' + S_k,  s <- M_k s + b_k
@@ -32,6 +32,18 @@ inline constexpr double block_error = 1e-3;
 struct MomentLaw {
   Vector<double> path, shift, gap;  ///< x, s, m - x
   Matrix<double> first, second;     ///< covariance of the one order and the other
+
+  /// That of a state which does not fluctuate.
+  [[nodiscard]] static MomentLaw of_state(const Vector<double>& x) {
+    const Vector<double> none = Vector<double>::Zero(x.size());
+    const Matrix<double> certain = Matrix<double>::Zero(x.size(), x.size());
+    return {x, none, none, certain, certain};
+  }
+  [[nodiscard]] Vector<double> mean() const { return path + gap; }
+  [[nodiscard]] bool is_finite() const {
+    return path.allFinite() && shift.allFinite() && gap.allFinite() && first.allFinite() &&
+           second.allFinite();
+  }
 };
 
 /// What one step does, as a quadratic in its number within the block.
@@ -68,14 +80,13 @@ class MomentBlocks {
     std::uint64_t length = 0;  ///< to be tried; 0: not known
   };
 
-  /// The block that begins with this law. `remade`: it has been before, of this length.
-  void make(const MomentLaw& begin, const Steps& steps, bool remade);
-  /// Is it that block, beginning with that path and shift?
-  [[nodiscard]] bool is(const Vector<double>& path, const Vector<double>& shift,
-                        const Steps& steps) const;
+  /// The block that begins with this law. `fixed`: of this length, also where its error is larger.
+  void make(const MomentLaw& begin, const Steps& steps, bool fixed = false);
 
+  /// Steps before it.
+  [[nodiscard]] std::uint64_t first() const { return steps_.first; }
   [[nodiscard]] std::uint64_t length() const { return steps_.length; }
-  /// A length to try next.
+  /// A length to try next; 0 before there is a block.
   [[nodiscard]] std::uint64_t next_length() const { return next_length_; }
   /// Of a standard deviation: the estimate of what interpolation leaves out.
   [[nodiscard]] double error() const { return error_; }
@@ -92,7 +103,7 @@ class MomentBlocks {
   [[nodiscard]] StepLaw& law() { return law_; }
 
  private:
-  // f''(w_k, w_k) along directions w_k: principal axes of a covariance, or sums of columns of its root.
+  // f''(w_k, w_k)/2 along directions w_k: principal axes of a covariance, or sums of columns of its root.
   struct Bends {
     Matrix<double> axes, along;
     Vector<double> mean;  // of sums: half the mean, for a covariance of that trace
@@ -150,7 +161,11 @@ class MomentBlocks {
   };
   Before before_;
   bool has_before_ = false;
-  Vector<double> ahead_, behind_;
+  Vector<double> direction_;
 };
+
+/// The law after so many steps from the start of the rung, every step by itself: the plain form. Cost of a step 8 n
+/// evaluations, three of Sigma and O(n^3).
+MomentLaw law_after(const AnyRung<double>& rung, double eta, Index batch, std::uint64_t steps);
 
 }  // namespace popgrad

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "fluctuations/moment_steps.hpp"
 #include "popgrad/base/error.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 
 namespace popgrad {
 namespace {
@@ -41,7 +42,7 @@ Vector<double> point_at_rest(StepLaw& steps, Vector<double> x, const std::string
 }
 
 struct Stationary {
-  Matrix<double> factor;
+  Matrix<double> covariance;
   Vector<double> shift;
 };
 
@@ -72,15 +73,15 @@ Stationary at_point(StepLaw& steps, const Vector<double>& x, double eta, Index b
                     where, eta));
   };
   const Matrix<double> noise = eta * eta / static_cast<double>(batch) * steps.draw_covariance(x);
-  const Matrix<double> covariance =
+  Stationary found;
+  found.covariance =
       doubled(noise, [](const Matrix<double>& power, const Matrix<double>& sum) -> Matrix<double> {
         return power * sum * power.transpose();
       });
-  Stationary found;
-  found.factor = square_root(covariance);
   Vector<double> center(n);
   steps.field(x, center);
-  const Vector<double> drift = eta * steps.drift(x, center, found.factor, Nodes::tangent, 0);
+  const Vector<double> drift =
+      eta * steps.drift(x, center, square_root(found.covariance), Nodes::tangent, 0);
   found.shift =
       doubled(drift, [](const Matrix<double>& power, const Vector<double>& sum) -> Vector<double> {
         return power * sum;
@@ -90,20 +91,36 @@ Stationary at_point(StepLaw& steps, const Vector<double>& x, double eta, Index b
 
 }  // namespace
 
-Vector<double> stationary_moments(const AnyRung<double>& sgd, const std::string& where, double eta,
-                                  Index batch) {
+Trajectory<double> predict_at_rest(const AnyRung<double>& sgd, const std::string& where,
+                                   const WalkRequest& request) {
   if (sgd.dimension > largest_full_covariance) {
     throw InputError(fmt::format(
         "{} moments: --t1 inf: the state has {} numbers, and the law at rest is solved for {} at "
         "most; give a time, or a smaller instance",
         where, sgd.dimension, largest_full_covariance));
   }
-  StepLaw steps(sgd);
-  const Vector<double> x = point_at_rest(steps, sgd.initial, where);
-  const Stationary first = at_point(steps, x, eta, batch, where);
-  const Stationary second = at_point(steps, x + first.shift, eta, batch, where);
-  return MomentSteps(sgd, longest_moment_block, {})
-      .assemble(x + second.shift, second.factor, x, first.shift, first.factor);
+  const double eta = request.step_size;
+  StepLaw law(sgd);
+  const Vector<double> x = point_at_rest(law, sgd.initial, where);
+  const Stationary first = at_point(law, x, eta, request.batch, where);
+  const Stationary second = at_point(law, x + first.shift, eta, request.batch, where);
+  const MomentSteps steps({sgd}, 1, request);
+  const MomentSteps::State state{
+      rounded({x, first.shift, second.shift, first.covariance, second.covariance})};
+  constexpr double forever = std::numeric_limits<double>::infinity();
+  Trajectory<double> run;
+  run.columns = steps.columns();
+  run.outcome.t_reached = forever;
+  run.last_state = steps.in_double(state);
+  if (const std::string why = steps.divergence(state); !why.empty()) {
+    run.outcome.ending = Ending::diverged;
+    run.outcome.notes = {why};
+    return run;
+  }
+  run.t = {forever};
+  steps.observe(state, forever, run.rows.emplace_back(run.columns.size()));
+  if (request.keep_states) run.states = {run.last_state};
+  return run;
 }
 
 }  // namespace popgrad

@@ -25,6 +25,11 @@ enum class Nodes {
 inline double reach_of(Nodes nodes, double norm) {
   return nodes == Nodes::gauss ? std::sqrt(3.0) : short_step / norm;
 }
+/// Along a direction that may vanish.
+inline double short_reach(const Vector<double>& direction) {
+  const double norm = direction.norm();
+  return norm > 0 ? short_step / norm : 1;
+}
 
 /// So that a square root of C times them is on average of covariance C. Those of another step of a run,
 /// or of another `which`, are others.
@@ -53,6 +58,23 @@ class StepLaw {
     }
   }
 
+  /// J d along a direction d, by differences over +- `reach` of it. Cost two evaluations.
+  [[nodiscard]] Vector<double> slope(const Vector<double>& x, const Vector<double>& direction,
+                                     double reach) {
+    field(x + reach * direction, ahead_);
+    field(x - reach * direction, behind_);
+    return (ahead_ - behind_) / (2 * reach);
+  }
+  /// The same with f''(d, d)/2; `center` is f(x).
+  struct Second {
+    Vector<double> slope, bend;
+  };
+  [[nodiscard]] Second along(const Vector<double>& x, const Vector<double>& direction,
+                             const Vector<double>& center, double reach) {
+    Vector<double> first = slope(x, direction, reach);
+    return {std::move(first), (ahead_ + behind_ - 2 * center) / (2 * reach * reach)};
+  }
+
   /// Half the sum of second derivatives of the mean direction along the columns, the drift. Cost: two
   /// evaluations a column, or 16 along random sums of the columns, with the signs of this step of a run,
   /// where the law of a draw has a Jacobian.
@@ -64,7 +86,7 @@ class StepLaw {
     for (Index k = 0; k < n_; ++k) {
       const Vector<double> column = columns.col(k);
       const double norm = column.norm();
-      if (norm > 0) add_bend(x, center, column, reach_of(nodes, norm), 1, sum);
+      if (norm > 0) sum += along(x, column, center, reach_of(nodes, norm)).bend;
     }
     return sum;
   }
@@ -77,14 +99,8 @@ class StepLaw {
       return made;
     }
     made.resize(n_, n_);
-    Vector<double> near = x;
     for (Index k = 0; k < n_; ++k) {
-      near[k] = x[k] + short_step;
-      field(near, ahead_);
-      near[k] = x[k] - short_step;
-      field(near, behind_);
-      near[k] = x[k];
-      made.col(k) = (ahead_ - behind_) / (2 * short_step);
+      made.col(k) = slope(x, Vector<double>::Unit(n_, k), short_step);
     }
     return made;
   }
@@ -118,13 +134,6 @@ class StepLaw {
   }
 
  private:
-  void add_bend(const Vector<double>& x, const Vector<double>& center, const Vector<double>& column,
-                double reach, double weight, Vector<double>& sum) {
-    field(x + reach * column, ahead_);
-    field(x - reach * column, behind_);
-    sum += (weight / (2 * reach * reach)) * (ahead_ + behind_ - 2 * center);
-  }
-
   // Along random sums of the columns, whose mean is the sum over columns.
   [[nodiscard]] Vector<double> drift_along_sums(const Vector<double>& x,
                                                 const Vector<double>& center,
@@ -137,7 +146,7 @@ class StepLaw {
       const double norm = apart.norm();
       if (!(norm > 0)) return sum;
       const double reach = nodes == Nodes::gauss ? 1.0 : short_step / norm;
-      add_bend(x, center, apart, reach, 1 / static_cast<double>(sums), sum);
+      sum += along(x, apart, center, reach).bend / static_cast<double>(sums);
     }
     return sum;
   }

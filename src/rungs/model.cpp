@@ -57,7 +57,9 @@ const Rung& Model::row(std::string_view name) const {
 }
 
 AnyRung<double> Model::rung(std::string_view name, const Parameters& p, std::uint64_t seed) const {
-  return row(name).make(p, seed);
+  const Rung& rung = row(name);
+  if (rung.make) return rung.make(p, seed);
+  reject(this->name(), "rung", name, "is predicted, and takes no steps of its own; take sgd");
 }
 
 AnyRung<Real> Model::rung_in_digits(std::string_view name, const Parameters& p,

@@ -5,7 +5,6 @@
 #include "popgrad/base/error.hpp"
 #include "popgrad/base/memory.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "popgrad/rungs/steps_in_blocks.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -73,18 +72,13 @@ class RungSteps {
  public:
   using State = Vector<double>;
   RungSteps(const AnyRung<double>& rung, const WalkRequest& request, std::uint32_t run)
-      : rung_(rung),
-        request_(request),
-        run_(run),
-        stepper_(request, rung),
-        blocks_(rung.sample_step.target<StepsInBlocks>()) {}
+      : rung_(rung), request_(request), run_(run), stepper_(request, rung) {}
 
   [[nodiscard]] const std::vector<std::string>& columns() const { return rung_.columns; }
   bool step(Vector<double>& x, Vector<double>& last, std::uint64_t step) {
     Stream stream(request_.seed, run_, step);
     if (rung_.sample_step) {
-      const bool checked = walking::is_checked(request_, step, x.size()) &&
-                           (blocks_ == nullptr || !blocks_->within(x));
+      const bool checked = walking::is_checked(request_, step, x.size());
       if (checked) last = x;
       rung_.sample_step(x, request_.step_size, stream, request_.batch);
       return !checked || x.allFinite();
@@ -108,9 +102,6 @@ class RungSteps {
                             : std::string{};
   }
   [[nodiscard]] static Vector<double> in_double(Vector<double> x) { return x; }
-  [[nodiscard]] Vector<double> told(const Vector<double>& x) const {
-    return blocks_ != nullptr ? blocks_->settled(x) : x;
-  }
   [[nodiscard]] const Vector<double>& memory() const { return stepper_.memory(); }
 
  private:
@@ -118,7 +109,6 @@ class RungSteps {
   const WalkRequest& request_;
   std::uint32_t run_;
   Stepper stepper_;
-  const StepsInBlocks* blocks_;
   Vector<double> slope_;
 };
 
@@ -168,16 +158,6 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
       return walking::single_run(steps, initial, request, stop, done, look);
     };
   });
-}
-
-AnyWalk any_walk(const AnyRung<double>& rung) {
-  AnyWalk made;
-  made.columns = rung.columns;
-  made.state_names = [&rung]() -> std::vector<std::string> { return rung.state_names; };
-  made.runs = [&rung](const Vector<double>* from, const WalkRequest& request) {
-    return walk(rung, from == nullptr ? rung.initial : *from, request);
-  };
-  return made;
 }
 
 std::vector<std::uint64_t> evenly_spread_steps(std::uint64_t steps, std::size_t count) {

@@ -2,13 +2,12 @@
 /// The loop over the steps of a run and that over runs, for any state.
 ///
 /// `Steps` says how one run moves:
-///   State                              copied, with size() and allFinite()
+///   State                              copied, with size()
 ///   columns()                          names of observables
 ///   step(State& x, State& last, step)  one step on; `last` keeps a state to go back to; false if numbers
 ///                                      stopped being finite
 ///   observe(x, t, row), divergence(x)  as AnyRung has them
-///   in_double(x)                       the state as checkpoints have it, to go on from
-///   told(x)                            the state as rows of files have it
+///   in_double(x)                       the state as files have it, to go on from
 ///   memory()                           of the optimiser
 
 #include <omp.h>
@@ -26,8 +25,9 @@
 
 #include "popgrad/base/stop.hpp"
 #include "popgrad/base/stoppable_step.hpp"
+#include "popgrad/rungs/trajectory.hpp"
 #include "popgrad/scalars/random.hpp"
-#include "popgrad/walks/any_walk.hpp"
+#include "popgrad/walks/walk.hpp"
 
 namespace popgrad::walking {
 
@@ -87,7 +87,7 @@ Trajectory<double> single_run(Steps& steps, typename Steps::State x, const WalkR
     steps.observe(x, t, row);
     result.t.push_back(t);
     result.rows.push_back(std::move(row));
-    if (request.keep_states) result.states.push_back(steps.told(x));
+    if (request.keep_states) result.states.push_back(steps.in_double(x));
   };
   typename Steps::State last = x;
   std::uint64_t step = request.start_step;
@@ -180,5 +180,19 @@ std::vector<Trajectory<double>> all_runs(const WalkRequest& request, const ForTh
 using MakeRun = std::function<Trajectory<double>(std::uint32_t run, const std::atomic<bool>& stop,
                                                  std::atomic<std::uint64_t>& done,
                                                  const std::function<void()>& look)>;
+
+/// One run of plain steps, however many the request has. Throws InputError for another optimiser.
+template <class Steps>
+Trajectory<double> one_run(Steps& steps, const typename Steps::State& initial,
+                           WalkRequest request) {
+  check_request(request);
+  require_plain_steps(request);
+  request.runs = 1;
+  require_memory_of_rows(request, steps.columns().size(), initial.size());
+  const MakeRun run = [&](std::uint32_t, const auto& stop, auto& done, const auto& look) {
+    return single_run(steps, initial, request, stop, done, look);
+  };
+  return std::move(all_runs(request, [&] { return run; }).front());
+}
 
 }  // namespace popgrad::walking

@@ -6,7 +6,7 @@
 
 #include "allocations.hpp"
 #include "popgrad/fluctuations/adjoint_moments.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace {
@@ -30,50 +30,49 @@ AnyRung<double> wells(Index n) {
   };
   rung.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
                             Matrix<double>& images) { images = vectors; };
+  rung.clone = [n] { return wells(n); };
   return rung;
 }
 
-constexpr double eta = 0.01;
-constexpr Index batch = 1000;
-
-void adjoint_step(benchmark::State& state) {
-  const AnyRung<double> rung = adjoint_moments_rung(wells(state.range(0)), "bench");
-  Vector<double> x = rung.initial;
-  Stream stream(1, 0, 0);
-  for ([[maybe_unused]] auto _ : state) rung.sample_step(x, eta, stream, batch);
+/// Some steps, and rows after these.
+WalkRequest steps_of(std::uint64_t steps, std::vector<std::uint64_t> rows) {
+  WalkRequest request;
+  request.step_size = 0.01;
+  request.batch = 1000;
+  request.steps = steps;
+  request.save_steps = std::move(rows);
+  return request;
 }
 
-/// A row after 64 steps.
+/// 64 steps.
+void adjoint_steps(benchmark::State& state) {
+  const Prediction prediction = predict_by_adjoints(wells(state.range(0)), "bench");
+  for ([[maybe_unused]] auto _ : state) prediction.rows(steps_of(64, {}), nullptr);
+}
+
+/// The same with a row after them.
 void adjoint_row(benchmark::State& state) {
   const std::size_t before = bench::bytes_in_use();
   bench::forget_peak();
-  const AnyRung<double> rung = adjoint_moments_rung(wells(state.range(0)), "bench");
-  Vector<double> x = rung.initial;
-  Stream stream(1, 0, 0);
-  for (int k = 0; k < 64; ++k) rung.sample_step(x, eta, stream, batch);
-  std::vector<double> row(rung.columns.size());
-  for ([[maybe_unused]] auto _ : state) rung.observe(x, 0.0, row);
+  const Prediction prediction = predict_by_adjoints(wells(state.range(0)), "bench");
+  for ([[maybe_unused]] auto _ : state) prediction.rows(steps_of(64, {64}), nullptr);
   state.counters["vectors"] =
       static_cast<double>(bench::peak_bytes() - before) / (8 * static_cast<double>(state.range(0)));
 }
 
 /// 1000 steps of range(0) numbers, in blocks of at most range(1).
 void full_steps(benchmark::State& state) {
-  const AnyRung<double> rung =
-      rung_of_moments(wells(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
-  Stream stream(1, 0, 0);
-  for ([[maybe_unused]] auto _ : state) {
-    Vector<double> x = rung.initial;
-    for (int k = 0; k < 1000; ++k) rung.sample_step(x, eta, stream, batch);
-    benchmark::DoNotOptimize(x.data());
-  }
+  const Prediction prediction =
+      predict_in_blocks([n = state.range(0)] { return FollowedSteps{wells(n)}; },
+                        static_cast<std::uint64_t>(state.range(1)));
+  for ([[maybe_unused]] auto _ : state) prediction.rows(steps_of(1000, {}), nullptr);
 }
 
 BENCHMARK(full_steps)
     ->ArgsProduct({{16, 32, 64, 128}, {static_cast<long>(longest_moment_block)}})
     ->Args({32, 1})
     ->Unit(benchmark::kMillisecond);
-BENCHMARK(adjoint_step)->Arg(1000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(adjoint_steps)->Arg(1000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(adjoint_row)->Arg(1000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "allocations.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "theorems/scb/rungs/lumped_descent.hpp"
@@ -167,18 +167,19 @@ void scb_lumped(benchmark::State& state) {
 }
 
 /// 64 steps of mean and covariance from the start.
-void take_moment_steps(const AnyRung<double>& rung, Index batch) {
-  Vector<double> x = rung.initial;
-  Stream stream(1, 0, 0);
-  for (int k = 0; k < 64; ++k) rung.sample_step(x, 0.01, stream, batch);
-  benchmark::DoNotOptimize(x.data());
+void take_moment_steps(const Prediction& prediction, Index batch) {
+  WalkRequest request;
+  request.step_size = 0.01;
+  request.steps = 64;
+  request.batch = batch;
+  prediction.rows(request, nullptr);
 }
 
 /// Of these the covariance in full, at 3 tokens and range(0) positions.
 void scb_moments_full(benchmark::State& state) {
   const AnyRung<double> sgd = forget_type(SequenceSgd<double>(training(3, state.range(0))));
-  const AnyRung<double> rung = moments_rung(sgd, "scb");
-  for ([[maybe_unused]] auto _ : state) take_moment_steps(rung, 10'000);
+  const Prediction prediction = predict_moments(sgd, "scb");
+  for ([[maybe_unused]] auto _ : state) take_moment_steps(prediction, 10'000);
   state.counters["numbers"] = static_cast<double>(sgd.dimension);
 }
 
@@ -186,8 +187,8 @@ void scb_moments_full(benchmark::State& state) {
 void scb_moments_lumped(benchmark::State& state) {
   const std::size_t before = bench::bytes_in_use();
   bench::forget_peak();
-  const AnyRung<double> rung = lumped_moments_rung(training(state.range(0), state.range(1)));
-  for ([[maybe_unused]] auto _ : state) take_moment_steps(rung, 10'000'000'000);
+  const Prediction prediction = lumped_moments(training(state.range(0), state.range(1)));
+  for ([[maybe_unused]] auto _ : state) take_moment_steps(prediction, 10'000'000'000);
   state.counters["peak_bytes"] = static_cast<double>(bench::peak_bytes() - before);
 }
 

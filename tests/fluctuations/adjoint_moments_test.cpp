@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "popgrad/evidence/theories.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
 
@@ -58,7 +58,7 @@ AnyRung<double> wells(Index n, double bend, double coupling, double twist = 0) {
   return rung;
 }
 
-Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint64_t steps,
+Trajectory<double> predicted(const Prediction& prediction, double eta, std::uint64_t steps,
                              Index batch) {
   WalkRequest request;
   request.step_size = eta;
@@ -66,15 +66,15 @@ Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint6
   request.save_steps = evenly_spread_steps(steps, 3);
   request.batch = batch;
   request.jobs = 1;
-  return walk(rung, rung.initial, request).front();
+  return prediction.rows(request, nullptr);
 }
 
 }  // namespace
 
 TEST_CASE("adjoint moments: exact for a linear direction and noise that stays", "[moments]") {
   const AnyRung<double> sgd = wells(6, 0, 0.4);
-  const AnyRung<double> full = rung_of_moments(sgd, 1);
-  const AnyRung<double> adjoint = adjoint_moments_rung(sgd, "toy");
+  const Prediction full = predict_in_blocks([&] { return FollowedSteps{sgd}; }, 1);
+  const Prediction adjoint = predict_by_adjoints(sgd, "toy");
   CHECK(adjoint.columns == full.columns);
   // The noise depends on x, to the next order in 1/B.
   for (const auto& [eta, steps, error] :
@@ -92,8 +92,8 @@ TEST_CASE("adjoint moments: exact for a linear direction and noise that stays", 
 
 TEST_CASE("adjoint moments: differ from the full covariance by the next order", "[moments]") {
   const AnyRung<double> sgd = wells(5, 0.5, 0.3);
-  const AnyRung<double> full = rung_of_moments(sgd, 1);
-  const AnyRung<double> adjoint = adjoint_moments_rung(sgd, "toy");
+  const Prediction full = predict_in_blocks([&] { return FollowedSteps{sgd}; }, 1);
+  const Prediction adjoint = predict_by_adjoints(sgd, "toy");
   // Every step a block of its own.
   std::vector<double> apart;
   for (const Index batch : {50, 100, 200, 400}) {
@@ -113,7 +113,7 @@ TEST_CASE("adjoint moments: differ from the full covariance by the next order", 
 TEST_CASE("adjoint moments: end where the noise is another one", "[moments]") {
   // Deviations of a few batches of one: E (1 + (x + d)^2) is far from 1 + x^2.
   const Trajectory<double> found =
-      predicted(adjoint_moments_rung(wells(5, 0, 0), "toy"), 0.5, 200, 1);
+      predicted(predict_by_adjoints(wells(5, 0, 0), "toy"), 0.5, 200, 1);
   CHECK(found.outcome.ending == Ending::diverged);
   CHECK_THAT(found.outcome.notes.back(), Catch::Contains("the prediction ends here"));
 }
@@ -124,7 +124,7 @@ TEST_CASE("adjoint moments: large states of independent numbers", "[moments]") {
   constexpr std::uint64_t steps = 100;
   constexpr Index batch = 1000;
   const AnyRung<double> sgd = wells(n, 0.3, 0);
-  const Trajectory<double> found = predicted(moments_rung(sgd, "toy"), eta, steps, batch);
+  const Trajectory<double> found = predicted(predict_moments(sgd, "toy"), eta, steps, batch);
   REQUIRE(found.outcome.ending == Ending::reached_end);
   // Each number by itself.
   double variance = 0;
@@ -144,12 +144,12 @@ TEST_CASE("adjoint moments: large states of independent numbers", "[moments]") {
 }
 
 TEST_CASE("adjoint moments: a direction that is no gradient is named", "[moments]") {
-  CHECK_THROWS_WITH(moments_rung(wells(513, 0.3, 0.2, 0.1), "toy"),
+  CHECK_THROWS_WITH(predict_moments(wells(513, 0.3, 0.2, 0.1), "toy"),
                     Catch::Contains("513 numbers") && Catch::Contains("gradient of a loss"));
   AnyRung<double> rung = wells(513, 0.3, 0.2);
-  CHECK_NOTHROW(moments_rung(rung, "toy"));
+  CHECK_NOTHROW(predict_moments(rung, "toy"));
   rung.dimension = 100'001;
-  CHECK_THROWS_WITH(moments_rung(rung, "toy"), Catch::Contains("100000 at most"));
+  CHECK_THROWS_WITH(predict_moments(rung, "toy"), Catch::Contains("100000 at most"));
 }
 
 TEST_CASE("adjoint moments: which models have a gradient", "[moments]") {
@@ -165,8 +165,8 @@ TEST_CASE("adjoint moments: which models have a gradient", "[moments]") {
   for (const auto& [name, json, eta] : cases) {
     const AnyRung<double> sgd =
         find_model(name).rung("sgd", Parameters::parse(name, json, "test"), 3);
-    const Trajectory<double> a = predicted(moments_rung(sgd, name), eta, 60, 1000);
-    const Trajectory<double> b = predicted(adjoint_moments_rung(sgd, name), eta, 60, 1000);
+    const Trajectory<double> a = predicted(predict_moments(sgd, name), eta, 60, 1000);
+    const Trajectory<double> b = predicted(predict_by_adjoints(sgd, name), eta, 60, 1000);
     REQUIRE(b.outcome.ending == Ending::reached_end);
     const std::size_t columns = sgd.columns.size();
     std::size_t judged = 0;
@@ -197,7 +197,7 @@ TEST_CASE("adjoint moments: those of many runs", "[moments]") {
   const AnyRung<double> sgd = model.rung("sgd", parameters, 3);
   REQUIRE(sgd.dimension > largest_full_covariance);
   const Trajectory<double> found =
-      predicted(model.rung("moments", parameters, 3), eta, steps, batch);
+      predicted(*model.row("moments").predict(parameters, 3), eta, steps, batch);
   REQUIRE(found.outcome.ending == Ending::reached_end);
   WalkRequest request;
   request.step_size = eta;

@@ -1,6 +1,6 @@
-/// The rung moments on problems whose law can be computed without it.
+/// Predicted moments on problems whose law can be computed without it.
 
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -10,6 +10,7 @@
 
 #include "fluctuations/observable_readings.hpp"
 #include "popgrad/base/error.hpp"
+#include "popgrad/evidence/theories.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "problems/any_flow.hpp"
 
@@ -49,8 +50,7 @@ Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint6
   request.save_steps = evenly_spread_steps(steps, 11);
   request.batch = batch;
   request.jobs = 1;
-  const AnyRung<double> moments = moments_rung(rung, "toy");
-  return walk(moments, moments.initial, request).front();
+  return predict_moments(rung, "toy").rows(request, nullptr);
 }
 
 // Mean and variance of x after steps whose noise is one of two values, over all sequences.
@@ -132,7 +132,7 @@ void check_alike(const Trajectory<double>& found, const Trajectory<double>& know
 
 }  // namespace
 
-TEST_CASE("moments rung: at a kink observables have the law that they have", "[moments]") {
+TEST_CASE("moments: at a kink observables have the law that they have", "[moments]") {
   // x falls to 0, about which |x| and its square fluctuate; x itself is normal.
   constexpr double start = 0.3, eta = 0.05, batch = 4;
   AnyRung<double> toy;
@@ -194,39 +194,37 @@ TEST_CASE("readings: of a product of two numbers, whose parabolas have nothing o
   CHECK(found.variance[0] == Approx(of_lines + of_both).margin(0.4 * of_both));
 }
 
-TEST_CASE("moments rung: blocks of steps are the steps", "[moments]") {
+TEST_CASE("moments: blocks of steps are the steps", "[moments]") {
   const Coupled toy;
   const WalkRequest request = Coupled::request({0, 1, 2, 7, 40, 100, 173, 256, 400, 600});
-  const AnyRung<double> plain = rung_of_moments(toy.rung(), 1);
-  const Trajectory<double> known = walk(plain, plain.initial, request).front();
+  const Prediction plain = predict_in_blocks([&] { return FollowedSteps{toy.rung()}; }, 1);
+  const Trajectory<double> known = plain.rows(request, nullptr);
   const std::size_t of_steps = std::exchange(*toy.evaluations, 0);
-  const AnyRung<double> moments = moments_rung(toy.rung(), "toy");
-  const Trajectory<double> found = walk(moments, moments.initial, request).front();
+  const Trajectory<double> found = predict_moments(toy.rung(), "toy").rows(request, nullptr);
   REQUIRE(found.outcome.ending == Ending::reached_end);
   check_alike(found, known, 1e-3);
   // One direction a step and a few at each block, instead of ten a step.
   CHECK(*toy.evaluations < of_steps / 5);
 }
 
-TEST_CASE("moments rung: blocks depend neither on rows nor, but for their error, on stops",
+TEST_CASE("moments: blocks depend neither on rows nor, but for their error, on stops",
           "[moments]") {
-  const AnyRung<double> moments = moments_rung(Coupled{}.rung(), "toy");
+  const Prediction moments = predict_moments(Coupled{}.rung(), "toy");
   WalkRequest request = Coupled::request({0, 137, 600});
   request.keep_states = true;
-  const Trajectory<double> once = walk(moments, moments.initial, request).front();
+  const Trajectory<double> once = moments.rows(request, nullptr);
   std::vector<std::uint64_t> all(601);
   std::iota(all.begin(), all.end(), 0);
-  const Trajectory<double> often = walk(moments, moments.initial, Coupled::request(all)).front();
+  const Trajectory<double> often = moments.rows(Coupled::request(all), nullptr);
   CHECK(often.rows[137] == once.rows[1]);
   CHECK(often.rows[600] == once.rows[2]);
   WalkRequest part = Coupled::request({0, 137});
   part.steps = 137;
-  const Trajectory<double> stopped = walk(moments, moments.initial, part).front();
+  const Trajectory<double> stopped = moments.rows(part, nullptr);
   CHECK(stopped.rows[1] == once.rows[1]);
   part = Coupled::request({600});
   part.start_step = 137;
-  const AnyRung<double> again = moments_rung(Coupled{}.rung(), "toy");
-  Trajectory<double> rest = walk(again, stopped.last_state, part).front();
+  Trajectory<double> rest = moments.rows(part, &stopped.last_state);
   rest.t.insert(rest.t.begin(), 0.0);
   rest.rows.insert(rest.rows.begin(), std::vector<double>(5));
   Trajectory<double> end = once;
@@ -239,10 +237,10 @@ TEST_CASE("moments rung: blocks depend neither on rows nor, but for their error,
   CHECK(state[0] + 2 * state[1] == Approx(once.rows[1][0]).epsilon(1e-12));
   CHECK((root.transpose() * Vector<double>{{1.0, 2.0}}).norm() ==
         Approx(once.rows[1][2]).epsilon(1e-12));
-  CHECK(state.size() == static_cast<Index>(moments.state_names.size()));
+  CHECK(state.size() == std::ssize(moments.law_names.all()));
 }
 
-TEST_CASE("moments rung: exact for a linear field", "[moments]") {
+TEST_CASE("moments: exact for a linear field", "[moments]") {
   const auto rung = one_number(1.0, 4.0, [](double x) { return -x; });
   const Trajectory<double> found = predicted(rung, 0.1, 50, 2);
   REQUIRE(found.outcome.ending == Ending::reached_end);
@@ -260,7 +258,7 @@ TEST_CASE("moments rung: exact for a linear field", "[moments]") {
   CHECK(found.rows.front()[2] == 0);
 }
 
-TEST_CASE("moments rung: neglects the orders that it says", "[moments]") {
+TEST_CASE("moments: neglects the orders that it says", "[moments]") {
   const std::function<double(double)> field = [](double x) { return -x - 0.8 * x * x; };
   constexpr double eta = 0.1;
   constexpr int steps = 14;
@@ -283,7 +281,7 @@ TEST_CASE("moments rung: neglects the orders that it says", "[moments]") {
   }
 }
 
-TEST_CASE("moments rung: ends at a saddle, by its own word", "[moments]") {
+TEST_CASE("moments: ends at a saddle, by its own word", "[moments]") {
   // The mean stays at 0 by symmetry, so that the variance alone can tell.
   const auto rung = one_number(0.0, 1.0, [](double x) { return x - x * x * x; });
   constexpr double eta = 0.02;
@@ -311,15 +309,15 @@ TEST_CASE("moments rung: ends at a saddle, by its own word", "[moments]") {
   CHECK(at_end == Approx(1.0).margin(0.1));
 }
 
-TEST_CASE("moments rung: the law at rest solves its equations", "[moments]") {
+TEST_CASE("moments: the law at rest solves its equations", "[moments]") {
   // x' = 1 - x^2 rests at 1; there C = M C M' + eta^2 V/B with M = 1 - 2 eta, and s = -C/(2 M').
   const auto rung = one_number(0.2, 3.0, [](double x) { return 1 - x * x; });
   constexpr double eta = 0.1;
   constexpr Index batch = 50;
-  const AnyRung<double> moments = moments_rung(rung, "toy");
-  const Vector<double> state = stationary_moments(rung, "toy", eta, batch);
-  std::vector<double> row(moments.columns.size());
-  moments.observe(state, 0.0, row);
+  WalkRequest request;
+  request.step_size = eta;
+  request.batch = batch;
+  const std::vector<double> row = predict_at_rest(rung, "toy", request).rows.front();
   const double variance = eta * eta * 3.0 / batch / (1 - 0.8 * 0.8);
   // Relative errors of order C.
   CHECK(row[0] == Approx(1 - variance / 2).epsilon(variance * variance));
@@ -328,18 +326,28 @@ TEST_CASE("moments rung: the law at rest solves its equations", "[moments]") {
   const Trajectory<double> steps = predicted(rung, eta, 400, batch);
   CHECK(row[0] == Approx(steps.rows.back()[0]).epsilon(2 * variance * variance));
   CHECK(row[2] == Approx(steps.rows.back()[2]).epsilon(2 * variance));
-  CHECK_THROWS_WITH(stationary_moments(one_number(0.0, 1.0, [](double x) { return x - x * x * x; }),
-                                       "toy", eta, batch),
-                    Catch::Contains("is not stable under steps of --eta 0.1"));
   CHECK_THROWS_WITH(
-      stationary_moments(one_number(0.0, 1.0, [](double) { return 1.0; }), "toy", eta, batch),
+      predict_at_rest(one_number(0.0, 1.0, [](double x) { return x - x * x * x; }), "toy", request),
+      Catch::Contains("is not stable under steps of --eta 0.1"));
+  CHECK_THROWS_WITH(
+      predict_at_rest(one_number(0.0, 1.0, [](double) { return 1.0; }), "toy", request),
       Catch::Contains("does not come to rest"));
 }
 
-TEST_CASE("moments rung: refuses what it does not know", "[moments]") {
+TEST_CASE("moments: refuses what it does not know", "[moments]") {
   AnyRung<double> rung = one_number(0.0, 1.0, [](double x) { return -x; });
   rung.draw_covariance = nullptr;
-  CHECK_THROWS_WITH(moments_rung(rung, "toy"), Catch::Contains("law of one draw is not known"));
+  CHECK_THROWS_WITH(predict_moments(rung, "toy"), Catch::Contains("law of one draw is not known"));
+}
+
+TEST_CASE("moments: a row of every model, and steps of none", "[moments]") {
+  for (const Theory& theory : theories()) {
+    const Model& model = *theory.model;
+    INFO(model.name());
+    CHECK(model.row("moments").predict);
+    CHECK_THROWS_WITH(model.rung("moments", Parameters(model.name()), 1),
+                      Catch::Contains("is predicted"));
+  }
 }
 
 }  // namespace moments_test

@@ -7,8 +7,8 @@
 #include "laws/cases.hpp"
 #include "popgrad/evidence/theories.hpp"
 #include "popgrad/fluctuations/linear_runs.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
 #include "popgrad/fluctuations/momentum_pair.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
@@ -157,9 +157,9 @@ TEST_CASE("laws: moments are those of many runs", "[law][unsanitized]") {
     const bool heavy = training.momentum > 0;
     const AnyRung<double> in_plain_steps =
         heavy ? momentum_pair(sgd, training.momentum, training.eta) : sgd;
-    const AnyRung<double> moments =
-        heavy ? moments_rung(in_plain_steps, training.model) : model.rung("moments", parameters, 3);
-    const Trajectory<double> predicted = walk(moments, moments.initial, request).front();
+    const Prediction moments = heavy ? predict_moments(in_plain_steps, training.model)
+                                     : *model.row("moments").predict(parameters, 3);
+    const Trajectory<double> predicted = moments.rows(request, nullptr);
     INFO(training.model << " momentum " << training.momentum);
     REQUIRE(predicted.outcome.ending == Ending::reached_end);
     request.runs = count;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "fluctuations/moments.hpp"
 #include "popgrad/statistics/statistics.hpp"
 #include "problems/any_flow.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
@@ -163,21 +162,6 @@ TEST_CASE("walk: the mean of sampled fields is the expected field", "[walk][law]
             two_sided_normal_bound(1e-6, static_cast<int>(rung.dimension)) * error + shift + 1e-12);
     }
   }
-}
-
-TEST_CASE("moments: exact for a linear field", "[moments]") {
-  // x' = -x + xi, var xi = 4: variance after n Euler steps of eta is a geometric sum.
-  AnyRung<double> rung = problems::any_flow<double>(
-      Vector<double>{{1.0}}, [](const auto& x, auto& dx) { dx[0] = -x[0]; },
-      [](const auto&, auto& j) { j(0, 0) = -1; });
-  const double eta = 0.1;
-  const auto found = predict_moments(rung, rung.initial, eta, 2, {50}, [](const Vector<double>&) {
-    return Matrix<double>::Constant(1, 1, 4.0);
-  });
-  const double q = std::pow(1 - eta, 2);
-  CHECK(found[0].mean[0] == Approx(std::pow(1 - eta, 50)).epsilon(1e-9));
-  CHECK(found[0].covariance(0, 0) ==
-        Approx(eta * eta * 2.0 * (1 - std::pow(q, 50)) / (1 - q)).epsilon(1e-12));
 }
 
 TEST_CASE("walk: a stop is obeyed whichever thread works", "[walk]") {

@@ -2,7 +2,7 @@
 /// Mean and standard deviation of the observables of SGD in states too large for a covariance.
 ///
 /// To first order about descent, x <- x + eta f(x), with J, Sigma and B as in
-/// popgrad/fluctuations/moments_rung.hpp, an observable h after k steps has
+/// popgrad/fluctuations/prediction.hpp, an observable h after k steps has
 ///   Var h = eta^2/B sum_{j<k} l_{j+1}' Sigma(x_j) l_{j+1}
 ///   l_k   = grad h(x_k),  l_j = (I + eta J(x_j))' l_{j+1}
 ///   E h   = h + grad h.s + 1/2 E h''(d, d)
@@ -20,15 +20,13 @@
 ///   E|f''(d, d)/2|^2 / E|J d|^2
 ///   |E tr Sigma(x + d) - tr Sigma(x)| / tr Sigma(x), by draws
 /// and above 1/2 the prediction ends; X_sd is not a number where X is shifted by more than half of
-/// it. State: x, s, the d, then eta, B and the number of steps. Cost of a step 35 evaluations of f
-/// and 16 draws; of a row 2 n observations, k steps of descent, and for an observable and block
-/// some 4 evaluations and a product with Sigma. Memory 64 n, n times the observables, and the names
-/// of the state. Derived here.
+/// it. A saved law is x, s and the d. Cost of a step 35 evaluations of f and 16 draws; of a row 2 n
+/// observations, k steps of descent, and for an observable and block some 4 evaluations and a product
+/// with Sigma. Memory 64 n, n times the observables, and the names of a saved law. Derived here.
 
 #include <string>
 
-#include "popgrad/rungs/rung_fwd.hpp"
-#include "popgrad/scalars/vector.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 
 namespace popgrad {
 
@@ -37,6 +35,6 @@ inline constexpr Index largest_with_adjoint = 100'000;
 
 /// Of the plain steps of `sgd`, which draws and knows its law of one draw. `where` names it in
 /// errors. Throws InputError if f is no such gradient or the state is larger.
-AnyRung<double> adjoint_moments_rung(const AnyRung<double>& sgd, const std::string& where);
+Prediction predict_by_adjoints(const AnyRung<double>& sgd, const std::string& where);
 
 }  // namespace popgrad

@@ -7,10 +7,11 @@
 ///   d <- (I + eta J) d + (eta/sqrt(B)) Sigma(x)^(1/2) r,   r standard normal,
 /// and the observables, which may be curved, are those of the state x + d. J, Sigma and the second
 /// derivatives are taken once in a block of steps, a block at most 1/48 of the run, so that one draw
-/// serves a block. To second order, J and Sigma are means over the fluctuations, at x +- U r with U U' = C
-/// and random signs r, and the drift is that of the middle of a block. What this leaves out (skewness,
-/// draws that differ with d) is for the caller to judge; fluctuations/prediction_error.hpp estimates its size.
-/// Derived here.
+/// serves a block. Unlike those of popgrad/fluctuations/prediction.hpp, blocks are the same for every
+/// law, so that runs of two settings have the same draws. To second order, J and Sigma are means over the
+/// fluctuations, at x +- U r with U U' = C and random signs r, and the drift is that of the middle of a
+/// block. What this leaves out (skewness, draws that differ with d) is for the caller to judge;
+/// fluctuations/prediction_error.hpp estimates its size. Derived here.
 
 #include <cstdint>
 #include <vector>

@@ -21,13 +21,14 @@
 namespace popgrad {
 
 struct Examination;
+struct Prediction;
 
 enum class RungKind {
   flow,
   descent,
   random,
   closed_form,
-  moments,  ///< of a random rung: takes its steps, draws nothing
+  moments,  ///< of a random rung: the predicted law of its runs
 };
 
 struct RungInfo {
@@ -68,7 +69,11 @@ struct Rung {
   std::vector<ParameterInfo> reads;         ///< its parameters
   std::vector<ObservableInfo> observables;  ///< of all its instances
   /// The rung at these parameters. Throws InputError.
-  std::function<AnyRung<double>(const Parameters&, std::uint64_t seed)> make;
+  std::function<AnyRung<double>(const Parameters&, std::uint64_t seed)> make = {};
+  /// Of `moments` in place of that: the law of the runs of `sgd` (popgrad/fluctuations/prediction.hpp). Throws
+  /// InputError if the law of one draw is not known.
+  std::function<std::shared_ptr<const Prediction>(const Parameters&, std::uint64_t seed)> predict =
+      {};
   /// The same in many digits; empty: it has no such form.
   std::function<AnyRung<Real>(const Parameters&, std::uint64_t seed)> make_in_digits = {};
   /// The same over symbols, at sizes small enough to read; its `initial` is the symbolic state.
@@ -125,7 +130,7 @@ class Model {
 
   /// The row of a name. Throws InputError with the nearest name.
   [[nodiscard]] const Rung& row(std::string_view name) const;
-  /// What the row makes. Throws InputError, also where the rung has no such form.
+  /// What the row makes. Throws InputError, also where the rung has no such form or is predicted.
   [[nodiscard]] AnyRung<double> rung(std::string_view name, const Parameters& p,
                                      std::uint64_t seed) const;
   [[nodiscard]] AnyRung<Real> rung_in_digits(std::string_view name, const Parameters& p,

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "popgrad/base/error.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/enumerations.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "popgrad/base/error.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "theorems/scan_snap/rungs/audit.hpp"
 #include "theorems/scan_snap/rungs/closed_form.hpp"

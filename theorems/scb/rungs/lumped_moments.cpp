@@ -6,9 +6,8 @@
 #include <cmath>
 
 #include "popgrad/base/error.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "popgrad/rungs/steps_in_blocks.hpp"
 #include "theorems/scb/rungs/divergence.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/observables.hpp"
@@ -194,7 +193,7 @@ double LumpedMoments::value_numbers() const {
 
 namespace {
 
-AnyRung<double> rung_of(const LumpedMoments& given) {
+FollowedSteps steps_of(const LumpedMoments& given) {
   const auto law = std::make_shared<LumpedMoments>(given);
   AnyRung<double> span;
   span.dimension = law->dimension();
@@ -214,27 +213,20 @@ AnyRung<double> rung_of(const LumpedMoments& given) {
   span.divergence = [law](const Vector<double>& x, double step, Index batch) {
     return law->divergence(x, step, batch);
   };
-  AnyRung<double> rung = rung_of_moments(
-      span, longest_moment_block, [law](double eta, Index batch) { law->set_steps(eta, batch); });
-  const auto settled = rung.sample_step.target<StepsInBlocks>()->settled;
-  rung.observe = [law, settled, observe = rung.observe](const Vector<double>& x, const double& t,
-                                                        std::span<double> row) {
-    observe(x, t, row);
-    const Vector<double> mean = settled(x).head(law->dimension());
-    row.back() = std::max(row.back(), law->neglected_across(mean));
-    const Vector<double> across = law->variance_across(mean);
-    for (Index k = 0; k < across.size(); ++k) {
-      double& deviation = row[static_cast<std::size_t>(across.size() + k)];
-      deviation = std::sqrt(deviation * deviation + across[k]);
-    }
-  };
-  rung.clone = [law] { return rung_of(*law); };
-  return rung;
+  return {span, [law](double eta, Index batch) { law->set_steps(eta, batch); },
+          [law](const Vector<double>& mean, std::span<double> row) {
+            row.back() = std::max(row.back(), law->neglected_across(mean));
+            const Vector<double> across = law->variance_across(mean);
+            for (Index k = 0; k < across.size(); ++k) {
+              double& deviation = row[static_cast<std::size_t>(across.size() + k)];
+              deviation = std::sqrt(deviation * deviation + across[k]);
+            }
+          }};
 }
 
 }  // namespace
 
-AnyRung<double> lumped_moments_rung(const Training<double>& training) {
+Prediction lumped_moments(const Training<double>& training) {
   const std::string missing = LumpedMoments::missing(training);
   if (!missing.empty()) {
     const Index n = training.bigrams.tokens();
@@ -244,7 +236,7 @@ AnyRung<double> lumped_moments_rung(const Training<double>& training) {
         "ensemble: the rung sgd with --runs 200",
         n * (n + training.bigrams.context), missing));
   }
-  return rung_of(LumpedMoments(training));
+  return predict_in_blocks([law = LumpedMoments(training)] { return steps_of(law); });
 }
 
 }  // namespace popgrad::scb

@@ -1,5 +1,5 @@
 #pragma once
-/// Rung moments of large states: means and standard deviations over runs of sgd, in a handful of
+/// Predicted law of sgd in large states: means and standard deviations over runs of sgd, in a handful of
 /// numbers whatever N and T are.
 ///
 /// For linear attention, projected, the gradients of all observables lie for ever in the span of
@@ -17,20 +17,20 @@
 ///   D    <- (1 - eta eta_A omega)^2 D + eta^2/B tr_A
 /// and one draw has the covariance of span_covariance.hpp along the span and the traces tr_V and
 /// tr_A across it, all exact. Mean and covariance of (v, y, D, W) go as in
-/// popgrad/fluctuations/moments_rung.hpp, at two orders; W and D, sums of many squares, enter both as their
+/// popgrad/fluctuations/prediction.hpp, at two orders; W and D, sums of many squares, enter both as their
 /// means. Their own deviation, sqrt(2/n) of them with n the numbers across the span, is added to
 /// those of the observables; what it does to (v, y) is left out, and its size is part of
 /// `second_order`. What W does to the noise is taken to first order. Both take isotropy across the
 /// span for granted; both are of the next order in eta/B, which is what the deviations differ by
 /// from those of the full covariance (measured in tests).
 ///
-/// State: that of moments_rung.hpp for four or five numbers. Cost of a step O(N Q), to set up
+/// A saved law is that of prediction.hpp for four or five numbers. Cost of a step O(N Q), to set up
 /// O(N^3); memory O(N^2 + N Q). Derived here.
 
 #include <memory>
 #include <string>
 
-#include "popgrad/rungs/rung_fwd.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 #include "theorems/scb/rungs/span_covariance.hpp"
 
@@ -79,7 +79,7 @@ class LumpedMoments final {
   double eta_ = 0, noise_ = 0;  ///< eta, eta/B
 };
 
-/// The rung. Throws InputError, which says what is missing, if it does not serve.
-AnyRung<double> lumped_moments_rung(const Training<double>& training);
+/// The prediction. Throws InputError, which says what is missing, if it does not serve.
+Prediction lumped_moments(const Training<double>& training);
 
 }  // namespace popgrad::scb

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "popgrad/base/error.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/scb/rungs/lumped_descent.hpp"
 #include "theorems/scb/rungs/lumped_moments.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/noisy_descent.hpp"
+#include "theorems/scb/rungs/observables.hpp"
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
@@ -254,13 +255,13 @@ Rung moments_of_sgd(const Rung& sgd) {
   rung.info.cost +=
       "; linear, projected, from a^k = 1/T, plain steps: O(N Q) a step whatever T is, O(N^3) to "
       "set up";
-  rung.make = [in_full = rung.make](const Parameters& p, std::uint64_t seed) {
+  rung.predict = [in_full = rung.predict](const Parameters& p, std::uint64_t seed) {
     const Training<double> made = training<double>(p, seed);
     const Index n = made.bigrams.tokens();
     // What is particular about these, the dense rung says.
     const bool plain = read(p, parameter::algorithm) == "plain" && !p.has(state_key);
     if (plain && !has_faults(made) && made.bigrams.context > largest_full_covariance / n - n) {
-      return lumped_moments_rung(made);
+      return std::make_shared<const Prediction>(lumped_moments(made));
     }
     return in_full(p, seed);
   };

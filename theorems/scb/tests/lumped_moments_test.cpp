@@ -8,7 +8,7 @@
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/theories.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
@@ -96,11 +96,11 @@ Vector<double> metric(const Span& span) {
   return weight;
 }
 
-AnyRung<double> rung_of(const std::string& json, const char* name) {
-  return find_model("scb").rung(name, Parameters::parse("scb", json, "test"), 3);
+Prediction moments_of(const std::string& json) {
+  return *find_model("scb").row("moments").predict(Parameters::parse("scb", json, "test"), 3);
 }
 
-Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint64_t steps,
+Trajectory<double> predicted(const Prediction& prediction, double eta, std::uint64_t steps,
                              Index batch, std::size_t rows = 6) {
   WalkRequest request;
   request.step_size = eta;
@@ -108,7 +108,7 @@ Trajectory<double> predicted(const AnyRung<double>& rung, double eta, std::uint6
   request.save_steps = evenly_spread_steps(steps, rows);
   request.batch = batch;
   request.jobs = 1;
-  return walk(rung, rung.initial, request).front();
+  return prediction.rows(request, nullptr);
 }
 
 }  // namespace
@@ -189,8 +189,8 @@ TEST_CASE("scb: the adjoint of the mean direction maps the span to itself", "[sc
 TEST_CASE("scb: lumped moments are those of the full covariance, to the next order",
           "[scb][moments]") {
   const Training<double> made = instance(3, 6, 3);
-  const AnyRung<double> full = moments_rung(forget_type(SequenceSgd<double>(made)), "scb");
-  const AnyRung<double> lumped = lumped_moments_rung(made);
+  const Prediction full = predict_moments(forget_type(SequenceSgd<double>(made)), "scb");
+  const Prediction lumped = lumped_moments(made);
   CHECK(lumped.columns == full.columns);
   std::vector<double> of_mean, of_deviation;
   for (const Index batch : {256, 512, 1024, 2048}) {
@@ -228,11 +228,12 @@ TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments][u
   constexpr std::uint64_t steps = 60;
   constexpr Index batch = 400;
   constexpr std::uint32_t count = 400;
-  const AnyRung<double> moments = rung_of(json, "moments");
-  CHECK(moments.dimension < 100);
+  const Prediction moments = moments_of(json);
+  CHECK(moments.law_names.size() < 100);
   const Trajectory<double> found = predicted(moments, eta, steps, batch, 4);
   REQUIRE(found.outcome.ending == Ending::reached_end);
-  const AnyRung<double> sgd = rung_of(json, "sgd");
+  const AnyRung<double> sgd =
+      find_model("scb").rung("sgd", Parameters::parse("scb", json, "test"), 3);
   WalkRequest request;
   request.step_size = eta;
   request.steps = steps;
@@ -268,24 +269,23 @@ TEST_CASE("scb: lumped moments are those of many runs of sgd", "[scb][moments][u
 TEST_CASE("scb: lumped moments of long contexts", "[scb][moments]") {
   // Where the noise on single positions adds up to more than a deviation, D says so.
   const std::string json = R"({"N":20,"T":1000000000,"Q":2,"start":"transfer"})";
-  const Trajectory<double> found = predicted(rung_of(json, "moments"), 0.1, 50, 100'000'000);
+  const Trajectory<double> found = predicted(moments_of(json), 0.1, 50, 100'000'000);
   REQUIRE(found.outcome.ending == Ending::reached_end);
   for (std::size_t c : {0U, 1U, 2U, 3U}) CHECK(found.rows.back()[8 + c] > 0);
   // As many numbers of state whatever T is.
   const std::string shorter = R"({"N":20,"T":1000000,"Q":2,"start":"transfer"})";
-  CHECK(rung_of(shorter, "moments").dimension == rung_of(json, "moments").dimension);
+  CHECK(moments_of(shorter).law_names.size() == moments_of(json).law_names.size());
 }
 
 TEST_CASE("scb: what moments of large states are not for is named", "[scb][moments]") {
-  CHECK_THROWS_WITH(rung_of(R"({"attention":"softmax"})", "moments"),
+  CHECK_THROWS_WITH(moments_of(R"({"attention":"softmax"})"),
                     Catch::Contains("15009 numbers") && Catch::Contains("softmax attention"));
-  CHECK_THROWS_WITH(rung_of(R"({"project":false})", "moments"),
-                    Catch::Contains("without projection"));
+  CHECK_THROWS_WITH(moments_of(R"({"project":false})"), Catch::Contains("without projection"));
   Training<double> made = instance(3, 6, 1);
   made.attention_start = Matrix<double>::Constant(6, 3, 1.0 / 6);
-  CHECK_THROWS_AS(lumped_moments_rung(made), InputError);
+  CHECK_THROWS_AS(lumped_moments(made), InputError);
   // Small states are followed in full.
-  CHECK(rung_of(R"({"T":20})", "moments").dimension == 3 * 69 + 2 * 69 * 69 + 5);
+  CHECK(moments_of(R"({"T":20})").law_names.size() == 3 * 69 + 2 * 69 * 69);
 }
 
 }  // namespace lumped_moments_test

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "popgrad/rungs/rung.hpp"
-#include "popgrad/walks/any_walk.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "theorems/scb/rungs/noisy_descent.hpp"
 
@@ -154,29 +153,28 @@ TEST_CASE("noisy step: runs do not depend on threads, nor on where they were sto
   const Training<double> training = moving(40, 3000);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   const AnyRung<double> rung = forget_type(NoisyDescent(training, levels));
-  const AnyWalk walks = any_walk(rung);
   WalkRequest request = steps_of(12, 0.05, 1000, 3, 7);
   request.keep_states = true;
   request.jobs = 1;
-  const auto one = walks.runs(nullptr, request);
+  const auto one = walk(rung, rung.initial, request);
   request.jobs = 3;
-  const auto three = walks.runs(nullptr, request);
+  const auto three = walk(rung, rung.initial, request);
   for (std::size_t run = 0; run < one.size(); ++run) {
     CHECK(one[run].last_state == three[run].last_state);
     CHECK(one[run].rows == three[run].rows);
   }
   request.runs = 1;
   omp_set_num_threads(3);
-  const auto alone = walks.runs(nullptr, request);
+  const auto alone = walk(rung, rung.initial, request);
   omp_set_num_threads(omp_get_num_procs());
   CHECK(alone.front().last_state == one.front().last_state);
   // From the state half way on, which a checkpoint has as doubles.
   request.start_step = 6;
   request.save_steps = {12};
-  const auto rest = walks.runs(&one.front().states[1], request);
+  const auto rest = walk(rung, one.front().states[1], request);
   CHECK(rest.front().last_state == one.front().last_state);
   CHECK(rest.front().rows.back() == one.front().rows.back());
-  CHECK(walks.state_names().size() == static_cast<std::size_t>(one.front().last_state.size()));
+  CHECK(rung.state_names.size() == static_cast<std::size_t>(one.front().last_state.size()));
 }
 
 }  // namespace noisy_step_test

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "popgrad/base/error.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/given_start.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/topic/rungs/block_flow.hpp"

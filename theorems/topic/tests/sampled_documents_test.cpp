@@ -190,7 +190,7 @@ TEST_CASE("topic: which documents have a law of one draw", "[topic]") {
   const auto message = [&](Record record) -> std::string {
     const Parameters p("topic", std::move(record));
     try {
-      (void)model.rung("moments", p, 1);
+      (void)model.row("moments").predict(p, 1);
     } catch (const std::exception& error) {
       return error.what();
     }

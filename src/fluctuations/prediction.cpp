@@ -1,52 +1,41 @@
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "fluctuations/moment_steps.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/fluctuations/adjoint_moments.hpp"
-#include "popgrad/rungs/steps_in_blocks.hpp"
+#include "walks/walk_runs.hpp"
 
 namespace popgrad {
 
-AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where,
-                             const std::string& why) {
+Prediction predict_moments(const AnyRung<double>& sgd, const std::string& where,
+                           const std::string& why) {
   if (!sgd.draw_covariance) {
     throw InputError(fmt::format(
         "{} moments: the law of one draw is not known for these parameters{}{}; take an "
         "ensemble: the rung sgd with --runs 200",
         where, why.empty() ? "" : ": ", why));
   }
-  if (sgd.dimension > largest_full_covariance) return adjoint_moments_rung(sgd, where);
-  return rung_of_moments(sgd, longest_moment_block, {});
+  if (sgd.dimension > largest_full_covariance) return predict_by_adjoints(sgd, where);
+  return predict_in_blocks([sgd] {
+    FollowedSteps own{sgd.clone()};
+    own.sgd.initial = sgd.initial;
+    return own;
+  });
 }
 
-AnyRung<double> rung_of_moments(const AnyRung<double>& sgd, std::uint64_t longest_block,
-                                const std::function<void(double, Index)>& prepare) {
-  const auto steps = std::make_shared<MomentSteps>(sgd, longest_block, prepare);
-  AnyRung<double> rung;
-  rung.dimension = steps->dimension();
-  rung.initial = steps->initial();
-  rung.columns = steps->columns();
-  rung.state_names = StateNames::made_by([steps] { return steps->state_names(); });
-  rung.observe = [steps](const Vector<double>& x, const double& t, std::span<double> row) {
-    steps->observe(x, t, row);
-  };
-  rung.sample_step = StepsInBlocks{[steps](Vector<double>& x, double eta, Stream& /*stream*/,
-                                           Index batch) { steps->step(x, eta, batch); },
-                                   [steps](const Vector<double>& x) { return steps->within(x); },
-                                   [steps](const Vector<double>& x) { return steps->settled(x); }};
-  rung.divergence = [steps](const Vector<double>& x, double eta, Index batch) {
-    return steps->divergence(x, eta, batch);
-  };
-  rung.clone = [sgd, longest_block, prepare] {
-    AnyRung<double> own = sgd.clone();
-    own.initial = sgd.initial;
-    return rung_of_moments(own, longest_block, prepare);
-  };
-  return rung;
+Prediction predict_in_blocks(const std::function<FollowedSteps()>& make,
+                             std::uint64_t longest_block) {
+  const AnyRung<double> sgd = make().sgd;
+  return {columns_of_moments(sgd), StateNames::made_by([sgd] { return names_of_law(sgd); }),
+          [make, longest_block](const WalkRequest& request, const Vector<double>* from) {
+            MomentSteps steps(make(), longest_block, request);
+            return walking::one_run(steps, from ? steps.state_of(*from) : steps.initial(), request);
+          }};
 }
 
 Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why) {
@@ -76,10 +65,11 @@ Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why) {
         "0 to 1/2", "beyond 1/2 the prediction ends, status 4"},
        {"sampling", "relative error of the deviations by the draws that their law is known from",
         ">= 0", "only where the law of one draw is sampled"}});
-  rung.make = [make = sgd.make, model = std::move(model), why = std::move(why)](
-                  const Parameters& p, std::uint64_t seed) {
+  rung.predict = [make = sgd.make, model = std::move(model), why = std::move(why)](
+                     const Parameters& p, std::uint64_t seed) {
     const AnyRung<double> steps = make(p, seed);
-    return moments_rung(steps, model, steps.draw_covariance || !why ? "" : why(p, seed));
+    return std::make_shared<const Prediction>(
+        predict_moments(steps, model, steps.draw_covariance || !why ? "" : why(p, seed)));
   };
   rung.why_no_symbols = "has no right-hand side of its own; take the rung 'flow'";
   return rung;

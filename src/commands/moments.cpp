@@ -1,16 +1,18 @@
-#include "commands/moment_correlations.hpp"
+#include "commands/moments.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
+#include <vector>
 
-#include "commands/produce.hpp"
+#include "commands/host.hpp"
 #include "popgrad/base/error.hpp"
 #include "popgrad/fluctuations/linear_runs.hpp"
-#include "popgrad/fluctuations/moments_rung.hpp"
+#include "popgrad/fluctuations/prediction.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad::cli {
@@ -18,7 +20,43 @@ namespace {
 
 constexpr std::size_t most_correlated = 2000;  // 100 MB of JSON
 
+// How well deviations are known where the law of one draw is sampled.
+void report_sampling(const Trajectory<double>& run) {
+  const auto at = std::find(run.columns.begin(), run.columns.end(), "sampling");
+  if (at == run.columns.end()) return;
+  const auto column = static_cast<std::size_t>(at - run.columns.begin());
+  double largest = 0;
+  for (const std::vector<double>& row : run.rows) largest = std::max(largest, row[column]);
+  fmt::print(standard_error(),
+             "popgrad: the law of one draw is known from samples of it: standard deviations to "
+             "{:.2g} of themselves\n",
+             largest);
+}
+
+// Deviations that are left out, one line for each time from which on.
+void report_left_out(const Trajectory<double>& run) {
+  std::map<std::size_t, std::vector<std::string>> ends;
+  for (std::size_t c = 0; c < run.columns.size(); ++c) {
+    if (!run.columns[c].ends_with("_sd")) continue;
+    const auto end = std::find_if(run.rows.begin(), run.rows.end(),
+                                  [c](const auto& row) { return std::isnan(row[c]); });
+    if (end == run.rows.end()) continue;
+    ends[static_cast<std::size_t>(end - run.rows.begin())].push_back(run.columns[c]);
+  }
+  for (const auto& [k, columns] : ends) {
+    fmt::print(
+        standard_error(),
+        "popgrad: first and second order differ by half a standard deviation from t = {} on, "
+        "left out: {}; take an ensemble there\n",
+        to_text(run.t[k]), fmt::join(columns, " "));
+  }
+}
+
 }  // namespace
+
+bool asks_for_rest(const CommonOptions& options, const RungInfo& info) {
+  return info.kind == RungKind::moments && options.end == "inf";
+}
 
 void check_correlations(const CommonOptions& options, const RungInfo& info) {
   const auto refuse = [&](const std::string& why) {
@@ -34,11 +72,10 @@ void check_correlations(const CommonOptions& options, const RungInfo& info) {
   if (options.end == "inf") refuse("is between times; give --t1 a number");
 }
 
-PredictedCorrelations predicted_correlations(const Model& model, const Parameters& parameters,
-                                             std::uint64_t seed, const WalkRequest& request,
+PredictedCorrelations predicted_correlations(const AnyRung<double>& sgd, const std::string& model,
+                                             const WalkRequest& request,
                                              const Trajectory<double>& moments) {
-  const AnyRung<double> sgd = sgd_in_plain_steps(model, parameters, seed, request);
-  const std::string where = fmt::format("{} moments: --correlations: ", model.name());
+  const std::string where = fmt::format("{} moments: --correlations: ", model);
   if (!sgd.draw_covariance || sgd.dimension > largest_full_covariance) {
     throw InputError(fmt::format(
         "{}the state has {} numbers, and its covariance is followed up to {}; give a smaller "
@@ -75,6 +112,11 @@ PredictedCorrelations predicted_correlations(const Model& model, const Parameter
     }
   }
   return made;
+}
+
+void report_limits(const Trajectory<double>& predicted) {
+  report_sampling(predicted);
+  report_left_out(predicted);
 }
 
 }  // namespace popgrad::cli

@@ -1,5 +1,5 @@
 #pragma once
-/// Rung moments: mean and standard deviation of the observables of SGD, without an ensemble.
+/// Mean and standard deviation of the observables of SGD over its runs, predicted: no ensemble.
 ///
 /// With f the expected direction of a sample, J its Jacobian, Sigma(x) the covariance of one sample
 /// and B the batch, the mean m and the covariance C = U U' of the state go as
@@ -29,46 +29,68 @@
 /// trainings of 60 to 1000 steps: 9e-4 at the most where the law of one draw is known in closed form or
 /// its counts are run through; 2e-3 where it is known from nodes and 5e-3 where from samples, with steps
 /// of 0.2, where random signs are taken at fewer steps and second_order is 2e-3 and 1e-2. Rows and
-/// their number change nothing of it; a run that goes on from a checkpoint differs by as much from one
+/// their number change nothing of it; a prediction that goes on from a saved law differs by as much from one
 /// that was not stopped.
 ///
-/// State: m, U, x, s, U of the second prediction where the block began, 2 n + 2 n^2 + n numbers for a
-/// state of n, then eta, B, the steps so far, those in the block and its length; saved states begin a
-/// block. Cost of a step one evaluation; of a block, of which there are some 10 to 30 in a training, 8 n
-/// evaluations, six of Sigma and O(n^3 log(steps)); of a row 4 n + 1024 observations. Derived here.
+/// A saved law (Trajectory::states and last_state) is m, U, x, s and U of the second prediction, 2 n^2 + 3 n
+/// numbers for a state of n. Cost of a step one evaluation; of a block, of which there are some 10 to 30 in a
+/// training, 8 n evaluations, six of Sigma and O(n^3 log(steps)); of a row 4 n + 1024 observations; memory
+/// O(n^2). Derived here.
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "popgrad/rungs/model.hpp"
-#include "popgrad/scalars/vector.hpp"
+#include "popgrad/rungs/rung.hpp"
+#include "popgrad/rungs/trajectory.hpp"
+#include "popgrad/walks/walk.hpp"
 
 namespace popgrad {
+
+/// The law of the runs of `sgd`. A prediction may be asked by several threads at once.
+struct Prediction {
+  std::vector<std::string> columns;  ///< X and X_sd of each observable X, second_order, sampling
+  StateNames law_names;              ///< of the numbers of a saved law
+  /// Means and deviations after the steps of the request, whose batch, step size and save points it reads;
+  /// `from` is a saved law after `start_step` steps, null: the start of `sgd`. Ends as `diverged`, with a note,
+  /// where the orders differ by more than is said above. Throws InputError unless steps are plain.
+  std::function<Trajectory<double>(const WalkRequest&, const Vector<double>* from)> rows;
+};
 
 /// Numbers of a state whose covariance is followed in full.
 inline constexpr Index largest_full_covariance = 512;
 
-/// Of the steps of `sgd`, whose law of one draw has to be known. `where` names it in errors, `why` says
+/// Of plain steps of `sgd`, whose law of one draw has to be known. `where` names it in errors, `why` says
 /// why the law is not known, where that is so. States of more numbers than above go by adjoints,
 /// popgrad/fluctuations/adjoint_moments.hpp. Throws InputError if the law is not known, or there is no adjoint.
-AnyRung<double> moments_rung(const AnyRung<double>& sgd, const std::string& where,
-                             const std::string& why = {});
+Prediction predict_moments(const AnyRung<double>& sgd, const std::string& where,
+                           const std::string& why = {});
+
+/// Steps whose law is followed.
+struct FollowedSteps {
+  AnyRung<double> sgd;  ///< with a law of one draw; at most 512 numbers
+  /// Called with step size and batch before a direction is asked for; may be empty.
+  std::function<void(double, Index)> prepare = nullptr;
+  /// Adds to a row what the law of `sgd` leaves out, at this mean state; may be empty.
+  std::function<void(const Vector<double>&, std::span<double>)> amend = nullptr;
+};
 
 inline constexpr std::uint64_t longest_moment_block = std::uint64_t{1} << 14U;
 
-/// The same of a state of at most 512 numbers whose law is known, in blocks of at most so many steps, a
-/// power of 2; 1 is the plain form, which takes every step by itself. `prepare`, if any, is called with
-/// step size and batch before a direction is asked for.
-AnyRung<double> rung_of_moments(const AnyRung<double>& sgd, std::uint64_t longest_block,
-                                const std::function<void(double, Index)>& prepare = {});
+/// The same in blocks of at most so many steps, a power of 2; 1 is the plain form, which takes every step by
+/// itself. `make` is called for every prediction, which has its own.
+Prediction predict_in_blocks(const std::function<FollowedSteps()>& make,
+                             std::uint64_t longest_block = longest_moment_block);
 
-/// Its state as time goes to infinity: about the point where the mean direction vanishes, with C and
-/// s from their fixed-point equations. Cost O(n^3) a step on the way there. Throws InputError if there
-/// is no such point on the way of the flow, steps of size eta are not stable there, or the state has
-/// more than 512 numbers.
-Vector<double> stationary_moments(const AnyRung<double>& sgd, const std::string& where, double eta,
-                                  Index batch);
+/// The law of `sgd` as time goes to infinity, in one row (and state, if the request keeps them): about the point
+/// where the mean direction vanishes, with C and s from their fixed-point equations. Cost O(n^3) a step on the
+/// way there. Throws InputError if there is no such point on the way of the flow, steps of that size are not
+/// stable there, or the state has more than 512 numbers.
+Trajectory<double> predict_at_rest(const AnyRung<double>& sgd, const std::string& where,
+                                   const WalkRequest& request);
 
 /// Why the law of one draw is not known at these parameters.
 using WhyNotKnown = std::function<std::string(const Parameters&, std::uint64_t seed)>;
