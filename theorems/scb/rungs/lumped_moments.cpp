@@ -134,16 +134,18 @@ void LumpedMoments::observe(const Vector<double>& x, const double& /*t*/,
   const double size = f.share + y * y + x[m + 1];
   const double product = along_.dot(v);
   const double square = v.squaredNorm() + x[m + 2];
-  row[0] = product / along_.squaredNorm();
-  row[1] = y / f.kappa;
-  row[2] = std::sqrt(std::max(0.0, f.across_gap + (v - along_).squaredNorm() + x[m + 2]));
-  row[3] = std::sqrt(std::max(0.0, (y - f.kappa) * (y - f.kappa) + x[m + 1]));
-  row[4] =
+  Readings<double> read;
+  read.alpha_V = product / along_.squaredNorm();
+  read.alpha_A = y / f.kappa;
+  read.dist_P = std::sqrt(std::max(0.0, f.across_gap + (v - along_).squaredNorm() + x[m + 2]));
+  read.dist_Q = std::sqrt(std::max(0.0, (y - f.kappa) * (y - f.kappa) + x[m + 1]));
+  read.loss =
       0.5 - overlap * product - f.level.dot(f.label) + (size * square + f.level.squaredNorm()) / 2;
-  row[5] = 1;
   // Of a^k that sum to 1.
-  row[6] = row[2];
-  row[7] = row[3];
+  read.S_mean = 1;
+  read.dist_P_normalised = read.dist_P;
+  read.dist_Q_normalised = read.dist_Q;
+  write_row(observable_table<double>(), read, row);
 }
 
 std::string LumpedMoments::divergence(const Vector<double>& x, double step, Index batch) const {
