@@ -17,7 +17,6 @@ namespace popgrad::scb {
 namespace {
 
 constexpr std::uint64_t most_steps = 10'000'000;
-enum Column : std::size_t { dist_P_normalised = 6, dist_Q_normalised = 7, nonzeros = 9 };
 
 AnyRung<double> make_rung(const Training<double>& training, const Schedule& schedule,
                           const AttemptSetting& setting) {
@@ -41,10 +40,8 @@ bool boosted(const AnyRung<double>& rung, const AttemptSetting& setting, Index b
     rung.sample_step(x, setting.step, stream, batch);
     if (part_of(x) == Part::boost) continue;
     if (setting.attempt == Attempt::rise) return true;
-    std::vector<double> row(rung.columns.size());
-    rung.observe(x, 0.0, row);
-    return setting.attempt == Attempt::supports ? row[nonzeros] == wanted
-                                                : row[dist_Q_normalised] <= 0.5;
+    return setting.attempt == Attempt::supports ? observed_at(rung, x, "nonzeros") == wanted
+                                                : observed_at(rung, x, "dist_Q_normalised") <= 0.5;
   }
   return false;  // neither has a run that turned into NaN got there
 }
@@ -83,8 +80,8 @@ CountSuccesses count_recoveries(const AnyRung<double>& rung, const Vector<double
       std::uint32_t successes = 0;
       for (const Trajectory<double>& run : walk(rung, initial, own)) {
         if (run.rows.empty()) continue;
-        const std::vector<double>& row = run.rows.back();
-        const bool good = row[dist_P_normalised] <= goal && row[dist_Q_normalised] <= goal;
+        const bool good = run.column("dist_P_normalised").back() <= goal &&
+                          run.column("dist_Q_normalised").back() <= goal;
         successes += good ? 1U : 0U;
       }
       return successes;
