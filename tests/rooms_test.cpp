@@ -161,7 +161,7 @@ TheoryWords theory_words() {
   const auto subject = [](const std::string& id) { return id.substr(id.find('.') + 1); };
   std::map<std::string, std::set<std::string>> parameters, rungs;  // with the models that have them
   for (const Theory& theory : theories()) {
-    const std::string model = theory.model->name();
+    const std::string& model = theory.model->name();
     words.marked.insert(model);
     for (const Statement& s : theory.statements) {
       words.marked.insert(s.id);
@@ -254,7 +254,7 @@ TEST_CASE("words of theories are found, and parts of words are not", "[structure
   using namespace popgrad;
   const TheoryWords words = theory_words();
   for (const Theory& theory : theories()) {
-    const std::string model = theory.model->name();
+    const std::string& model = theory.model->name();
     CHECK(words_in("run '" + model + "'", words) == std::vector{model});
     CHECK_FALSE(words_in("// " + theory.statements.front().id, words).empty());
     CHECK(words_in("a" + model + " " + model + "s_", words).empty());

@@ -190,7 +190,7 @@ Judgement judge(const Judging& j, const RungInfo& info, const RungInfo& sampled,
 std::vector<Trajectory<double>> trajectories_of(const std::vector<RecordedRun>& recorded,
                                                 const Model& model) {
   std::vector<Trajectory<double>> runs;
-  const std::vector<Regime> regimes = model.regimes();
+  const std::vector<Regime>& regimes = model.regimes();
   for (const RecordedRun& run : recorded) {
     if (run.averaged > 1) continue;
     Trajectory<double> rows;
@@ -480,7 +480,7 @@ int compare_with_recorded(const Command& command, const CompareOptions& options,
                           const Invocation& call) {
   CommonOptions common = *options.common;
   const Model& model = find_model(common.theories, common.model);
-  const RungInfo info = find_rung(model, options.first);
+  const RungInfo& info = find_rung(model, options.first);
   const RungInfo sampled = sampled_rung(model, info);
   check_output(common.output);
   const std::vector<std::string> columns = columns_of(

@@ -55,7 +55,7 @@ Action add_equations(CommandLine& app, const Invocation& call) {
     const auto chosen = std::find(notations.begin(), notations.end(), *format);
     const auto notation = static_cast<Notation>(chosen - notations.begin());
     const Model& model = find_model(common->theories, common->model);
-    const RungInfo info = find_rung(model, *rung_name);
+    const RungInfo& info = find_rung(model, *rung_name);
     const Parameters parameters = gather_parameters(*common, model, info.name);
     const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
     Vector<Expression> rate(rung.dimension);

@@ -44,8 +44,8 @@ std::vector<double> times_of(const CommonOptions& options, const Parameters& par
 
 void compare_step(LadderCost& cost, const CommonOptions& common, const Model& model,
                   const Report& report) {
-  const RungInfo finer = find_rung(model, cost.step.finer);
-  const RungInfo coarser = find_rung(model, cost.step.coarser);
+  const RungInfo& finer = find_rung(model, cost.step.finer);
+  const RungInfo& coarser = find_rung(model, cost.step.coarser);
   CommonOptions own = common;
   if (own.end.empty() && !own.steps) own.end = cost.step.end;
   if (!own.runs) own.runs = standard_runs;
@@ -165,7 +165,7 @@ int execute(const LadderOptions& o, const Invocation& call) {
 std::vector<LadderCost> ladder_costs(const CommonOptions& common, const Model& model,
                                      const Report& report) {
   std::vector<LadderCost> costs;
-  const std::vector<LadderStep> steps = model.ladder();
+  const std::vector<LadderStep>& steps = model.ladder();
   for (const LadderStep& step : steps) {
     LadderCost cost;
     cost.step = step;

@@ -137,7 +137,7 @@ void draw_landscape(const LandscapeOptions& o, const LandscapeLoss& made, const 
   if (c != nullptr) {
     for (double& value : surface.values) value -= least;
   }
-  const std::string model = o.offered.theory->model->name();
+  const std::string& model = o.offered.theory->model->name();
   surface.name = "landscape-" + model;
   surface.title = model + ": " + made.title;
   surface.caption = made.caption;
@@ -411,7 +411,7 @@ Action add_landscape(CommandLine& app, const Invocation& call) {
   auto o = std::make_shared<LandscapeOptions>();
   o->offered = offered_by(call);
   const LossLandscape& landscape = *o->offered.landscape;
-  const std::string model_name = o->offered.theory->model->name();
+  const std::string& model_name = o->offered.theory->model->name();
   Command* command = app.add_subcommand(
       "landscape", fmt::format("loss over {}: points, grid, certified minimum", landscape.summary));
   command->add_option("model", models_with_landscapes(call.theories)).required();

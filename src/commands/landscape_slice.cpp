@@ -90,7 +90,7 @@ void draw_slice(const SliceOptions& slice, const CommonOptions& common,
 int slice_landscape(const SliceOptions& slice, const CommonOptions& common,
                     const LossLandscape& landscape, const Parameters& p, const Invocation& call) {
   const Model& model = find_model(common.theories, common.model);
-  const RungInfo info = find_rung(model, slice.around);
+  const RungInfo& info = find_rung(model, slice.around);
   const std::vector<std::string>& rungs = landscape.whole_rungs;
   if (rungs.empty()) {
     reject(popgrad_landscape, "--around", slice.around,

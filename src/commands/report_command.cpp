@@ -201,7 +201,7 @@ std::vector<Task> tasks_of(const Workshop& shop, const std::vector<const Stateme
   const std::string seed =
       fmt::format("seed {}\ncalled {}\n", shop.o.verification.seed, shop.call.program);
   for (const Theory& theory : shop.shown) {
-    const std::string model = theory.model->name();
+    const std::string& model = theory.model->name();
     if (!theory.errata.empty()) {
       tasks.push_back({"errata", model, false, "",
                        [&theory](const Report&) { return Made{errata_part(theory.errata)}; }});

@@ -409,7 +409,7 @@ int execute(const Command& command, const RunOptions& options, const Invocation&
             const Resumed& resumed) {
   const CommonOptions& common = *options.common;
   const Model& model = find_model(common.theories, common.model);
-  const RungInfo info = find_rung(model, options.rung);
+  const RungInfo& info = find_rung(model, options.rung);
   check_meaning(command, info);
   check_output(common.output);
   if (options.correlations) check_correlations(common, info);

@@ -139,7 +139,7 @@ int status_of_cells(const SweepRows& rows, const Refusals& refusals) {
 int execute(const Command& command, const SweepOptions& o, const Invocation& call) {
   CommonOptions common = *o.common;
   const Model& model = find_model(common.theories, common.model);
-  const RungInfo info = find_rung(model, o.rung);
+  const RungInfo& info = find_rung(model, o.rung);
   const SweepGrid grid(o.over, command, model);
   std::vector<std::string> axes;
   for (const Axis& axis : grid.axes()) axes.push_back(axis.name);

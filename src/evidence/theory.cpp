@@ -64,7 +64,7 @@ void check_theories(Theories theories) {
   };
   for (const Theory& theory : theories) {
     if (theory.model == nullptr) throw InputError("popgrad: theories: one of them has no model");
-    const std::string model = theory.model->name();
+    const std::string& model = theory.model->name();
     take("model", model);
     for (const FigureMaker& maker : theory.figures) {
       take("figure", maker.info.name);

@@ -30,7 +30,7 @@ Found find_figure(Theories theories, std::string_view name) {
 
 std::vector<ParameterInfo> parameters_of(const Found& figure) {
   std::vector<ParameterInfo> read;
-  const std::vector<ParameterInfo> known = figure.theory.model->parameters();
+  const std::vector<ParameterInfo>& known = figure.theory.model->parameters();
   for (const FigureParameter& parameter : figure.maker.info.parameters) {
     const auto info = std::find_if(known.begin(), known.end(), [&](const ParameterInfo& one) {
       return one.name == parameter.name;

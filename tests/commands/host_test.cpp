@@ -203,7 +203,7 @@ LossLandscape bowl() {
 TEST_CASE("host: any theory may offer landscapes", "[cli]") {
   std::vector<Theory> all(theories().begin(), theories().end());
   all.front().landscapes = {bowl()};
-  const std::string model = all.front().model->name();
+  const std::string& model = all.front().model->name();
   const Kept kept;
   const auto carry_out = [&](std::vector<std::string> words) {
     return cli::carry_out({std::move(words), all, "popgrad"});

@@ -353,7 +353,7 @@ TEST_CASE("parameters: each changes the rungs that the table says, and no other"
   for (const Theory& theory : theories()) {
     const auto& model = theory.model;
     const Examples examples = examples_of(model->name(), folder);
-    const std::vector<ParameterInfo> table = model->parameters();
+    const std::vector<ParameterInfo>& table = model->parameters();
     for (const std::string& drift : drifts(*model, table, examples)) {
       UNSCOPED_INFO(model->name() << " " << drift);
       CHECK(drift.empty());
