@@ -50,8 +50,9 @@ std::vector<ParameterInfo> infos_of(const std::vector<LawParameter>& parameters)
 
 }  // namespace
 
-ModelTable table_of_law(const LawDescription& description, std::vector<LawParameter> parameters,
-                        const AnyLaw& law, bool random) {
+ModelTable table_of_law(const LawDescription& description,
+                        const std::vector<LawParameter>& parameters, const AnyLaw& law,
+                        bool random) {
   Rung flow;
   flow.info.name = "flow";
   flow.info.kind = RungKind::flow;

@@ -54,8 +54,9 @@ struct AnyLaw {
 };
 
 /// The table of its model. `random`: the law has `sample_rhs`.
-ModelTable table_of_law(const LawDescription& description, std::vector<LawParameter> parameters,
-                        const AnyLaw& law, bool random);
+ModelTable table_of_law(const LawDescription& description,
+                        const std::vector<LawParameter>& parameters, const AnyLaw& law,
+                        bool random);
 
 /// The model; `parameters` one a member of the law.
 template <template <Transcendental> class Law, std::size_t count>
