@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "popgrad/rungs/trajectory.hpp"
 #include "popgrad/scalars/identity.hpp"
 #include "theorems/joma/checks/errata.hpp"
 #include "theorems/joma/checks/softmax_terms.hpp"

@@ -14,6 +14,7 @@
 #include <span>
 
 #include "popgrad/evidence/statement.hpp"
+#include "popgrad/rungs/trajectory.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
 namespace popgrad::theorems::scb {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "popgrad/base/stop.hpp"
+#include "popgrad/rungs/trajectory.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/rungs/geometry.hpp"

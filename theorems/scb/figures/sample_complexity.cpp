@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/trajectory.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
 namespace popgrad::theorems::scb::figures::sample_complexity_figure {
