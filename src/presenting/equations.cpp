@@ -41,18 +41,10 @@ std::vector<std::string> equations_of(const AnyRung<Expression>& rung) {
   return lines;
 }
 
-std::string names(const std::vector<std::string>& all) {
-  std::string text;
-  for (const std::string& name : all) {
-    text += fmt::format("{}<code>{}</code>", text.empty() ? "" : ", ", html_text(name));
-  }
-  return text;
-}
-
 std::string equations_element(const SharedEquations& group, const Model& model,
                               const std::string& program, bool open) {
-  std::string text =
-      fmt::format("<details{}><summary>{}</summary>\n", open ? " open" : "", names(group.rungs));
+  std::string text = fmt::format("<details{}><summary>{}</summary>\n", open ? " open" : "",
+                                 code_list(group.rungs));
   if (group.size() > longest_equations) {
     text += fmt::format(
         "<p>{} equations of {} characters, too long to read: <code>{} equations {} {}</code> "
@@ -101,7 +93,8 @@ std::string equations_html(const Model& model, const std::string& program) {
     text += equations_element(group, model, program, group.size() <= short_enough);
   }
   if (!without.empty()) {
-    text += fmt::format("<p class=\"note\">No equations over symbols: {}.</p>\n", names(without));
+    text +=
+        fmt::format("<p class=\"note\">No equations over symbols: {}.</p>\n", code_list(without));
   }
   return text + observables_html(model);
 }

@@ -167,6 +167,14 @@ std::string html_text(std::string_view text) {
   return safe;
 }
 
+std::string code_list(const std::vector<std::string>& names) {
+  std::string html;
+  for (const std::string& name : names) {
+    html += fmt::format("{}<code>{}</code>", html.empty() ? "" : ", ", html_text(name));
+  }
+  return html;
+}
+
 std::string inline_picture(std::string_view svg, std::string_view prefix,
                            std::string_view description) {
   // The XML declaration has no place inside a page.

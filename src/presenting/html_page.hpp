@@ -9,6 +9,8 @@ namespace popgrad {
 
 /// Text with <, >, & and quotes as entities.
 std::string html_text(std::string_view text);
+/// Names as code, with commas between.
+std::string code_list(const std::vector<std::string>& names);
 
 /// A picture of gnuplot's svg terminal for use inside a page, with a description for readers who do
 /// not see it. `prefix` makes its ids its own, so that several pictures can share a page.

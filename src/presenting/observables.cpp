@@ -93,14 +93,6 @@ std::vector<ObservableInfo> infos_of(const Model& model, const Rung& rung) {
   return infos;
 }
 
-std::string code_list(const std::vector<std::string>& names) {
-  std::string html;
-  for (const std::string& name : names) {
-    html += (html.empty() ? "<code>" : ", <code>") + html_text(name) + "</code>";
-  }
-  return html;
-}
-
 }  // namespace
 
 std::vector<SharedObservable> observables_of(const Model& model) {
