@@ -12,7 +12,7 @@ namespace popgrad::cli {
 /// Is the law at rest asked for, by `--t1 inf`?
 bool asks_for_rest(const CommonOptions& options, const RungInfo& info);
 
-/// What can be told of `--correlations` before anything is computed. Throws InputError.
+/// Refuses `--correlations` where it does not apply, before anything is computed. Throws InputError.
 void check_correlations(const CommonOptions& options, const RungInfo& info);
 
 /// `--correlations`: over runs between all observables at all rows that `moments` has, by linear_covariance

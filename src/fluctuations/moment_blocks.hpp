@@ -164,7 +164,7 @@ class MomentBlocks {
   Vector<double> direction_;
 };
 
-/// The law after so many steps from the start of the rung, every step by itself: the plain form. Cost of a step 8 n
+/// The law after a number of steps from the start of the rung, taken one by one: the plain form. Cost of a step 8 n
 /// evaluations, three of Sigma and O(n^3).
 MomentLaw law_after(const AnyRung<double>& rung, double eta, Index batch, std::uint64_t steps);
 

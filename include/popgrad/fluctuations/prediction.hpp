@@ -80,8 +80,8 @@ struct FollowedSteps {
 
 inline constexpr std::uint64_t longest_moment_block = std::uint64_t{1} << 14U;
 
-/// The same in blocks of at most so many steps, a power of 2; 1 is the plain form, which takes every step by
-/// itself. `make` is called for every prediction, which has its own.
+/// The same in blocks of at most `longest_block` steps, a power of 2; 1 is the plain form, which takes steps
+/// one by one. `make` is called for every prediction, which has its own.
 Prediction predict_in_blocks(const std::function<FollowedSteps()>& make,
                              std::uint64_t longest_block = longest_moment_block);
 
