@@ -114,10 +114,14 @@ TEST_CASE("a step of any rung allocates nothing at its default instance") {
         const std::optional<AnyRung<double>> rung = rung_at_defaults(model, info);
         if (!rung) continue;
           // As in an ensemble, whose runs are what threads share: a rung then works by itself, and OpenMP
-          // needs no memory to share the work of one step.
+          // needs no memory to share the work of one step. Both threads arrive first: a new one allocates
+          // while it starts.
 #pragma omp parallel num_threads(2)
+        {
+#pragma omp barrier
 #pragma omp single
-        check(info, *rung);
+          check(info, *rung);
+        }
       }
     }
   }
