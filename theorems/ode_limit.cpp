@@ -22,11 +22,10 @@ constexpr double solve_tolerance = 1e-11;
 
 // By differences, for rungs without dual numbers.
 AnyRung<double> with_jacobian(AnyRung<double> rung) {
-  if (rung.jacobian) return rung;
-  rung.jacobian = [law = std::make_shared<StepLaw>(rung)](
-                      const Vector<double>& x, Matrix<double>& jacobian, const double& /*t*/) {
-    jacobian = law->jacobian(x);
-  };
+  if (rung.field.jacobian) return rung;
+  rung.field.jacobian = [law = std::make_shared<StepLaw>(rung)](
+                            const Vector<double>& x, Matrix<double>& jacobian,
+                            const double& /*t*/) { jacobian = law->jacobian(x); };
   return rung;
 }
 
@@ -45,7 +44,7 @@ Matrix<double> ends_of_runs(const OdeLimit& training, Index batch, std::uint32_t
         throw_if_stopped();
         if (step == 0 || choice.uniform() >= training.repetition) minibatch = step;
         Stream stream(setting.draw_seed(), first_run + r, minibatch);
-        training.rung.sample_rhs(x, slope, stream, batch);
+        training.rung.draws.sample(x, slope, stream, batch);
         x += training.step_size * slope;
       }
       ends.row(r) = x;
@@ -90,7 +89,7 @@ std::vector<Vector<double>> path_of(const AnyRung<double>& rung, std::uint64_t s
   Vector<double> slope(rung.dimension);
   for (std::uint64_t step = 0; step < steps; ++step) {
     throw_if_stopped();
-    rung.rhs(path.back(), slope, 0.0);
+    rung.field.value(path.back(), slope, 0.0);
     path.emplace_back(path.back() + step_size * slope);
   }
   return path;
@@ -113,8 +112,8 @@ Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& run
   Vector<double> squares = Vector<double>::Zero(training.variance_draws);
   for (std::uint64_t step = training.steps; step-- > 0;) {
     throw_if_stopped();
-    if (rung.draw_covariance) {
-      rung.draw_covariance(path[step], carried.transpose(), images);
+    if (rung.draws.covariance) {
+      rung.draws.covariance(path[step], carried.transpose(), images);
       sum += carried.cwiseProduct(images.transpose()).sum();
     } else {
       const Matrix<double> draws =
@@ -122,11 +121,11 @@ Quantity predicted_variance(const OdeLimit& training, const AnyRung<double>& run
       squares += (carried * draws).colwise().squaredNorm().transpose();
     }
     if (transport == Transport::none) continue;
-    rung.jacobian(path[step], jacobian, 0.0);
+    rung.field.jacobian(path[step], jacobian, 0.0);
     carried += step_size * carried * jacobian;
   }
   const double noise = step_size * step_size / static_cast<double>(training.batch);
-  if (rung.draw_covariance) return noise * sum;
+  if (rung.draws.covariance) return noise * sum;
   squares *= noise;
   return sample_moments(squares, setting.false_alarm).mean.front();
 }
@@ -194,7 +193,7 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
     return predicted_variance(training, rung, step_size, transport, setting);
   };
   Quantity claimed = predicted(eta, Transport::by_jacobian);
-  if (training.uncorrected.rhs) {
+  if (training.uncorrected.field.value) {
     const Quantity without = predicted_variance(training, with_jacobian(training.uncorrected), eta,
                                                 Transport::by_jacobian, setting);
     claimed.add(ErrorPart::next_order(training.left * (claimed.value() - without.value())));
@@ -246,7 +245,7 @@ void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examina
   Matrix<double> jacobian;
   double steepest = 0;
   for (const Vector<double>& x : {training.rung.initial, flow.state(0)}) {
-    with_jacobian(training.rung).jacobian(x, jacobian, 0.0);
+    with_jacobian(training.rung).field.jacobian(x, jacobian, 0.0);
     steepest = std::max(steepest, jacobian.norm());
   }
   it.require("small steps", 1 - training.step_size * steepest,

@@ -47,7 +47,7 @@ std::vector<Trajectory<double>> produce(const CommonOptions& options, const Mode
   request.absolute_tolerance *= tolerance_factor;
   request.find_events = !options.no_events;
   request.observe_steps = !options.no_events;
-  request.step_columns = columns_of_regimes(rung.columns, model.regimes());
+  request.step_columns = columns_of_regimes(rung.observables.columns, model.regimes());
   Trajectory<double> run = produce_flow<double>(rung, info, request, false, nullptr, report);
   if (!options.no_events) find_regimes_of_flow(run, rung, model, info, request, report);
   return {std::move(run)};

@@ -59,7 +59,7 @@ Action add_equations(CommandLine& app, const Invocation& call) {
     const Parameters parameters = gather_parameters(*common, model, info.name);
     const AnyRung<Expression> rung = model.symbolic_rung(info.name, parameters);
     Vector<Expression> rate(rung.dimension);
-    rung.rhs(rung.initial, rate, Expression(0));
+    rung.field.value(rung.initial, rate, Expression(0));
     if (notation == Notation::latex) fmt::print(standard_output(), "\\begin{{align}}\n");
     for (Index i = 0; i < rung.dimension; ++i) {
       fmt::print(standard_output(), "{}\n",

@@ -137,7 +137,7 @@ std::optional<AnyRung<double>> LinearEnsembles::rung_of(const RunSetting& settin
   }
   AnyRung<double> sgd =
       claimed_.model.rung(claimed_.sampled.name, parameters, claimed_.common.seed);
-  if (!sgd.draw_covariance) return std::nullopt;
+  if (!sgd.draws.covariance) return std::nullopt;
   if (as_pair || with_momentum) {
     sgd = momentum_pair(sgd, with_momentum ? steps.optimiser.momentum : 0, steps.step_size);
   }

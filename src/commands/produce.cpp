@@ -42,9 +42,9 @@ template <class T>
 Event<T> blow_up_between(const AnyRung<T>& rung, T low, T high) {
   for (T middle = (low + high) / T(2); low < middle && middle < high;
        middle = (low + high) / T(2)) {
-    (finite_everywhere<T>(rung.state_at(middle)) ? low : high) = middle;
+    (finite_everywhere<T>(rung.field.state_at(middle)) ? low : high) = middle;
   }
-  const Vector<T> state = rung.state_at(low);
+  const Vector<T> state = rung.field.state_at(low);
   Index component = 0;
   state.cwiseAbs().maxCoeff(&component);
   const T infinite(std::numeric_limits<double>::infinity());
@@ -56,9 +56,9 @@ template <class T>
 Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>& request,
                                    const Report& report) {
   Trajectory<T> result;
-  result.columns = rung.columns;
+  result.columns = rung.observables.columns;
   for (const T& t : request.save_at) {
-    const Vector<T> state = rung.state_at(t);
+    const Vector<T> state = rung.field.state_at(t);
     if (!finite_everywhere(state)) {
       if (result.t.empty()) {
         result.outcome.ending = Ending::not_a_number;
@@ -68,8 +68,8 @@ Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>
       result.events.push_back(blow_up_between(rung, result.t.back(), t));
       return result;
     }
-    std::vector<T> row(rung.columns.size());
-    rung.observe(state, t, row);
+    std::vector<T> row(rung.observables.columns.size());
+    rung.observables.read(state, t, row);
     result.t.push_back(t);
     result.rows.push_back(std::move(row));
     if (request.keep_states) result.states.push_back(state);
@@ -87,7 +87,7 @@ Trajectory<T> evaluate_closed_form(const AnyRung<T>& rung, const SolveRequest<T>
 }  // namespace
 
 const std::vector<std::string>& Walker::columns() const {
-  return prediction ? prediction->columns : rung.columns;
+  return prediction ? prediction->columns : rung.observables.columns;
 }
 
 const StateNames& Walker::state_names() const {
@@ -96,7 +96,7 @@ const StateNames& Walker::state_names() const {
 
 std::optional<Index> Walker::numbers() const {
   if (prediction) return std::ssize(prediction->law_names.all());
-  if (rung.varying_length || rung.state_at) return std::nullopt;
+  if (rung.varying_length || rung.field.state_at) return std::nullopt;
   return rung.dimension;
 }
 

@@ -252,10 +252,10 @@ Trajectory<T> flow_with_events(const CommonOptions& options, const Model& model,
   SolveRequest<T> request = solve_request<T>(options, info, parameters);
   request.find_events = !options.no_events;
   request.observe_steps = !options.no_events;
-  request.step_columns = columns_of_regimes(rung.columns, model.regimes());
+  request.step_columns = columns_of_regimes(rung.observables.columns, model.regimes());
   if constexpr (!std::is_same_v<T, double>) {
-    if (rung.rhs) {
-      request.field_in_double = model.rung(info.name, parameters, options.seed).rhs;
+    if (rung.field.value) {
+      request.field_in_double = model.rung(info.name, parameters, options.seed).field.value;
     }
   }
   Trajectory<T> run =
@@ -396,8 +396,8 @@ int run_scalar(const CommonOptions& options, const Model& model, const RungInfo&
     return added ? status : numerical_failure;
   } else {
     const AnyRung<Real> rung = model.rung_in_digits(info.name, parameters, options.seed);
-    check_fit(earlier, rung.columns.size(),
-              rung.state_at ? std::nullopt : std::optional(rung.dimension), resumed);
+    check_fit(earlier, rung.observables.columns.size(),
+              rung.field.state_at ? std::nullopt : std::optional(rung.dimension), resumed);
     if (options.states) record.state_names = rung.state_names;
     record.settings = settings_of(solve_request<Real>(options, info, parameters), options.digits);
     record.runs = {flow_with_events<Real>(options, model, info, parameters, rung, earlier, report)};

@@ -222,11 +222,11 @@ Extremum largest(const Watched& run) {
 Quantity extremum_along(const AnyRung<double>& rung, double end, double tolerance,
                         const Functional& functional, double sign) {
   AnyRung<double> watched = rung;
-  watched.columns = {"functional"};
+  watched.observables.columns = {"functional"};
   watched.events.clear();
   Vector<double> highest = rung.initial;
   double top = -std::numeric_limits<double>::infinity();
-  watched.observe = [&](const Vector<double>& x, const double&, std::span<double> row) {
+  watched.observables.read = [&](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = sign * functional(x);
     if (row[0] > top) {
       top = row[0];
@@ -330,7 +330,7 @@ RoundingOfEvent rounding_of_event(const AnyRung<double>& rung, const Event<doubl
         return own.name == event.name && own.column == event.column;
       });
   Vector<double> slope(x.size());
-  rung.rhs(x, slope, event.t);
+  rung.field.value(x, slope, event.t);
   // A tenth of a mean step: the solution is a line that far.
   const double aside = event.t / steps / 10;
   const auto rate_of = [&](const std::function<double(const Vector<double>&, const double&)>& of) {

@@ -53,8 +53,9 @@ class AdjointSteps {
 
   AdjointSteps(const AnyRung<double>& sgd, const WalkRequest& request)
       : law_(sgd), request_(request), n_(sgd.dimension) {
-    columns_ = static_cast<Index>(sgd.columns.size());
-    rates_ = sgd.rates.size() > 0 ? sgd.rates : Vector<double>(Vector<double>::Ones(n_));
+    columns_ = static_cast<Index>(sgd.observables.columns.size());
+    rates_ =
+        sgd.field.rates.size() > 0 ? sgd.field.rates : Vector<double>(Vector<double>::Ones(n_));
   }
 
   [[nodiscard]] std::vector<std::string> columns() const { return columns_of_moments(sgd()); }
@@ -77,7 +78,7 @@ class AdjointSteps {
       tangent += eta * second.slope;
       if (request_.batch == 0) continue;
       Stream stream(static_cast<std::uint64_t>(r), stream_of_tangents, number);
-      sgd().sample_rhs(state.x, draw, stream, 1);
+      sgd().draws.sample(state.x, draw, stream, 1);
       tangent += eta / std::sqrt(static_cast<double>(request_.batch)) * (draw - center);
     }
     state.shift += eta * (slope(state.x, state.shift) + drift);
@@ -189,7 +190,7 @@ class AdjointSteps {
     Vector<double> draw(n_);
     const auto noise_at = [&](const Vector<double>& at, const Vector<double>& mean, Index r) {
       Stream stream(static_cast<std::uint64_t>(r), stream_of_noise, 0);
-      sgd().sample_rhs(at, draw, stream, 1);
+      sgd().draws.sample(at, draw, stream, 1);
       return (draw - mean).squaredNorm();
     };
     for (Index r = 0; r < tangents; ++r) {
@@ -271,7 +272,7 @@ class AdjointSteps {
     }
     const Matrix<double> gradients = rates_.cwiseInverse().asDiagonal() * half;
     Matrix<double> images;
-    sgd().draw_covariance(x, gradients, images);
+    sgd().draws.covariance(x, gradients, images);
     const double noise = m * eta * eta / static_cast<double>(request_.batch);
     variance += noise * gradients.cwiseProduct(images).colwise().sum().transpose();
     carried = std::move(whole);

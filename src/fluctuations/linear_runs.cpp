@@ -124,8 +124,8 @@ class Path {
 }  // namespace
 
 LinearCovariance linear_covariance(const AnyRung<double>& sgd, const LinearRunsRequest& request) {
-  if (!sgd.draw_covariance) throw std::invalid_argument("linear_covariance: no law of one draw");
-  const auto columns = std::ssize(sgd.columns);
+  if (!sgd.draws.covariance) throw std::invalid_argument("linear_covariance: no law of one draw");
+  const auto columns = std::ssize(sgd.observables.columns);
   LinearCovariance made;
   made.covariance = Matrix<double>::Zero(std::ssize(request.save_steps) * columns,
                                          std::ssize(request.save_steps) * columns);
@@ -151,12 +151,12 @@ LinearCovariance linear_covariance(const AnyRung<double>& sgd, const LinearRunsR
 
 std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
                                             const LinearRunsRequest& request) {
-  if (!sgd.draw_covariance) throw std::invalid_argument("linear_runs: no law of one draw");
+  if (!sgd.draws.covariance) throw std::invalid_argument("linear_runs: no law of one draw");
   const Index n = sgd.dimension;
   std::vector<Trajectory<double>> runs(static_cast<std::size_t>(request.runs));
   std::vector<Stream> streams;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    runs[r].columns = sgd.columns;
+    runs[r].columns = sgd.observables.columns;
     streams.emplace_back(request.seed, stream_of_normals, r);
   }
   Path path(sgd, request);
@@ -172,8 +172,8 @@ std::vector<Trajectory<double>> linear_runs(const AnyRung<double>& sgd,
     });
     const double t = static_cast<double>(target) * request.step_size;
     for (std::size_t r = 0; r < runs.size(); ++r) {
-      std::vector<double>& row = runs[r].rows.emplace_back(sgd.columns.size());
-      sgd.observe(path.state() + deviations.col(static_cast<Index>(r)), t, row);
+      std::vector<double>& row = runs[r].rows.emplace_back(sgd.observables.columns.size());
+      sgd.observables.read(path.state() + deviations.col(static_cast<Index>(r)), t, row);
       runs[r].t.push_back(t);
     }
   }

@@ -23,8 +23,8 @@ inline constexpr double tolerated_second_order = 0.5;
 
 /// Columns of a prediction for `sgd`.
 inline std::vector<std::string> columns_of_moments(const AnyRung<double>& sgd) {
-  std::vector<std::string> names = sgd.columns;
-  for (const std::string& name : sgd.columns) names.push_back(name + "_sd");
+  std::vector<std::string> names = sgd.observables.columns;
+  for (const std::string& name : sgd.observables.columns) names.push_back(name + "_sd");
   names.emplace_back("second_order");
   if (draws_are_sampled(sgd)) names.emplace_back("sampling");
   return names;
@@ -75,7 +75,7 @@ class MomentSteps {
       : followed_(std::move(followed)),
         request_(request),
         n_(sgd().dimension),
-        columns_(static_cast<Index>(sgd().columns.size())),
+        columns_(static_cast<Index>(sgd().observables.columns.size())),
         readings_(sgd()),
         blocks_(sgd(), longest, followed_.prepare) {}
 

@@ -61,49 +61,50 @@ class Pair {
 }  // namespace
 
 AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, double step_size) {
-  if (sgd.sample_step) throw std::invalid_argument("momentum_pair: a rung with steps of its own");
+  if (sgd.draws.step) throw std::invalid_argument("momentum_pair: a rung with steps of its own");
   const auto pair = std::make_shared<Pair>(sgd, momentum, step_size);
   const Index n = sgd.dimension;
   AnyRung<double> rung;
   rung.dimension = 2 * n;
   rung.initial = Vector<double>::Zero(2 * n);
   rung.initial.head(n) = sgd.initial;
-  if (sgd.rates.size() > 0) {
-    rung.rates.resize(2 * n);
-    rung.rates << sgd.rates, sgd.rates;
+  if (sgd.field.rates.size() > 0) {
+    rung.field.rates.resize(2 * n);
+    rung.field.rates << sgd.field.rates, sgd.field.rates;
   }
-  rung.columns = sgd.columns;
+  rung.observables.columns = sgd.observables.columns;
   rung.state_names = StateNames::made_by([of_sgd = sgd.state_names] {
     std::vector<std::string> names = of_sgd;
     for (const std::string& name : of_sgd) names.push_back("step_" + name);
     return names;
   });
-  rung.rhs = [pair](const Vector<double>& at, Vector<double>& image, const double& t) {
-    pair->apply(at, image,
-                [&](const Vector<double>& x, Vector<double>& g) { pair->rung().rhs(x, g, t); });
+  rung.field.value = [pair](const Vector<double>& at, Vector<double>& image, const double& t) {
+    pair->apply(at, image, [&](const Vector<double>& x, Vector<double>& g) {
+      pair->rung().field.value(x, g, t);
+    });
   };
-  rung.observe = [pair](const Vector<double>& at, const double& t, std::span<double> row) {
-    pair->rung().observe(at.head(pair->size()), t, row);
+  rung.observables.read = [pair](const Vector<double>& at, const double& t, std::span<double> row) {
+    pair->rung().observables.read(at.head(pair->size()), t, row);
   };
-  if (sgd.jacobian) {
-    rung.jacobian = [pair](const Vector<double>& at, Matrix<double>& image, const double& t) {
+  if (sgd.field.jacobian) {
+    rung.field.jacobian = [pair](const Vector<double>& at, Matrix<double>& image, const double& t) {
       Matrix<double> own;
-      pair->rung().jacobian(at.head(pair->size()), own, t);
+      pair->rung().field.jacobian(at.head(pair->size()), own, t);
       pair->jacobian(own, image);
     };
   }
-  if (sgd.sample_rhs) {
-    rung.sample_rhs = [pair](const Vector<double>& at, Vector<double>& image, Stream& stream,
-                             Index batch) {
+  if (sgd.draws.sample) {
+    rung.draws.sample = [pair](const Vector<double>& at, Vector<double>& image, Stream& stream,
+                               Index batch) {
       pair->apply(at, image, [&](const Vector<double>& x, Vector<double>& g) {
-        pair->rung().sample_rhs(x, g, stream, batch);
+        pair->rung().draws.sample(x, g, stream, batch);
       });
     };
   }
-  if (sgd.draw_mean) {
-    rung.draw_mean = [pair](const Vector<double>& at, Vector<double>& image) {
+  if (sgd.draws.mean) {
+    rung.draws.mean = [pair](const Vector<double>& at, Vector<double>& image) {
       pair->apply(at, image, [&](const Vector<double>& x, Vector<double>& g) {
-        pair->rung().draw_mean(x, g);
+        pair->rung().draws.mean(x, g);
       });
     };
   }
@@ -123,11 +124,11 @@ AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, doubl
         pair->jacobian(own, image);
       };
     }
-    rung.draw_covariance = std::move(law);
-  } else if (sgd.draw_covariance) {
-    rung.draw_covariance = [pair](const Vector<double>& at, const Matrix<double>& vectors,
-                                  Matrix<double>& images) {
-      pair->draw_covariance(at, vectors, images, pair->rung().draw_covariance);
+    rung.draws.covariance = std::move(law);
+  } else if (sgd.draws.covariance) {
+    rung.draws.covariance = [pair](const Vector<double>& at, const Matrix<double>& vectors,
+                                   Matrix<double>& images) {
+      pair->draw_covariance(at, vectors, images, pair->rung().draws.covariance);
     };
   }
   if (sgd.divergence) {

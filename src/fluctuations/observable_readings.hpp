@@ -21,8 +21,8 @@ namespace popgrad {
 
 /// All observables at x.
 inline Vector<double> observed(const AnyRung<double>& rung, const Vector<double>& x, double t) {
-  Vector<double> row(std::ssize(rung.columns));
-  rung.observe(x, t, {row.data(), rung.columns.size()});
+  Vector<double> row(std::ssize(rung.observables.columns));
+  rung.observables.read(x, t, {row.data(), rung.observables.columns.size()});
   return row;
 }
 
@@ -30,7 +30,7 @@ inline Vector<double> observed(const AnyRung<double>& rung, const Vector<double>
 /// third derivatives enter with its square, rounding with 1e-16 over it. Cost 2 n observations.
 inline Matrix<double> observable_gradients(const AnyRung<double>& rung, Vector<double> x, double t,
                                            double step) {
-  Matrix<double> found(x.size(), std::ssize(rung.columns));
+  Matrix<double> found(x.size(), std::ssize(rung.observables.columns));
   for (Index i = 0; i < x.size(); ++i) {
     const double own = x[i];
     x[i] = own + step;
@@ -47,7 +47,7 @@ inline constexpr double gradient_step = 1e-4;
 class ObservableReadings {
  public:
   explicit ObservableReadings(AnyRung<double> rung)
-      : rung_(std::move(rung)), count_(static_cast<Index>(rung_.columns.size())) {}
+      : rung_(std::move(rung)), count_(static_cast<Index>(rung_.observables.columns.size())) {}
 
   struct Readings {
     Vector<double> center, mean, variance;

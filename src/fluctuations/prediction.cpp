@@ -14,7 +14,7 @@ namespace popgrad {
 
 Prediction predict_moments(const AnyRung<double>& sgd, const std::string& where,
                            const std::string& why) {
-  if (!sgd.draw_covariance) {
+  if (!sgd.draws.covariance) {
     throw InputError(fmt::format(
         "{} moments: the law of one draw is not known for these parameters{}{}; take an "
         "ensemble: the rung sgd with --runs 200",
@@ -69,7 +69,7 @@ Rung moments_of(const Rung& sgd, std::string model, WhyNotKnown why) {
                      const Parameters& p, std::uint64_t seed) {
     const AnyRung<double> steps = make(p, seed);
     return std::make_shared<const Prediction>(
-        predict_moments(steps, model, steps.draw_covariance || !why ? "" : why(p, seed)));
+        predict_moments(steps, model, steps.draws.covariance || !why ? "" : why(p, seed)));
   };
   rung.why_no_symbols = "has no right-hand side of its own; take the rung 'flow'";
   return rung;

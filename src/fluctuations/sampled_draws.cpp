@@ -107,7 +107,7 @@ Matrix<double> SampledDraws::covariance(const DirectionsOfSamples& directions,
 }
 
 const SampledLaw* sampled_law(const AnyRung<double>& rung) {
-  return rung.draw_covariance.target<SampledLaw>();
+  return rung.draws.covariance.target<SampledLaw>();
 }
 
 bool draws_are_sampled(const AnyRung<double>& rung) { return sampled_law(rung) != nullptr; }

@@ -51,10 +51,10 @@ class StepLaw {
   /// E of a draw.
   void field(const Vector<double>& x, Vector<double>& dx) {
     dx.resize(n_);
-    if (rung_.draw_mean) {
-      rung_.draw_mean(x, dx);
+    if (rung_.draws.mean) {
+      rung_.draws.mean(x, dx);
     } else {
-      rung_.rhs(x, dx, 0.0);
+      rung_.field.value(x, dx, 0.0);
     }
   }
 
@@ -107,7 +107,7 @@ class StepLaw {
 
   /// Covariance of one draw, (n x n).
   [[nodiscard]] const Matrix<double>& draw_covariance(const Vector<double>& x) {
-    rung_.draw_covariance(x, Matrix<double>::Identity(n_, n_), spread_);
+    rung_.draws.covariance(x, Matrix<double>::Identity(n_, n_), spread_);
     return spread_;
   }
 

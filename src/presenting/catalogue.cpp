@@ -27,7 +27,7 @@ std::string defaults_of_steps(const RungInfo& rung) {
 std::vector<std::string> all_columns(const Model& model, const RungInfo& rung) {
   // Moments are not for states as large as the defaults of some models.
   const std::string own = rung.kind == RungKind::moments ? "sgd" : rung.name;
-  return model.rung(own, Parameters(model.name()), default_seed).columns;
+  return model.rung(own, Parameters(model.name()), default_seed).observables.columns;
 }
 
 std::string columns_of(const Model& model, const RungInfo& rung) {

@@ -32,7 +32,7 @@ struct SharedEquations {
 
 std::vector<std::string> equations_of(const AnyRung<Expression>& rung) {
   Vector<Expression> rate(rung.dimension);
-  rung.rhs(rung.initial, rate, Expression(0));
+  rung.field.value(rung.initial, rate, Expression(0));
   std::vector<std::string> lines;
   for (Index i = 0; i < rung.dimension; ++i) {
     lines.push_back(

@@ -61,7 +61,9 @@ class Observer {
              "has a state whose length changes; take one with matrices, such as sgd");
     }
   }
-  [[nodiscard]] const std::vector<std::string>& columns() const { return made_.columns; }
+  [[nodiscard]] const std::vector<std::string>& columns() const {
+    return made_.observables.columns;
+  }
 
   /// The matrices are read as the start of an instance is; observables that refer to the start
   /// (such as invariants) refer to that of this object.
@@ -80,20 +82,21 @@ class Observer {
       }
     }
     const AnyRung<double> there = model_.rung(rung_, p, seed_);
-    if (there.columns != made_.columns) {
-      reject("popgrad observe", "state", fmt::format("{}", fmt::join(there.columns, ", ")),
+    if (there.observables.columns != made_.observables.columns) {
+      reject("popgrad observe", "state",
+             fmt::format("{}", fmt::join(there.observables.columns, ", ")),
              fmt::format(
                  "are its observables, and those of the instance {}; give the instance a start "
                  "of the same kind",
-                 fmt::join(made_.columns, ", ")));
+                 fmt::join(made_.observables.columns, ", ")));
     }
     // A rung may keep a special start in fewer numbers; such a state is read by a rung that begins there.
     const bool same = there.state_names == made_.state_names;
     const AnyRung<double>& reader = same ? made_ : there;
-    std::vector<double> row(made_.columns.size());
-    reader.observe(there.initial, t, row);
+    std::vector<double> row(made_.observables.columns.size());
+    reader.observables.read(there.initial, t, row);
     std::map<std::string, double> made;
-    for (std::size_t c = 0; c < row.size(); ++c) made[made_.columns[c]] = row[c];
+    for (std::size_t c = 0; c < row.size(); ++c) made[made_.observables.columns[c]] = row[c];
     return made;
   }
 

@@ -54,7 +54,7 @@ void set_state(AnyRung<T>& rung, const Parameters& p, std::string_view where,
            "must be an object of components by name, such as {\"" + rung.state_names.front() +
                "\": 0.1}");
   }
-  if (rung.state_at) {
+  if (rung.field.state_at) {
     reject(where, state_key, "given",
            "does not go with a closed form, whose start is fixed; take the rung 'reduced'");
   }

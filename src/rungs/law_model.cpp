@@ -70,7 +70,7 @@ ModelTable table_of_law(const LawDescription& description,
   };
   flow.make = [make = sgd.make](const Parameters& p, std::uint64_t seed) {
     AnyRung<double> rung = make(p, seed);
-    rung.sample_rhs = nullptr;
+    rung.draws.sample = nullptr;
     return rung;
   };
   sgd.info.default_end = fmt::format("{}", std::lround(description.end / description.step));

@@ -53,16 +53,16 @@ class Solver {
       // Of a large state a step can take minutes.
       if (stepping_ && omp_get_level() == 0 && stop_asked()) throw Stopped{};
       ++result_.outcome.evaluations;
-      rung_.rhs(x, dx, t);
+      rung_.field.value(x, dx, t);
     };
     // By reference: the function owns a copy of the rung.
-    if (rung.jacobian) {
+    if (rung.field.jacobian) {
       field_.jacobian = [this](const Vector<T>& x, Matrix<T>& jacobian, const T& t) {
-        rung_.jacobian(x, jacobian, t);
+        rung_.field.jacobian(x, jacobian, t);
       };
     }
     field_.in_double = request.field_in_double;
-    result_.columns = rung.columns;
+    result_.columns = rung.observables.columns;
     event_values_.resize(request.find_events ? rung.events.size() : 0, T(0));
     for (std::size_t k = 0; k < event_values_.size(); ++k) same_value_.push_back(first_like(k));
   }
@@ -345,8 +345,8 @@ class Solver {
   }
 
   void save(const T& at) {
-    std::vector<T> row(rung_.columns.size());
-    rung_.observe(x_now_, at, row);
+    std::vector<T> row(rung_.observables.columns.size());
+    rung_.observables.read(x_now_, at, row);
     result_.t.push_back(at);
     result_.rows.push_back(std::move(row));
     if (request_.keep_states) result_.states.push_back(x_now_);
@@ -359,11 +359,12 @@ class Solver {
 
   void add_step_row(const T& t) {
     if (++seen_step_rows_ % step_row_stride_ != 0) return;
-    std::vector<T> row(rung_.columns.size(), T(std::numeric_limits<double>::quiet_NaN()));
-    if (rung_.observe_some && !request_.step_columns.empty()) {
-      rung_.observe_some(x_now_, t, row, request_.step_columns);
+    std::vector<T> row(rung_.observables.columns.size(),
+                       T(std::numeric_limits<double>::quiet_NaN()));
+    if (rung_.observables.read_some && !request_.step_columns.empty()) {
+      rung_.observables.read_some(x_now_, t, row, request_.step_columns);
     } else {
-      rung_.observe(x_now_, t, row);
+      rung_.observables.read(x_now_, t, row);
     }
     result_.step_t.push_back(t);
     result_.step_rows.push_back(std::move(row));
@@ -1132,7 +1133,8 @@ class Solver {
 
 template <class T>
 void check(const AnyRung<T>& rung, const Vector<T>& initial, const SolveRequest<T>& request) {
-  if (!rung.rhs) throw std::invalid_argument("solve: this rung is a closed form and has no rhs");
+  if (!rung.field.value)
+    throw std::invalid_argument("solve: this rung is a closed form and has no rhs");
   if (request.method == Method::rosenbrock4 && rung.dimension > largest_dense_dimension) {
     reject(
         "solve", "--method", "rosenbrock4",
@@ -1149,7 +1151,7 @@ void check(const AnyRung<T>& rung, const Vector<T>& initial, const SolveRequest<
   }
   require_memory(
       static_cast<double>(request.save_at.size()) *
-          bytes_of_row(rung.columns.size(),
+          bytes_of_row(rung.observables.columns.size(),
                        request.keep_states ? static_cast<double>(rung.dimension) : 0, sizeof(T)),
       "the rows of " + std::to_string(request.save_at.size()) + " save points",
       "lower --save, or leave out --states");

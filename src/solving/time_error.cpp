@@ -143,14 +143,15 @@ Times<T> times_to_look(const Trajectory<T>& run, const AnyRung<T>& rung, bool ro
 template <class T>
 AnyRung<T> with_functions(const AnyRung<T>& rung, std::vector<T> times) {
   AnyRung<T> watched = rung;
-  for (const EventFinder<T>& finder : rung.events) watched.columns.push_back(finder.name);
+  for (const EventFinder<T>& finder : rung.events)
+    watched.observables.columns.push_back(finder.name);
   std::sort(times.begin(), times.end());
-  watched.observe = [&rung, times = std::move(times)](const Vector<T>& x, const T& t,
-                                                      std::span<T> row) {
-    rung.observe(x, t, row.first(rung.columns.size()));
+  watched.observables.read = [&rung, times = std::move(times)](const Vector<T>& x, const T& t,
+                                                               std::span<T> row) {
+    rung.observables.read(x, t, row.first(rung.observables.columns.size()));
     if (!std::binary_search(times.begin(), times.end(), t)) return;
     for (std::size_t k = 0; k < rung.events.size(); ++k) {
-      row[rung.columns.size() + k] = rung.events[k].value(x, t);
+      row[rung.observables.columns.size() + k] = rung.events[k].value(x, t);
     }
   };
   return watched;
@@ -211,8 +212,8 @@ bool add_time_errors(Trajectory<T>& run, const AnyRung<T>& rung, std::span<const
     double by = 0;
     if (const EventFinder<T>* finder = finder_of(rung, event)) {
       const auto column = static_cast<std::size_t>(finder - rung.events.data());
-      by = std::fabs(to_double(
-          T(share * move_of_zero(loose, &times.finders[next], rung.columns.size() + column))));
+      by = std::fabs(to_double(T(share * move_of_zero(loose, &times.finders[next],
+                                                      rung.observables.columns.size() + column))));
       next += 3;
     } else {
       for (const std::vector<Event<T>>& half : moved) {

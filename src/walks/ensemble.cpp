@@ -59,10 +59,10 @@ Matrix<double> sampled_deviations(const AnyRung<double>& rung, const Vector<doub
   for (std::uint32_t k = 0; k < draws; ++k) {
     throw_if_stopped();
     Stream stream(seed, stream_of_deviations + k, step);
-    rung.sample_rhs(x, field, stream, 1);
+    rung.draws.sample(x, field, stream, 1);
     fields.col(k) = field;
   }
-  rung.rhs(x, field, 0.0);
+  rung.field.value(x, field, 0.0);
   fields.colwise() -= field;
   return fields;
 }

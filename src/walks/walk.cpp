@@ -22,7 +22,7 @@ namespace {
 class Stepper {
  public:
   Stepper(const WalkRequest& request, const AnyRung<double>& rung)
-      : optimiser_(request.optimiser), step_size_(request.step_size), rates_(rung.rates) {
+      : optimiser_(request.optimiser), step_size_(request.step_size), rates_(rung.field.rates) {
     const Index n = rung.dimension;
     const Index kept = optimiser_.rule == Optimiser::Rule::plain      ? 0
                        : optimiser_.rule == Optimiser::Rule::momentum ? n
@@ -74,20 +74,22 @@ class RungSteps {
   RungSteps(const AnyRung<double>& rung, const WalkRequest& request, std::uint32_t run)
       : rung_(rung), request_(request), run_(run), stepper_(request, rung) {}
 
-  [[nodiscard]] const std::vector<std::string>& columns() const { return rung_.columns; }
+  [[nodiscard]] const std::vector<std::string>& columns() const {
+    return rung_.observables.columns;
+  }
   bool step(Vector<double>& x, Vector<double>& last, std::uint64_t step) {
     Stream stream(request_.seed, run_, step);
-    if (rung_.sample_step) {
+    if (rung_.draws.step) {
       const bool checked = walking::is_checked(request_, step, x.size());
       if (checked) last = x;
-      rung_.sample_step(x, request_.step_size, stream, request_.batch);
+      rung_.draws.step(x, request_.step_size, stream, request_.batch);
       return !checked || x.allFinite();
     }
     slope_.resize(x.size());
     if (request_.batch > 0) {
-      rung_.sample_rhs(x, slope_, stream, request_.batch);
+      rung_.draws.sample(x, slope_, stream, request_.batch);
     } else {
-      rung_.rhs(x, slope_, request_.step_size * static_cast<double>(step));
+      rung_.field.value(x, slope_, request_.step_size * static_cast<double>(step));
     }
     if (!slope_.allFinite() || !x.allFinite()) return false;
     last = x;
@@ -95,7 +97,7 @@ class RungSteps {
     return true;
   }
   void observe(const Vector<double>& x, double t, std::span<double> row) const {
-    rung_.observe(x, t, row);
+    rung_.observables.read(x, t, row);
   }
   [[nodiscard]] std::string divergence(const Vector<double>& x) const {
     return rung_.divergence ? rung_.divergence(x, request_.step_size, request_.batch)
@@ -141,17 +143,17 @@ void walking::require_plain_steps(const WalkRequest& request) {
 std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<double>& initial,
                                      const WalkRequest& request) {
   walking::check_request(request);
-  if (rung.sample_step) walking::require_plain_steps(request);
-  walking::require_memory_of_rows(request, rung.columns.size(), rung.dimension);
-  if (request.batch > 0 && !rung.sample_rhs && !rung.sample_step) {
+  if (rung.draws.step) walking::require_plain_steps(request);
+  walking::require_memory_of_rows(request, rung.observables.columns.size(), rung.dimension);
+  if (request.batch > 0 && !rung.draws.sample && !rung.draws.step) {
     throw std::invalid_argument("walk: this rung draws no samples; use batch 0");
   }
-  if (request.batch == 0 && !rung.rhs) {
+  if (request.batch == 0 && !rung.field.value) {
     throw std::invalid_argument("walk: a closed form has no steps");
   }
   return walking::all_runs(request, [&]() -> walking::MakeRun {
     AnyRung<double> own = rung.clone();
-    if (!rung.sample_rhs) own.sample_rhs = nullptr;
+    if (!rung.draws.sample) own.draws.sample = nullptr;
     return [&initial, &request, own = std::move(own)](std::uint32_t run, const auto& stop,
                                                       auto& done, const auto& look) {
       RungSteps steps(own, request, run);

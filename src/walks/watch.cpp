@@ -119,7 +119,7 @@ void sharpen(Trajectory<double>& run, const AnyRung<double>& rung, SolveRequest<
     return event.uncertainty > blunt * request.relative_tolerance * std::fabs(event.t) &&
            finder_of(rung, event) != nullptr;
   };
-  if (!rung.jacobian || rung.dimension > largest_sharpened_dimension ||
+  if (!rung.field.jacobian || rung.dimension > largest_sharpened_dimension ||
       run.outcome.ending != Ending::reached_end ||
       std::none_of(run.events.begin(), run.events.end(), is_blunt)) {
     return;
@@ -169,12 +169,12 @@ void watch_closed_form(Trajectory<T>& run, const AnyRung<T>& rung,
   const auto look = [&](const T& t) {
     if (rows.contains(t)) return;
     std::vector<T>& row = rows[t];
-    row.resize(rung.columns.size());
-    rung.observe(rung.state_at(t), t, row);
+    row.resize(rung.observables.columns.size());
+    rung.observables.read(rung.field.state_at(t), t, row);
   };
   const auto find = [&] {
     Trajectory<T> fine;
-    fine.columns = rung.columns;
+    fine.columns = rung.observables.columns;
     for (const auto& [t, row] : rows) {
       fine.step_t.push_back(t);
       fine.step_rows.push_back(row);

@@ -35,18 +35,18 @@ std::size_t allocations_of(const Step& step) {
 /// The field, and draws of it, along Euler steps.
 void check_field(const AnyRung<double>& rung, double eta, Index batch) {
   Vector<double> slope(rung.dimension);
-  if (rung.rhs) {
+  if (rung.field.value) {
     Vector<double> x = rung.initial;
     CHECK(allocations_of([&](std::uint64_t k) {
-            rung.rhs(x, slope, eta * static_cast<double>(k));
+            rung.field.value(x, slope, eta * static_cast<double>(k));
             x += eta * slope;
           }) == 0);
   }
-  if (rung.sample_rhs && batch > 0) {
+  if (rung.draws.sample && batch > 0) {
     Vector<double> x = rung.initial;
     CHECK(allocations_of([&](std::uint64_t k) {
             Stream stream(seed, 0, k);
-            rung.sample_rhs(x, slope, stream, batch);
+            rung.draws.sample(x, slope, stream, batch);
             x += eta * slope;
           }) == 0);
   }
@@ -57,7 +57,7 @@ void check_own_step(const AnyRung<double>& rung, double eta, Index batch) {
   Vector<double> x = rung.initial;
   CHECK(allocations_of([&](std::uint64_t k) {
           Stream stream(seed, 0, k);
-          rung.sample_step(x, eta, stream, batch);
+          rung.draws.step(x, eta, stream, batch);
         }) == 0);
 }
 
@@ -74,7 +74,7 @@ std::size_t allocations_of_walk(const AnyRung<double>& rung, WalkRequest request
 void check_walk(const AnyRung<double>& rung, WalkRequest request) {
   for (const Optimiser::Rule rule :
        {Optimiser::Rule::plain, Optimiser::Rule::momentum, Optimiser::Rule::adam}) {
-    if (rung.sample_step && rule != Optimiser::Rule::plain) continue;
+    if (rung.draws.step && rule != Optimiser::Rule::plain) continue;
     request.optimiser.rule = rule;
     static_cast<void>(allocations_of_walk(rung, request, warm_up));
     const std::size_t fewer = allocations_of_walk(rung, request, warm_up);
@@ -89,10 +89,10 @@ void check(const RungInfo& info, const AnyRung<double>& rung) {
   request.seed = seed;
   request.jobs = 1;
   // A row at the start, as a run has it, is where some scratch gets its size.
-  std::vector<double> row(rung.columns.size());
-  rung.observe(rung.initial, 0.0, row);
+  std::vector<double> row(rung.observables.columns.size());
+  rung.observables.read(rung.initial, 0.0, row);
   check_field(rung, request.step_size, request.batch);
-  if (rung.sample_step) check_own_step(rung, request.step_size, request.batch);
+  if (rung.draws.step) check_own_step(rung, request.step_size, request.batch);
   if (walks(info)) check_walk(rung, request);
 }
 

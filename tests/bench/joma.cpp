@@ -98,9 +98,9 @@ void joma_flow(benchmark::State& state) {
   state.counters["rung_vectors"] = vectors(bench::bytes_in_use() - without);
 
   Vector<double> slope(d);
-  rung.rhs(rung.initial, slope, 0.0);
+  rung.field.value(rung.initial, slope, 0.0);
   const std::size_t calls = bench::allocations();
-  for (int i = 0; i < 10; ++i) rung.rhs(rung.initial, slope, 0.0);
+  for (int i = 0; i < 10; ++i) rung.field.value(rung.initial, slope, 0.0);
   state.counters["allocations"] = static_cast<double>(bench::allocations() - calls) / 10;
   slope.resize(0);
 

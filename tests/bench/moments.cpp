@@ -17,19 +17,19 @@ AnyRung<double> wells(Index n) {
   AnyRung<double> rung;
   rung.dimension = n;
   rung.initial = Vector<double>::LinSpaced(n, 0.5, 1.0);
-  rung.columns = {"sum"};
+  rung.observables.columns = {"sum"};
   rung.state_names = std::vector<std::string>(static_cast<std::size_t>(n), "x");
-  rung.rhs = [](const Vector<double>& x, Vector<double>& dx, const double&) {
+  rung.field.value = [](const Vector<double>& x, Vector<double>& dx, const double&) {
     dx = -(x.array() + 0.3 * x.array().square()).matrix();
   };
-  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+  rung.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x.sum();
   };
-  rung.sample_rhs = [](const Vector<double>& x, Vector<double>& dx, Stream& stream, Index) {
+  rung.draws.sample = [](const Vector<double>& x, Vector<double>& dx, Stream& stream, Index) {
     for (Index i = 0; i < x.size(); ++i) dx[i] = stream.normal() - x[i] - 0.3 * x[i] * x[i];
   };
-  rung.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
-                            Matrix<double>& images) { images = vectors; };
+  rung.draws.covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                             Matrix<double>& images) { images = vectors; };
   rung.clone = [n] { return wells(n); };
   return rung;
 }

@@ -37,7 +37,7 @@ void scb_sgd(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     for (int i = 0; i < 100; ++i) {
       Stream stream(1, 0, step++);
-      rung.sample_rhs(x, slope, stream, 64);
+      rung.draws.sample(x, slope, stream, 64);
       x += 0.01 * slope;
     }
   }
@@ -53,7 +53,7 @@ void scb_sgd_size(benchmark::State& state) {
   std::uint64_t step = 0;
   for ([[maybe_unused]] auto _ : state) {
     Stream stream(1, 0, step++);
-    rung.sample_rhs(x, slope, stream, 64);
+    rung.draws.sample(x, slope, stream, 64);
   }
   const auto n = static_cast<double>(state.range(0));
   state.counters["products"] = 64 * (static_cast<double>(state.range(1)) + n * n);
@@ -160,7 +160,7 @@ void scb_lumped(benchmark::State& state) {
   std::uint64_t step = 0;
   for ([[maybe_unused]] auto _ : state) {
     Stream stream(1, 0, step++);
-    rung.sample_step(x, 0.01, stream, 1'000'000'000);
+    rung.draws.step(x, 0.01, stream, 1'000'000'000);
   }
   state.counters["peak_bytes"] = static_cast<double>(bench::peak_bytes() - before);
   state.counters["products"] = static_cast<double>(state.range(0) * (state.range(0) + 2));

@@ -288,8 +288,8 @@ TEST_CASE("a share of successes has its exact interval", "[measurement]") {
 
 TEST_CASE("deviations of draws have the covariance of their law", "[measurement]") {
   AnyRung<double> rung = circle();
-  rung.rhs = [](const Vector<double>&, Vector<double>& dx, const double&) { dx.setZero(); };
-  rung.sample_rhs = [](const Vector<double>& x, Vector<double>& dx, Stream& stream, Index) {
+  rung.field.value = [](const Vector<double>&, Vector<double>& dx, const double&) { dx.setZero(); };
+  rung.draws.sample = [](const Vector<double>& x, Vector<double>& dx, Stream& stream, Index) {
     const double first = stream.normal();
     dx[0] = x[0] * first;
     dx[1] = first + 2 * stream.normal();

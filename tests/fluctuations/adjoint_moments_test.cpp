@@ -22,36 +22,36 @@ AnyRung<double> wells(Index n, double bend, double coupling, double twist = 0) {
   AnyRung<double> rung;
   rung.dimension = n;
   rung.initial = Vector<double>::LinSpaced(n, 0.5, 1.0);
-  rung.rates = Vector<double>::LinSpaced(n, 0.5, 1.5);
-  const Vector<double> rates = rung.rates;
-  rung.columns = {"sum", "square"};
+  rung.field.rates = Vector<double>::LinSpaced(n, 0.5, 1.5);
+  const Vector<double> rates = rung.field.rates;
+  rung.observables.columns = {"sum", "square"};
   rung.state_names = StateNames::made_by([n] {
     std::vector<std::string> names;
     for (Index i = 0; i < n; ++i) names.push_back("x_" + std::to_string(i));
     return names;
   });
-  rung.rhs = [=](const Vector<double>& x, Vector<double>& dx, const double&) {
+  rung.field.value = [=](const Vector<double>& x, Vector<double>& dx, const double&) {
     const double mean = coupling * x.mean();
     for (Index i = 0; i < n; ++i) {
       const double stiffness = 1 + 0.1 * static_cast<double>(i % 7);
       dx[i] = -rates[i] * (stiffness * x[i] + bend * x[i] * x[i] + mean + twist * x[(i + 1) % n]);
     }
   };
-  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+  rung.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x.sum();
     row[1] = x.squaredNorm();
   };
   const auto spread = [rates](const Vector<double>& x) -> Vector<double> {
     return (rates.array() * (1 + x.array().square()).sqrt()).matrix();
   };
-  rung.sample_rhs = [rhs = rung.rhs, spread](const Vector<double>& x, Vector<double>& dx,
-                                             Stream& stream, Index batch) {
+  rung.draws.sample = [rhs = rung.field.value, spread](const Vector<double>& x, Vector<double>& dx,
+                                                       Stream& stream, Index batch) {
     rhs(x, dx, 0.0);
     const Vector<double> size = spread(x) / std::sqrt(static_cast<double>(batch));
     for (Index i = 0; i < x.size(); ++i) dx[i] += size[i] * stream.normal();
   };
-  rung.draw_covariance = [spread](const Vector<double>& x, const Matrix<double>& vectors,
-                                  Matrix<double>& images) {
+  rung.draws.covariance = [spread](const Vector<double>& x, const Matrix<double>& vectors,
+                                   Matrix<double>& images) {
     images = spread(x).cwiseAbs2().asDiagonal() * vectors;
   };
   rung.clone = [=] { return wells(n, bend, coupling, twist); };
@@ -129,7 +129,7 @@ TEST_CASE("adjoint moments: large states of independent numbers", "[moments]") {
   // Each number by itself.
   double variance = 0;
   for (Index i = 0; i < n; ++i) {
-    const double rate = sgd.rates[i];
+    const double rate = sgd.field.rates[i];
     const double stiffness = 1 + 0.1 * static_cast<double>(i % 7);
     double x = sgd.initial[i], own = 0;
     for (std::uint64_t k = 0; k < steps; ++k) {
@@ -168,17 +168,18 @@ TEST_CASE("adjoint moments: which models have a gradient", "[moments]") {
     const Trajectory<double> a = predicted(predict_moments(sgd, name), eta, 60, 1000);
     const Trajectory<double> b = predicted(predict_by_adjoints(sgd, name), eta, 60, 1000);
     REQUIRE(b.outcome.ending == Ending::reached_end);
-    const std::size_t columns = sgd.columns.size();
+    const std::size_t columns = sgd.observables.columns.size();
     std::size_t judged = 0;
     for (std::size_t c = 0; c < columns; ++c) {
       const double deviation = a.rows.back()[columns + c];
       const double other = b.rows.back()[columns + c];
       // Rounding, and what ends at its extremum.
       if (!(deviation > 1e-6) || std::isnan(other)) continue;
-      if (sgd.columns[c].starts_with("invariant") || sgd.columns[c] == "normalised_correlation") {
+      if (sgd.observables.columns[c].starts_with("invariant") ||
+          sgd.observables.columns[c] == "normalised_correlation") {
         continue;
       }
-      INFO(name << " " << sgd.columns[c]);
+      INFO(name << " " << sgd.observables.columns[c]);
       ++judged;
       CHECK(other == Approx(deviation).epsilon(0.03));
       CHECK(std::fabs(b.rows.back()[c] - a.rows.back()[c]) < 0.1 * deviation);
@@ -208,7 +209,7 @@ TEST_CASE("adjoint moments: those of many runs", "[moments]") {
   request.seed = 4;
   const std::vector<Trajectory<double>> runs = walk(sgd, sgd.initial, request);
   const std::vector<double>& row = found.rows.back();
-  const std::size_t columns = sgd.columns.size();
+  const std::size_t columns = sgd.observables.columns.size();
   std::size_t judged = 0;
   for (std::size_t c = 0; c < columns; ++c) {
     const double deviation = row[columns + c];
@@ -219,8 +220,8 @@ TEST_CASE("adjoint moments: those of many runs", "[moments]") {
       square += std::pow(run.rows[0][c] - mean, 2) / (count - 1);
     }
     const double seen = std::sqrt(square);
-    INFO(sgd.columns[c] << ": " << mean << " +- " << seen << ", predicted " << row[c] << " +- "
-                        << deviation);
+    INFO(sgd.observables.columns[c] << ": " << mean << " +- " << seen << ", predicted " << row[c]
+                                    << " +- " << deviation);
     ++judged;
     // 4.5 standard errors, and a twentieth for the next order and for the shift of the mean.
     constexpr double far = 4.5, neglected = 0.05;

@@ -172,7 +172,7 @@ TEST_CASE("sampled draws: mean and covariance against every count", "[draws]") {
 
   AnyRung<double> rung;
   rung.dimension = 4;
-  rung.draw_covariance = SampledLaw{
+  rung.draws.covariance = SampledLaw{
       [&](const Vector<double>&, const Matrix<double>& vectors, SampledDraws::Part which,
           Matrix<double>& images) { images = draws.covariance(directions, vectors, which); }};
   CHECK(draws_are_sampled(rung));
@@ -180,8 +180,8 @@ TEST_CASE("sampled draws: mean and covariance against every count", "[draws]") {
   const double a = one.dot(first * one), b = one.dot(second * one);
   CHECK(sampling_error(rung, one, columns) ==
         Approx(std::fabs(a - b) / (2 * (a + b))).epsilon(1e-9));
-  rung.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
-                            Matrix<double>& images) { images = vectors; };
+  rung.draws.covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                             Matrix<double>& images) { images = vectors; };
   CHECK_FALSE(draws_are_sampled(rung));
   CHECK(sampling_error(rung, one, columns) == 0);
 }

@@ -24,16 +24,16 @@ struct Toy {
     AnyRung<double> any;
     any.dimension = 2;
     any.initial = start;
-    any.columns = {"sum", "square"};
-    any.rhs = [c = curvature](const Vector<double>& x, Vector<double>& dx, const double&) {
+    any.observables.columns = {"sum", "square"};
+    any.field.value = [c = curvature](const Vector<double>& x, Vector<double>& dx, const double&) {
       dx = Vector<double>{{-x[0] + coupling * x[1] + c * x[0] * x[0], -2 * x[1]}};
     };
-    any.draw_covariance = [g = growth](const Vector<double>& x, const Matrix<double>& vectors,
-                                       Matrix<double>& images) {
+    any.draws.covariance = [g = growth](const Vector<double>& x, const Matrix<double>& vectors,
+                                        Matrix<double>& images) {
       const Matrix<double> sigma{{1 + g * x[0] * x[0], 0.2}, {0.2, 0.5}};
       images = sigma * vectors;
     };
-    any.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+    any.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
       row[0] = x[0] + 2 * x[1];
       row[1] = x[0] * x[0];
     };
@@ -64,9 +64,9 @@ RowLaw step_by_step(const Toy& toy, const LinearRunsRequest& r) {
       const Matrix<double> step{{1 - eta + 2 * eta * toy.curvature * x[0], eta * coupling},
                                 {0, 1 - 2 * eta}};
       Matrix<double> sigma;
-      rung.draw_covariance(x, Matrix<double>::Identity(2, 2), sigma);
+      rung.draws.covariance(x, Matrix<double>::Identity(2, 2), sigma);
       if (r.order == LinearOrder::second) sigma(0, 0) += toy.growth * c(0, 0);
-      rung.rhs(x, dx, 0.0);
+      rung.field.value(x, dx, 0.0);
       dx[0] += toy.curvature * c(0, 0);
       x += eta * dx;
       c = (step * c * step.transpose() + eta * eta / static_cast<double>(r.batch) * sigma).eval();
@@ -112,7 +112,7 @@ TEST_CASE("linear runs: blocks of steps are the steps, where draws are alike", "
   const Matrix<double> squares = curves(runs, "square");
   CHECK(squares.minCoeff() >= 0);
   CHECK(runs.front().t == std::vector<double>{0.01, 0.07, 1.3, 1.31, 4.0});
-  CHECK(runs.front().columns == linear.rung().columns);
+  CHECK(runs.front().columns == linear.rung().observables.columns);
 }
 
 TEST_CASE("linear runs: draws that change, and the drift that noise causes", "[moments]") {
@@ -175,7 +175,7 @@ TEST_CASE("linear runs: the same draws for other settings, others for another se
   larger.seed = 2;
   CHECK((curves(linear_runs(toy.rung(), larger), "sum") - half).norm() > 1e-3);
   AnyRung<double> unknown = toy.rung();
-  unknown.draw_covariance = nullptr;
+  unknown.draws.covariance = nullptr;
   CHECK_THROWS_AS(linear_runs(unknown, request), std::invalid_argument);
 }
 
@@ -184,11 +184,11 @@ TEST_CASE("linear runs: covariances of rows are those of Ornstein and Uhlenbeck"
   AnyRung<double> rung;
   rung.dimension = 1;
   rung.initial = Vector<double>::Zero(1);
-  rung.columns = {"x", "triple"};
-  rung.rhs = [](const Vector<double>& x, Vector<double>& dx, const double&) { dx = -x; };
-  rung.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
-                            Matrix<double>& images) { images = vectors; };
-  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+  rung.observables.columns = {"x", "triple"};
+  rung.field.value = [](const Vector<double>& x, Vector<double>& dx, const double&) { dx = -x; };
+  rung.draws.covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                             Matrix<double>& images) { images = vectors; };
+  rung.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x[0];
     row[1] = 3 * x[0];
   };

@@ -26,11 +26,11 @@ struct Clocked {
     AnyRung<double> any;
     any.dimension = 3;
     any.initial = Vector<double>::Zero(3);
-    any.rhs = [own = *this](const Vector<double>& x, Vector<double>& dx, const double&) {
+    any.field.value = [own = *this](const Vector<double>& x, Vector<double>& dx, const double&) {
       dx = Vector<double>{{own.a(x[0], x[1], x[2]), own.b(x[0], x[1], x[2]), 1.0}};
     };
-    any.draw_covariance = [own = *this](const Vector<double>& x, const Matrix<double>& vectors,
-                                        Matrix<double>& images) {
+    any.draws.covariance = [own = *this](const Vector<double>& x, const Matrix<double>& vectors,
+                                         Matrix<double>& images) {
       images = Vector<double>{{own.noise(x[2]), 0.0, 0.0}}.asDiagonal() * vectors;
     };
     return any;

@@ -26,18 +26,18 @@ AnyRung<double> one_number(double start, double variance, const Field& field) {
   AnyRung<double> rung = problems::any_flow<double>(
       Vector<double>{{start}}, [field](const auto& x, auto& dx) { dx[0] = field(x[0]); },
       [](const auto&, auto&) {});
-  rung.columns = {"x", "square"};
+  rung.observables.columns = {"x", "square"};
   rung.state_names = {"x"};
-  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+  rung.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x[0];
     row[1] = x[0] * x[0];
   };
-  rung.sample_rhs = [field, variance](const Vector<double>& x, Vector<double>& dx, Stream& stream,
-                                      Index batch) {
+  rung.draws.sample = [field, variance](const Vector<double>& x, Vector<double>& dx, Stream& stream,
+                                        Index batch) {
     dx[0] = field(x[0]) + std::sqrt(variance / static_cast<double>(batch)) * stream.normal();
   };
-  rung.draw_covariance = [variance](const Vector<double>&, const Matrix<double>& vectors,
-                                    Matrix<double>& images) { images = variance * vectors; };
+  rung.draws.covariance = [variance](const Vector<double>&, const Matrix<double>& vectors,
+                                     Matrix<double>& images) { images = variance * vectors; };
   rung.clone = [=] { return one_number(start, variance, field); };
   return rung;
 }
@@ -83,20 +83,21 @@ struct Coupled {
     AnyRung<double> any;
     any.dimension = 2;
     any.initial = Vector<double>{{1.0, -0.5}};
-    any.columns = {"sum", "product"};
+    any.observables.columns = {"sum", "product"};
     any.state_names = {"a", "b"};
-    any.rhs = [count = evaluations](const Vector<double>& x, Vector<double>& dx, const double&) {
+    any.field.value = [count = evaluations](const Vector<double>& x, Vector<double>& dx,
+                                            const double&) {
       ++*count;
       dx = Vector<double>{
           {-x[0] + 0.3 * x[1] + 0.4 * x[0] * x[0], 0.5 * x[0] - 2 * x[1] * (1 + x[0])}};
     };
-    any.draw_covariance = [](const Vector<double>& x, const Matrix<double>& vectors,
-                             Matrix<double>& images) {
+    any.draws.covariance = [](const Vector<double>& x, const Matrix<double>& vectors,
+                              Matrix<double>& images) {
       const Matrix<double> sigma{{1 + x[0] * x[0], 0.2 * x[0]},
                                  {0.2 * x[0], 0.5 + 2 * x[1] * x[1]}};
       images = sigma * vectors;
     };
-    any.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+    any.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
       row[0] = x[0] + 2 * x[1];
       row[1] = x[0] * x[1];
     };
@@ -138,12 +139,12 @@ TEST_CASE("moments: at a kink observables have the law that they have", "[moment
   AnyRung<double> toy;
   toy.dimension = 1;
   toy.initial = Vector<double>{{start}};
-  toy.columns = {"x", "size", "square"};
+  toy.observables.columns = {"x", "size", "square"};
   toy.state_names = {"x"};
-  toy.rhs = [](const Vector<double>& x, Vector<double>& dx, const double&) { dx = -x; };
-  toy.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
-                           Matrix<double>& images) { images = vectors; };
-  toy.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+  toy.field.value = [](const Vector<double>& x, Vector<double>& dx, const double&) { dx = -x; };
+  toy.draws.covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                            Matrix<double>& images) { images = vectors; };
+  toy.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x[0];
     row[1] = std::fabs(x[0]);
     row[2] = x[0] * x[0];
@@ -180,8 +181,8 @@ TEST_CASE("moments: at a kink observables have the law that they have", "[moment
 TEST_CASE("readings: of a product of two numbers, whose parabolas have nothing of it",
           "[moments]") {
   AnyRung<double> rung;
-  rung.columns = {"product"};
-  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+  rung.observables.columns = {"product"};
+  rung.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x[0] * x[1];
   };
   const Vector<double> x{{0.3, -0.2}};
@@ -336,7 +337,7 @@ TEST_CASE("moments: the law at rest solves its equations", "[moments]") {
 
 TEST_CASE("moments: refuses what it does not know", "[moments]") {
   AnyRung<double> rung = one_number(0.0, 1.0, [](double x) { return -x; });
-  rung.draw_covariance = nullptr;
+  rung.draws.covariance = nullptr;
   CHECK_THROWS_WITH(predict_moments(rung, "toy"), Catch::Contains("law of one draw is not known"));
 }
 

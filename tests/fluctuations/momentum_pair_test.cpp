@@ -22,13 +22,13 @@ AnyRung<double> spring(double k) {
   AnyRung<double> rung = problems::any_flow<double>(
       Vector<double>{{1.0}}, [k](const auto& x, auto& dx) { dx[0] = -k * x[0]; },
       [](const auto&, auto&) {});
-  rung.columns = {"x"};
+  rung.observables.columns = {"x"};
   rung.state_names = {"x"};
-  rung.observe = [](const Vector<double>& x, const double&, std::span<double> row) {
+  rung.observables.read = [](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = x[0];
   };
-  rung.draw_covariance = [](const Vector<double>&, const Matrix<double>& vectors,
-                            Matrix<double>& images) { images = vectors; };
+  rung.draws.covariance = [](const Vector<double>&, const Matrix<double>& vectors,
+                             Matrix<double>& images) { images = vectors; };
   rung.clone = [k] { return spring(k); };
   return rung;
 }
@@ -76,13 +76,13 @@ TEST_CASE("momentum pair: its Jacobian is that of its direction") {
   Vector<double> at = pair.initial;
   for (double& value : at) value += 0.3 * stream.normal();
   Matrix<double> known(pair.dimension, pair.dimension);
-  pair.jacobian(at, known, 0.0);
+  pair.field.jacobian(at, known, 0.0);
   constexpr double h = 1e-5;
   Vector<double> ahead(pair.dimension), behind(pair.dimension);
   for (Index j = 0; j < pair.dimension; ++j) {
     const Vector<double> shift = h * Vector<double>::Unit(pair.dimension, j);
-    pair.rhs(at + shift, ahead, 0.0);
-    pair.rhs(at - shift, behind, 0.0);
+    pair.field.value(at + shift, ahead, 0.0);
+    pair.field.value(at - shift, behind, 0.0);
     CHECK(((ahead - behind) / (2 * h) - known.col(j)).norm() < 1e-8);
   }
 }

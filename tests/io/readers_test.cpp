@@ -1,6 +1,7 @@
 /// Readers of tables, instances and formulas under drawn mutations of valid files: what is missing is said,
 /// what is wrong is refused in one line of ours, and nothing else changes in silence.
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>

@@ -196,9 +196,9 @@ const std::vector<Case>& cases() {
 }
 
 std::vector<Point> points(const Case& made, const AnyRung<double>& rung) {
-  if (rung.state_at) {
+  if (rung.field.state_at) {
     std::vector<Point> at;
-    for (const double t : {0.0, 0.2, 0.35}) at.push_back({rung.state_at(t), t});
+    for (const double t : {0.0, 0.2, 0.35}) at.push_back({rung.field.state_at(t), t});
     return at;
   }
   // exp attention in layers above each other overflows farther out.
@@ -210,13 +210,14 @@ std::vector<Point> points(const Case& made, const AnyRung<double>& rung) {
 
 std::vector<Point> trained_points(const Case& made, const AnyRung<double>& rung) {
   std::vector<Point> at;
-  if (rung.columns.back() != "nonzeros") return at;
+  if (rung.observables.columns.back() != "nonzeros") return at;
   const auto part = static_cast<std::size_t>(column(rung, "part"));
   Vector<double> x = rung.initial;
   double before = 1;
   for (std::uint64_t step = 0; step < 60; ++step) {
     Stream stream(made.seed, 0, step);
-    rung.sample_step(x, 0.4, stream, rung.rhs && made.rung.kind == RungKind::descent ? 0 : 50);
+    rung.draws.step(x, 0.4, stream,
+                    rung.field.value && made.rung.kind == RungKind::descent ? 0 : 50);
     const double now = observed(rung, {x, 0.0})[part];
     if (now != before || step == 0) at.push_back({x, 0.4 * static_cast<double>(step + 1)});
     before = now;
@@ -234,14 +235,15 @@ std::map<std::string, double> by_name(const AnyRung<double>& rung, const Vector<
 }
 
 std::vector<double> observed(const AnyRung<double>& rung, const Point& at) {
-  std::vector<double> row(rung.columns.size());
-  rung.observe(at.x, at.t, row);
+  std::vector<double> row(rung.observables.columns.size());
+  rung.observables.read(at.x, at.t, row);
   return row;
 }
 
 Index column(const AnyRung<double>& rung, std::string_view name) {
-  const auto found = std::find(rung.columns.begin(), rung.columns.end(), name);
-  return found == rung.columns.end() ? -1 : found - rung.columns.begin();
+  const auto found =
+      std::find(rung.observables.columns.begin(), rung.observables.columns.end(), name);
+  return found == rung.observables.columns.end() ? -1 : found - rung.observables.columns.begin();
 }
 
 }  // namespace popgrad::laws

@@ -38,8 +38,8 @@ void check_model(const std::string& model) {
       const std::vector<double> row = observed(rung, at[p]);
       const Columns expected = found->second(made, rung, at[p]);
       for (std::size_t c = 0; c < row.size(); ++c) {
-        INFO(made.text() << " at point " << p << ": column " << rung.columns[c]);
-        const auto own = expected.find(rung.columns[c]);
+        INFO(made.text() << " at point " << p << ": column " << rung.observables.columns[c]);
+        const auto own = expected.find(rung.observables.columns[c]);
         if (own == expected.end()) {
           FAIL_CHECK("has no recomputation from its definition");
           continue;
@@ -83,8 +83,8 @@ TEST_CASE("laws: columns and states have names, each once", "[law]") {
   for (const Case& made : cases()) {
     const AnyRung<double> rung = made.make();
     INFO(made.text());
-    CHECK(std::set<std::string>(rung.columns.begin(), rung.columns.end()).size() ==
-          rung.columns.size());
+    CHECK(std::set<std::string>(rung.observables.columns.begin(), rung.observables.columns.end())
+              .size() == rung.observables.columns.size());
     CHECK(std::set<std::string>(rung.state_names.begin(), rung.state_names.end()).size() ==
           rung.state_names.size());
     CHECK(rung.state_names.size() == static_cast<std::size_t>(rung.dimension));

@@ -131,10 +131,10 @@ TEST_CASE("laws: conserved quantities have no rate", "[law]") {
     const auto law = conserved.find(made.model->name());
     if (law == conserved.end()) continue;
     const AnyRung<double> rung = made.make();
-    if (!rung.rhs) continue;
+    if (!rung.field.value) continue;
     for (const Point& at : points(made, rung)) {
       Vector<double> field(at.x.size());
-      rung.rhs(at.x, field, at.t);
+      rung.field.value(at.x, field, at.t);
       INFO(made.text());
       for (const double rate : law->second(made, rung, at, field)) {
         ++compared[made.model->name() + " " + made.rung.name];

@@ -338,7 +338,7 @@ TEST_CASE("laws: fields are minus the gradient of the reported loss", "[law]") {
       const Gradient gradient = trained_gradient(made, rung, at, most, step);
       const Vector<double> expected = direction->second(made, rung, at, gradient.value);
       Vector<double> field(at.x.size());
-      rung.rhs(at.x, field, at.t);
+      rung.field.value(at.x, field, at.t);
       // Metrics multiply by at most 1/mu_k and a rate.
       const double size =
           1 + expected.array().isNaN().select(0.0, expected.array()).abs().maxCoeff();

@@ -32,7 +32,7 @@ TEST_CASE("laws: double agrees with 50 digits", "[law]") {
     }
     const AnyRung<double> rung = made.make();
     INFO(made.text());
-    REQUIRE(exact.columns == rung.columns);
+    REQUIRE(exact.observables.columns == rung.observables.columns);
     REQUIRE(exact.dimension == rung.dimension);
     ++compared[made.model->name() + " " + made.rung.name];
     for (Index i = 0; i < rung.dimension; ++i) {
@@ -42,26 +42,26 @@ TEST_CASE("laws: double agrees with 50 digits", "[law]") {
     for (const Point& at : points(made, rung)) {
       Vector<Real> x = at.x.cast<Real>();
       const Real t(at.t);
-      if (exact.state_at) {
-        x = exact.state_at(t);
+      if (exact.field.state_at) {
+        x = exact.field.state_at(t);
         for (Index i = 0; i < x.size(); ++i) {
           CHECK(std::fabs(to_double(x[i]) - at.x[i]) <= rounding * (1 + std::fabs(at.x[i])));
         }
         x = at.x.cast<Real>();
       }
-      std::vector<Real> row(rung.columns.size());
-      exact.observe(x, t, row);
+      std::vector<Real> row(rung.observables.columns.size());
+      exact.observables.read(x, t, row);
       const std::vector<double> rounded = observed(rung, at);
       for (std::size_t c = 0; c < row.size(); ++c) {
-        INFO("column " << rung.columns[c] << " at t = " << at.t);
+        INFO("column " << rung.observables.columns[c] << " at t = " << at.t);
         CHECK(std::fabs(to_double(row[c]) - rounded[c]) <=
               100 * rounding * (1 + std::fabs(rounded[c])));
       }
-      if (!rung.rhs) continue;
+      if (!rung.field.value) continue;
       Vector<Real> dx(x.size());
       Vector<double> rounded_dx(x.size());
-      exact.rhs(x, dx, t);
-      rung.rhs(at.x, rounded_dx, at.t);
+      exact.field.value(x, dx, t);
+      rung.field.value(at.x, rounded_dx, at.t);
       const double size = 1 + rounded_dx.cwiseAbs().maxCoeff();
       for (Index i = 0; i < x.size(); ++i) {
         INFO(rung.state_names[static_cast<std::size_t>(i)]);

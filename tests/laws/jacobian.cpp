@@ -15,22 +15,23 @@ TEST_CASE("laws: Jacobians are the derivatives of fields", "[law]") {
   for (const Case& made : cases()) {
     const AnyRung<double> rung = made.make();
     // Kinks have no derivative.
-    if (!rung.jacobian || rung.dimension > largest || made.parameters.text("phi", "") == "relu") {
+    if (!rung.field.jacobian || rung.dimension > largest ||
+        made.parameters.text("phi", "") == "relu") {
       continue;
     }
     const Point at = points(made, rung)[1];
     const Index n = rung.dimension;
     Matrix<double> jacobian;
-    rung.jacobian(at.x, jacobian, at.t);
+    rung.field.jacobian(at.x, jacobian, at.t);
     INFO(made.text());
     REQUIRE(jacobian.rows() == n);
     REQUIRE(jacobian.cols() == n);
     Vector<double> above(n), below(n), moved = at.x;
     const auto difference = [&](Index j, double h) -> Vector<double> {
       moved[j] = at.x[j] + h;
-      rung.rhs(moved, above, at.t);
+      rung.field.value(moved, above, at.t);
       moved[j] = at.x[j] - h;
-      rung.rhs(moved, below, at.t);
+      rung.field.value(moved, below, at.t);
       moved[j] = at.x[j];
       return (above - below) / (2 * h);
     };

@@ -21,10 +21,10 @@ constexpr double six = 6;
 
 Vector<double> mean_of_draw(const AnyRung<double>& rung, const Vector<double>& x) {
   Vector<double> mean(x.size());
-  if (rung.draw_mean) {
-    rung.draw_mean(x, mean);
+  if (rung.draws.mean) {
+    rung.draws.mean(x, mean);
   } else {
-    rung.rhs(x, mean, 0.0);
+    rung.field.value(x, mean, 0.0);
   }
   return mean;
 }
@@ -36,7 +36,7 @@ TEST_CASE("laws: the mean and covariance known of a draw are those of draws", "[
   for (const Case& made : cases()) {
     if (made.rung.kind != RungKind::random) continue;
     const AnyRung<double> rung = made.make();
-    if (!rung.draw_covariance || rung.dimension > 300) continue;
+    if (!rung.draws.covariance || rung.dimension > 300) continue;
     // A third of the cases: pairs of options meet in the laws of one step.
     if (compared[made.model->name() + " " + made.rung.name]++ % 3 != 0) continue;
     const Point at = points(made, rung)[1];
@@ -46,7 +46,7 @@ TEST_CASE("laws: the mean and covariance known of a draw are those of draws", "[
     Matrix<double> directions(n, 4);
     for (double& value : directions.reshaped()) value = names.normal();
     Matrix<double> images;
-    rung.draw_covariance(at.x, directions, images);
+    rung.draws.covariance(at.x, directions, images);
     const Matrix<double> known = directions.transpose() * images;
     const Vector<double> mean = directions.transpose() * mean_of_draw(rung, at.x);
     constexpr int draws = 4000;
@@ -54,7 +54,7 @@ TEST_CASE("laws: the mean and covariance known of a draw are those of draws", "[
     Vector<double> draw(n);
     for (int i = 0; i < draws; ++i) {
       Stream stream(made.seed, 21, static_cast<std::uint64_t>(i));
-      rung.sample_rhs(at.x, draw, stream, 1);
+      rung.draws.sample(at.x, draw, stream, 1);
       seen.row(i) = directions.transpose() * draw - mean;
     }
     INFO(made.text());
@@ -165,7 +165,7 @@ TEST_CASE("laws: moments are those of many runs", "[law][unsanitized]") {
     request.runs = count;
     if (heavy) request.optimiser = {Optimiser::Rule::momentum, training.momentum};
     const std::vector<Trajectory<double>> runs = walk(sgd, sgd.initial, request);
-    const std::size_t columns = sgd.columns.size();
+    const std::size_t columns = sgd.observables.columns.size();
     check_linear_runs(training, in_plain_steps, request.save_steps, runs);
     std::size_t judged = 0;
     for (std::size_t save = 1; save < predicted.rows.size(); ++save) {
@@ -181,7 +181,7 @@ TEST_CASE("laws: moments are those of many runs", "[law][unsanitized]") {
         }
         const double deviation = predicted.rows[save][columns + c];
         if (std::isnan(deviation)) continue;
-        const std::string& name = sgd.columns[c];
+        const std::string& name = sgd.observables.columns[c];
         // A jump, and functions with kinks or an extremum where training starts.
         if (name == "accuracy") continue;
         const bool rough =

@@ -21,12 +21,12 @@ using Row = std::map<std::string, double>;
 
 Row named(const AnyRung<double>& rung, const std::vector<double>& row) {
   Row by_column;
-  for (std::size_t c = 0; c < row.size(); ++c) by_column[rung.columns[c]] = row[c];
+  for (std::size_t c = 0; c < row.size(); ++c) by_column[rung.observables.columns[c]] = row[c];
   return by_column;
 }
 
 Row flowed(const AnyRung<double>& rung, double t) {
-  if (rung.state_at) return named(rung, observed(rung, {rung.state_at(t), t}));
+  if (rung.field.state_at) return named(rung, observed(rung, {rung.field.state_at(t), t}));
   SolveRequest<double> request;
   request.end = t;
   request.save_at = {t};
@@ -84,8 +84,8 @@ TEST_CASE("laws: descent and flow have one field", "[law]") {
     INFO(made.text());
     for (const Point& at : points(made, flow)) {
       Vector<double> left(at.x.size()), right(at.x.size());
-      flow.rhs(at.x, left, at.t);
-      gd.rhs(at.x, right, at.t);
+      flow.field.value(at.x, left, at.t);
+      gd.field.value(at.x, right, at.t);
       CHECK(left == right);
       CHECK(observed(flow, at) == observed(gd, at));
     }
@@ -278,9 +278,9 @@ TEST_CASE("laws: topic optimum is at rest in the rung block-reduced", "[law]") {
       if (name != "lambda") block.parameters.set(name, value);
     }
     block.parameters.set("train", "KQ");
-    const Vector<double> x = made.make().state_at(1.0);
+    const Vector<double> x = made.make().field.state_at(1.0);
     Vector<double> dx(6);
-    block.make().rhs(x, dx, 0.0);
+    block.make().field.value(x, dx, 0.0);
     INFO(made.text());
     CHECK(dx.cwiseAbs().maxCoeff() < 1e-10);
     ++compared;

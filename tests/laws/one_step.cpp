@@ -66,15 +66,15 @@ void check_draws(const Case& made, const AnyRung<double>& rung, const Vector<dou
     covariance += sample.probability * off * off.transpose();
   }
   const Vector<double> variance = covariance.diagonal();
-  REQUIRE(rung.draw_covariance);
+  REQUIRE(rung.draws.covariance);
   Matrix<double> known;
-  rung.draw_covariance(x, Matrix<double>::Identity(x.size(), x.size()), known);
+  rung.draws.covariance(x, Matrix<double>::Identity(x.size(), x.size()), known);
   CHECK((known - covariance).norm() <= 20 * width * (1 + covariance.norm()));
   Vector<double> expected_draw(x.size());
-  if (rung.draw_mean) {
-    rung.draw_mean(x, expected_draw);
+  if (rung.draws.mean) {
+    rung.draws.mean(x, expected_draw);
   } else {
-    rung.rhs(x, expected_draw, 0.0);
+    rung.field.value(x, expected_draw, 0.0);
   }
   CHECK((expected_draw - mean).norm() <= width * (1 + mean.norm()));
   constexpr std::uint64_t draws = 6000;
@@ -83,7 +83,7 @@ void check_draws(const Case& made, const AnyRung<double>& rung, const Vector<dou
   std::size_t strangers = 0;
   for (std::uint64_t i = 0; i < draws; ++i) {
     Stream stream(made.seed, 5, i);
-    rung.sample_rhs(x, draw, stream, 1);
+    rung.draws.sample(x, draw, stream, 1);
     const double at = draw.dot(key);
     const double reach = 20 * width * key.norm();
     auto first = std::lower_bound(
@@ -125,7 +125,7 @@ void check_draws(const Case& made, const AnyRung<double>& rung, const Vector<dou
   constexpr std::uint64_t batches = 3000;
   for (std::uint64_t i = 0; i < batches; ++i) {
     Stream stream(made.seed, 6, i);
-    rung.sample_rhs(x, draw, stream, batch);
+    rung.draws.sample(x, draw, stream, batch);
     sum += draw;
     const double square = (draw - mean).squaredNorm();
     squares += square;
@@ -222,7 +222,7 @@ TEST_CASE("laws: one step of joma sgd, over every class, token and label", "[law
           one.parameters.set("class_law", unit(law.cols(), y));
           one.parameters.set("label_noise", "0");
           Sample sample{Vector<double>(at.x.size()), chance};
-          one.make().rhs(at.x, sample.direction, 0.0);
+          one.make().field.value(at.x, sample.direction, 0.0);
           samples.push_back(std::move(sample));
         }
       };
@@ -316,7 +316,7 @@ TEST_CASE("laws: one step of scan-snap sgd, over every class, sequence and label
         const auto own = state.find(name);
         within[i] = own == state.end() ? 0.0 : own->second / (is_logit ? temperature : 1.0);
       }
-      flow.rhs(within, moved, 0.0);
+      flow.field.value(within, moved, 0.0);
       const std::map<std::string, double> direction = by_name(flow, moved);
       Sample sample{Vector<double>::Zero(at.x.size()), chance};
       for (Index i = 0; i < at.x.size(); ++i) {
@@ -614,7 +614,7 @@ TEST_CASE("laws: one step of the Gaussian scb rungs, mean and covariance", "[law
     constexpr Index batch = 3;
     const NoiseLaw law = noise_of(made, b, whole(made, b, rung, at.x), eta, batch);
     Vector<double> field(at.x.size());
-    rung.rhs(at.x, field, 0.0);
+    rung.field.value(at.x, field, 0.0);
     // Of the dense state, or of V and the support; m and r are looked at below.
     Matrix<double> covariance = Matrix<double>::Zero(at.x.size(), at.x.size());
     covariance.topLeftCorner(n * n, n * n) = law.values;
@@ -643,9 +643,9 @@ TEST_CASE("laws: one step of the Gaussian scb rungs, mean and covariance", "[law
       }
       begin += count + (lumped ? 2 : 0);
     }
-    if (rung.draw_covariance) {
+    if (rung.draws.covariance) {
       Matrix<double> known;
-      rung.draw_covariance(at.x, Matrix<double>::Identity(at.x.size(), at.x.size()), known);
+      rung.draws.covariance(at.x, Matrix<double>::Identity(at.x.size(), at.x.size()), known);
       INFO(made.text());
       CHECK((eta * eta / batch * known - covariance).norm() <= 1e-12 * (1 + covariance.norm()));
     }
@@ -660,10 +660,10 @@ TEST_CASE("laws: one step of the Gaussian scb rungs, mean and covariance", "[law
         Stream stream(made.seed, 7, i);
         Vector<double> x = at.x;
         if (by_step) {
-          rung.sample_step(x, eta, stream, batch);
+          rung.draws.step(x, eta, stream, batch);
         } else {
           Vector<double> draw(x.size());
-          rung.sample_rhs(x, draw, stream, batch);
+          rung.draws.sample(x, draw, stream, batch);
           x += eta * draw;
         }
         for (std::size_t k = 0; k < norms.size(); ++k) {
@@ -709,7 +709,7 @@ TEST_CASE("laws: one step of the Gaussian scb rungs, mean and covariance", "[law
       }
     };
     check(true);
-    if (rung.sample_rhs) check(false);
+    if (rung.draws.sample) check(false);
     ++compared;
   }
   CHECK(compared >= 6);

@@ -18,39 +18,39 @@ std::vector<double> fingerprint(const Case& made) {
   const AnyRung<double> rung = made.make();
   std::vector<double> seen;
   std::vector<Point> at = points(made, rung);
-  if (!rung.state_at) {
+  if (!rung.field.state_at) {
     // The same numbers for rungs of one size, wherever they start.
     Stream stream(9, 0, 0);
     Vector<double> x(rung.dimension);
     for (double& value : x) value = std::fabs(0.3 * stream.normal()) + 0.1;
-    if (!rung.varying_length && rung.columns.back() != "nonzeros") {
+    if (!rung.varying_length && rung.observables.columns.back() != "nonzeros") {
       at.push_back({x, 0.1});
       at.push_back({x, 2.0});
     }
   }
-  for (const std::string& name : rung.columns) {
+  for (const std::string& name : rung.observables.columns) {
     for (const char c : name) seen.push_back(c);
   }
   for (const Point& point : at) {
     for (const double value : observed(rung, point)) seen.push_back(value);
     Vector<double> dx(point.x.size());
-    if (rung.rhs) {
-      rung.rhs(point.x, dx, point.t);
+    if (rung.field.value) {
+      rung.field.value(point.x, dx, point.t);
       seen.insert(seen.end(), dx.begin(), dx.end());
     }
-    if (rung.sample_rhs) {
+    if (rung.draws.sample) {
       for (std::uint64_t step = 0; step < 4; ++step) {
         Stream stream(1, 0, step);
-        rung.sample_rhs(point.x, dx, stream, 3);
+        rung.draws.sample(point.x, dx, stream, 3);
         seen.insert(seen.end(), dx.begin(), dx.end());
       }
     }
   }
-  if (rung.sample_step) {
+  if (rung.draws.step) {
     Vector<double> x = rung.initial;
     for (std::uint64_t step = 0; step < 40; ++step) {
       Stream stream(1, 0, step);
-      rung.sample_step(x, 0.4, stream, made.rung.kind == RungKind::descent ? 0 : 20);
+      rung.draws.step(x, 0.4, stream, made.rung.kind == RungKind::descent ? 0 : 20);
       seen.insert(seen.end(), x.begin(), x.end());
     }
   }

@@ -53,7 +53,7 @@ void check_step(const Case& made) {
   const AnyRung<double> rung = made.make();
   const BigramLaw b = bigram_law(made);
   const Parameters& p = made.parameters;
-  const bool three = rung.columns.back() == "nonzeros";
+  const bool three = rung.observables.columns.back() == "nonzeros";
   REQUIRE(three);
   const auto part = static_cast<std::size_t>(column(rung, "part"));
   Vector<double> start = rung.initial;
@@ -62,11 +62,11 @@ void check_step(const Case& made) {
   // Into part 2, and a step further, so that zeros and others are both there.
   while (observed(rung, {start, 0.0})[part] < 2) {
     Stream stream(made.seed, 1, before++);
-    rung.sample_step(start, 0.4, stream, batch);
+    rung.draws.step(start, 0.4, stream, batch);
     REQUIRE(before < 100);
   }
   Stream further(made.seed, 1, before);
-  rung.sample_step(start, 0.4, further, batch);
+  rung.draws.step(start, 0.4, further, batch);
   const Whole now = whole(made, b, rung, start);
   const Index n = b.tokens();
   const Index positions = b.positions();
@@ -94,7 +94,7 @@ void check_step(const Case& made) {
   for (std::uint64_t i = 0; i < draws; ++i) {
     Stream stream(made.seed, 2, i);
     Vector<double> x = start;
-    rung.sample_step(x, 0.4, stream, batch);
+    rung.draws.step(x, 0.4, stream, batch);
     const Whole next = whole(made, b, rung, x);
     first += next.attention;
     second += next.attention.cwiseAbs2();

@@ -189,7 +189,7 @@ TEST_CASE("laws: topic's value starts are the optimum under uniform attention", 
                       {"value", value}, {"sigma", "0"}, {"d_a", "2"}};
     const AnyRung<double> rung = of("topic", "flow", size).make();
     Vector<double> field(rung.dimension);
-    rung.rhs(rung.initial, field, 0.0);
+    rung.field.value(rung.initial, field, 0.0);
     INFO(value);
     CHECK(field.cwiseAbs().maxCoeff() < 1e-12);
   }
@@ -366,7 +366,7 @@ TEST_CASE("laws: a pilot measures the covariance of one sample", "[law]") {
     Vector<double> sum = Vector<double>::Zero(at.x.size()), squares = sum, draw = sum;
     for (std::uint64_t i = 0; i < draws; ++i) {
       Stream stream(77, 1, i);
-      rung.sample_rhs(at.x, draw, stream, 1);
+      rung.draws.sample(at.x, draw, stream, 1);
       sum += draw;
       squares += draw.cwiseAbs2();
     }

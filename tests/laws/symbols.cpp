@@ -30,9 +30,9 @@ void check_equations(const Case& made, const Numbers& numbers) {
     all[GiNaC::ex_to<GiNaC::symbol>(symbolic.initial[i]).get_name()] = at.x[i];
   }
   Vector<Expression> equations(rung.dimension);
-  symbolic.rhs(symbolic.initial, equations, Expression(0));
+  symbolic.field.value(symbolic.initial, equations, Expression(0));
   Vector<double> field(rung.dimension);
-  rung.rhs(at.x, field, 0.0);
+  rung.field.value(at.x, field, 0.0);
   for (Index i = 0; i < rung.dimension; ++i) {
     GiNaC::exmap values;
     for (auto part = equations[i].preorder_begin(); part != equations[i].preorder_end(); ++part) {

@@ -40,8 +40,8 @@ TEST_CASE("laws: descent tends to the flow with order one in the step", "[law]")
     AnyRung<double> rung = made.make();
     // A kinked field has no order; two-stage and parts jump on their clock.
     const bool smooth = made.parameters.text("phi", "linear") != "relu" &&
-                        made.rung.name != "two-stage" && !rung.sample_step;
-    if (!rung.rhs || !smooth) continue;
+                        made.rung.name != "two-stage" && !rung.draws.step;
+    if (!rung.field.value || !smooth) continue;
     rung.initial = points(made, rung)[1].x;
     constexpr double end = 0.2;
     SolveRequest<double> request;
@@ -69,7 +69,7 @@ TEST_CASE("laws: descent tends to the flow with order one in the step", "[law]")
 TEST_CASE("laws: momentum and Adam are their definitions", "[law]") {
   for (const Case& made : first_of_each_rung(3)) {
     const AnyRung<double> rung = made.make();
-    if (!rung.rhs || rung.sample_step || made.rung.kind == RungKind::flow) continue;
+    if (!rung.field.value || rung.draws.step || made.rung.kind == RungKind::flow) continue;
     for (const Optimiser::Rule rule : {Optimiser::Rule::momentum, Optimiser::Rule::adam}) {
       WalkRequest request;
       request.step_size = 0.03;
@@ -90,9 +90,9 @@ TEST_CASE("laws: momentum and Adam are their definitions", "[law]") {
         const Vector<double> here = Eigen::Map<const Vector<double>>(x.data(), start.size());
         if (request.batch > 0) {
           Stream stream(request.seed, 0, step);
-          rung.sample_rhs(here, field, stream, request.batch);
+          rung.draws.sample(here, field, stream, request.batch);
         } else {
-          rung.rhs(here, field, 0.03 * static_cast<double>(step));
+          rung.field.value(here, field, 0.03 * static_cast<double>(step));
         }
         for (std::size_t i = 0; i < x.size(); ++i) {
           const auto at = static_cast<Index>(i);

@@ -16,15 +16,15 @@ AnyRung<T> any_flow(const Vector<T>& initial, std::function<void(const Vector<T>
   rung.dimension = initial.size();
   rung.initial = initial;
   for (Index i = 0; i < initial.size(); ++i) {
-    rung.columns.push_back("x_" + std::to_string(i));
+    rung.observables.columns.push_back("x_" + std::to_string(i));
   }
-  rung.state_names = rung.columns;
-  rung.rhs = [rhs](const Vector<T>& x, Vector<T>& dx, const T&) { rhs(x, dx); };
-  rung.observe = [](const Vector<T>& x, const T&, std::span<T> row) {
+  rung.state_names = rung.observables.columns;
+  rung.field.value = [rhs](const Vector<T>& x, Vector<T>& dx, const T&) { rhs(x, dx); };
+  rung.observables.read = [](const Vector<T>& x, const T&, std::span<T> row) {
     for (Index i = 0; i < x.size(); ++i) row[static_cast<std::size_t>(i)] = x[i];
   };
   if (jacobian) {
-    rung.jacobian = [jacobian](const Vector<T>& x, Matrix<T>& j, const T&) {
+    rung.field.jacobian = [jacobian](const Vector<T>& x, Matrix<T>& j, const T&) {
       j.setZero(x.size(), x.size());
       jacobian(x, j);
     };

@@ -64,8 +64,8 @@ TEST_CASE("a law gives a flow and descent, and SGD where its field can be drawn"
   CHECK(flow.column_note.empty());  // nothing to say besides what the law names
   CHECK(flow.default_end == "2");
   CHECK(find_rung(*plain, "gd").default_end == "4");  // steps of 0.5 to t = 2
-  CHECK_FALSE(random->rung("gd", parameters({}), 1).sample_rhs);
-  CHECK(random->rung("sgd", parameters({}), 1).sample_rhs);
+  CHECK_FALSE(random->rung("gd", parameters({}), 1).draws.sample);
+  CHECK(random->rung("sgd", parameters({}), 1).draws.sample);
   CHECK_THROWS_WITH(plain->rung("sgd", parameters({}), 1),
                     Catch::Contains("rung sgd is not known"));
   CHECK_THROWS_WITH(find_rung(*plain, "flwo"), Catch::Contains("did you mean 'flow'"));
@@ -78,7 +78,7 @@ TEST_CASE("a law reads its parameters in the order declared, and refuses what it
   const AnyRung<double> given = model->rung("flow", parameters({{"rate", 2}, {"start", "5"}}), 1);
   CHECK(given.initial[0] == 5);
   Vector<double> rate(1);
-  given.rhs(given.initial, rate, 0.0);
+  given.field.value(given.initial, rate, 0.0);
   CHECK(rate[0] == -10);
   CHECK_THROWS_WITH(model->rung("flow", parameters({{"rate", -1}}), 1),
                     Catch::Contains("decay: --rate -1 must be >= 0"));
@@ -115,7 +115,7 @@ TEST_CASE("a law is solved in double and in digits, and walked", "[model]") {
 TEST_CASE("a law over symbols has a symbol for each parameter and component", "[model]") {
   const AnyRung<Expression> rung = decay_model<Decay>()->symbolic_rung("flow", parameters({}));
   Vector<Expression> rate(1);
-  rung.rhs(rung.initial, rate, Expression(0));
+  rung.field.value(rung.initial, rate, Expression(0));
   const std::string text = to_text(rate[0]);
   CHECK((text == "-rate*x" || text == "-x*rate"));
 }

@@ -60,7 +60,7 @@ TEST_CASE("model: every column of a rung is defined in its row", "[model]") {
       }
       // The usual instance is too large for moments in some models; X stands for its columns.
       if (rung.info.kind == RungKind::moments) continue;
-      for (const std::string& column : rung.make(Parameters(model.name()), 1).columns) {
+      for (const std::string& column : rung.make(Parameters(model.name()), 1).observables.columns) {
         INFO(column);
         CHECK(defines(rung, column));
         CHECK(defines(model.row("moments"), column + "_sd"));
@@ -101,10 +101,10 @@ TEST_CASE("model: a rung with a given state begins there", "[model]") {
 
 TEST_CASE("observables are read by the names of their columns", "[model]") {
   const AnyRung<double> rung = find_model("scb").rung("reduced", Parameters("scb"), 1);
-  std::vector<double> row(rung.columns.size());
-  rung.observe(rung.initial, 0.0, row);
+  std::vector<double> row(rung.observables.columns.size());
+  rung.observables.read(rung.initial, 0.0, row);
   for (std::size_t i = 0; i < row.size(); ++i) {
-    CHECK(observed_at(rung, rung.initial, rung.columns[i]) == row[i]);
+    CHECK(observed_at(rung, rung.initial, rung.observables.columns[i]) == row[i]);
   }
   Trajectory<double> run;
   run.columns = {"a", "b"};

@@ -258,18 +258,18 @@ struct Behaviour {
 Behaviour behaviour(const Model& model, const RungInfo& info, const Json& instance) try {
   const AnyRung<double> rung =
       model.rung(info.name, Parameters::parse(model.name(), instance.dump(), "example"), 1);
-  std::string text =
-      fmt::format("{} {}", fmt::join(rung.columns, " "), fmt::join(rung.state_names, " "));
+  std::string text = fmt::format("{} {}", fmt::join(rung.observables.columns, " "),
+                                 fmt::join(rung.state_names, " "));
   write(text, rung.initial);
-  write(text, rung.rates);
-  std::vector<double> row(rung.columns.size());
+  write(text, rung.field.rates);
+  std::vector<double> row(rung.observables.columns.size());
   const auto look = [&](const Vector<double>& x, double t) {
-    rung.observe(x, t, row);
+    rung.observables.read(x, t, row);
     write(text, Eigen::Map<const Vector<double>>(row.data(), std::ssize(row)));
   };
-  if (rung.state_at) {
+  if (rung.field.state_at) {
     for (const double t : {0.1, 0.5}) {
-      const Vector<double> x = rung.state_at(t);
+      const Vector<double> x = rung.field.state_at(t);
       write(text, x);
       look(x, t);
     }
@@ -279,22 +279,22 @@ Behaviour behaviour(const Model& model, const RungInfo& info, const Json& instan
   Vector<double> x = rung.initial;
   Vector<double> slope(x.size());
   for (const double t : {0.0, 10.0, 1e6}) {
-    if (!rung.rhs) break;
-    rung.rhs(x, slope, t);
+    if (!rung.field.value) break;
+    rung.field.value(x, slope, t);
     write(text, slope);
   }
   // The last steps of the algorithm in three parts rest.
   const Index batch = info.kind == RungKind::random ? 3 : 0;
   for (std::uint64_t step = 0; step < 4; ++step) {
     Stream stream(1, 0, step);
-    if (rung.sample_step) {
-      rung.sample_step(x, 0.1, stream, batch);
+    if (rung.draws.step) {
+      rung.draws.step(x, 0.1, stream, batch);
     } else {
       slope.resize(x.size());
       if (batch > 0) {
-        rung.sample_rhs(x, slope, stream, batch);
+        rung.draws.sample(x, slope, stream, batch);
       } else {
-        rung.rhs(x, slope, 0.1);
+        rung.field.value(x, slope, 0.1);
       }
       x += 0.1 * slope;
     }

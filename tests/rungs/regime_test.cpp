@@ -205,14 +205,12 @@ TEST_CASE("regime: the snap of the closed form is where its B grows fastest",
   const Model& model = find_model("scan-snap");
   const AnyRung<double> rung =
       model.rung("closed-form", Parameters("scan-snap", {{"preset", "growth"}}), 1);
-  const auto column = std::find(rung.columns.begin(), rung.columns.end(), "B");
-  REQUIRE(column != rung.columns.end());
-  const auto b = static_cast<std::size_t>(column - rung.columns.begin());
+  const std::size_t b = place_of(rung.observables.columns, "B");
   Trajectory<double> run;
   run.columns = {"y"};
-  std::vector<double> row(rung.columns.size());
+  std::vector<double> row(rung.observables.columns.size());
   const auto grown = [&](double t) {
-    rung.observe(rung.state_at(t), t, row);
+    rung.observables.read(rung.field.state_at(t), t, row);
     return row[b];
   };
   for (const double t : equally_spaced(0.0, 700.0, 701)) {

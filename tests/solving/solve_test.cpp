@@ -48,7 +48,7 @@ double fixed_step_error(solving::Stepper<double>& stepper, int steps) {
 
 TEST_CASE("solve: dopri5 converges at order 5, its dense output at order 4 locally 5", "[solve]") {
   const AnyRung<double> rung = oscillator();
-  const solving::Field<double> field{rung.rhs, {}, {}};
+  const solving::Field<double> field{rung.field.value, {}, {}};
   const std::vector<double> counts{20, 40, 80};
   std::vector<double> steps, errors, inside;
   for (const double n : counts) {
@@ -108,7 +108,7 @@ TEST_CASE("solve: rosenbrock4 converges at order 4", "[solve]") {
 
 TEST_CASE("solve: the error follows the tolerance for every method", "[solve]") {
   AnyRung<double> rung = oscillator();
-  rung.jacobian = [](const Vector<double>&, Matrix<double>& j, const double&) {
+  rung.field.jacobian = [](const Vector<double>&, Matrix<double>& j, const double&) {
     j.resize(2, 2);
     j << 0, 1, -1, 0;
   };
@@ -267,7 +267,7 @@ TEST_CASE("solve: rosenbrock4 goes without a Jacobian, of fields in time as well
         Matrix<double>::NullaryExpr(n, n, [&] { return uniform(draw); });
     AnyRung<double> rung =
         any_flow<double>(Vector<double>::Constant(n, 0.5), [](const auto&, auto&) {});
-    rung.rhs = [&](const Vector<double>& x, Vector<double>& dx, const double& t) {
+    rung.field.value = [&](const Vector<double>& x, Vector<double>& dx, const double& t) {
       dx = (coupling * x).array().sin() - 30 * (x.array() - std::cos(t));
     };
     SolveRequest<double> request = request_to(3.0, 1e-12);

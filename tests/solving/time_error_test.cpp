@@ -37,7 +37,8 @@ SolveRequest<T> request_to(const T& end, const T& tolerance) {
 
 template <class T>
 AnyRung<T> counted(AnyRung<T> rung, std::size_t& evaluations) {
-  rung.rhs = [rhs = rung.rhs, &evaluations](const Vector<T>& x, Vector<T>& dx, const T& t) {
+  rung.field.value = [rhs = rung.field.value, &evaluations](const Vector<T>& x, Vector<T>& dx,
+                                                            const T& t) {
     ++evaluations;
     rhs(x, dx, t);
   };
@@ -129,7 +130,7 @@ TEST_CASE("time error: the same in fifty digits", "[time_error]") {
     const Model& other = find_model(name);
     const Parameters parameters(name);
     return cost_of_events(other.rung_in_digits(rung, parameters, 1), other.regimes(), Real(end),
-                          pow(Real(10), -35), other.rung(rung, parameters, 1).rhs);
+                          pow(Real(10), -35), other.rung(rung, parameters, 1).field.value);
   };
   CHECK(cost("scb", "reduced", 200) <= 1.1);
   CHECK(cost("joma", "reduced", 10) <= 1.2);
@@ -181,11 +182,13 @@ TEST_CASE("time error: the polynomial inside a step is of order five, and knows 
   AnyRung<Real> rung;
   rung.dimension = 1;
   rung.initial = Vector<Real>::Ones(1);
-  rung.columns = {"x"};
-  rung.rhs = [](const Vector<Real>& x, Vector<Real>& dx, const Real& t) {
+  rung.observables.columns = {"x"};
+  rung.field.value = [](const Vector<Real>& x, Vector<Real>& dx, const Real& t) {
     dx[0] = t - x[0] * x[0];
   };
-  rung.observe = [](const Vector<Real>& x, const Real&, std::span<Real> row) { row[0] = x[0]; };
+  rung.observables.read = [](const Vector<Real>& x, const Real&, std::span<Real> row) {
+    row[0] = x[0];
+  };
   const std::array<double, 5> shares{0.1, 0.3, 0.5, 0.8, 1};
   const auto error_and_defect = [&](double width) {
     SolveRequest<Real> request;
@@ -196,10 +199,10 @@ TEST_CASE("time error: the polynomial inside a step is of order five, and knows 
     const Vector<Real> end = Vector<Real>::Constant(1, exact.rows.back()[0]);
     Vector<Real> slope(1);
     Vector<Real> slope_end(1);
-    rung.rhs(rung.initial, slope, Real(0));
-    rung.rhs(end, slope_end, Real(width));
+    rung.field.value(rung.initial, slope, Real(0));
+    rung.field.value(end, slope_end, Real(width));
     solving::QuinticStep step;
-    const solving::Field<Real> field{rung.rhs, {}, {}};
+    const solving::Field<Real> field{rung.field.value, {}, {}};
     const Real begin(0);
     const auto fits = [&](double allowed) {
       return step.fit(field, {begin, rung.initial, slope}, {request.end, end, slope_end},

@@ -93,7 +93,9 @@ TEST_CASE("walk: results do not depend on the number of threads", "[walk]") {
 
 TEST_CASE("walk: a field that depends on time is asked at the time of the step", "[walk]") {
   AnyRung<double> rung = problems::any_flow<double>(Vector<double>::Zero(2), nullptr);
-  rung.rhs = [](const Vector<double>&, Vector<double>& dx, const double& t) { dx.setConstant(t); };
+  rung.field.value = [](const Vector<double>&, Vector<double>& dx, const double& t) {
+    dx.setConstant(t);
+  };
   rung.clone = [plain = rung] { return plain; };
   WalkRequest request = small_walk();
   request.batch = 0;
@@ -148,12 +150,12 @@ TEST_CASE("walk: the mean of sampled fields is the expected field", "[walk][law]
     constexpr int draws = 20000;
     for (int k = 0; k < draws; ++k) {
       Stream stream(3, 0, static_cast<std::uint64_t>(k));
-      rung.sample_rhs(rung.initial, draw, stream, 1);
+      rung.draws.sample(rung.initial, draw, stream, 1);
       mean += draw / draws;
       square += draw.cwiseProduct(draw) / draws;
     }
     Vector<double> expected(rung.dimension);
-    rung.rhs(rung.initial, expected, 0.0);
+    rung.field.value(rung.initial, expected, 0.0);
     for (Index i = 0; i < rung.dimension; ++i) {
       const double error = std::sqrt((square[i] - mean[i] * mean[i]) / draws);
       // Finite samples of tokens shift the mean by O(1/length), here below 0.1 % of order-1 fields.

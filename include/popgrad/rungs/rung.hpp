@@ -45,80 +45,91 @@ concept Walk = Flow<F> && requires(const F walk, const Vector<typename F::Scalar
   walk.sample_rhs(x, dx, stream, batch);
 };
 
+/// How a state moves.
+template <class T>
+struct Field {
+  /// x' at (x, t); empty for a closed form.
+  std::function<void(const Vector<T>& x, Vector<T>& slope, const T& t)> value;
+  /// d x'_i / d x_j, exact by dual numbers, O(dimension) evaluations; may be empty, and is for any
+  /// scalar but double.
+  std::function<void(const Vector<T>& x, Matrix<T>& jacobian, const T& t)> jacobian;
+  /// Learning rates that the value already contains, a component each (Adam takes them out again);
+  /// empty: all 1.
+  Vector<T> rates;
+  /// State at time t without integration; empty unless the rung is a closed form.
+  std::function<Vector<T>(const T& t)> state_at;
+};
+
+/// What is seen of a state.
+template <class T>
+struct Observables {
+  std::vector<std::string> columns;
+  std::function<void(const Vector<T>& x, const T& t, std::span<T> row)> read;
+  /// The same for observables that are wanted, the others left as they are: for those that cost more than
+  /// a step. May be empty.
+  std::function<void(const Vector<T>& x, const T& t, std::span<T> row,
+                     const std::vector<bool>& wanted)>
+      read_some;
+};
+
+/// The field at random. All empty if the rung is not random.
+template <class T>
+struct Draws {
+  /// Mean of the field over one minibatch of the given size.
+  std::function<void(const Vector<T>& x, Vector<T>& slope, Stream& stream, Index batch)> sample;
+  /// Expectation of `sample`, where it is not the field: finite sequences bias a field that is not
+  /// linear in them. Empty where it is, and for any scalar but double.
+  std::function<void(const Vector<T>& x, Vector<T>& slope)> mean;
+  /// Covariance of one draw of `sample` (batch 1) at a state, applied to the columns of a matrix
+  /// (n x m). A batch of B divides it by B. Empty if it is not known without drawing, and for
+  /// any scalar but double.
+  std::function<void(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images)> covariance;
+  /// One step of a size in place, for rungs whose law is not that of an added field (batch 0: the
+  /// expectation). Empty for the others; plain steps only.
+  std::function<void(Vector<T>& x, double step, Stream& stream, Index batch)> step;
+
+  /// Takes back what is said of the law of one draw.
+  void forget_law() {
+    mean = nullptr;
+    covariance = nullptr;
+  }
+};
+
 /// A rung with its type forgotten: what solvers, commands and reports need of it.
 template <class T>
 struct AnyRung {
   Index dimension = 0;
   Vector<T> initial;
-  /// Learning rates that `rhs` already contains, a component each (Adam takes them out again);
-  /// empty: all 1.
-  Vector<T> rates;
-  std::vector<std::string> columns;
   StateNames state_names;
-  std::function<void(const Vector<T>&, Vector<T>&, const T&)> rhs;  ///< empty for a closed form
-  std::function<void(const Vector<T>&, const T&, std::span<T>)> observe;
-  /// The same for observables that are wanted, the others left as they are: for those that cost more than
-  /// a step. May be empty.
-  std::function<void(const Vector<T>&, const T&, std::span<T>, const std::vector<bool>&)>
-      observe_some;
-  /// d rhs_i / d x_j, exact by dual numbers, O(dimension) evaluations; may be empty, and is for any
-  /// scalar but double.
-  std::function<void(const Vector<T>&, Matrix<T>&, const T&)> jacobian;
-  /// One minibatch of the given size in place of the expectation; empty if the rung is not random.
-  std::function<void(const Vector<T>&, Vector<T>&, Stream&, Index)> sample_rhs;
-  /// Expectation of `sample_rhs`, where it is not `rhs`: finite sequences bias a field that is not
-  /// linear in them. Empty where it is, and for any scalar but double.
-  std::function<void(const Vector<T>&, Vector<T>&)> draw_mean;
-  /// Covariance of one draw of `sample_rhs` (batch 1) at a state, applied to the columns of a matrix
-  /// (n x m). A batch of B divides it by B. Empty if it is not known without drawing, and for
-  /// any scalar but double.
-  std::function<void(const Vector<T>&, const Matrix<T>&, Matrix<T>&)> draw_covariance;
-  /// One step of a size in place, for rungs whose law is not that of an added field: state, step
-  /// size, stream, batch (0: the expectation). Empty for the others; plain steps only.
-  std::function<void(Vector<T>&, double, Stream&, Index)> sample_step;
+  /// The length of the state changes on the way, so that its components have no fixed names.
+  bool varying_length = false;
+  Field<T> field;
+  Observables<T> observables;
+  Draws<T> draws;
+  std::vector<EventFinder<T>> events;
   /// Why a walk that got here has diverged: quantity, its value, likely cause and remedy. Nothing
   /// if it has not. State, step size, batch.
   std::function<std::string(const Vector<T>&, double, Index)> divergence;
-  /// The length of the state changes on the way, so that its components have no fixed names.
-  bool varying_length = false;
-  /// State at time t without integration; empty unless the rung is a closed form.
-  std::function<Vector<T>(const T&)> state_at;
-  std::vector<EventFinder<T>> events;
   /// An independent copy for another thread; plain copies share their scratch space.
   std::function<AnyRung<T>()> clone;
 };
 
 /// One observable at a state, by the name of its column, of a flow or of a rung whose type is forgotten.
 /// Throws std::logic_error for a name that is none. Cost: all observables.
-template <class T, class F>
-T observed_at(const F& flow, const std::vector<std::string>& columns, const Vector<T>& x,
-              std::string_view name) {
+template <Flow F>
+typename F::Scalar observed_at(const F& flow, const Vector<typename F::Scalar>& x,
+                               std::string_view name) {
+  using T = typename F::Scalar;
+  const std::vector<std::string> columns = flow.columns();
   std::vector<T> row(columns.size());
   flow.observe(x, T(0), row);
   return row[place_of(columns, name)];
 }
-template <Flow F>
-typename F::Scalar observed_at(const F& flow, const Vector<typename F::Scalar>& x,
-                               std::string_view name) {
-  return observed_at(flow, flow.columns(), x, name);
-}
 template <class T>
 T observed_at(const AnyRung<T>& rung, const Vector<T>& x, std::string_view name) {
-  return observed_at(rung, rung.columns, x, name);
-}
-
-/// Takes back what the rung says of the law of one draw.
-template <class T>
-void forget_law_of_draws(AnyRung<T>& rung) {
-  rung.draw_mean = nullptr;
-  rung.draw_covariance = nullptr;
-}
-
-/// Leaves the expectation alone: the rung no longer draws.
-template <class T>
-void stop_drawing(AnyRung<T>& rung) {
-  rung.sample_rhs = nullptr;
-  forget_law_of_draws(rung);
+  std::vector<T> row(rung.observables.columns.size());
+  rung.observables.read(x, T(0), row);
+  return row[place_of(rung.observables.columns, name)];
 }
 
 /// Forgets the type of a flow. `Flow::cast<U>()`, where present, gives the same rung over another
@@ -129,30 +140,32 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   AnyRung<T> any;
   any.dimension = flow.dimension();
   any.initial = flow.initial();
-  if constexpr (requires { flow.rates(); }) any.rates = flow.rates();
-  any.columns = flow.columns();
+  if constexpr (requires { flow.rates(); }) any.field.rates = flow.rates();
+  any.observables.columns = flow.columns();
   if constexpr (requires { flow.events(); }) any.events = flow.events();
   // One copy for all of these; the dual one, twice as large, is made when it is first asked for.
   const auto shared = std::make_shared<F>(std::move(flow));
   any.state_names = StateNames::made_by([shared] { return shared->state_names(); });
-  any.rhs = [shared](const Vector<T>& x, Vector<T>& dx, const T& t) { shared->rhs(x, dx, t); };
-  any.observe = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
+  any.field.value = [shared](const Vector<T>& x, Vector<T>& dx, const T& t) {
+    shared->rhs(x, dx, t);
+  };
+  any.observables.read = [shared](const Vector<T>& x, const T& t, std::span<T> row) {
     shared->observe(x, t, row);
   };
   if constexpr (requires(const Vector<T>& x, const T& t, std::span<T> row,
                          const std::vector<bool>& wanted) {
                   shared->observe_some(x, t, row, wanted);
                 }) {
-    any.observe_some = [shared](const Vector<T>& x, const T& t, std::span<T> row,
-                                const std::vector<bool>& wanted) {
+    any.observables.read_some = [shared](const Vector<T>& x, const T& t, std::span<T> row,
+                                         const std::vector<bool>& wanted) {
       shared->observe_some(x, t, row, wanted);
     };
   }
   // Rosenbrock's steps and the laws of fluctuations, which ask for it, run in double.
   if constexpr (requires { shared->template cast<Dual<T>>(); } && std::same_as<T, double>) {
     using DualFlow = decltype(shared->template cast<Dual<T>>());
-    any.jacobian = [shared, dual = std::shared_ptr<DualFlow>()](
-                       const Vector<T>& x, Matrix<T>& jacobian, const T& t) mutable {
+    any.field.jacobian = [shared, dual = std::shared_ptr<DualFlow>()](
+                             const Vector<T>& x, Matrix<T>& jacobian, const T& t) mutable {
       if (!dual) dual = std::make_shared<DualFlow>(shared->template cast<Dual<T>>());
       const Index n = x.size();
       Vector<Dual<T>> point = x.template cast<Dual<T>>();
@@ -167,26 +180,26 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
     };
   }
   if constexpr (Walk<F>) {
-    any.sample_rhs = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
+    any.draws.sample = [shared](const Vector<T>& x, Vector<T>& dx, Stream& stream, Index batch) {
       shared->sample_rhs(x, dx, stream, batch);
     };
   }
   if constexpr (std::same_as<T, double> &&
                 requires(const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); }) {
-    any.draw_mean = [shared](const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); };
+    any.draws.mean = [shared](const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); };
   }
   if constexpr (std::same_as<T, double> && requires(const Vector<T>& x, Matrix<T>& images) {
                   shared->draw_covariance(x, images, images);
                 }) {
-    any.draw_covariance = [shared](const Vector<T>& x, const Matrix<T>& vectors,
-                                   Matrix<T>& images) {
+    any.draws.covariance = [shared](const Vector<T>& x, const Matrix<T>& vectors,
+                                    Matrix<T>& images) {
       shared->draw_covariance(x, vectors, images);
     };
   }
   if constexpr (requires(Vector<T> & x, Stream & stream) {
                   shared->sample_step(x, 0.0, stream, Index{1});
                 }) {
-    any.sample_step = [shared](Vector<T>& x, double step, Stream& stream, Index batch) {
+    any.draws.step = [shared](Vector<T>& x, double step, Stream& stream, Index batch) {
       shared->sample_step(x, step, stream, batch);
     };
   }

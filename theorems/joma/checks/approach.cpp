@@ -15,14 +15,14 @@ AnyRung<double> approach_of(const ReducedInstance<double>& instance, Index clock
   AnyRung<double> rung;
   rung.dimension = d + 1;
   rung.initial = Vector<double>::Zero(d + 1);
-  for (Index l = 0; l < d; ++l) rung.columns.push_back(fmt::format("y_{}", l));
-  rung.columns.emplace_back("s");
-  rung.state_names = rung.columns;
-  rung.observe = [](const Vector<double>& y, const double&, std::span<double> row) {
+  for (Index l = 0; l < d; ++l) rung.observables.columns.push_back(fmt::format("y_{}", l));
+  rung.observables.columns.emplace_back("s");
+  rung.state_names = rung.observables.columns;
+  rung.observables.read = [](const Vector<double>& y, const double&, std::span<double> row) {
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = y[static_cast<Index>(i)];
   };
-  rung.rhs = [instance, clock_token, d](const Vector<double>& y, Vector<double>& slope,
-                                        const double&) {
+  rung.field.value = [instance, clock_token, d](const Vector<double>& y, Vector<double>& slope,
+                                                const double&) {
     const auto square = [&](Index l) {
       const auto mu = instance.target.row(l);
       return (mu - std::exp(-y[l]) * (mu - instance.start.row(l))).squaredNorm() / instance.tau;

@@ -41,8 +41,8 @@ Schedule schedule(const AnyRung<double>& rung, Index tokens, double first_guess)
     Schedule found;
     Vector<double> slope(rung.dimension);
     Vector<double> first_slope(rung.dimension);
-    rung.rhs(run.states.back(), slope, 0.0);
-    rung.rhs(run.states[saves / 2], first_slope, 0.0);
+    rung.field.value(run.states.back(), slope, 0.0);
+    rung.field.value(run.states[saves / 2], first_slope, 0.0);
     // Settled: what is left, v'/rate, with the rate over the second half.
     bool settled = true;
     for (Index l = 0; l < tokens; ++l) {
@@ -87,7 +87,7 @@ AttendedEnd train(const AttendedUnit& unit) {
   const auto slope_at = [&](std::size_t save, Index l) {
     Quantity value = run.at(save, [&](const Vector<double>& x) {
       Vector<double> dx(x.size());
-      rung.rhs(x, dx, 0.0);
+      rung.field.value(x, dx, 0.0);
       return std::fabs(dx[l]);
     });
     // The two classes of a token cancel near mu.

@@ -77,14 +77,14 @@ AnyRung<double> softmax_flow_with_exp_clock(ReducedInstance<double> instance) {
   rung.dimension = n + 1;
   rung.initial = Vector<double>::Zero(n + 1);
   rung.initial.head(n) = flow.initial();
-  rung.rhs = [flow, n, v = Vector<double>(n), slope = Vector<double>(n)](
-                 const Vector<double>& x, Vector<double>& dx, const double& t) mutable {
+  rung.field.value = [flow, n, v = Vector<double>(n), slope = Vector<double>(n)](
+                         const Vector<double>& x, Vector<double>& dx, const double& t) mutable {
     v = x.head(n);
     flow.rhs(v, slope, t);
     dx.head(n) = slope;
     dx[n] = 1 / flow.attention_logits(v).array().exp().sum();
   };
-  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
   return rung;
 }
 

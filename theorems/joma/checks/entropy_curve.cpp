@@ -101,11 +101,11 @@ class GapFlow {
     AnyRung<T> gaps = of_v;
     gaps.initial = mu_ - of_v.initial;
     gaps.events.clear();
-    gaps.rhs = [this](const Vector<T>& u, Vector<T>& du, const T&) {
+    gaps.field.value = [this](const Vector<T>& u, Vector<T>& du, const T&) {
       du = -u.cwiseProduct(rates(mu_ - u));
     };
-    gaps.jacobian = [this, of_v](const Vector<T>& u, Matrix<T>& jacobian, const T& t) {
-      of_v.jacobian(mu_ - u, jacobian, t);
+    gaps.field.jacobian = [this, of_v](const Vector<T>& u, Matrix<T>& jacobian, const T& t) {
+      of_v.field.jacobian(mu_ - u, jacobian, t);
     };
     return gaps;
   }
@@ -160,7 +160,7 @@ double time_of_last_rise(const GapFlow<double>& gaps, const AnyRung<double>& run
 template <class T>
 Quantity first_fall(const ReducedFlow<T>& flow, const AnyRung<T>& rung) {
   Vector<T> slope(rung.dimension);
-  rung.rhs(rung.initial, slope, T(0));
+  rung.field.value(rung.initial, slope, T(0));
   const auto leading_fall = [&](double t) -> T {
     const Vector<T> v = rung.initial + T(t) * slope;
     const Vector<T> z = logits_of(v, flow.instance().tau);

@@ -49,11 +49,6 @@ ClassInstance<double> exp_instance(std::string_view law, int embedding_dimension
   return class_instance<double>(p, seed);
 }
 
-std::size_t place(const std::vector<std::string>& columns, std::string_view name) {
-  return static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) -
-                                  columns.begin());
-}
-
 // Assumption 1, with exp attention: there `stationary` differs from `flow` by nothing else. (The
 // softmax closure also replaces the normaliser of each sample, which is another clock.)
 std::string stationarity(const FigureRequest& request) {
@@ -100,8 +95,8 @@ std::string softmax_invariant(const FigureRequest& request) {
     const PopulationFlow<double> flow(invariant_instance(law, request.seed));
     const Trajectory<double> run =
         follow(forget_type(flow), equally_spaced(0.0, horizon, 201), request.name);
-    const std::size_t nc = place(run.columns, "normalised_correlation");
-    const std::size_t error = place(run.columns, "invariant_residual_relative");
+    const std::size_t nc = place_of(run.columns, "normalised_correlation");
+    const std::size_t error = place_of(run.columns, "invariant_residual_relative");
     const Vector<double> attention = flow.mean_attention(run.states[0]);
     for (std::size_t i = 1; i < run.t.size(); ++i) {
       csv.number(run.t[i])
@@ -133,7 +128,7 @@ std::string embeddings(const FigureRequest& request) {
       runs.push_back(std::move(walk(rung, rung.initial, walk_request).front()));
       require_usable(runs.back().outcome, request.name);
     }
-    const std::size_t error = place(runs.front().columns, "invariant_residual_relative");
+    const std::size_t error = place_of(runs.front().columns, "invariant_residual_relative");
     for (std::size_t i = 0; i < walk_request.save_steps.size(); ++i) {
       std::array<double, draws> errors{};
       for (std::size_t k = 0; k < draws; ++k) errors[k] = runs[k].rows[i][error];

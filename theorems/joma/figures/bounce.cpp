@@ -65,8 +65,8 @@ Rebound rebound(const Setup& setup, std::uint32_t law, std::uint64_t seed, std::
   p.set("units", std::to_string(setup.units));
   const PopulationFlow<double> flow(class_instance<double>(p, seed + law));
   AnyRung<double> rung = forget_type(flow);
-  rung.columns = {"attention_entropy"};
-  rung.observe = [&flow](const Vector<double>& x, const double&, std::span<double> row) {
+  rung.observables.columns = {"attention_entropy"};
+  rung.observables.read = [&flow](const Vector<double>& x, const double&, std::span<double> row) {
     row[0] = softmax_entropy(Vector<double>(flow.logits(x) / flow.instance().temperature));
   };
   const std::uint64_t times = law < laws_continued ? longer : 1;

@@ -38,12 +38,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (std::uint64_t k = 0; k < starts; ++k) {
       const AnyRung<double> rung =
           forget_type(PopulationFlow<double>(invariant_instance(law, request.seed + k)));
-      const auto place = [&](std::string_view name) {
-        return static_cast<std::size_t>(std::find(rung.columns.begin(), rung.columns.end(), name) -
-                                        rung.columns.begin());
-      };
-      nc = place("normalised_correlation");
-      error = place("invariant_residual_relative");
+      nc = place_of(rung.observables.columns, "normalised_correlation");
+      error = place_of(rung.observables.columns, "invariant_residual_relative");
       WalkRequest walk_request;
       walk_request.step_size = step_size;
       walk_request.steps = last_step;

@@ -218,10 +218,10 @@ AnyRung<T> closed_form_rung(const ReducedInstance<T>& instance) {
            "must be exp or linear: softmax couples the tokens; use the rung 'reduced'");
   }
   AnyRung<T> rung = forget_type(ReducedFlow<T>(instance));
-  rung.rhs = nullptr;
-  rung.jacobian = nullptr;
+  rung.field.value = nullptr;
+  rung.field.jacobian = nullptr;
   rung.events.clear();
-  rung.state_at = [instance](const T& t) {
+  rung.field.state_at = [instance](const T& t) {
     Vector<T> v(instance.tokens());
     for (Index l = 0; l < v.size(); ++l) {
       const T& target = instance.target(l, 0);

@@ -29,14 +29,14 @@ PopulationFlow<T> training_flow(const Parameters& p, std::uint64_t seed) {
 AnyRung<double> sampled_training(const Parameters& p, std::uint64_t seed) {
   const PopulationFlow<double> flow = training_flow<double>(p, seed);
   AnyRung<double> rung = forget_type(flow);
-  if (!flow.draws_are_known()) forget_law_of_draws(rung);
+  if (!flow.draws_are_known()) rung.draws.forget_law();
   return rung;
 }
 
 template <class T>
 AnyRung<T> expected_training(const Parameters& p, std::uint64_t seed) {
   AnyRung<T> rung = forget_type(training_flow<T>(p, seed));
-  stop_drawing(rung);
+  rung.draws = {};
   return rung;
 }
 
@@ -71,13 +71,13 @@ AnyRung<double> network(const Parameters& p, std::uint64_t seed) {
   AnyRung<double> rung = forget_type(MultilayerFlow<double>(multilayer_instance(p, seed)));
   // A Jacobian takes n evaluations in dual numbers and n^2 numbers.
   constexpr Index largest_jacobian = 500;
-  if (rung.dimension > largest_jacobian) rung.jacobian = nullptr;
+  if (rung.dimension > largest_jacobian) rung.field.jacobian = nullptr;
   return rung;
 }
 
 AnyRung<double> network_without_draws(const Parameters& p, std::uint64_t seed) {
   AnyRung<double> rung = network(p, seed);
-  rung.sample_rhs = nullptr;
+  rung.draws.sample = nullptr;
   return rung;
 }
 

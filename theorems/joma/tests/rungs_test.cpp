@@ -130,15 +130,15 @@ TEST_CASE("population flow: double agrees with fifty digits, dual numbers with d
   }
   const AnyRung<double> rung = forget_type(flow);
   Matrix<double> jacobian;
-  rung.jacobian(x, jacobian, 0.0);
+  rung.field.jacobian(x, jacobian, 0.0);
   Vector<double> ahead(x.size());
   Vector<double> behind(x.size());
   for (Index j = 0; j < x.size(); ++j) {
     Vector<double> moved = x;
     moved[j] += 1e-5;
-    rung.rhs(moved, ahead, 0.0);
+    rung.field.value(moved, ahead, 0.0);
     moved[j] -= 2e-5;
-    rung.rhs(moved, behind, 0.0);
+    rung.field.value(moved, behind, 0.0);
     CHECK((jacobian.col(j) - (ahead - behind) / 2e-5).norm() < 1e-8);
   }
 }
@@ -209,7 +209,7 @@ TEST_CASE("closed forms agree with integration", "[joma]") {
     const AnyRung<double> closed = closed_form_rung(c.instance);
     REQUIRE(run.outcome.ending == Ending::reached_end);
     for (std::size_t k = 0; k < run.t.size(); ++k) {
-      CHECK((run.states[k] - closed.state_at(run.t[k])).cwiseAbs().maxCoeff() < 1e-10);
+      CHECK((run.states[k] - closed.field.state_at(run.t[k])).cwiseAbs().maxCoeff() < 1e-10);
     }
   }
   CHECK(blow_up_time(2.0, 0.0, 2.0) == Approx(std::sqrt(M_PI / 2) / 2).epsilon(1e-15));

@@ -15,6 +15,7 @@
 //            to flow; beta to first order in E
 // Uses       rungs flow, quasi-static, fast-decoder, reduced; backprop
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "popgrad/evidence/refined_digits.hpp"

@@ -77,10 +77,10 @@ AnyRung<double> decoder_flow(double vocabulary) {
   rung.dimension = 1;
   rung.initial = Vector<double>::Zero(1);
   rung.state_names = {"M h"};
-  rung.rhs = [vocabulary](const Vector<double>& x, Vector<double>& dx, const double&) {
+  rung.field.value = [vocabulary](const Vector<double>& x, Vector<double>& dx, const double&) {
     dx[0] = vocabulary * decoder_rate_of(vocabulary, 1.0, x[0] / vocabulary);
   };
-  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
   return rung;
 }
 

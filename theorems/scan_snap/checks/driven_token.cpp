@@ -25,12 +25,12 @@ AnyRung<double> driven(const LeadingToken& token, std::function<double(double)> 
   rung.initial = token.flow().initial();
   rung.dimension = rung.initial.size();
   rung.state_names = token.flow().state_names();
-  rung.rhs = [&token, speed_at = std::move(speed_at)](const Vector<double>& x, Vector<double>& dx,
-                                                      const double& t) {
+  rung.field.value = [&token, speed_at = std::move(speed_at)](const Vector<double>& x,
+                                                              Vector<double>& dx, const double& t) {
     dx = rates_while_learning(token.flow(), token.training().classes.tokens, x);
     dx *= speed_at(t) / token.growth(dx);
   };
-  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
   return rung;
 }
 

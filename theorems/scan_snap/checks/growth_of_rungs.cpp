@@ -13,7 +13,7 @@ AnyRung<double> eqn_13(const CommonToken<double>& token) {
   rung.dimension = 3;
   rung.initial = Vector<double>::Zero(3);
   rung.state_names = {"M h", "z", "B"};
-  rung.rhs = [token](const Vector<double>& x, Vector<double>& dx, const double&) {
+  rung.field.value = [token](const Vector<double>& x, Vector<double>& dx, const double&) {
     const double m = token.vocabulary;
     const double h = x[0] / m;
     dx[0] = m * decoder_rate_of(m, token.decoder_rate, h) / token.classes;
@@ -21,7 +21,7 @@ AnyRung<double> eqn_13(const CommonToken<double>& token) {
         token.attention_rate * backprop_scale(m, h) * std::exp(4 * x[1]) / token.scale_of_paper();
     dx[1] = -dx[2];
   };
-  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
   return rung;
 }
 

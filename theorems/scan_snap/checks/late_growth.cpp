@@ -51,12 +51,12 @@ AnyRung<T> in_clock_of_decoder(const ReducedFlow<T>& flow, const TrainingInstanc
   rung.initial = flow.initial();
   rung.dimension = rung.initial.size();
   rung.state_names = flow.state_names();
-  rung.rhs = [&flow, tokens, scale](const Vector<T>& x, Vector<T>& dx, const T& theta) {
+  rung.field.value = [&flow, tokens, scale](const Vector<T>& x, Vector<T>& dx, const T& theta) {
     using std::exp;
     dx = rates_while_learning(flow, tokens, x);
     dx *= T(scale * exp(T(2 * theta)));
   };
-  rung.observe = [](const Vector<T>&, const T&, std::span<T>) {};
+  rung.observables.read = [](const Vector<T>&, const T&, std::span<T>) {};
   return rung;
 }
 
@@ -83,7 +83,7 @@ void judge_exponents(const LeadingToken& token, Examination& it) {
   const auto local = [&](std::size_t i) {
     return run.at(i, [&](const Vector<T>& x) {
       Vector<T> rate(x.size());
-      rung.rhs(x, rate, T(clock_times[i]));
+      rung.field.value(x, rate, T(clock_times[i]));
       return token.growth(rate);
     });
   };

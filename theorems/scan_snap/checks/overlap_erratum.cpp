@@ -57,14 +57,14 @@ AnyRung<double> true_decoder(Index classes, double rho) {
   AnyRung<double> rung;
   rung.dimension = classes * classes;
   rung.initial = Vector<double>::Zero(rung.dimension);
-  rung.rhs = [classes, rho](const Vector<double>& x, Vector<double>& dx, const double&) {
+  rung.field.value = [classes, rho](const Vector<double>& x, Vector<double>& dx, const double&) {
     const Eigen::Map<const Matrix<double>> w(x.data(), classes, classes);
     Matrix<double> left = Matrix<double>::Identity(classes, classes);
     for (Index n = 0; n < classes; ++n) left.row(n) -= softmax(Vector<double>(w.row(n)));
     const Matrix<double> pulled = (1 - rho) * left;
     dx = (pulled.rowwise() + rho * left.colwise().sum()).reshaped();
   };
-  rung.observe = [](const Vector<double>&, const double&, std::span<double>) {};
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
   return rung;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/checks/common_token_flow.hpp"
@@ -47,8 +46,7 @@ double growth_by_eqn_13(const CommonToken<double>& token, double accumulated) {
 double growth_on_reduced_flow() {
   TrainingInstance<double> instance = with_ratio(growth_classes<double>(), 2, true);
   const Trajectory<double> run = follow(forget_type(ReducedFlow<double>(instance)), {late});
-  const auto column = std::find(run.columns.begin(), run.columns.end(), "B_0");
-  return run.rows.back()[static_cast<std::size_t>(std::distance(run.columns.begin(), column))];
+  return run.column("B_0").back();
 }
 
 OneCommonToken growth_instance() { return described(with_ratio(growth_classes<double>(), 2)); }

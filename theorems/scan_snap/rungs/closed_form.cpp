@@ -118,16 +118,16 @@ AnyRung<T> closed_form_rung(const TrainingInstance<T>& instance) {
   AnyRung<T> rung;
   rung.dimension = 4;
   rung.initial = Vector<T>::Constant(4, T(0));
-  rung.columns = names_of(closed_form_observables());
+  rung.observables.columns = names_of(closed_form_observables());
   rung.state_names = {"h", "Gamma", "B", "z_common"};
-  rung.state_at = [token](const T& t) {
+  rung.field.state_at = [token](const T& t) {
     const T h = decoder_scale(token.vocabulary, token.decoder_rate, T(t / T(token.classes)));
     const T accumulated = accumulated_scale(token, h);
     Vector<T> state(4);
     state << h, accumulated, growth_exponent(token, accumulated), common_logit(token, accumulated);
     return state;
   };
-  rung.observe = [token](const Vector<T>& state, const T& /*t*/, std::span<T> row) {
+  rung.observables.read = [token](const Vector<T>& state, const T& /*t*/, std::span<T> row) {
     write_row(observable_table<T>(),
               Readings<T>{state[0], backprop_scale(token.vocabulary, state[0]), state[1], state[2],
                           growth_exponent_of_paper(token, state[1])},

@@ -30,7 +30,7 @@ const std::vector<StartKey> start_keys{{"y_", "Y"}, {"z_", "Z"}};
 AnyRung<double> with_sampled_law(const PopulationFlow<double>& flow) {
   AnyRung<double> rung = forget_type(flow);
   const auto own = std::make_shared<const PopulationFlow<double>>(flow);
-  rung.draw_covariance = SampledLaw{
+  rung.draws.covariance = SampledLaw{
       [own](const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
             Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); },
       [own](const Vector<double>& x, Matrix<double>& jacobian) {
@@ -38,7 +38,7 @@ AnyRung<double> with_sampled_law(const PopulationFlow<double>& flow) {
       }};
   if (flow.instance().track_growth) {
     // B_n is of the expected field and has no such Jacobian.
-    rung.draw_covariance = SampledLaw{sampled_law(rung)->covariance};
+    rung.draws.covariance = SampledLaw{sampled_law(rung)->covariance};
   }
   rung.clone = [own] { return with_sampled_law(*own); };
   return rung;
@@ -85,19 +85,19 @@ AnyRung<double> sampled_training(const Parameters& p, std::uint64_t seed) {
   const PopulationFlow<double> flow(instance_of<double>("sgd", p, seed));
   if (flow.draws_are_sampled()) return with_sampled_law(flow);
   AnyRung<double> rung = forget_type(flow);
-  if (!flow.draws_are_known()) forget_law_of_draws(rung);
+  if (!flow.draws_are_known()) rung.draws.forget_law();
   return rung;
 }
 
 // What makes the rungs of an instance, for any scalar.
 constexpr auto expected_training = []<class T>(const TrainingInstance<T>& instance) {
   AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
-  stop_drawing(rung);
+  rung.draws = {};
   return rung;
 };
 constexpr auto fast_decoder = []<class T>(const TrainingInstance<T>& instance) {
   AnyRung<T> rung = forget_type(PopulationFlow<T>(instance, DecoderRule::fast));
-  stop_drawing(rung);
+  rung.draws = {};
   return rung;
 };
 constexpr auto quasi_static = []<class T>(const TrainingInstance<T>& instance) {

@@ -138,7 +138,7 @@ Columns scan_snap_columns(const Case& made, const AnyRung<double>& rung, const P
           .eigenvalues();
   columns["lambda_max_E"] = lambda.maxCoeff();
   columns["lambda_min_abs_E"] = lambda.cwiseAbs().minCoeff();
-  for (const std::string& watched : rung.columns) {
+  for (const std::string& watched : rung.observables.columns) {
     if (!watched.starts_with("f_")) continue;
     const std::size_t cut = watched.find('_', 2);
     const Index n = std::stol(watched.substr(2, cut - 2));

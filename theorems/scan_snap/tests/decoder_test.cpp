@@ -97,9 +97,9 @@ TEST_CASE("decoder: h, gamma, Gamma and B agree with integration to 1e-40", "[sc
   REQUIRE(run.outcome.usable());
   const AnyRung<Real> closed = closed_form_rung(instance);
   for (std::size_t i = 0; i < run.t.size(); ++i) {
-    const Vector<Real> state = closed.state_at(run.t[i]);
+    const Vector<Real> state = closed.field.state_at(run.t[i]);
     std::vector<Real> row(5);
-    closed.observe(state, run.t[i], row);
+    closed.observables.read(state, run.t[i], row);
     const Vector<Real>& x = run.states[i];
     const Real weight = token.vocabulary - 1 + exp(Real(token.vocabulary * x[0]));
     const Real gamma = (token.vocabulary - 1) * (token.vocabulary - 1) * x[0] / weight;

@@ -276,10 +276,11 @@ TEST_CASE("walk: Adam's first step is the learning rate times the sign", "[walk]
   Vector<double> field(rung.dimension);
   flow.rhs(rung.initial, field, 0.0);
   for (Index i = 0; i < rung.dimension; ++i) {
-    const double gradient = field[i] / rung.rates[i];
+    const double gradient = field[i] / rung.field.rates[i];
     // m/(sqrt v + epsilon) = g/(|g| + epsilon) after one step.
-    CHECK(after[i] - rung.initial[i] ==
-          Approx(0.1 * rung.rates[i] * gradient / (std::fabs(gradient) + 1e-8)).margin(1e-12));
+    CHECK(
+        after[i] - rung.initial[i] ==
+        Approx(0.1 * rung.field.rates[i] * gradient / (std::fabs(gradient) + 1e-8)).margin(1e-12));
   }
 }
 

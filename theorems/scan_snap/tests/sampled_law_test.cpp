@@ -104,16 +104,16 @@ void exact_moments(const Instance& made, const AnyRung<double>& rung, const Vect
 TEST_CASE("scan-snap: the law of one draw of middle length against every count", "[scan_snap]") {
   for (const Instance& made : {Instance{0, 1}, Instance{0.2, 0.7}}) {
     const AnyRung<double> rung = rung_of(made);
-    REQUIRE(rung.draw_covariance);
+    REQUIRE(rung.draws.covariance);
     CHECK(draws_are_sampled(rung));
     Vector<double> x = 3 * rung.initial;
     Vector<double> mean, known(x.size()), long_sequences(x.size());
     Matrix<double> covariance, images;
     exact_moments(made, rung, x, mean, covariance);
-    rung.draw_mean(x, known);
-    rung.rhs(x, long_sequences, 0.0);
+    rung.draws.mean(x, known);
+    rung.field.value(x, long_sequences, 0.0);
     const Matrix<double> identity = Matrix<double>::Identity(x.size(), x.size());
-    rung.draw_covariance(x, identity, images);
+    rung.draws.covariance(x, identity, images);
     // What finite sequences shift is a hundred times as much.
     const double bias = (mean - long_sequences).norm();
     CHECK(bias > 1e-4);
@@ -121,7 +121,7 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     CHECK((images - covariance).norm() < 1e-3 * covariance.norm());
     // Copies know it likewise, with the same nodes.
     Matrix<double> again;
-    rung.clone().draw_covariance(x, identity, again);
+    rung.clone().draws.covariance(x, identity, again);
     CHECK(again == images);
     CHECK(sampling_error(rung, x, identity) < 1e-2);
     // Its Jacobian, against differences.
@@ -132,9 +132,9 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
       constexpr double h = 1e-5;
       Vector<double> at = x;
       at[j] += h;
-      rung.draw_mean(at, ahead);
+      rung.draws.mean(at, ahead);
       at[j] -= 2 * h;
-      rung.draw_mean(at, behind);
+      rung.draws.mean(at, behind);
       INFO(rung.state_names[static_cast<std::size_t>(j)]);
       CHECK((jacobian.col(j) - (ahead - behind) / (2 * h)).norm() < 1e-7 * (1 + jacobian.norm()));
     }
@@ -147,8 +147,8 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     sampled_law(pair)->jacobian(at, known_of_pair);
     Vector<double> direction = Vector<double>::LinSpaced(at.size(), -1, 1.5);
     Vector<double> later(at.size()), earlier(at.size());
-    pair.draw_mean(at + 1e-5 * direction, later);
-    pair.draw_mean(at - 1e-5 * direction, earlier);
+    pair.draws.mean(at + 1e-5 * direction, later);
+    pair.draws.mean(at - 1e-5 * direction, earlier);
     CHECK((known_of_pair * direction - (later - earlier) / 2e-5).norm() <
           1e-6 * (1 + known_of_pair.norm()));
   }

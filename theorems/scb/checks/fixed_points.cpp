@@ -82,7 +82,7 @@ Settled settled(const Sizes& sizes) {
   const SolvedIn<T> run(rung, {sizes.time_to(0.5) + sizes.time_to_settle()}, 1e-13);
   const auto creep = [&](const Vector<T>& x) -> T {
     Vector<T> slope(3);
-    rung.rhs(x, slope, T(0));
+    rung.field.value(x, slope, T(0));
     return slope[0] / (T(1) - x[0] / positions);
   };
   Settled found{run.at(0, [&](const Vector<T>& x) -> T { return x[0] / positions; }),

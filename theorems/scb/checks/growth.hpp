@@ -152,8 +152,8 @@ AnyRung<T> per_length(const Sizes& sizes) {
                                           T(0), T(0));
   AnyRung<T> rung = forget_type(flow);
   rung.initial = positions * sizes.start.cast<T>();
-  rung.jacobian = nullptr;
-  rung.rhs = [flow, positions](const Vector<T>& x, Vector<T>& dx, const T& t) {
+  rung.field.jacobian = nullptr;
+  rung.field.value = [flow, positions](const Vector<T>& x, Vector<T>& dx, const T& t) {
     flow.rhs(x / positions, dx, t);
     dx *= positions;
   };

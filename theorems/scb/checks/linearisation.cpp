@@ -50,7 +50,7 @@ AnyRung<T> third_order(const Sizes& sizes) {
   rung.initial = Vector<T>::Zero(2);
   const T positions(sizes.positions), transition(sizes.transition), context(sizes.context);
   const T share = T(1) / positions;
-  rung.rhs = [=](const Vector<T>& y, Vector<T>& dy, const T& t) {
+  rung.field.value = [=](const Vector<T>& y, Vector<T>& dy, const T& t) {
     const Vector<T> x = linearised(transition, context, positions, t);
     const T product = x[0] * x[1];
     dy[0] = -share * y[0] + (context - share) * (y[1] - product * x[1] / share);

@@ -92,7 +92,7 @@ void judge_states(const Training<double>& training, Examination& it) {
   const std::vector<double> times = times_of_growth(training, start[0]);
   const auto predicted = [&](Slip slip) {
     AnyRung<double> rung = forget_type(reduced);
-    rung.rhs = [&](const Vector<double>& x, Vector<double>& dx, const double&) {
+    rung.field.value = [&](const Vector<double>& x, Vector<double>& dx, const double&) {
       dx = reduced_rates(training, x, slip);
     };
     return components_of(Solved(rung, times, tolerance), on_family);

@@ -30,8 +30,8 @@ void start_stationary(Training<double>& training) {
 }
 
 double observed(const AnyRung<double>& rung, const Vector<double>& x, std::size_t column) {
-  std::vector<double> row(rung.columns.size());
-  rung.observe(x, 0.0, row);
+  std::vector<double> row(rung.observables.columns.size());
+  rung.observables.read(x, 0.0, row);
   return row[column];
 }
 

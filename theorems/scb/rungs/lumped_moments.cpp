@@ -200,16 +200,16 @@ FollowedSteps steps_of(const LumpedMoments& given) {
   AnyRung<double> span;
   span.dimension = law->dimension();
   span.initial = law->initial();
-  span.columns = law->columns();
+  span.observables.columns = law->columns();
   span.state_names = StateNames::made_by([law] { return law->state_names(); });
-  span.rhs = [law](const Vector<double>& x, Vector<double>& dx, const double& t) {
+  span.field.value = [law](const Vector<double>& x, Vector<double>& dx, const double& t) {
     law->rhs(x, dx, t);
   };
-  span.draw_covariance = [law](const Vector<double>& x, const Matrix<double>& vectors,
-                               Matrix<double>& images) {
+  span.draws.covariance = [law](const Vector<double>& x, const Matrix<double>& vectors,
+                                Matrix<double>& images) {
     law->draw_covariance(x, vectors, images);
   };
-  span.observe = [law](const Vector<double>& x, const double& t, std::span<double> row) {
+  span.observables.read = [law](const Vector<double>& x, const double& t, std::span<double> row) {
     law->observe(x, t, row);
   };
   span.divergence = [law](const Vector<double>& x, double step, Index batch) {

@@ -45,9 +45,9 @@ AnyRung<T> closed_form(const Training<T>& training, bool late) {
   const T context = context_size(training.bigrams);
   const T positions(static_cast<int>(training.bigrams.context));
   AnyRung<T> rung = forget_type(std::move(flow));
-  rung.rhs = nullptr;
-  rung.jacobian = nullptr;
-  rung.state_at = [=](const T& t) {
+  rung.field.value = nullptr;
+  rung.field.jacobian = nullptr;
+  rung.field.state_at = [=](const T& t) {
     Vector<T> x = Vector<T>::Constant(3, T(0));
     x.head(2) = late ? along_hyperbola(transition, context, positions, t)
                      : linearised(transition, context, positions, t);

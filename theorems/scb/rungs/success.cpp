@@ -37,7 +37,7 @@ bool boosted(const AnyRung<double>& rung, const AttemptSetting& setting, Index b
   Vector<double> x = rung.initial;
   for (std::uint64_t step = 0; step < steps && !stop_asked(); ++step) {
     Stream stream(setting.seed, run, step);
-    rung.sample_step(x, setting.step, stream, batch);
+    rung.draws.step(x, setting.step, stream, batch);
     if (part_of(x) == Part::boost) continue;
     if (setting.attempt == Attempt::rise) return true;
     return setting.attempt == Attempt::supports ? observed_at(rung, x, "nonzeros") == wanted

@@ -95,7 +95,7 @@ Columns scb_columns(const Case& made, const AnyRung<double>& rung, const Point& 
   columns["dist_P_normalised"] = distance(b, values, b.kernel);
   columns["dist_Q_normalised"] =
       std::sqrt(std::pow(distance(b, scaled, b.context), 2) + lost_square);
-  if (rung.columns.back() == "nonzeros") {
+  if (rung.observables.columns.back() == "nonzeros") {
     columns["part"] = at.x[at.x.size() - 2];
     columns["nonzeros"] = static_cast<double>((now.attention.array() != 0).count());
   }

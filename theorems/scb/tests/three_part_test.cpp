@@ -80,14 +80,14 @@ TEST_CASE("scb: in part 1 of transfer V stays and attention goes straight to q",
     Vector<double> quiet = rung.initial;
     Vector<double> noisy = rung.initial;
     Vector<double> slope(quiet.size());
-    rung.rhs(quiet, slope, 0.0);
+    rung.field.value(quiet, slope, 0.0);
     CHECK(slope.head(9).isZero(0));
-    std::vector<double> row(rung.columns.size());
+    std::vector<double> row(rung.observables.columns.size());
     for (int k = 1; k <= 20; ++k) {
       Stream stream(1, 0, static_cast<std::uint64_t>(k));
-      rung.sample_step(quiet, step, stream, 0);
-      rung.sample_step(noisy, step, stream, 1000);
-      rung.observe(quiet, 0.0, row);
+      rung.draws.step(quiet, step, stream, 0);
+      rung.draws.step(noisy, step, stream, 1000);
+      rung.observables.read(quiet, 0.0, row);
       // a - 1/T = <V,P>/<V,V> (1 - (1 - eta <V,V>)^k) (q - 1/T)
       CHECK(row[1] == Approx(product / square * (1 - std::pow(1 - step * square, k))));
       REQUIRE(part_of(quiet) == Part::boost);

@@ -23,8 +23,8 @@ Vector<double> document_bias(const Training& training, const Vector<double>& x, 
 
 AnyRung<double> flow_of_documents(const Training& training, bool of_variance) {
   AnyRung<double> rung = forget_type(PopulationFlow(training));
-  rung.rhs = [inner = rung.rhs, training, of_variance](const Vector<double>& x, Vector<double>& dx,
-                                                       const double& t) {
+  rung.field.value = [inner = rung.field.value, training, of_variance](
+                         const Vector<double>& x, Vector<double>& dx, const double& t) {
     inner(x, dx, t);
     dx += document_bias(training, x, of_variance) / static_cast<double>(training.document);
   };

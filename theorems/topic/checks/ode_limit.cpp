@@ -108,8 +108,8 @@ void examine(const Setting& setting, Examination& it) {
   training.rung = flow_of_documents(documents);
   training.uncorrected = forget_type(PopulationFlow(documents));
   // Of documents that are not run through it is known to order 1/N alone: drawn instead.
-  training.rung.draw_covariance = nullptr;
-  training.uncorrected.draw_covariance = nullptr;
+  training.rung.draws.covariance = nullptr;
+  training.uncorrected.draws.covariance = nullptr;
   training.left = judge_bias(setting, it);
   training.step_size = step_size;
   training.steps = to_the_horizon(setting).steps;

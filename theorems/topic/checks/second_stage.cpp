@@ -80,12 +80,12 @@ Vector<double> way_to_rest(const AnyRung<double>& rung, const Vector<double>& x)
     const double step = apart * std::max(std::fabs(x[j]), apart);
     Vector<double> moved = x;
     moved[j] = x[j] + step;
-    rung.rhs(moved, ahead, 0.0);
+    rung.field.value(moved, ahead, 0.0);
     moved[j] = x[j] - step;
-    rung.rhs(moved, behind, 0.0);
+    rung.field.value(moved, behind, 0.0);
     slopes.col(j) = (ahead - behind) / (2 * step);
   }
-  rung.rhs(x, rate, 0.0);
+  rung.field.value(x, rate, 0.0);
   Eigen::CompleteOrthogonalDecomposition<Matrix<double>> inverse(n, n);
   inverse.setThreshold(apart * apart);
   return -inverse.compute(slopes).solve(rate);
@@ -134,7 +134,7 @@ RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<doubl
   };
   const auto rate = [&](const Vector<double>& x) {
     Vector<double> dx(x.size());
-    rung.rhs(x, dx, 0.0);
+    rung.field.value(x, dx, 0.0);
     const double fall =
         std::exp(x[4]) * dx[4] + static_cast<double>(law.words - 1) * std::exp(x[5]) * dx[5];
     return fall / (goal - sum(x));
@@ -186,18 +186,13 @@ FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, d
                  double settled) {
   const Index key_width = law.vocabulary();  // W_K' W_Q is of any rank
   AnyRung<double> rung = forget_type(SymmetricFlow<double>(law, value, key_width, start_size));
-  rung.rhs = [inner = rung.rhs](const Vector<double>& x, Vector<double>& dx, const double& t) {
+  rung.field.value = [inner = rung.field.value](const Vector<double>& x, Vector<double>& dx,
+                                                const double& t) {
     inner(x, dx, t);
     dx.head(of_value).setZero();
   };
   const auto observed = [&](const char* name) {
-    const auto column = std::find(rung.columns.begin(), rung.columns.end(), name);
-    const auto index = static_cast<std::size_t>(column - rung.columns.begin());
-    return [&rung, index](const Vector<double>& x) {
-      std::vector<double> row(rung.columns.size());
-      rung.observe(x, 0.0, row);
-      return row[index];
-    };
+    return [&rung, name](const Vector<double>& x) { return observed_at(rung, x, name); };
   };
   double end = 1024 / attention_rate(law, key_width);
   FreeEnd found;

@@ -17,8 +17,8 @@ constexpr int saves_of_growth = 120;
 
 AnyRung<double> with_ratio(const Training& training, double ratio) {
   AnyRung<double> rung = forget_type(PopulationFlow(training));
-  rung.rhs = [inner = rung.rhs, keys = Layout(training).values(), ratio](
-                 const Vector<double>& x, Vector<double>& dx, const double& t) {
+  rung.field.value = [inner = rung.field.value, keys = Layout(training).values(), ratio](
+                         const Vector<double>& x, Vector<double>& dx, const double& t) {
     inner(x, dx, t);
     dx.head(keys) *= ratio;
   };
@@ -53,7 +53,7 @@ std::vector<double> Stages::times() const {
 double Stages::logarithmic_rate(const Vector<double>& x, Index begin,
                                 const Vector<double>& centre) const {
   Vector<double> dx(x.size());
-  rung_.rhs(x, dx, 0.0);
+  rung_.field.value(x, dx, 0.0);
   const Vector<double> apart = x.segment(begin, centre.size()) - centre;
   return apart.dot(dx.segment(begin, centre.size())) / apart.squaredNorm();
 }

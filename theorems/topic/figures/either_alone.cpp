@@ -86,7 +86,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     }
     bayes.end_row();
     for (const Part& part : parts) {
-      const std::vector<std::string> columns = rung_of(part, law, loss, request.seed).columns;
+      const std::vector<std::string> columns =
+          rung_of(part, law, loss, request.seed).observables.columns;
       const auto runs =
           seeded_runs([&](std::uint64_t seed) { return rung_of(part, law, loss, seed); },
                       walk_request, 8, request);

@@ -62,7 +62,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       return forget_type(PopulationFlow(std::move(training)));
     };
     const auto runs = seeded_runs(made, walk_request, seeds, request);
-    const std::vector<std::string> columns = made(request.seed).columns;
+    const std::vector<std::string> columns = made(request.seed).observables.columns;
     for (std::size_t save = 0; save < walk_request.save_steps.size(); ++save) {
       csv.number(static_cast<double>(walk_request.save_steps[save]));
       for (const char* kind : kinds) {

@@ -2,9 +2,7 @@
 
 #include <omp.h>
 
-#include <algorithm>
 #include <exception>
-#include <stdexcept>
 
 #include "popgrad/rungs/rung.hpp"
 
@@ -49,12 +47,6 @@ MeanInterval interval_over(const std::vector<Trajectory<double>>& runs,
                            std::size_t save) {
   const std::size_t place = place_of(columns, column);
   return interval_over(runs, save, [&](const std::vector<double>& row) { return row[place]; });
-}
-
-std::size_t place_of(const std::vector<std::string>& columns, const std::string& column) {
-  const auto found = std::find(columns.begin(), columns.end(), column);
-  if (found == columns.end()) throw std::invalid_argument("no column " + column);
-  return static_cast<std::size_t>(found - columns.begin());
 }
 
 }  // namespace popgrad::theorems::topic::figures

@@ -28,7 +28,4 @@ MeanInterval interval_over(const std::vector<Trajectory<double>>& runs,
 MeanInterval interval_over(const std::vector<Trajectory<double>>& runs, std::size_t save,
                            const std::function<double(const std::vector<double>& row)>& number);
 
-/// Where a column stands. Throws std::invalid_argument for one that is missing.
-std::size_t place_of(const std::vector<std::string>& columns, const std::string& column);
-
 }  // namespace popgrad::theorems::topic::figures

@@ -35,10 +35,10 @@ constexpr std::array<double, 6> sizes{1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3};
 AnyRung<double> with_rates(const Training& training, double ratio) {
   AnyRung<double> rung = forget_type(PopulationFlow(training));
   const Index attention = Layout(training).values();
-  rung.rates = Vector<double>::Ones(rung.dimension);
-  rung.rates.head(attention).setConstant(ratio);
-  rung.rhs = [inner = rung.rhs, attention, ratio](const Vector<double>& x, Vector<double>& dx,
-                                                  const double& t) {
+  rung.field.rates = Vector<double>::Ones(rung.dimension);
+  rung.field.rates.head(attention).setConstant(ratio);
+  rung.field.value = [inner = rung.field.value, attention, ratio](
+                         const Vector<double>& x, Vector<double>& dx, const double& t) {
     inner(x, dx, t);
     dx.head(attention) *= ratio;
   };
@@ -68,10 +68,10 @@ double order_of_stages(const Training& training, Rule rule, double ratio) {
   const TopicLaw<double>& law = training.law;
   const auto v = static_cast<double>(law.words);
   const double norm = expand(law, minimum_norm_value(law)).norm();
-  const std::size_t norm_column = place_of(rung.columns, "norm_W_V");
-  const std::size_t own = place_of(rung.columns, "attention_same_word");
-  const std::size_t same = place_of(rung.columns, "attention_same_topic");
-  const std::size_t other = place_of(rung.columns, "attention_other_topic");
+  const std::size_t norm_column = place_of(rung.observables.columns, "norm_W_V");
+  const std::size_t own = place_of(rung.observables.columns, "attention_same_word");
+  const std::size_t same = place_of(rung.observables.columns, "attention_same_topic");
+  const std::size_t other = place_of(rung.observables.columns, "attention_other_topic");
   for (std::uint64_t steps = 2000; steps <= most_steps; steps *= 4) {
     WalkRequest request;
     request.optimiser.rule = rule;

@@ -131,15 +131,15 @@ AnyRung<T> optimum(const Parameters& p) {
   state << value.mask, value.diagonal, value.same, value.other, T(log(x[0])), T(log(x[1]));
   AnyRung<T> rung = forget_type(BlockFlow<T>(law, value, false, false));
   rung.initial = state;
-  rung.rhs = nullptr;
-  rung.state_at = [state](const T&) { return state; };
+  rung.field.value = nullptr;
+  rung.field.state_at = [state](const T&) { return state; };
   return rung;
 }
 
 // As forget_type makes it, but for a law of one draw that tells that it is sampled.
 AnyRung<double> with_sampled_law(const PopulationFlow& flow) {
   AnyRung<double> rung = forget_type(flow);
-  rung.draw_covariance = SampledLaw{
+  rung.draws.covariance = SampledLaw{
       [own = std::make_shared<const PopulationFlow>(flow)](
           const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
           Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); }};
@@ -159,14 +159,14 @@ AnyRung<double> sampled(const Parameters& p, std::uint64_t seed) {
   const PopulationFlow flow(training(p, seed));
   if (flow.known_draws() == PopulationFlow::KnownDraws::sampled) return with_sampled_law(flow);
   AnyRung<double> rung = forget_type(flow);
-  if (flow.known_draws() == PopulationFlow::KnownDraws::not_at_all) forget_law_of_draws(rung);
+  if (flow.known_draws() == PopulationFlow::KnownDraws::not_at_all) rung.draws.forget_law();
   return rung;
 }
 
 AnyRung<double> expected(const Parameters& p, std::uint64_t seed) {
   const PopulationFlow flow = expected_flow(p, seed);
   AnyRung<double> rung = forget_type(flow);
-  if (flow.known_draws() == PopulationFlow::KnownDraws::not_at_all) forget_law_of_draws(rung);
+  if (flow.known_draws() == PopulationFlow::KnownDraws::not_at_all) rung.draws.forget_law();
   return rung;
 }
 
@@ -201,8 +201,8 @@ AnyRung<Expression> symbolic_blocks(const Parameters& p) {
   const int words = static_cast<int>(law.topics * law.words);
   const std::vector<int> entries{words, words,          words * (v - 1), words * (words - v),
                                  words, words * (v - 1)};
-  rung.rhs = [loss, x, entries, trained](const Vector<Expression>&, Vector<Expression>& dx,
-                                         const Expression&) {
+  rung.field.value = [loss, x, entries, trained](const Vector<Expression>&, Vector<Expression>& dx,
+                                                 const Expression&) {
     dx.resize(6);
     for (Index i = 0; i < 6; ++i) {
       const int count = entries[static_cast<std::size_t>(i)];

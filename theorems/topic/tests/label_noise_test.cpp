@@ -258,7 +258,7 @@ TEST_CASE("topic: a list of noisy labels that is too long is not a law of draws"
                                        {"N", "1000"},
                                        {"d_a", "2"},
                                        {"label_noise", share}});
-    return static_cast<bool>(model.rung("sgd", p, 1).draw_covariance);
+    return static_cast<bool>(model.rung("sgd", p, 1).draws.covariance);
   };
   CHECK(known("3", "0.1"));
   CHECK(known("150", "0"));

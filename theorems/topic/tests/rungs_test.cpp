@@ -222,10 +222,10 @@ TEST_CASE("topic: the optimum in digits is that in double", "[topic]") {
     const AnyRung<double> plain = model.rung("optimum", p, 1);
     const DigitsScope digits(40);
     const AnyRung<Real> fine = model.rung_in_digits("optimum", p, 1);
-    std::vector<double> row(plain.columns.size());
-    std::vector<Real> fine_row(fine.columns.size());
-    plain.observe(plain.state_at(0), 0, row);
-    fine.observe(fine.state_at(0), 0, fine_row);
+    std::vector<double> row(plain.observables.columns.size());
+    std::vector<Real> fine_row(fine.observables.columns.size());
+    plain.observables.read(plain.field.state_at(0), 0, row);
+    fine.observables.read(fine.field.state_at(0), 0, fine_row);
     for (std::size_t i = 0; i < row.size(); ++i) {
       CHECK(to_double(fine_row[i]) == Approx(row[i]).epsilon(1e-9));
     }

@@ -35,8 +35,9 @@ AnyRung<double> smaller_and_slower(const Training& training) {
   AnyRung<double> made = forget_type(PopulationFlow(training));
   const Index attention = Layout(training).values();
   made.initial.head(attention) /= std::sqrt(temperature);
-  made.sample_rhs = [inner = made.sample_rhs, attention](
-                        const Vector<double>& x, Vector<double>& dx, Stream& stream, Index batch) {
+  made.draws.sample = [inner = made.draws.sample, attention](const Vector<double>& x,
+                                                             Vector<double>& dx, Stream& stream,
+                                                             Index batch) {
     inner(x, dx, stream, batch);
     dx.head(attention) /= temperature;
   };
