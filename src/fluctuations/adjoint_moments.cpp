@@ -115,7 +115,7 @@ class AdjointSteps {
     };
     along(state.shift, 1, 0);
     for (Index r = 0; r < tangents; ++r) along(state.tangents.col(r), 0, 1.0 / tangents);
-    const bool sampled = draws_are_sampled(sgd());
+    const bool sampled = sgd().draws.known_from_nodes();
     const bool moved = state.steps > 0 && request_.batch > 0;
     Matrix<double> slopes;
     if (sampled || moved) slopes = observable_gradients(sgd(), x, t, gradient_step);

@@ -108,7 +108,7 @@ std::uint64_t MomentBlocks::longest_here() const {
 bool MomentBlocks::by_sums() const {
   // As many evaluations as the derivatives of the law take.
   constexpr Index most_axes = 64;
-  return law_.size() > most_axes && law_.own_jacobian() != nullptr;
+  return law_.size() > most_axes && law_.has_jacobian();
 }
 
 Vector<double> MomentBlocks::Bends::drift(const Matrix<double>& covariance) const {

@@ -26,7 +26,7 @@ inline std::vector<std::string> columns_of_moments(const AnyRung<double>& sgd) {
   std::vector<std::string> names = sgd.observables.columns;
   for (const std::string& name : sgd.observables.columns) names.push_back(name + "_sd");
   names.emplace_back("second_order");
-  if (draws_are_sampled(sgd)) names.emplace_back("sampling");
+  if (sgd.draws.known_from_nodes()) names.emplace_back("sampling");
   return names;
 }
 
@@ -125,7 +125,7 @@ class MomentSteps {
       first.mean +=
           (observed(sgd(), law.path + h * s, t) - observed(sgd(), law.path - h * s, t)) / (2 * h);
     }
-    const bool sampled = draws_are_sampled(sgd());
+    const bool sampled = sgd().draws.known_from_nodes();
     const double sampling = sampled ? sampling_at(m, t) : 0;
     for (Index k = 0; k < columns_; ++k) {
       const double deviation = std::sqrt(second.variance[k]);

@@ -108,24 +108,24 @@ AnyRung<double> momentum_pair(const AnyRung<double>& sgd, double momentum, doubl
       });
     };
   }
-  if (draws_are_sampled(sgd)) {
-    SampledLaw law{
-        [pair, own = *sampled_law(sgd)](const Vector<double>& at, const Matrix<double>& vectors,
-                                        SampledDraws::Part part, Matrix<double>& images) {
-          pair->draw_covariance(at, vectors, images,
-                                [&](const Vector<double>& x, const Matrix<double>& seen,
-                                    Matrix<double>& made) { own.covariance(x, seen, part, made); });
-        }};
-    if (sampled_law(sgd)->jacobian) {
-      law.jacobian = [pair, jacobian = sampled_law(sgd)->jacobian](const Vector<double>& at,
-                                                                   Matrix<double>& image) {
-        Matrix<double> own;
-        jacobian(at.head(pair->size()), own);
-        pair->jacobian(own, image);
-      };
-    }
-    rung.draws.covariance = std::move(law);
-  } else if (sgd.draws.covariance) {
+  if (sgd.draws.mean_jacobian) {
+    rung.draws.mean_jacobian = [pair](const Vector<double>& at, Matrix<double>& image) {
+      Matrix<double> own;
+      pair->rung().draws.mean_jacobian(at.head(pair->size()), own);
+      pair->jacobian(own, image);
+    };
+  }
+  if (sgd.draws.known_from_nodes()) {
+    rung.draws.covariance_of_nodes = [pair](const Vector<double>& at, const Matrix<double>& vectors,
+                                            NodeSet nodes, Matrix<double>& images) {
+      pair->draw_covariance(
+          at, vectors, images,
+          [&](const Vector<double>& x, const Matrix<double>& seen, Matrix<double>& made) {
+            pair->rung().draws.covariance_of_nodes(x, seen, nodes, made);
+          });
+    };
+  }
+  if (sgd.draws.covariance) {
     rung.draws.covariance = [pair](const Vector<double>& at, const Matrix<double>& vectors,
                                    Matrix<double>& images) {
       pair->draw_covariance(at, vectors, images, pair->rung().draws.covariance);

@@ -33,14 +33,14 @@ SampledDraws::SampledDraws(const DrawLaw& law, Index dimension,
   }
 }
 
-const DrawNodes& SampledDraws::set_of(Index cls, Part part) const {
-  return nodes_[static_cast<std::size_t>(cls / labels_)][static_cast<std::size_t>(part)];
+const DrawNodes& SampledDraws::set_of(Index cls, NodeSet nodes) const {
+  return nodes_[static_cast<std::size_t>(cls / labels_)][static_cast<std::size_t>(nodes)];
 }
 
 Index SampledDraws::nodes() const {
   Index sum = 0;
   for (Index c = 0; c < std::ssize(probabilities_); ++c)
-    sum += set_of(c, Part::both).weights.size();
+    sum += set_of(c, NodeSet::both).weights.size();
   return sum;
 }
 
@@ -48,7 +48,7 @@ template <class Made, class SumOf, class Add>
 void SampledDraws::each_class(const SumOf& sum_of, const Add& add) const {
   Made made;
   for (Index c = 0; c < std::ssize(probabilities_); ++c) {
-    const DrawNodes& set = set_of(c, Part::both);
+    const DrawNodes& set = set_of(c, NodeSet::both);
     sum_of(c, set.frequencies, set.weights, made);
     add(moved_[static_cast<std::size_t>(c)], probabilities_[static_cast<std::size_t>(c)], made);
   }
@@ -73,14 +73,14 @@ Matrix<double> SampledDraws::mean_matrix(const SumOfMatrices& sum_of) const {
 }
 
 Matrix<double> SampledDraws::covariance(const DirectionsOfSamples& directions,
-                                        const Matrix<double>& vectors, Part part) const {
+                                        const Matrix<double>& vectors, NodeSet nodes) const {
   Matrix<double> images = Matrix<double>::Zero(dimension_, vectors.cols());
   // Within classes, then between their means.
   Matrix<double> directed;
   const auto classes = std::ssize(probabilities_);
   Matrix<double> means = Matrix<double>::Zero(dimension_, classes);
   for (Index c = 0; c < classes; ++c) {
-    const DrawNodes& set = set_of(c, part);
+    const DrawNodes& set = set_of(c, nodes);
     directions(c, set.frequencies, directed);
     const std::vector<Index>& rows = moved_[static_cast<std::size_t>(c)];
     const Vector<double> mean = directed * set.weights;
@@ -106,19 +106,12 @@ Matrix<double> SampledDraws::covariance(const DirectionsOfSamples& directions,
   return images;
 }
 
-const SampledLaw* sampled_law(const AnyRung<double>& rung) {
-  return rung.draws.covariance.target<SampledLaw>();
-}
-
-bool draws_are_sampled(const AnyRung<double>& rung) { return sampled_law(rung) != nullptr; }
-
 double sampling_error(const AnyRung<double>& rung, const Vector<double>& x,
                       const Matrix<double>& columns) {
-  const SampledLaw* const sampled = sampled_law(rung);
-  if (sampled == nullptr) return 0;
+  if (!rung.draws.known_from_nodes()) return 0;
   Matrix<double> first, second;
-  sampled->covariance(x, columns, SampledDraws::Part::first, first);
-  sampled->covariance(x, columns, SampledDraws::Part::second, second);
+  rung.draws.covariance_of_nodes(x, columns, NodeSet::first, first);
+  rung.draws.covariance_of_nodes(x, columns, NodeSet::second, second);
   double sum = 0;
   Index counted = 0;
   for (Index k = 0; k < columns.cols(); ++k) {

@@ -82,7 +82,7 @@ class StepLaw {
                                      const Matrix<double>& columns, Nodes nodes,
                                      std::uint64_t number) {
     Vector<double> sum = Vector<double>::Zero(n_);
-    if (own_jacobian() != nullptr) return drift_along_sums(x, center, columns, nodes, number);
+    if (has_jacobian()) return drift_along_sums(x, center, columns, nodes, number);
     for (Index k = 0; k < n_; ++k) {
       const Vector<double> column = columns.col(k);
       const double norm = column.norm();
@@ -94,8 +94,8 @@ class StepLaw {
   /// Of the mean direction, (n x n), from central differences or as the law of one draw has it.
   [[nodiscard]] Matrix<double> jacobian(const Vector<double>& x) {
     Matrix<double> made;
-    if (const SampledLaw* const law = own_jacobian(); law != nullptr) {
-      law->jacobian(x, made);
+    if (has_jacobian()) {
+      rung_.draws.mean_jacobian(x, made);
       return made;
     }
     made.resize(n_, n_);
@@ -114,24 +114,20 @@ class StepLaw {
   /// The mean of those at two points; where the law is known from samples, of each from others.
   [[nodiscard]] Matrix<double> draw_covariance(const Vector<double>& one,
                                                const Vector<double>& other) {
-    const SampledLaw* const law = sampled_law(rung_);
-    if (law == nullptr) {
+    if (!rung_.draws.known_from_nodes()) {
       Matrix<double> sum = draw_covariance(one);
       sum += draw_covariance(other);
       return sum / 2;
     }
     const Matrix<double> identity = Matrix<double>::Identity(n_, n_);
     Matrix<double> at_one, at_other;
-    law->covariance(one, identity, SampledDraws::Part::first, at_one);
-    law->covariance(other, identity, SampledDraws::Part::second, at_other);
+    rung_.draws.covariance_of_nodes(one, identity, NodeSet::first, at_one);
+    rung_.draws.covariance_of_nodes(other, identity, NodeSet::second, at_other);
     return (at_one + at_other) / 2;
   }
 
-  /// The law of a draw where it has a Jacobian that costs less than n differences; null if not.
-  [[nodiscard]] const SampledLaw* own_jacobian() const {
-    const SampledLaw* const law = sampled_law(rung_);
-    return law != nullptr && law->jacobian ? law : nullptr;
-  }
+  /// Has the law of a draw a Jacobian that costs less than n differences?
+  [[nodiscard]] bool has_jacobian() const { return static_cast<bool>(rung_.draws.mean_jacobian); }
 
  private:
   // Along random sums of the columns, whose mean is the sum over columns.

@@ -69,9 +69,7 @@ ModelTable table_of_law(const LawDescription& description,
     return law.in_digits(values_of<Real>(parameters, p));
   };
   flow.make = [make = sgd.make](const Parameters& p, std::uint64_t seed) {
-    AnyRung<double> rung = make(p, seed);
-    rung.draws.sample = nullptr;
-    return rung;
+    return without_draws(make(p, seed));
   };
   sgd.info.default_end = fmt::format("{}", std::lround(description.end / description.step));
   sgd.info.default_step = fmt::format("{:g}", description.step);

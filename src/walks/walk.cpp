@@ -152,10 +152,8 @@ std::vector<Trajectory<double>> walk(const AnyRung<double>& rung, const Vector<d
     throw std::invalid_argument("walk: a closed form has no steps");
   }
   return walking::all_runs(request, [&]() -> walking::MakeRun {
-    AnyRung<double> own = rung.clone();
-    if (!rung.draws.sample) own.draws.sample = nullptr;
-    return [&initial, &request, own = std::move(own)](std::uint32_t run, const auto& stop,
-                                                      auto& done, const auto& look) {
+    return [&initial, &request, own = rung.clone()](std::uint32_t run, const auto& stop, auto& done,
+                                                    const auto& look) {
       RungSteps steps(own, request, run);
       return walking::single_run(steps, initial, request, stop, done, look);
     };

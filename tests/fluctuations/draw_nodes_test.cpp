@@ -156,33 +156,29 @@ TEST_CASE("sampled draws: mean and covariance against every count", "[draws]") {
     at_laws += law.classes[static_cast<std::size_t>(c)].probability * g;
   }
   CHECK((mean - exact_mean).norm() < 0.02 * (exact_mean - at_laws).norm());
-  const Matrix<double> whole = draws.covariance(directions, identity, SampledDraws::Part::both);
+  const Matrix<double> whole = draws.covariance(directions, identity, NodeSet::both);
   CHECK((whole - exact).norm() < 1e-3 * exact.norm());
   // Few vectors go another way.
   const Vector<double> one{{0.3, -1.0, 0.2, 0.5}};
-  CHECK((draws.covariance(directions, one, SampledDraws::Part::both) - whole * one).norm() <
+  CHECK((draws.covariance(directions, one, NodeSet::both) - whole * one).norm() <
         1e-12 * whole.norm());
-  const auto part = [&](SampledDraws::Part which) {
-    return draws.covariance(directions, identity, which);
-  };
-  const Matrix<double> first = part(SampledDraws::Part::first);
-  const Matrix<double> second = part(SampledDraws::Part::second);
+  const auto part = [&](NodeSet which) { return draws.covariance(directions, identity, which); };
+  const Matrix<double> first = part(NodeSet::first);
+  const Matrix<double> second = part(NodeSet::second);
   CHECK((first - second).norm() > 1e-9 * exact.norm());
   CHECK((first + second - 2 * whole).norm() < 1e-4 * exact.norm());
 
   AnyRung<double> rung;
   rung.dimension = 4;
-  rung.draws.covariance = SampledLaw{
-      [&](const Vector<double>&, const Matrix<double>& vectors, SampledDraws::Part which,
-          Matrix<double>& images) { images = draws.covariance(directions, vectors, which); }};
-  CHECK(draws_are_sampled(rung));
+  rung.draws.covariance_of_nodes = [&](const Vector<double>&, const Matrix<double>& vectors,
+                                       NodeSet which, Matrix<double>& images) {
+    images = draws.covariance(directions, vectors, which);
+  };
   const Matrix<double> columns = one;
   const double a = one.dot(first * one), b = one.dot(second * one);
   CHECK(sampling_error(rung, one, columns) ==
         Approx(std::fabs(a - b) / (2 * (a + b))).epsilon(1e-9));
-  rung.draws.covariance = [](const Vector<double>&, const Matrix<double>& vectors,
-                             Matrix<double>& images) { images = vectors; };
-  CHECK_FALSE(draws_are_sampled(rung));
+  rung.draws.covariance_of_nodes = nullptr;
   CHECK(sampling_error(rung, one, columns) == 0);
 }
 

@@ -9,11 +9,11 @@
 /// state as a sample is, and they depend on nothing but the law.
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "popgrad/fluctuations/draw_law.hpp"
 #include "popgrad/fluctuations/draw_nodes.hpp"
+#include "popgrad/rungs/known_draws.hpp"
 #include "popgrad/rungs/rung_fwd.hpp"
 
 namespace popgrad {
@@ -45,12 +45,10 @@ class SampledDraws {
       std::function<void(Index, const Matrix<double>&, const Vector<double>&, Matrix<double>&)>;
   [[nodiscard]] Matrix<double> mean_matrix(const SumOfMatrices& sum_of) const;
 
-  /// Of which nodes a covariance is.
-  enum class Part { first, second, both };
   /// Cov[g] times the columns of `vectors` (n x m). Cost: an evaluation a node, and for each two
   /// products with the vector, or once with itself where that is less.
   [[nodiscard]] Matrix<double> covariance(const DirectionsOfSamples& directions,
-                                          const Matrix<double>& vectors, Part part) const;
+                                          const Matrix<double>& vectors, NodeSet nodes) const;
 
   /// Nodes of all classes.
   [[nodiscard]] Index nodes() const;
@@ -59,33 +57,13 @@ class SampledDraws {
   // Calls sum_of(class, frequencies, weights, made), then add(rows, probability, made), for each class.
   template <class Made, class SumOf, class Add>
   void each_class(const SumOf& sum_of, const Add& add) const;
-  [[nodiscard]] const DrawNodes& set_of(Index cls, Part part) const;
+  [[nodiscard]] const DrawNodes& set_of(Index cls, NodeSet nodes) const;
 
   std::vector<double> probabilities_;
   std::vector<std::vector<Index>> moved_;
   Index dimension_, labels_;
-  std::vector<std::vector<DrawNodes>> nodes_;  ///< by class but for the label: a set for each Part
+  std::vector<std::vector<DrawNodes>> nodes_;  ///< by class but for the label: one for each NodeSet
 };
-
-/// What AnyRung::draw_covariance holds where the law of one draw is known from nodes.
-struct SampledLaw {
-  using Covariance = std::function<void(const Vector<double>&, const Matrix<double>&,
-                                        SampledDraws::Part, Matrix<double>&)>;
-  Covariance covariance;
-  /// d (mean of a draw)_i/d x_j, (n x n), where that is cheaper than n differences; may be empty.
-  std::function<void(const Vector<double>&, Matrix<double>&)> jacobian = nullptr;
-
-  void operator()(const Vector<double>& x, const Matrix<double>& vectors,
-                  Matrix<double>& images) const {
-    covariance(x, vectors, SampledDraws::Part::both, images);
-  }
-};
-
-/// That of a rung; null where its law is known otherwise, or not at all.
-[[nodiscard]] const SampledLaw* sampled_law(const AnyRung<double>& rung);
-
-/// Is the law of one draw of this rung known from nodes?
-[[nodiscard]] bool draws_are_sampled(const AnyRung<double>& rung);
 
 /// Relative error of the standard deviation that draws have at x along each of the columns, as the
 /// root of the mean over them of its square:

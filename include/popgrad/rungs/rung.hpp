@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "popgrad/rungs/event.hpp"
+#include "popgrad/rungs/known_draws.hpp"
 #include "popgrad/rungs/state_names.hpp"
 #include "popgrad/rungs/trajectory.hpp"
 #include "popgrad/scalars/dual.hpp"
@@ -84,16 +85,56 @@ struct Draws {
   /// (n x m). A batch of B divides it by B. Empty if it is not known without drawing, and for
   /// any scalar but double.
   std::function<void(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images)> covariance;
+  /// The same from one set of nodes; empty unless the law is known from nodes.
+  std::function<void(const Vector<T>& x, const Matrix<T>& vectors, NodeSet nodes,
+                     Matrix<T>& images)>
+      covariance_of_nodes;
+  /// d mean_i / d x_j, (n x n), where that is cheaper than n differences; may be empty.
+  std::function<void(const Vector<T>& x, Matrix<T>& jacobian)> mean_jacobian;
   /// One step of a size in place, for rungs whose law is not that of an added field (batch 0: the
   /// expectation). Empty for the others; plain steps only.
   std::function<void(Vector<T>& x, double step, Stream& stream, Index batch)> step;
 
-  /// Takes back what is said of the law of one draw.
-  void forget_law() {
-    mean = nullptr;
-    covariance = nullptr;
-  }
+  [[nodiscard]] bool known_from_nodes() const { return static_cast<bool>(covariance_of_nodes); }
+  /// What a flow knows of one draw: all that it has functions for, or as much as its `known_draws()` says.
+  template <class F>
+  void add_law_of(const std::shared_ptr<F>& flow);
 };
+
+template <class T>
+template <class F>
+void Draws<T>::add_law_of(const std::shared_ptr<F>& flow) {
+  KnownDraws known = KnownDraws::directly;
+  if constexpr (requires { flow->known_draws(); }) known = flow->known_draws();
+  if (known == KnownDraws::not_at_all) return;
+  if constexpr (requires(const Vector<T>& x, Vector<T>& slope) { flow->draw_mean(x, slope); }) {
+    mean = [flow](const Vector<T>& x, Vector<T>& slope) { flow->draw_mean(x, slope); };
+  }
+  if constexpr (requires(const Vector<T>& x, Matrix<T>& images) {
+                  flow->draw_covariance(x, images, images);
+                }) {
+    covariance = [flow](const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) {
+      flow->draw_covariance(x, vectors, images);
+    };
+  }
+  if constexpr (requires(const Vector<T>& x, Matrix<T>& images) {
+                  flow->covariance_of_nodes(x, images, NodeSet::both, images);
+                }) {
+    if (known != KnownDraws::from_nodes) return;
+    covariance_of_nodes = [flow](const Vector<T>& x, const Matrix<T>& vectors, NodeSet nodes,
+                                 Matrix<T>& images) {
+      flow->covariance_of_nodes(x, vectors, nodes, images);
+    };
+    if constexpr (requires(const Vector<T>& x, Matrix<T>& jacobian) {
+                    flow->mean_jacobian(x, jacobian);
+                  }) {
+      if (!flow->has_mean_jacobian()) return;
+      mean_jacobian = [flow](const Vector<T>& x, Matrix<T>& jacobian) {
+        flow->mean_jacobian(x, jacobian);
+      };
+    }
+  }
+}
 
 /// A rung with its type forgotten: what solvers, commands and reports need of it.
 template <class T>
@@ -184,18 +225,7 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
       shared->sample_rhs(x, dx, stream, batch);
     };
   }
-  if constexpr (std::same_as<T, double> &&
-                requires(const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); }) {
-    any.draws.mean = [shared](const Vector<T>& x, Vector<T>& dx) { shared->draw_mean(x, dx); };
-  }
-  if constexpr (std::same_as<T, double> && requires(const Vector<T>& x, Matrix<T>& images) {
-                  shared->draw_covariance(x, images, images);
-                }) {
-    any.draws.covariance = [shared](const Vector<T>& x, const Matrix<T>& vectors,
-                                    Matrix<T>& images) {
-      shared->draw_covariance(x, vectors, images);
-    };
-  }
+  if constexpr (std::same_as<T, double>) any.draws.add_law_of(shared);
   if constexpr (requires(Vector<T> & x, Stream & stream) {
                   shared->sample_step(x, 0.0, stream, Index{1});
                 }) {
@@ -213,6 +243,14 @@ AnyRung<typename F::Scalar> forget_type(F flow) {
   if constexpr (requires { F::varying_length; }) any.varying_length = F::varying_length;
   any.clone = [shared] { return forget_type(F(*shared)); };
   return any;
+}
+
+/// The expectation by itself: a rung that draws nothing.
+template <class T>
+AnyRung<T> without_draws(AnyRung<T> rung) {
+  rung.draws = {};
+  rung.clone = [clone = rung.clone] { return without_draws(clone()); };
+  return rung;
 }
 
 }  // namespace popgrad

@@ -27,17 +27,12 @@ PopulationFlow<T> training_flow(const Parameters& p, std::uint64_t seed) {
 }
 
 AnyRung<double> sampled_training(const Parameters& p, std::uint64_t seed) {
-  const PopulationFlow<double> flow = training_flow<double>(p, seed);
-  AnyRung<double> rung = forget_type(flow);
-  if (!flow.draws_are_known()) rung.draws.forget_law();
-  return rung;
+  return forget_type(training_flow<double>(p, seed));
 }
 
 template <class T>
 AnyRung<T> expected_training(const Parameters& p, std::uint64_t seed) {
-  AnyRung<T> rung = forget_type(training_flow<T>(p, seed));
-  rung.draws = {};
-  return rung;
+  return without_draws(forget_type(training_flow<T>(p, seed)));
 }
 
 // Of the rungs in which z follows from v.
@@ -76,9 +71,7 @@ AnyRung<double> network(const Parameters& p, std::uint64_t seed) {
 }
 
 AnyRung<double> network_without_draws(const Parameters& p, std::uint64_t seed) {
-  AnyRung<double> rung = network(p, seed);
-  rung.draws.sample = nullptr;
-  return rung;
+  return without_draws(network(p, seed));
 }
 
 // ---- symbols -----------------------------------------------------------------------------------

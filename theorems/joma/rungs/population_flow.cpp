@@ -312,8 +312,9 @@ void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matr
 }
 
 template <Transcendental T>
-bool PopulationFlow<T>::draws_are_known() const {
-  return !draws_.classes.empty() && popgrad::draws_are_known(draws_);
+KnownDraws PopulationFlow<T>::known_draws() const {
+  return !draws_.classes.empty() && draws_are_known(draws_) ? KnownDraws::directly
+                                                            : KnownDraws::not_at_all;
 }
 
 template <Transcendental T>

@@ -24,6 +24,7 @@
 
 #include "popgrad/fluctuations/draw_law.hpp"
 #include "popgrad/rungs/event.hpp"
+#include "popgrad/rungs/known_draws.hpp"
 #include "popgrad/rungs/observable.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/joma/rungs/full_batch_kernel.hpp"
@@ -57,7 +58,7 @@ class PopulationFlow final {
   void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
   /// Are they close enough to be offered? Not for many sequences that are not long, nor for more
   /// pairs of class and label than noisy_labels.hpp allows.
-  [[nodiscard]] bool draws_are_known() const;
+  [[nodiscard]] KnownDraws known_draws() const;
   /// attention_entropy, invariant_residual (absolute, max), invariant_residual_relative,
   /// normalised_correlation, stable_rank, loss.
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;

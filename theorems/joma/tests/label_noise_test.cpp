@@ -46,7 +46,7 @@ TEST_CASE("joma label noise: mean and covariance of a draw over class and label 
       INFO("attention " << static_cast<int>(attention) << ", length " << length);
       const ClassInstance<double> instance = instance_of(attention, length);
       const PopulationFlow<double> flow(instance);
-      REQUIRE(flow.draws_are_known());
+      REQUIRE(flow.known_draws() == KnownDraws::directly);
       const Vector<double> x = flow.initial();
       const Index n = x.size();
       const Enumerated expected = enumerated(instance, x);

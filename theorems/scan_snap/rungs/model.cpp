@@ -26,24 +26,6 @@ constexpr const char* column_note = "N are classes; f_N_L chi_N_L with --watch";
 /// Matrices of the instance; what is left for `state` are h, S and B.
 const std::vector<StartKey> start_keys{{"y_", "Y"}, {"z_", "Z"}};
 
-// As forget_type makes it, but for a law of one draw that tells that it is sampled.
-AnyRung<double> with_sampled_law(const PopulationFlow<double>& flow) {
-  AnyRung<double> rung = forget_type(flow);
-  const auto own = std::make_shared<const PopulationFlow<double>>(flow);
-  rung.draws.covariance = SampledLaw{
-      [own](const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
-            Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); },
-      [own](const Vector<double>& x, Matrix<double>& jacobian) {
-        own->sampled_jacobian(x, jacobian);
-      }};
-  if (flow.instance().track_growth) {
-    // B_n is of the expected field and has no such Jacobian.
-    rung.draws.covariance = SampledLaw{sampled_law(rung)->covariance};
-  }
-  rung.clone = [own] { return with_sampled_law(*own); };
-  return rung;
-}
-
 // `y_0_other` as `y_{0,other}`: TeX takes one subscript.
 std::string in_latex(const std::string& name) {
   const std::size_t first = name.find('_');
@@ -82,23 +64,15 @@ TrainingInstance<T> instance_of(std::string_view name, Parameters p, std::uint64
 }
 
 AnyRung<double> sampled_training(const Parameters& p, std::uint64_t seed) {
-  const PopulationFlow<double> flow(instance_of<double>("sgd", p, seed));
-  if (flow.draws_are_sampled()) return with_sampled_law(flow);
-  AnyRung<double> rung = forget_type(flow);
-  if (!flow.draws_are_known()) rung.draws.forget_law();
-  return rung;
+  return forget_type(PopulationFlow<double>(instance_of<double>("sgd", p, seed)));
 }
 
 // What makes the rungs of an instance, for any scalar.
 constexpr auto expected_training = []<class T>(const TrainingInstance<T>& instance) {
-  AnyRung<T> rung = forget_type(PopulationFlow<T>(instance));
-  rung.draws = {};
-  return rung;
+  return without_draws(forget_type(PopulationFlow<T>(instance)));
 };
 constexpr auto fast_decoder = []<class T>(const TrainingInstance<T>& instance) {
-  AnyRung<T> rung = forget_type(PopulationFlow<T>(instance, DecoderRule::fast));
-  rung.draws = {};
-  return rung;
+  return without_draws(forget_type(PopulationFlow<T>(instance, DecoderRule::fast)));
 };
 constexpr auto quasi_static = []<class T>(const TrainingInstance<T>& instance) {
   return forget_type(QuasiStaticFlow<T>(instance));

@@ -492,8 +492,8 @@ void PopulationFlow<double>::respond_to_columns(const Vector<double>& x, Index o
 //   d f_l/d z_m  = (delta_lm f_l - f_l f_m^2)/T
 // make the derivatives of eta_Y f r' and eta_Z/T f (p - f s) below, entry by entry.
 template <>
-void PopulationFlow<double>::sampled_jacobian(const Vector<double>& x,
-                                              Matrix<double>& jacobian) const {
+void PopulationFlow<double>::mean_jacobian(const Vector<double>& x,
+                                           Matrix<double>& jacobian) const {
   const auto of_set = [&](Index of_law, const Matrix<double>& frequencies,
                           const Vector<double>& weights, Matrix<double>& made) {
     respond_to_columns(x, of_law, frequencies);
@@ -580,7 +580,7 @@ void PopulationFlow<double>::sampled_jacobian(const Vector<double>& x,
 
 template <>
 void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
-  if (draws_are_sampled()) {
+  if (known_draws() == KnownDraws::from_nodes) {
     dx = sampled_draws().mean([&](Index of_law, const Matrix<double>& frequencies,
                                   const Vector<double>& weights, Vector<double>& sum) {
       respond_to_columns(x, of_law, frequencies);
@@ -601,10 +601,9 @@ void PopulationFlow<double>::draw_mean(const Vector<double>& x, Vector<double>& 
 }
 
 template <>
-void PopulationFlow<double>::sampled_covariance(const Vector<double>& x,
-                                                const Matrix<double>& vectors,
-                                                SampledDraws::Part part,
-                                                Matrix<double>& images) const {
+void PopulationFlow<double>::covariance_of_nodes(const Vector<double>& x,
+                                                 const Matrix<double>& vectors, NodeSet nodes,
+                                                 Matrix<double>& images) const {
   const auto directions = [&](Index of_law, const Matrix<double>& frequencies,
                               Matrix<double>& made) {
     respond_to_columns(x, of_law, frequencies);
@@ -617,28 +616,25 @@ void PopulationFlow<double>::sampled_covariance(const Vector<double>& x,
       made.col(s).tail(tokens) = columns_pull_.col(s);
     }
   };
-  images = sampled_draws().covariance(directions, vectors, part);
+  images = sampled_draws().covariance(directions, vectors, nodes);
 }
 
 template <>
 void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                              Matrix<double>& images) const {
-  if (draws_are_sampled()) {
-    sampled_covariance(x, vectors, SampledDraws::Part::both, images);
+  if (known_draws() == KnownDraws::from_nodes) {
+    covariance_of_nodes(x, vectors, NodeSet::both, images);
   } else {
     images = popgrad::draw_covariance(draws_, field_of_sample(x), vectors);
   }
 }
 
 template <Transcendental T>
-bool PopulationFlow<T>::draws_are_known() const {
-  return !draws_.classes.empty() && (popgrad::draws_are_known(draws_) || draws_are_sampled());
-}
-
-template <Transcendental T>
-bool PopulationFlow<T>::draws_are_sampled() const {
-  return sampled_ || (!draws_.classes.empty() && !popgrad::draws_are_known(draws_) &&
-                      SampledDraws::has(draws_));
+KnownDraws PopulationFlow<T>::known_draws() const {
+  if (sampled_) return KnownDraws::from_nodes;
+  if (draws_.classes.empty()) return KnownDraws::not_at_all;
+  if (draws_are_known(draws_)) return KnownDraws::directly;
+  return SampledDraws::has(draws_) ? KnownDraws::from_nodes : KnownDraws::not_at_all;
 }
 
 template <Transcendental T>

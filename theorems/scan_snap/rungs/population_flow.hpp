@@ -34,6 +34,7 @@
 #include "base/team_choice.hpp"
 #include "popgrad/fluctuations/draw_law.hpp"
 #include "popgrad/fluctuations/sampled_draws.hpp"
+#include "popgrad/rungs/known_draws.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
@@ -76,17 +77,17 @@ class PopulationFlow final {
   void draw_mean(const Vector<T>& x, Vector<T>& dx) const;
   void draw_covariance(const Vector<T>& x, const Matrix<T>& vectors, Matrix<T>& images) const;
   /// The same from some of the nodes, where they are sampled.
-  void sampled_covariance(const Vector<T>& x, const Matrix<T>& vectors, SampledDraws::Part part,
-                          Matrix<T>& images) const;
+  void covariance_of_nodes(const Vector<T>& x, const Matrix<T>& vectors, NodeSet nodes,
+                           Matrix<T>& images) const;
   /// Jacobian of draw_mean without B_n, where draws are sampled (n x n). Cost: C^2 + 6 C products (u x S)
   /// (S x u) a class, S nodes.
-  void sampled_jacobian(const Vector<T>& x, Matrix<T>& jacobian) const;
+  void mean_jacobian(const Vector<T>& x, Matrix<T>& jacobian) const;
+  /// B_n is of the expected field and has no such Jacobian.
+  [[nodiscard]] bool has_mean_jacobian() const { return !instance_.track_growth; }
   /// Are they close enough to be offered? Not for sequences of middle length whose classes have too
   /// many or too rare tokens (has_draw_nodes), nor for more pairs of class and label than
   /// noisy_labels.hpp allows.
-  [[nodiscard]] bool draws_are_known() const;
-  /// Are they known from nodes?
-  [[nodiscard]] bool draws_are_sampled() const;
+  [[nodiscard]] KnownDraws known_draws() const;
   void observe(const Vector<T>& x, const T& t, std::span<T> row) const;
 
   /// Mean cross entropy of the next token, nats: without label noise and temperature.
@@ -161,13 +162,11 @@ template <>
 void PopulationFlow<double>::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                              Matrix<double>& images) const;
 template <>
-void PopulationFlow<double>::sampled_covariance(const Vector<double>& x,
-                                                const Matrix<double>& vectors,
-                                                SampledDraws::Part part,
-                                                Matrix<double>& images) const;
+void PopulationFlow<double>::covariance_of_nodes(const Vector<double>& x,
+                                                 const Matrix<double>& vectors, NodeSet nodes,
+                                                 Matrix<double>& images) const;
 template <>
-void PopulationFlow<double>::sampled_jacobian(const Vector<double>& x,
-                                              Matrix<double>& jacobian) const;
+void PopulationFlow<double>::mean_jacobian(const Vector<double>& x, Matrix<double>& jacobian) const;
 template <>
 const SampledDraws& PopulationFlow<double>::sampled_draws() const;
 template <>

@@ -19,7 +19,7 @@ TEST_CASE("scan-snap label noise: mean and covariance of a draw over class and l
       INFO("label noise " << rho << ", temperature " << temperature);
       const TrainingInstance<double> instance = instance_of(rho, temperature);
       const PopulationFlow<double> flow(instance);
-      REQUIRE(flow.draws_are_known());
+      REQUIRE(flow.known_draws() == KnownDraws::directly);
       const Vector<double> x = some_state(flow);
       const Index n = x.size();
       Vector<double> expected = Vector<double>::Zero(n);

@@ -105,7 +105,7 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
   for (const Instance& made : {Instance{0, 1}, Instance{0.2, 0.7}}) {
     const AnyRung<double> rung = rung_of(made);
     REQUIRE(rung.draws.covariance);
-    CHECK(draws_are_sampled(rung));
+    CHECK(rung.draws.known_from_nodes());
     Vector<double> x = 3 * rung.initial;
     Vector<double> mean, known(x.size()), long_sequences(x.size());
     Matrix<double> covariance, images;
@@ -126,7 +126,7 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     CHECK(sampling_error(rung, x, identity) < 1e-2);
     // Its Jacobian, against differences.
     Matrix<double> jacobian;
-    sampled_law(rung)->jacobian(x, jacobian);
+    rung.draws.mean_jacobian(x, jacobian);
     Vector<double> ahead(x.size()), behind(x.size());
     for (Index j = 0; j < x.size(); ++j) {
       constexpr double h = 1e-5;
@@ -140,11 +140,11 @@ TEST_CASE("scan-snap: the law of one draw of middle length against every count",
     }
     // That of heavy ball has it too.
     const AnyRung<double> pair = momentum_pair(rung, 0.6, 0.1);
-    REQUIRE(sampled_law(pair)->jacobian);
+    REQUIRE(pair.draws.mean_jacobian);
     Vector<double> at(2 * x.size());
     at << x, 0.1 * x.reverse();
     Matrix<double> known_of_pair;
-    sampled_law(pair)->jacobian(at, known_of_pair);
+    pair.draws.mean_jacobian(at, known_of_pair);
     Vector<double> direction = Vector<double>::LinSpaced(at.size(), -1, 1.5);
     Vector<double> later(at.size()), earlier(at.size());
     pair.draws.mean(at + 1e-5 * direction, later);

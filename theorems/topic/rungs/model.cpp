@@ -136,19 +136,6 @@ AnyRung<T> optimum(const Parameters& p) {
   return rung;
 }
 
-// As forget_type makes it, but for a law of one draw that tells that it is sampled.
-AnyRung<double> with_sampled_law(const PopulationFlow& flow) {
-  AnyRung<double> rung = forget_type(flow);
-  rung.draws.covariance = SampledLaw{
-      [own = std::make_shared<const PopulationFlow>(flow)](
-          const Vector<double>& x, const Matrix<double>& vectors, SampledDraws::Part part,
-          Matrix<double>& images) { own->sampled_covariance(x, vectors, part, images); }};
-  rung.clone = [own = std::make_shared<const PopulationFlow>(flow)] {
-    return with_sampled_law(*own);
-  };
-  return rung;
-}
-
 PopulationFlow expected_flow(const Parameters& p, std::uint64_t seed) {
   Training made = training(p, seed);
   made.label_noise = 0;
@@ -156,18 +143,11 @@ PopulationFlow expected_flow(const Parameters& p, std::uint64_t seed) {
 }
 
 AnyRung<double> sampled(const Parameters& p, std::uint64_t seed) {
-  const PopulationFlow flow(training(p, seed));
-  if (flow.known_draws() == PopulationFlow::KnownDraws::sampled) return with_sampled_law(flow);
-  AnyRung<double> rung = forget_type(flow);
-  if (flow.known_draws() == PopulationFlow::KnownDraws::not_at_all) rung.draws.forget_law();
-  return rung;
+  return forget_type(PopulationFlow(training(p, seed)));
 }
 
 AnyRung<double> expected(const Parameters& p, std::uint64_t seed) {
-  const PopulationFlow flow = expected_flow(p, seed);
-  AnyRung<double> rung = forget_type(flow);
-  if (flow.known_draws() == PopulationFlow::KnownDraws::not_at_all) rung.draws.forget_law();
-  return rung;
+  return without_draws(forget_type(expected_flow(p, seed)));
 }
 
 AnyRung<double> two_stage(const Parameters& p, std::uint64_t seed) {

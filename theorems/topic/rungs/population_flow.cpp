@@ -69,10 +69,10 @@ PopulationFlow::PopulationFlow(Training training)
   // Long documents need no list of their positions to know.
   if (training_.document >= shortest_expansion || (positions_of_law(training_) <= most_positions &&
                                                    is_enumerated(document_law(training_).draws))) {
-    known_ = KnownDraws::run_through_or_expanded;
+    known_ = KnownDraws::directly;
   } else if (training_.document >= shortest_sampled && training_.loss == LossKind::squared &&
              bias_cost(training_) <= most_bias_cost) {
-    known_ = KnownDraws::sampled;
+    known_ = KnownDraws::from_nodes;
   }
 }
 
@@ -247,7 +247,7 @@ std::string PopulationFlow::why_not_known() const {
 }
 
 void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) const {
-  if (known_ != KnownDraws::sampled &&
+  if (known_ != KnownDraws::from_nodes &&
       (training_.loss != LossKind::squared || is_enumerated(documents().draws))) {
     // What follows from a gradient of W_V and the logits is linear in it: once, for their mean.
     const Index square = layout_.vocabulary * layout_.vocabulary;
@@ -280,15 +280,15 @@ void PopulationFlow::draw_mean(const Vector<double>& x, Vector<double>& dx) cons
 
 void PopulationFlow::draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                                      Matrix<double>& images) const {
-  if (known_ == KnownDraws::sampled) {
-    sampled_covariance(x, vectors, SampledDraws::Part::both, images);
+  if (known_ == KnownDraws::from_nodes) {
+    covariance_of_nodes(x, vectors, NodeSet::both, images);
   } else {
     images = popgrad::draw_covariance(documents().draws, field_of_document(x), vectors);
   }
 }
 
-void PopulationFlow::sampled_covariance(const Vector<double>& x, const Matrix<double>& vectors,
-                                        SampledDraws::Part part, Matrix<double>& images) const {
+void PopulationFlow::covariance_of_nodes(const Vector<double>& x, const Matrix<double>& vectors,
+                                         NodeSet nodes, Matrix<double>& images) const {
   if (!sampled_) sampled_ = std::make_shared<const SampledDocuments>(training_);
   const Index size = layout_.vocabulary;
   Matrix<double> seen(2 * size * size, vectors.cols());
@@ -298,7 +298,7 @@ void PopulationFlow::sampled_covariance(const Vector<double>& x, const Matrix<do
     const Effective own = chain_adjoint(layout_, x, direction);
     seen.col(k) << own.value.reshaped(), own.logits.reshaped();
   }
-  seen = sampled_->covariance(effective(layout_, x), seen, part);
+  seen = sampled_->covariance(effective(layout_, x), seen, nodes);
   images.resize(dimension(), vectors.cols());
   for (Index k = 0; k < vectors.cols(); ++k) {
     Vector<double> image = Vector<double>::Zero(dimension());

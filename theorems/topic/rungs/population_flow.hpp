@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "popgrad/rungs/known_draws.hpp"
 #include "popgrad/rungs/observable.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/topic/rungs/documents.hpp"
@@ -48,10 +49,8 @@ class PopulationFlow final {
   void draw_mean(const Vector<double>& x, Vector<double>& dx) const;
   void draw_covariance(const Vector<double>& x, const Matrix<double>& vectors,
                        Matrix<double>& images) const;
-  void sampled_covariance(const Vector<double>& x, const Matrix<double>& vectors,
-                          SampledDraws::Part part, Matrix<double>& images) const;
-  /// How much is known of one draw without drawing.
-  enum class KnownDraws { not_at_all, run_through_or_expanded, sampled };
+  void covariance_of_nodes(const Vector<double>& x, const Matrix<double>& vectors, NodeSet nodes,
+                           Matrix<double>& images) const;
   [[nodiscard]] KnownDraws known_draws() const { return known_; }
   /// Why nothing is.
   [[nodiscard]] std::string why_not_known() const;

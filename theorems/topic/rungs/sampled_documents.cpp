@@ -106,14 +106,14 @@ Matrix<double> SampledDocuments::difference_in_set(const Effective& now,
 }
 
 Matrix<double> SampledDocuments::covariance(const Effective& now, const Matrix<double>& vectors,
-                                            SampledDraws::Part part) const {
+                                            NodeSet nodes) const {
   const LinearDocuments linear(training_, law_, now);
   const auto difference = [&](std::size_t set) {
     return difference_in_set(now, linear, vectors, sets_[set]);
   };
   const Matrix<double> known = linear.covariance(vectors);
-  if (part == SampledDraws::Part::first) return known + difference(0);
-  if (part == SampledDraws::Part::second) return known + difference(1);
+  if (nodes == NodeSet::first) return known + difference(0);
+  if (nodes == NodeSet::second) return known + difference(1);
   return known + (difference(0) + difference(1)) / 2;
 }
 

@@ -28,7 +28,7 @@ class SampledDocuments {
   /// gradients times the columns (2 V^2 x m). Cost of a document: 6 V^2 m multiply-adds at most, or
   /// 4 V^4 where that is less; and that of LinearDocuments once.
   [[nodiscard]] Matrix<double> covariance(const Effective& now, const Matrix<double>& vectors,
-                                          SampledDraws::Part part) const;
+                                          NodeSet nodes) const;
 
  private:
   struct Sampled {

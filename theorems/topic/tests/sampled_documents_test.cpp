@@ -123,8 +123,8 @@ TEST_CASE("topic: what is known to first order need not be sampled", "[topic]") 
   const Index n = x.size();
   const Matrix<double> identity = Matrix<double>::Identity(n, n);
   Matrix<double> first, second;
-  flow.sampled_covariance(x, identity, SampledDraws::Part::first, first);
-  flow.sampled_covariance(x, identity, SampledDraws::Part::second, second);
+  flow.covariance_of_nodes(x, identity, NodeSet::first, first);
+  flow.covariance_of_nodes(x, identity, NodeSet::second, second);
   // Of variances, from 2000 documents each: by draws alone sqrt(2/1000) or more.
   const Vector<double> apart = (first - second).diagonal().array() / second.diagonal().array();
   const double error = std::sqrt(apart.squaredNorm() / static_cast<double>(n));
@@ -157,7 +157,7 @@ TEST_CASE("topic: the adjoint of the chain rule", "[topic]") {
 TEST_CASE("topic: the covariance of sampled documents is that of draws", "[topic]") {
   for (const Index embedding : {0, 4}) {
     const PopulationFlow flow(small_training(embedding));
-    REQUIRE(flow.known_draws() == PopulationFlow::KnownDraws::sampled);
+    REQUIRE(flow.known_draws() == KnownDraws::from_nodes);
     const Vector<double> x = flow.initial();
     const Index n = x.size();
     Matrix<double> whole, some;
