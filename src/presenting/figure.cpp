@@ -30,17 +30,8 @@ Found find_figure(Theories theories, std::string_view name) {
 
 std::vector<ParameterInfo> parameters_of(const Found& figure) {
   std::vector<ParameterInfo> read;
-  const std::vector<ParameterInfo>& known = figure.theory.model->parameters();
   for (const FigureParameter& parameter : figure.maker.info.parameters) {
-    const auto info = std::find_if(known.begin(), known.end(), [&](const ParameterInfo& one) {
-      return one.name == parameter.name;
-    });
-    if (info == known.end()) {
-      throw std::logic_error(fmt::format("figure {}: its model has no parameter {}",
-                                         figure.maker.info.name, parameter.name));
-    }
-    read.push_back(*info);
-    read.back().rungs.clear();
+    read.push_back(parameter.info);
     if (!parameter.standard.empty()) read.back().default_value = parameter.standard;
   }
   return read;
@@ -64,7 +55,7 @@ Parameters completed(const Found& figure, const Parameters& given) {
   });
   if (own_law) return all;
   for (const FigureParameter& parameter : info.parameters) {
-    if (!parameter.standard.empty()) all.set_default(parameter.name, parameter.standard);
+    if (!parameter.standard.empty()) all.set_default(parameter.info.name, parameter.standard);
   }
   return all;
 }
@@ -98,11 +89,11 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   drawing.variables.emplace_back("own", request.parameters.values().empty() ? "0" : "1");
   std::vector<std::string> told;
   for (const FigureParameter& parameter : maker.info.parameters) {
-    const Value* const value = complete.parameters.values().find(parameter.name);
+    const Value* const value = complete.parameters.values().find(parameter.info.name);
     if (value == nullptr || value->as<Value::List>() != nullptr) continue;
-    const std::string text = complete.parameters.text(parameter.name, "");
-    drawing.variables.emplace_back(parameter.name, text);
-    told.push_back(fmt::format("{} = {}", parameter.name, text));
+    const std::string text = complete.parameters.text(parameter.info.name, "");
+    drawing.variables.emplace_back(parameter.info.name, text);
+    told.push_back(fmt::format("{} = {}", parameter.info.name, text));
   }
   if (!told.empty()) drawing.title += fmt::format(": {}", fmt::join(told, ", "));
   drawing.files = maker.data(complete);

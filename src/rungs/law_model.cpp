@@ -3,30 +3,25 @@
 #include <fmt/format.h>
 
 #include <cmath>
-
-#include "popgrad/base/error.hpp"
+#include <stdexcept>
 
 namespace popgrad {
 namespace {
 
 // In the order declared, checked.
 template <class T>
-std::vector<T> values_of(const std::vector<LawParameter>& parameters, const Parameters& p) {
+std::vector<T> values_of(const std::vector<NumberParameter>& parameters, const Parameters& p) {
   std::vector<T> numbers;
-  for (const LawParameter& parameter : parameters) {
-    numbers.push_back(p.number<T>(parameter.name, parameter.usual));
-    if (numbers.back() >= T(parameter.least)) continue;
-    reject(p.model(), "--" + parameter.name, to_text(numbers.back()),
-           fmt::format("must be >= {:g}", parameter.least));
-  }
+  for (const NumberParameter& parameter : parameters) numbers.push_back(read<T>(p, parameter));
   return numbers;
 }
 
 // A symbol for each parameter and each component of the state.
-AnyRung<Expression> over_symbols(const AnyLaw& law, const std::vector<LawParameter>& parameters) {
+AnyRung<Expression> over_symbols(const AnyLaw& law,
+                                 const std::vector<NumberParameter>& parameters) {
   std::vector<Expression> symbols;
-  for (const LawParameter& parameter : parameters) {
-    symbols.emplace_back(GiNaC::symbol(parameter.name));
+  for (const NumberParameter& parameter : parameters) {
+    symbols.emplace_back(GiNaC::symbol(std::string(parameter.name)));
   }
   AnyRung<Expression> rung = law.over_symbols(symbols);
   for (Index i = 0; i < rung.dimension; ++i) {
@@ -35,23 +30,10 @@ AnyRung<Expression> over_symbols(const AnyLaw& law, const std::vector<LawParamet
   return rung;
 }
 
-std::vector<ParameterInfo> infos_of(const std::vector<LawParameter>& parameters) {
-  std::vector<ParameterInfo> infos;
-  for (const LawParameter& parameter : parameters) {
-    ParameterInfo info;
-    info.name = parameter.name;
-    info.kind = "number";
-    info.default_value = parameter.usual;
-    info.help = parameter.meaning;
-    infos.push_back(std::move(info));
-  }
-  return infos;
-}
-
 }  // namespace
 
 ModelTable table_of_law(const LawDescription& description,
-                        const std::vector<LawParameter>& parameters, const AnyLaw& law,
+                        const std::vector<NumberParameter>& parameters, const AnyLaw& law,
                         bool random) {
   Rung flow;
   flow.info.name = "flow";
@@ -59,7 +41,13 @@ ModelTable table_of_law(const LawDescription& description,
   flow.info.summary = description.law;
   flow.info.cost = description.cost;
   flow.info.default_end = fmt::format("{:g}", description.end);
-  flow.reads = infos_of(parameters);
+  for (const NumberParameter& parameter : parameters) {
+    if (parameter.standard.empty()) {
+      throw std::logic_error(fmt::format("model {}: its law needs a default of {} (.standard)",
+                                         description.name, parameter.name));
+    }
+    flow.reads.push_back(info_of(parameter));
+  }
   flow.make_over_symbols = [=](const Parameters& /*p*/) { return over_symbols(law, parameters); };
   Rung sgd = flow;
   sgd.make = [=](const Parameters& p, std::uint64_t /*seed*/) {

@@ -208,9 +208,12 @@ int main(int argc, char** argv) {
   all.push_back(
       {.model = model_of_law<DeepLinear>(
            {.name = "deep-linear", .paper = "deep linear networks", .law = "W' = V'(S - V W)"},
-           {{"s", "1", "largest singular value, > 0", 0},
-            {"u0", "0.01", "> 0", 0},
-            {"noise", "0.01", "of the target, >= 0", 0}}),
+           {{.name = "s", .meaning = "largest singular value", .standard = "1", .range = above(0)},
+            {.name = "u0", .meaning = "first u", .standard = "0.01", .range = above(0)},
+            {.name = "noise",
+             .meaning = "of the target",
+             .standard = "0.01",
+             .range = at_least(0)}}),
        .statements = {statement("deep-linear.mode", "u' = 2 u (s - u)", measure_mode,
                                 {strength, small, late, accuracy}),
                       statement("deep-linear.balance", "W W' - V'V is conserved", measure_balance,

@@ -37,7 +37,8 @@ TEST_CASE("equations: of a law without a page, its equation and the names of its
           "[report]") {
   const auto model = model_of_law<Decay>(
       {.name = "decay", .paper = "none", .law = "x' = -rate x", .end = 2, .step = 0.5},
-      {{"rate", "1", "per unit of time, >= 0", 0}, {"start", "3", "x(0)"}});
+      {{.name = "rate", .meaning = "decay per unit of time", .standard = "1"},
+       {.name = "start", .meaning = "x(0)", .standard = "3"}});
   const std::string html = equations_html(*model, "own");
   CHECK_THAT(html, Catch::Contains("<summary><code>gd</code>, <code>flow</code></summary>"));
   CHECK_THAT(html, Catch::Contains("<msup><mi>x</mi><mo>′</mo></msup><mo>=</mo><mo>−</mo>"));

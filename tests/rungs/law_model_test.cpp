@@ -41,7 +41,8 @@ template <template <Transcendental> class Law>
 std::shared_ptr<const Model> decay_model() {
   return model_of_law<Law>(
       {.name = "decay", .paper = "none", .law = "x' = -rate x", .end = 2, .step = 0.5},
-      {{"rate", "1", "per unit of time, >= 0", 0}, {"start", "3", "x(0)"}});
+      {{.name = "rate", .meaning = "decay per unit of time", .standard = "1", .range = at_least(0)},
+       {.name = "start", .meaning = "x(0)", .standard = "3"}});
 }
 
 Parameters parameters(Record values) { return Parameters("decay", std::move(values)); }
@@ -83,6 +84,12 @@ TEST_CASE("a law reads its parameters in the order declared, and refuses what it
   CHECK_THROWS_WITH(model->rung("flow", parameters({{"rate", -1}}), 1),
                     Catch::Contains("decay: --rate -1 must be >= 0"));
   CHECK(model->parameters().size() == 2);
+}
+
+TEST_CASE("a law without a default of a parameter is refused", "[model]") {
+  CHECK_THROWS_WITH(model_of_law<Decay>({.name = "decay"},
+                                        {{.name = "rate", .standard = "1"}, {.name = "start"}}),
+                    Catch::Contains("a default of start"));
 }
 
 TEST_CASE("a law is solved in double and in digits, and walked", "[model]") {

@@ -7,17 +7,24 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "popgrad/rungs/declared_parameter.hpp"
 #include "popgrad/rungs/parameters.hpp"
 #include "popgrad/rungs/trajectory.hpp"
 
 namespace popgrad {
 
-/// A parameter of the model that a figure reads.
+/// A parameter of the model that a figure reads, as the model declares it.
 struct FigureParameter {
-  std::string name;
-  std::string standard = {};  ///< default of the figure, as text; empty: that of the model
+  template <class Declared>
+  FigureParameter(const Declared& declared,
+                  std::string default_of_figure = {})  // NOLINT(google-explicit-constructor)
+      : info(info_of(declared)), standard(std::move(default_of_figure)) {}
+
+  ParameterInfo info;
+  std::string standard;  ///< default of the figure, as text; empty: that of the model
 };
 
 struct FigureInfo {

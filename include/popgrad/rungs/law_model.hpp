@@ -8,7 +8,9 @@
 ///     ...                                              // the members of a Flow (popgrad/rungs/rung.hpp)
 ///   };
 ///   model_of_law<Decay>({.name = "decay", .paper = "...", .law = "x' = -rate x"},
-///                       {{"rate", "1", "per unit of time, >= 0", 0}, {"start", "1", "x(0)"}});
+///                       {{.name = "rate", .meaning = "decay per unit of time", .standard = "1",
+///                         .range = at_least(0)},
+///                        {.name = "start", .meaning = "x(0)", .standard = "1"}});
 ///
 /// Its rungs are `flow`, `gd` and, where the law has `sample_rhs`, `sgd`; the ladder is between them.
 /// Flows run in double and in many digits; `equations` has symbols for parameters and state. A law
@@ -16,24 +18,16 @@
 
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "popgrad/rungs/declared_parameter.hpp"
 #include "popgrad/rungs/model.hpp"
 #include "popgrad/rungs/rung.hpp"
 
 namespace popgrad {
-
-/// A number that a law reads.
-struct LawParameter {
-  std::string name;                                         ///< flag `--name`, key in files
-  std::string usual;                                        ///< the default, as text
-  std::string meaning;                                      ///< with its unit and what is allowed
-  double least = -std::numeric_limits<double>::infinity();  ///< the lowest value allowed
-};
 
 struct LawDescription {
   std::string name;                         ///< of the model
@@ -55,13 +49,13 @@ struct AnyLaw {
 
 /// The table of its model. `random`: the law has `sample_rhs`.
 ModelTable table_of_law(const LawDescription& description,
-                        const std::vector<LawParameter>& parameters, const AnyLaw& law,
+                        const std::vector<NumberParameter>& parameters, const AnyLaw& law,
                         bool random);
 
-/// The model; `parameters` one a member of the law.
+/// The model; `parameters` one a member of the law, each with its default (`standard`).
 template <template <Transcendental> class Law, std::size_t count>
 std::shared_ptr<const Model> model_of_law(const LawDescription& description,
-                                          const LawParameter (&parameters)[count]) {
+                                          const NumberParameter (&parameters)[count]) {
   const auto made = []<class T>(const std::vector<T>& values) {
     return [&]<std::size_t... i>(std::index_sequence<i...>) { return Law<T>{values[i]...}; }
     (std::make_index_sequence<count>{});

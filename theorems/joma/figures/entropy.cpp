@@ -9,6 +9,7 @@
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/joma/rungs/parameters.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
 namespace popgrad::theorems::joma::figures::entropy_figure {
@@ -158,7 +159,10 @@ FigureMaker figure() {
                "Attention entropy falls and bounces back with nonlinear phi, once or several times",
            .in_report = true,
            .shows = {"joma.entropy-bounce"},
-           .parameters = {{"mu"}, {"tau"}, {"v0"}, {"attention", "softmax"}}},
+           .parameters = {{parameter::mu},
+                          {parameter::tau},
+                          {parameter::v0},
+                          {parameter::attention, "softmax"}}},
       .data = data,
       .script = script};
 }

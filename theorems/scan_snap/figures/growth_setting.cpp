@@ -8,7 +8,10 @@
 
 namespace popgrad::theorems::scan_snap::figures {
 
-std::vector<FigureParameter> growth_parameters() { return {{"M", "1000"}, {"eta_Z", "0.5"}}; }
+std::vector<FigureParameter> growth_parameters() {
+  namespace parameter = popgrad::scan_snap::parameter;
+  return {{parameter::M, "1000"}, {parameter::eta_Z, "0.5"}};
+}
 
 GrowthSetting growth_setting(const FigureRequest& request) {
   using namespace popgrad::scan_snap;

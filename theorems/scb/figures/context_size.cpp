@@ -3,6 +3,7 @@
 
 #include "popgrad/evidence/figure.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
 namespace popgrad::theorems::scb::figures::context_size_figure {
@@ -78,7 +79,7 @@ FigureMaker figure() {
   return {.info = {.name = "scb-context-size",
                    .title = "The role of Q: critical batch and time of boosting",
                    .shows = {"scb.two-stages"},
-                   .parameters = {{"N", "3"}, {"T", "1000"}}},
+                   .parameters = {{parameter::N, "3"}, {parameter::T, "1000"}}},
           .data = data,
           .script = script};
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
+#include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
 namespace popgrad::theorems::scb::figures::critical_batch_figure {
@@ -90,7 +91,7 @@ FigureMaker figure() {
   return {.info = {.name = "scb-critical",
                    .title = "Critical batch size of boosting against the context length, to 1e9",
                    .shows = {"scb.two-stages", "scb.transfer"},
-                   .parameters = {{"N", "3"}, {"Q", "2"}}},
+                   .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
           .data = data,
           .script = script};
 }

@@ -2,13 +2,16 @@
 #include <vector>
 
 #include "popgrad/evidence/figure.hpp"
+#include "theorems/scb/rungs/parameters.hpp"
 
 namespace popgrad::theorems::scb::figures {
 
 /// Parameters of the data law drawn at these sizes, or the user's own.
 inline std::vector<FigureParameter> data_law(const char* tokens, const char* context,
                                              const char* support) {
-  return {{"N", tokens}, {"T", context}, {"Q", support}, {"P"}, {"mu"}, {"q"}};
+  namespace parameter = popgrad::scb::parameter;
+  return {{parameter::N, tokens}, {parameter::T, context}, {parameter::Q, support},
+          {parameter::P},         {parameter::mu},         {parameter::q}};
 }
 
 }  // namespace popgrad::theorems::scb::figures

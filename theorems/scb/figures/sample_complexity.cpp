@@ -10,6 +10,7 @@
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/trajectory.hpp"
+#include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
 namespace popgrad::theorems::scb::figures::sample_complexity_figure {
@@ -138,7 +139,7 @@ FigureMaker figure() {
   return {.info = {.name = "scb-samples",
                    .title = "Sequences needed by linear and by softmax attention against T",
                    .shows = {"scb.softmax-link"},
-                   .parameters = {{"N", "3"}, {"Q", "1"}}},
+                   .parameters = {{parameter::N, "3"}, {parameter::Q, "1"}}},
           .data = data,
           .script = script};
 }

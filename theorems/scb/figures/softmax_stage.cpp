@@ -20,6 +20,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "statistics/critical.hpp"
+#include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
@@ -246,7 +247,7 @@ FigureMaker figure() {
       .info = {.name = "scb-softmax-stage",
                .title = "Sequences of stage 2 for softmax attention, l1 and plain steps against T",
                .shows = {"scb.softmax-link", "scb.convergence"},
-               .parameters = {{"N", "3"}, {"Q", "2"}}},
+               .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
       .data = data,
       .script = script};
 }

@@ -14,6 +14,7 @@
 
 #include "popgrad/evidence/figure.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
 namespace popgrad::theorems::scb::figures::transfer_batch_figure {
@@ -190,7 +191,7 @@ FigureMaker figure() {
   return {.info = {.name = "scb-transfer",
                    .title = "Critical batch size of a transferred start against T, and its growth",
                    .shows = {"scb.transfer", "scb.transfer-growth"},
-                   .parameters = {{"N", "3"}, {"Q", "2"}}},
+                   .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
           .data = data,
           .script = script};
 }

@@ -2,13 +2,16 @@
 #include <vector>
 
 #include "popgrad/evidence/figure.hpp"
+#include "theorems/topic/rungs/parameters.hpp"
 
 namespace popgrad::theorems::topic::figures {
 
 /// Parameters of a law of documents.
 inline std::vector<FigureParameter> document_law(const char* topics, const char* active,
                                                  const char* words) {
-  return {{"T", topics}, {"tau", active}, {"v", words}, {"p_m"}, {"p_c"}, {"p_r"}};
+  namespace parameter = popgrad::topic::parameter;
+  return {{parameter::T, topics}, {parameter::tau, active}, {parameter::v, words},
+          {parameter::p_m},       {parameter::p_c},         {parameter::p_r}};
 }
 
 }  // namespace popgrad::theorems::topic::figures

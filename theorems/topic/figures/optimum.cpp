@@ -3,6 +3,7 @@
 
 #include "theorems/topic/rungs/optimum.hpp"
 #include "popgrad/evidence/figure.hpp"
+#include "theorems/topic/rungs/parameters.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::theorems::topic::figures::optimum_figure {
@@ -72,7 +73,10 @@ FigureMaker figure() {
   return {.info = {.name = "topic-optimum",
                    .title = "Best attention against the number of topics, and its limit",
                    .shows = {"topic.attention-limit"},
-                   .parameters = {{"v", "10"}, {"p_m", "0.15"}, {"p_c", "0.1"}, {"p_r", "0.1"}}},
+                   .parameters = {{parameter::v, "10"},
+                                  {parameter::p_m, "0.15"},
+                                  {parameter::p_c, "0.1"},
+                                  {parameter::p_r, "0.1"}}},
           .data = data,
           .script = script};
 }
