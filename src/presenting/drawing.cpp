@@ -112,7 +112,7 @@ bool run_gnuplot(const fs::path& folder, const std::string& script) {
   // What it prints is dropped, and read as it would wait else.
   std::array<char, 4096> buffer{};
   while (true) {
-    const ssize_t got = read(read_end.value, buffer.data(), buffer.size());
+    const ssize_t got = ::read(read_end.value, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
   }
