@@ -64,8 +64,8 @@ Statement statement() {
                        {"late-slope", "slopes after the step in place of before it"},
                        {"normalised-f", "f divided by its norm, so the third hypothesis fails"},
                        {"temperature-squared", "1/(2 T^2) in place of 1/(2T)"}},
-          .knobs = {attention_temperature, start, hidden_units, law, activation, overlap,
-                    normalisation},
+          .knobs = {attention_temperature, start, hidden_units, token_law_of_authors, activation,
+                    overlap, normalisation},
           .reads = "flow",
           .derive = prove,
           .examine = examine};

@@ -66,8 +66,8 @@ Statement statement() {
                        {"late-slope", "slopes after the step in place of before it"},
                        {"normalised-f", "f divided by its norm, so the third hypothesis fails"},
                        {"halved", "z^2 - (1/2) sum v^2, the factor of exp attention"}},
-          .knobs = {attention_temperature, start, hidden_units, law, activation, overlap,
-                    normalisation},
+          .knobs = {attention_temperature, start, hidden_units, token_law_of_authors, activation,
+                    overlap, normalisation},
           .reads = "flow",
           .derive = prove,
           .examine = examine};

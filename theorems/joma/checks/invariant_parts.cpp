@@ -75,7 +75,7 @@ namespace {
 
 ClassInstance<double> drawn_instance(const Setting& setting, Attention attention, double enlarged) {
   Parameters p("joma");
-  p.set("law", setting.count(law) == 0 ? "gaussian" : "uniform");
+  p.set("law", setting.count(token_law_of_authors) == 0 ? "gaussian" : "uniform");
   p.set("phi", setting.count(activation) == 0 ? "linear" : "gelu");
   p.set("units", fmt::format("{}", setting.count(hidden_units)));
   ClassInstance<double> instance = class_instance<double>(p, setting.seed);

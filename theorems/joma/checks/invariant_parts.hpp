@@ -30,7 +30,7 @@ inline constexpr Knob attention_temperature =
     logarithmic_knob("temperature", "temperature T of the attention", 0.25, 4, 0.5);
 inline constexpr Knob hidden_units =
     whole_knob("units", "hidden units K under the output layer", 1, 30, 20);
-inline constexpr Knob law =
+inline constexpr Knob token_law_of_authors =
     whole_knob("law", "token law of the authors: 0 Gaussian, 1 uniform", 0, 1, 0);
 inline constexpr Knob activation = whole_knob("activation", "phi: 0 linear, 1 GELU", 0, 1, 1);
 inline constexpr Knob overlap =

@@ -131,8 +131,8 @@ Statement statement() {
                    {"query-in-q", "q = sum_k g_k phi' w_k'f, with the weights of the query"},
                    {"no-drift-term", "the term 1/2 sum |v|^2 b_bar' left out"},
                    {"summed-condition", "the condition summed over units"}},
-      .knobs = {attention_temperature, start, hidden_units, law, activation, overlap,
-                normalisation},
+      .knobs = {attention_temperature, start, hidden_units, token_law_of_authors, activation,
+                overlap, normalisation},
       .reads = "flow",
       .derive = prove,
       .examine = examine};

@@ -12,7 +12,7 @@ namespace popgrad::joma {
 namespace {
 
 /// Apart from the streams of instances and of training.
-constexpr std::uint32_t instance_run = 0xFFFFFFFFU;
+constexpr std::uint32_t sequence_run = 0xFFFFFFFFU;
 constexpr std::uint64_t set_stream = 32;
 
 using Set = std::vector<Index>;
@@ -138,7 +138,7 @@ class TreePosterior {
 
 SequenceData latent_sets(const LatentSets& shape, std::uint64_t seed) {
   check(shape);
-  Stream stream(seed, instance_run, set_stream);
+  Stream stream(seed, sequence_run, set_stream);
   std::vector<std::vector<Set>> levels;
   Index below = shape.tokens - 1;
   for (std::size_t l = 0; l < shape.latents.size(); ++l) {

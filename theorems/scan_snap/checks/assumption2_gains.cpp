@@ -16,7 +16,7 @@ constexpr Knob gain_classes = whole_knob("classes", "classes K", 2, 5, 3);
 constexpr Knob gain_common_tokens = whole_knob("common-tokens", "common tokens", 1, 3, 1);
 constexpr Knob gain_distinct_tokens =
     whole_knob("distinct-tokens", "distinct tokens a class", 2, 6, 3);
-constexpr Knob overlap = linear_knob("overlap", "lambda_1(E) in units of 1/K", 0.5, 0.99, 0.8);
+constexpr Knob gain_overlap = linear_knob("overlap", "lambda_1(E) in units of 1/K", 0.5, 0.99, 0.8);
 constexpr Knob vocabulary_part =
     logarithmic_knob("vocabulary-part", "M in units of 36/min lambda_i^2", 1.001, 4, 1.5);
 constexpr Knob gain_rate_ratio =
@@ -38,7 +38,7 @@ Vector<double> relative_xi_of(const Matrix<double>& gram, double m, GainForm for
 }  // namespace
 
 std::vector<Knob> assumption2_knobs() {
-  return {gain_classes,    gain_common_tokens, gain_distinct_tokens, overlap,
+  return {gain_classes,    gain_common_tokens, gain_distinct_tokens, gain_overlap,
           vocabulary_part, gain_rate_ratio,    assumption2_horizon};
 }
 
@@ -50,7 +50,7 @@ TrainingInstance<double> drawn_training(const Setting& setting) {
   training.classes =
       inside_assumption_2(stream,
                           {setting.count(gain_classes), setting.count(gain_common_tokens),
-                           setting.count(gain_distinct_tokens), setting.value(overlap)},
+                           setting.count(gain_distinct_tokens), setting.value(gain_overlap)},
                           setting.value(vocabulary_part));
   training.decoder_rate = 0.5;
   training.attention_rate = training.decoder_rate / setting.value(gain_rate_ratio);

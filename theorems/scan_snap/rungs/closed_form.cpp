@@ -18,7 +18,7 @@ namespace {
 constexpr const char* of_closed_form = "scan-snap closed-form";
 /// Classes count as alike if their parts of the common token agree to this, which is what inputs
 /// are given to.
-constexpr double alike = 1e-9;
+constexpr double parts_alike = 1e-9;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ CommonToken<T> common_token(const TrainingInstance<T>& instance) {
     if (classes.token[static_cast<std::size_t>(e)] != token) continue;
     if (first) found.component = f[e];
     first = false;
-    if (!(std::fabs(to_double(T(f[e] / found.component)) - 1) <= alike)) {
+    if (!(std::fabs(to_double(T(f[e] / found.component)) - 1) <= parts_alike)) {
       reject(of_closed_form, "P", "with a common token of unequal parts of f",
              "must have it alike in all classes; use the rung 'reduced'");
     }

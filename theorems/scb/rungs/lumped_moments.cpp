@@ -17,7 +17,7 @@ namespace popgrad::scb {
 namespace {
 
 /// Columns of V(0) sum to 1, and V(0) has a part across P_c, if they do by more than rounding.
-constexpr double rounding = 1e-9;
+constexpr double rounding_of_start = 1e-9;
 
 }  // namespace
 
@@ -37,11 +37,12 @@ std::string LumpedMoments::missing(const Training<double>& training) {
   if (!training.project) return "gradients without projection";
   if (training.attention_start.size() > 0) return "a given A(0)";
   const Vector<double> sums = training.start.colwise().sum().transpose();
-  if ((sums.array() - 1).abs().maxCoeff() > rounding) return "columns of V(0) that do not sum to 1";
-  if (!(context_size(b) * static_cast<double>(b.context) > 1 + rounding)) {
+  if ((sums.array() - 1).abs().maxCoeff() > rounding_of_start)
+    return "columns of V(0) that do not sum to 1";
+  if (!(context_size(b) * static_cast<double>(b.context) > 1 + rounding_of_start)) {
     return "a q that is uniform over all positions";
   }
-  if (!(transition_size(b) > rounding)) return "a P whose columns are all the same";
+  if (!(transition_size(b) > rounding_of_start)) return "a P whose columns are all the same";
   return {};
 }
 
@@ -60,7 +61,7 @@ LumpedMoments::LumpedMoments(const Training<double>& training) {
   const double first = covariance_product(matrices[0], start, mu);
   Matrix<double> rest = start - first * matrices[0];
   const double second = std::sqrt(covariance_product(rest, rest, mu));
-  const bool apart = second > rounding * length;
+  const bool apart = second > rounding_of_start * length;
   if (apart) matrices.emplace_back(rest / second);
   along_ = length * Vector<double>::Unit(std::ssize(matrices), 0);
   start_ = Vector<double>::Zero(dimension());

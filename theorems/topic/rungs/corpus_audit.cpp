@@ -11,9 +11,11 @@
 namespace popgrad::topic {
 namespace {
 
-constexpr double level = 0.05;
+constexpr double audit_level = 0.05;
 
-MeanInterval mean_of(const std::vector<double>& values) { return mean_interval(values, level); }
+MeanInterval mean_of(const std::vector<double>& values) {
+  return mean_interval(values, audit_level);
+}
 
 Evidence above_zero(std::string what, const MeanInterval& mean, const std::string& over) {
   return at_least(
