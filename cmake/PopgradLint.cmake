@@ -47,7 +47,7 @@ add_custom_command(
   COMMAND_EXPAND_LISTS VERBATIM)
 set(lint_commands ${lint_folder}/compile_commands.json)
 add_custom_target(popgrad_lint_commands
-  COMMAND sed -E -e "s| -fpch-preprocess||g"
+  COMMAND sed -E -e "s| -fpch-preprocess||g" -e "s| -Xclang -mllvm -Xclang [^ ]+||g"
           -e "s|-Winvalid-pch .*/cmake_pch.hxx |${lint_flags_text} -include-pch ${lint_headers} |"
           ${CMAKE_BINARY_DIR}/compile_commands.json > ${lint_commands}
   DEPENDS ${lint_headers}

@@ -18,7 +18,8 @@ using namespace command_line;
 namespace {
 
 Answer check_certificate(const std::string& file) {
-  return shell("python3 " + places::sources() + "/tests/check_certificate.py " + file + " 2>&1");
+  return shell("python3 " + places::sources() + "/theorems/topic/tests/check_certificate.py " +
+               file + " 2>&1");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-checker_file = pathlib.Path(__file__).resolve().parents[1] / "check_certificate.py"
+checker_file = pathlib.Path(__file__).resolve().parents[2] / "theorems/topic/tests/check_certificate.py"
 spec = importlib.util.spec_from_file_location("check_certificate", checker_file)
 checker = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(checker)
