@@ -13,16 +13,16 @@ namespace popgrad::theorems {
 
 /// A model's training, small enough that its moments can be followed.
 struct OdeLimit {
-  AnyRung<double> rung;       ///< expected field and `sample_rhs`
+  AnyRung<double> rung;       ///< expected field and `draws.sample`
   double step_size = 0;       ///< eta, the largest that is compared
   std::uint64_t steps = 0;    ///< to the time at which all are compared
   Index batch = 2;            ///< B, a multiple of 8
   std::uint32_t runs = 2000;  ///< of each of two ensembles, for Setting::draws
-  /// Of the field at each step of the prediction, where the rung has no `draw_covariance`.
+  /// Of the field at each step of the prediction, where the rung has no `draws.covariance`.
   std::uint32_t variance_draws = 2048;
-  /// Of the state, whose means are compared; empty where `sample_rhs` is biased or has no `draw_covariance`.
+  /// Of the state, whose means are compared; empty where `draws.sample` is biased or has no `draws.covariance`.
   std::vector<Index> components;
-  /// Where the field of `rung` contains a correction for a bias of `sample_rhs`: the rung without
+  /// Where the field of `rung` contains a correction for a bias of `draws.sample`: the rung without
   /// it, and a bound of what the correction leaves of the bias, as a share of it.
   AnyRung<double> uncorrected = {};
   double left = 0;
