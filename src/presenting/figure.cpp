@@ -87,15 +87,15 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   drawing.seed = request.seed;
   drawing.folder = request.folder;
   drawing.variables.emplace_back("own", request.parameters.values().empty() ? "0" : "1");
-  std::vector<std::string> told;
+  std::vector<std::string> settings;
   for (const FigureParameter& parameter : maker.info.parameters) {
     const Value* const value = complete.parameters.values().find(parameter.info.name);
     if (value == nullptr || value->as<Value::List>() != nullptr) continue;
     const std::string text = complete.parameters.text(parameter.info.name, "");
     drawing.variables.emplace_back(parameter.info.name, text);
-    told.push_back(fmt::format("{} = {}", parameter.info.name, text));
+    settings.push_back(fmt::format("{} = {}", parameter.info.name, text));
   }
-  if (!told.empty()) drawing.title += fmt::format(": {}", fmt::join(told, ", "));
+  if (!settings.empty()) drawing.title += fmt::format(": {}", fmt::join(settings, ", "));
   drawing.files = maker.data(complete);
   return draw(drawing);
 }

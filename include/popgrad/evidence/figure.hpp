@@ -19,8 +19,7 @@ namespace popgrad {
 /// A parameter of the model that a figure reads, as the model declares it.
 struct FigureParameter {
   template <class Declared>
-  FigureParameter(const Declared& declared,
-                  std::string default_of_figure = {})  // NOLINT(google-explicit-constructor)
+  FigureParameter(const Declared& declared, std::string default_of_figure = {})
       : info(info_of(declared)), standard(std::move(default_of_figure)) {}
 
   ParameterInfo info;
