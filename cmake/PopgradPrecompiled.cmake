@@ -33,11 +33,10 @@ endif()
 function(popgrad_outer target)
   target_compile_options(${target} PRIVATE ${popgrad_outermost})
   # A precompiled header serves one kind of optimisation.
-  if(target STREQUAL popgrad_theorems)
-    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  if(target STREQUAL popgrad_core)
     target_precompile_headers(${target} PRIVATE <precompiled.hpp>)
   else()
-    target_precompile_headers(${target} REUSE_FROM popgrad_theorems)
+    target_precompile_headers(${target} REUSE_FROM popgrad_core)
   endif()
 endfunction()
 
@@ -48,7 +47,7 @@ function(popgrad_optimised target)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE popgrad fmt::fmt popgrad_warnings popgrad_instrumented)
   target_compile_options(${target} PRIVATE ${popgrad_cold})
-  target_precompile_headers(${target} REUSE_FROM popgrad)
+  target_precompile_headers(${target} REUSE_FROM popgrad_computing)
 endfunction()
 
 # popgrad_prefers_library(PROGRAM): what the headers of the library define is in many objects; the linker takes

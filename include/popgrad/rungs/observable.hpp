@@ -8,8 +8,10 @@
 ///   const std::vector<Observable<Readings<T>>> table{{{"loss", "|x|^2/2", ">= 0"}, &Readings<T>::loss}, ...};
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace popgrad {
@@ -49,5 +51,26 @@ void write_row(const std::vector<Observable<Readings>>& table, const Readings& r
                std::span<typename Readings::Scalar> row) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = readings.*(table[i].value);
 }
+
+/// Columns that depend on the instance, such as one for every class: a name, and the function that reads it from
+/// `Readings`. Names in the order in which they were added.
+template <class Readings>
+class IndexedColumns {
+ public:
+  using Scalar = typename Readings::Scalar;
+  void add(std::string name, std::function<Scalar(const Readings&)> value) {
+    names_.push_back(std::move(name));
+    values_.push_back(std::move(value));
+  }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  /// The first columns of `row`, which may have others after them.
+  void write(const Readings& readings, std::span<Scalar> row) const {
+    for (std::size_t i = 0; i < values_.size(); ++i) row[i] = values_[i](readings);
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::function<Scalar(const Readings&)>> values_;
+};
 
 }  // namespace popgrad

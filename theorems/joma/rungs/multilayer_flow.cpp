@@ -10,7 +10,6 @@
 #include "popgrad/base/stoppable_step.hpp"
 #include "popgrad/scalars/dual.hpp"
 #include "scalars/softmax.hpp"
-#include "theorems/joma/rungs/latent_correlation.hpp"
 
 namespace popgrad::joma {
 namespace {
@@ -45,6 +44,21 @@ MultilayerFlow<T>::MultilayerFlow(MultilayerInstance<T> instance)
   for (Index i = 0; i < instance_.data.sequences(); ++i) {
     cumulative_classes_.push_back(cumulative(instance_.data.target.col(i)));
   }
+  columns_.add("loss", [](const Readings& of) { return of.loss; });
+  columns_.add("accuracy", [](const Readings& of) { return T(of.accuracy); });
+  const auto layers = static_cast<std::size_t>(instance_.shape.layers);
+  for (std::size_t h = 0; h < layers; ++h) {
+    columns_.add(fmt::format("attention_entropy_{}", h),
+                 [h](const Readings& of) { return of.attention_entropy[h]; });
+  }
+  for (std::size_t h = 0; h < layers; ++h) {
+    for (std::size_t l = 0; l < instance_.data.latent_means.size(); ++l) {
+      columns_.add(fmt::format("correlation_{}_{}", h, l),
+                   [h, l](const Readings& of) { return T(of.latents[h][l].free); });
+      columns_.add(fmt::format("matched_{}_{}", h, l),
+                   [h, l](const Readings& of) { return T(of.latents[h][l].matched); });
+    }
+  }
 }
 
 template <Transcendental T>
@@ -61,21 +75,6 @@ std::vector<ObservableInfo> MultilayerFlow<T>::observables() {
        "Table 1's kind of score; chance is high"},
       {"matched_N_L", "the same with a unit of its own for each latent, best assignment", "[0, 1]",
        "no unit serves twice"}};
-}
-
-template <Transcendental T>
-std::vector<std::string> MultilayerFlow<T>::columns() const {
-  std::vector<std::string> names{"loss", "accuracy"};
-  for (Index h = 0; h < instance_.shape.layers; ++h) {
-    names.push_back(fmt::format("attention_entropy_{}", h));
-  }
-  for (Index h = 0; h < instance_.shape.layers; ++h) {
-    for (std::size_t l = 0; l < instance_.data.latent_means.size(); ++l) {
-      names.push_back(fmt::format("correlation_{}_{}", h, l));
-      names.push_back(fmt::format("matched_{}_{}", h, l));
-    }
-  }
-  return names;
 }
 
 template <Transcendental T>
@@ -192,31 +191,26 @@ template <Transcendental T>
 void MultilayerFlow<T>::observe(const Vector<T>& x, const T& /*t*/, std::span<T> row) const {
   const SequenceData& data = instance_.data;
   const auto logits = network_.forward(x, all_);
-  std::size_t at = 0;
-  row[at++] = loss_of(logits);
-  double right = 0;
+  Readings read;
+  read.loss = loss_of(logits);
   for (Index i = 0; i < logits.cols(); ++i) {
     Index best = 0;
     logits.col(i).maxCoeff(&best);
-    right += weight_(best, i);
+    read.accuracy += weight_(best, i);
   }
-  row[at++] = T(right);
   for (Index h = 0; h < instance_.shape.layers; ++h) {
     const Vector<T> entropy = network_.attention_entropy(h, all_);
-    row[at] = T(0);
-    for (Index i = 0; i < entropy.size(); ++i) {
-      row[at] = row[at] + T(data.probability[i]) * entropy[i];
-    }
-    ++at;
-  }
-  for (Index h = 0; h < instance_.shape.layers; ++h) {
+    T mean(0);
+    for (Index i = 0; i < entropy.size(); ++i) mean = mean + T(data.probability[i]) * entropy[i];
+    read.attention_entropy.push_back(mean);
     const Matrix<double> units = as_double<T>(network_.hidden(h, all_));
+    read.latents.emplace_back();
     for (const Matrix<double>& latents : data.latent_means) {
-      const LatentScore score = latent_score(latent_correlations(units, latents, data.probability));
-      row[at++] = T(score.free);
-      row[at++] = T(score.matched);
+      read.latents.back().push_back(
+          latent_score(latent_correlations(units, latents, data.probability)));
     }
   }
+  columns_.write(read, row);
 }
 
 template class MultilayerFlow<double>;

@@ -19,6 +19,7 @@
 #include "popgrad/rungs/observable.hpp"
 #include "popgrad/rungs/parameters.hpp"
 #include "popgrad/scalars/random.hpp"
+#include "theorems/joma/rungs/latent_correlation.hpp"
 #include "theorems/joma/rungs/network.hpp"
 
 namespace popgrad::joma {
@@ -42,7 +43,7 @@ class MultilayerFlow final {
   [[nodiscard]] Index dimension() const { return network_.parameters(); }
   [[nodiscard]] Vector<T> initial() const { return instance_.start; }
   [[nodiscard]] static std::vector<ObservableInfo> observables();
-  [[nodiscard]] std::vector<std::string> columns() const;
+  [[nodiscard]] std::vector<std::string> columns() const { return columns_.names(); }
   /// Of a matrix W: W_i_j; of a vector b: b_i.
   [[nodiscard]] std::vector<std::string> state_names() const;
 
@@ -71,6 +72,15 @@ class MultilayerFlow final {
   }
 
  private:
+  /// What the columns are read from.
+  struct Readings {
+    using Scalar = T;
+    T loss{};
+    double accuracy = 0;
+    std::vector<T> attention_entropy;              ///< of every layer
+    std::vector<std::vector<LatentScore>> latents;  ///< of every layer and level
+  };
+
   [[nodiscard]] T loss_of(Eigen::Map<const Matrix<T>> logits) const;
   void field(const Vector<T>& x, const SequenceBatch& batch,
              Eigen::Map<const Matrix<double>> weight, Vector<T>& dx) const;
@@ -81,6 +91,7 @@ class MultilayerFlow final {
   Matrix<double> weight_;  ///< P[class, sequence] (C x N)
   std::vector<double> cumulative_;
   std::vector<std::vector<double>> cumulative_classes_;  ///< of every sequence
+  IndexedColumns<Readings> columns_;
   // Scratch; of a minibatch, its draws, its sequences, and the shares of their classes.
   mutable ScratchMatrix<T> pull_;
   mutable std::vector<std::pair<Index, Index>> drawn_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "popgrad/base/error.hpp"
 #include "popgrad/scalars/expression.hpp"
@@ -33,18 +34,25 @@ Observer<T>::Observer(const TrainingInstance<T>& instance, const Layout& layout,
                       Vector<T> start_logits)
     : start_logits_(std::move(start_logits)) {
   const SequenceClasses<T>& classes = instance.classes;
-  columns_ = {"loss", "accuracy"};
+  columns_.add("loss", [](const Readings& of) { return of.at.loss; });
+  columns_.add("accuracy", [](const Readings& of) { return of.at.accuracy; });
   for (Index n = 0; n < classes.classes(); ++n) {
-    const auto begin = layout.entry_distinct.begin() + classes.first[static_cast<std::size_t>(n)];
-    const auto end = layout.entry_distinct.begin() + classes.first[static_cast<std::size_t>(n + 1)];
-    has_distinct_.push_back(std::find(begin, end, true) != end);
-    columns_.push_back(fmt::format("entropy_{}", n));
-    if (has_distinct_.back()) columns_.push_back(fmt::format("distinct_entropy_{}", n));
-    columns_.push_back(fmt::format("xi_{}", n));
-    if (instance.track_growth) columns_.push_back(fmt::format("B_{}", n));
+    const auto place = static_cast<std::size_t>(n);
+    const auto begin = layout.entry_distinct.begin() + classes.first[place];
+    const auto end = layout.entry_distinct.begin() + classes.first[place + 1];
+    columns_.add(fmt::format("entropy_{}", n),
+                 [place](const Readings& of) { return of.entropies[place].first; });
+    if (std::find(begin, end, true) != end) {
+      columns_.add(fmt::format("distinct_entropy_{}", n),
+                   [place](const Readings& of) { return of.entropies[place].second; });
+    }
+    columns_.add(fmt::format("xi_{}", n), [n](const Readings& of) { return of.at.xi[n]; });
+    if (instance.track_growth) {
+      columns_.add(fmt::format("B_{}", n), [n](const Readings& of) { return of.at.B[n]; });
+    }
   }
-  columns_.emplace_back("lambda_max_E");
-  columns_.emplace_back("lambda_min_abs_E");
+  columns_.add("lambda_max_E", [](const Readings& of) { return of.at.overlaps.largest; });
+  columns_.add("lambda_min_abs_E", [](const Readings& of) { return of.at.overlaps.least_modulus; });
   for (const auto& [n, token] : instance.watched) {
     const auto begin = classes.token.begin() + classes.first[static_cast<std::size_t>(n)];
     const auto end = classes.token.begin() + classes.first[static_cast<std::size_t>(n + 1)];
@@ -53,9 +61,14 @@ Observer<T>::Observer(const TrainingInstance<T>& instance, const Layout& layout,
       reject("scan-snap", "--watch", fmt::format("{}:{}", n, token),
              fmt::format("names a token that class {} does not have", n));
     }
-    watched_.push_back(found - classes.token.begin());
-    columns_.push_back(fmt::format("f_{}_{}", n, token));
-    columns_.push_back(fmt::format("chi_{}_{}", n, token));
+    const Index entry = found - classes.token.begin();
+    const Index pair = layout.entry_pair[static_cast<std::size_t>(entry)];
+    columns_.add(fmt::format("f_{}_{}", n, token),
+                 [entry](const Readings& of) { return of.at.f[entry]; });
+    columns_.add(fmt::format("chi_{}_{}", n, token), [pair](const Readings& of) {
+      using std::exp;
+      return T(exp(T(T(2) * (of.at.z[pair] - of.start_logits[pair]))));
+    });
   }
 }
 
@@ -94,24 +107,12 @@ std::vector<ObservableInfo> Observer<T>::observables() {
 template <class T>
 void Observer<T>::write(const SequenceClasses<T>& classes, const Layout& layout,
                         const Snapshot<T>& at, std::span<T> row) const {
-  using std::exp;
-  std::size_t column = 0;
-  row[column++] = at.loss;
-  row[column++] = at.accuracy;
+  std::vector<std::pair<T, T>> entropies;
+  entropies.reserve(static_cast<std::size_t>(classes.classes()));
   for (Index n = 0; n < classes.classes(); ++n) {
-    const auto [entropy, distinct] = attention_entropies(classes, layout, at.f, n);
-    row[column++] = entropy;
-    if (has_distinct_[static_cast<std::size_t>(n)]) row[column++] = distinct;
-    row[column++] = at.xi[n];
-    if (at.B.size() > 0) row[column++] = at.B[n];
+    entropies.push_back(attention_entropies(classes, layout, at.f, n));
   }
-  row[column++] = at.overlaps.largest;
-  row[column++] = at.overlaps.least_modulus;
-  for (const Index entry : watched_) {
-    const Index pair = layout.entry_pair[static_cast<std::size_t>(entry)];
-    row[column++] = at.f[entry];
-    row[column++] = exp(T(T(2) * (at.z[pair] - start_logits_[pair])));
-  }
+  columns_.write({at, std::move(entropies), start_logits_}, row);
 }
 
 template OverlapExtremes<double> overlap_extremes(const Matrix<double>&);

@@ -10,6 +10,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "popgrad/rungs/observable.hpp"
@@ -47,14 +48,20 @@ class Observer final {
 
   /// Of all rungs that are integrated.
   [[nodiscard]] static std::vector<ObservableInfo> observables();
-  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<std::string>& columns() const { return columns_.names(); }
   void write(const SequenceClasses<T>& classes, const Layout& layout, const Snapshot<T>& at,
              std::span<T> row) const;
 
  private:
-  std::vector<std::string> columns_;
-  std::vector<bool> has_distinct_;  ///< (K)
-  std::vector<Index> watched_;      ///< entries of the law
+  /// What the columns are read from.
+  struct Readings {
+    using Scalar = T;
+    const Snapshot<T>& at;
+    std::vector<std::pair<T, T>> entropies;  ///< (K) of all tokens, and of distinct ones
+    const Vector<T>& start_logits;
+  };
+
+  IndexedColumns<Readings> columns_;
   Vector<T> start_logits_;
 };
 

@@ -110,11 +110,16 @@ TopicAttention best_attention(const TopicLaw<double>& law, const BlockValue<doub
 }
 
 TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<double>& value) {
-  constexpr double widest = 3;  // of the logarithm
   const auto least = [&](double log_mask) { return best_at(law, value, std::exp(log_mask)).loss; };
-  const double at = boost::math::tools::brent_find_minima(least, -widest, widest,
-                                                          std::numeric_limits<double>::digits / 2)
-                        .first;
+  // Wider until the least is inside: near a bound it may lie beyond.
+  constexpr double widest = 24;
+  double at = 0;
+  for (double wide = 3; wide <= widest; wide *= 2) {
+    at = boost::math::tools::brent_find_minima(least, -wide, wide,
+                                               std::numeric_limits<double>::digits / 2)
+             .first;
+    if (std::fabs(at) < wide - 0.01) break;
+  }
   TopicAttention best = best_at(law, value, std::exp(at));
   constexpr double aside = 0.1;
   const double curvature =
