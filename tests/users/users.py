@@ -36,6 +36,7 @@ REMEMBERED = {
     "topic.either-alone": [{"T": 6, "tau": 2, "v": 5}],
     "topic.stage2-optimum": [
         {"T": 2, "tau": 1, "v": 1},
+        {"T": 3, "tau": 2, "v": 2, "p_m": 0.5, "p_c": 0.5, "p_r": 0.01},
         {"T": 11, "tau": 1, "v": 3, "p_m": 0.006831051497532637, "p_c": 0.008010326859206732, "p_r": 0.6},
     ],
     "joma.clock-change": [

@@ -77,7 +77,7 @@ class MultilayerFlow final {
     using Scalar = T;
     T loss{};
     double accuracy = 0;
-    std::vector<T> attention_entropy;              ///< of every layer
+    std::vector<T> attention_entropy;               ///< of every layer
     std::vector<std::vector<LatentScore>> latents;  ///< of every layer and level
   };
 
