@@ -16,10 +16,11 @@ elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   endif()
 endif()
 
-# popgrad_outer(TARGET): statements, reports and commands call the library and do little between, so they are compiled
-# without optimisation, which takes more than half of the time of a source; what computes for long by itself is named
-# (`optimised` in the contents.cmake of a theory) and compiled as the library is: the library with -O1 and -O2, the
-# loops that it spends its time in with -O3 (CMakeLists.txt names them). Under the sanitizers all get less.
+# popgrad_outer(TARGET): readers of parameters, tables of rungs, statements, reports and commands call what computes and
+# do little between, so they are compiled without optimisation, which takes more than half of the time of a source; a
+# check that computes for long by itself is named (`optimised` in the contents.cmake of a theory) and compiled as the
+# library is: the library with -O1 and -O2, the loops that it spends its time in with -O3 (CMakeLists.txt names them).
+# Under the sanitizers all get less.
 set(popgrad_outermost -O0)
 if(POPGRAD_SANITIZE)
   set(popgrad_cold -O1)
