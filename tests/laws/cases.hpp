@@ -20,7 +20,7 @@ struct Option {
   std::vector<Record> levels;
 };
 
-/// The options of a rung, in options.cpp. Throws std::logic_error for a model without any.
+/// The options of a rung, in options.cpp; none for a model that it does not know.
 std::vector<Option> options_of(const std::string& model, const std::string& rung);
 
 /// Parameters without a level: name -> why ("read from a file; tests/... covers it").

@@ -41,7 +41,9 @@ void check_model(const std::string& model) {
         INFO(made.text() << " at point " << p << ": column " << rung.observables.columns[c]);
         const auto own = expected.find(rung.observables.columns[c]);
         if (own == expected.end()) {
-          FAIL_CHECK("has no recomputation from its definition");
+          FAIL_CHECK(
+              "has no recomputation from its definition: add it to columns.cpp of its theory's "
+              "tests");
           continue;
         }
         CHECK(std::fabs(row[c] - own->second) <= rounding * (1 + std::fabs(own->second)));

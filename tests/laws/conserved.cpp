@@ -105,14 +105,14 @@ std::vector<double> scb(const Case& made, const AnyRung<double>& rung, const Poi
 // W_K W_K' - W_Q W_Q'; of the products, tr K - tr Q.
 std::vector<double> topic(const Case& made, const AnyRung<double>& rung, const Point& at,
                           const Vector<double>& field) {
-  if (made.rung.name == "block-reduced") return {};
-  if (made.rung.name == "symmetric") {
+  if (find(rung, "K_00") >= 0) {
     const auto words = static_cast<double>(topic_world(made.parameters).vocabulary() - 1);
     const auto trace = [&](const std::string& m) {
       return field[find(rung, m + "_00")] + words * field[find(rung, m + "_diagonal")];
     };
     return {trace("K") - trace("Q")};
   }
+  if (find(rung, "W_K_0_0") < 0) return {};
   const Weights now = weights_of(made, rung, at.x);
   const Weights rate = weights_of(made, rung, field);
   const Matrix<double> keys = now.keys * rate.keys.transpose();

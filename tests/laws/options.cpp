@@ -1,12 +1,11 @@
 /// Values off the default of every parameter, model by model.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
-#include <stdexcept>
-
-#include "popgrad/evidence/theories.hpp"
 
 #include "laws/cases.hpp"
+#include "popgrad/evidence/theories.hpp"
 
 namespace popgrad::laws {
 namespace {
@@ -197,12 +196,20 @@ std::vector<Option> topic() {
   };
 }
 
-// The instance without `d_a` for rungs that have none.
-std::vector<Option> topic_without_keys(std::vector<Option> options) {
+// Of the instance, the first option, what the rung reads.
+std::vector<Option> read_by(const std::string& model, const std::string& rung,
+                            std::vector<Option> options) {
+  std::set<std::string> read;
+  for (const ParameterInfo& info : find_model(model).parameters()) {
+    if (info.rungs.empty() ||
+        std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end()) {
+      read.insert(info.name);
+    }
+  }
   for (Record& size : options.front().levels) {
     Record kept;
     for (const auto& [name, value] : size.entries()) {
-      if (name != "d_a") kept[name] = value;
+      if (read.contains(name)) kept[name] = value;
     }
     size = kept;
   }
@@ -241,12 +248,8 @@ std::vector<Option> options_of(const std::string& model, const std::string& rung
     return options;
   }
   if (model == "scb") return scb();
-  if (model == "topic") {
-    const bool keys = rung != "block-reduced" && rung != "optimum";
-    return keys ? topic() : topic_without_keys(topic());
-  }
-  throw std::logic_error("tests/laws/options.cpp: model " + model +
-                         " has no options yet; list them");
+  if (model == "topic") return read_by(model, rung, topic());
+  return {};
 }
 
 std::map<std::string, std::string> parameters_left_out(const std::string& model) {
@@ -322,7 +325,9 @@ TEST_CASE("laws: every parameter of every rung is off its default in some case",
         for (const auto& [name, value] : made.parameters.values().entries()) given.insert(name);
       }
       INFO(model->name() << " " << rung.name);
+      INFO("a model without options has no cases: list them in tests/laws/options.cpp");
       CHECK(count > 0);
+      if (count == 0) continue;
       for (const ParameterInfo& info : model->parameters()) {
         const bool read = info.rungs.empty() || std::find(info.rungs.begin(), info.rungs.end(),
                                                           rung.name) != info.rungs.end();

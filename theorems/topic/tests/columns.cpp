@@ -95,6 +95,8 @@ Columns topic_columns(const Case& made, const AnyRung<double>& rung, const Point
     }
     columns["loss"] = enumerated_loss(w, layer);
     columns["norm_W_V"] = layer.value.norm();
+  } else if (!by_name(rung, at.x).contains("W_V_0_0")) {
+    return columns;  // the law asks for a new rung's
   } else {
     const Weights weights = weights_of(made, rung, at.x);
     layer = layer_of(weights);
