@@ -27,12 +27,18 @@ constexpr int most_legs = 8;
 constexpr int least_legs = 4;
 
 TopicAttention best_at(const TopicLaw<double>& law, const BlockValue<double>& value, double mask) {
-  // Optimal weights stay below their limit for many topics (topic.attention-limit); four times it
-  // leaves room where topics are few.
-  const double far =
-      4 * static_cast<double>(law.active * law.words) / ((1 - law.correct) * law.masked);
-  const Minimum found =
-      find_minimum(landscape(law, value, MaskWeights<double>{mask, 1}), {0, far, 0, far});
+  const Landscape<double> made = landscape(law, value, MaskWeights<double>{mask, 1});
+  // Optimal weights stay below their limit for many topics (topic.attention-limit); where topics are few, or [MASK]
+  // weighs much, they may be beyond.
+  double far = 4 * static_cast<double>(law.active * law.words) / ((1 - law.correct) * law.masked);
+  const auto inside = [&](double weight) { return weight < 0.99 * far; };
+  Minimum found = find_minimum(made, {0, far, 0, far});
+  for (int wider = 0; wider < 8; ++wider) {
+    // With one word a topic there is no pair that beta could weigh.
+    if (inside(found.alpha) && (law.words == 1 || inside(found.beta))) break;
+    far *= 4;
+    found = find_minimum(made, {0, far, 0, far});
+  }
   return {found.alpha + static_cast<double>(law.words - 1) * found.beta, Quantity(mask),
           found.value};
 }
@@ -127,7 +133,7 @@ TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<doub
   const ErrorPart hidden =
       rounding_of(landscape(law, value, MaskWeights<double>{best.mask.value(), 1}),
                   best.sum / static_cast<double>(law.words));
-  best.mask.add(width_of_least(hidden, curvature).times(best.mask.value()));
+  best.mask.add(width_of_least(hidden, std::max(curvature, 0.0)).times(best.mask.value()));
   return best;
 }
 

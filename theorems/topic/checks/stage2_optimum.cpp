@@ -8,7 +8,8 @@
 //            free W_K and W_Q, started alike on all words, end lower, at the least loss over g and
 //            the weight of the [MASK] key
 // Hypotheses H1 a = 1 - (1 - p_c) p_m > 0, without which there is no W_V of least norm; H2 stage 1
-//            has ended: W_V of least norm; H3 squared loss
+//            has ended: W_V of least norm; H3 squared loss; H4 several topics a document: of one,
+//            uniform attention is best already
 // Check      loss and g at the end of the block-reduced flow against the certificate, and its last
 //            rate; loss and weight of [MASK] at the end of the symmetric flow on the same W_V
 // Controls   g* a tenth farther from uniform attention; an optimum a tenth deeper; the rate 10 %
@@ -42,6 +43,7 @@ constexpr Knob start_size =
 constexpr Knob deviation = value_deviation_knob("stage 1 has ended");
 
 constexpr const char* kept_text = "a = 1 - (1 - p_c) p_m > 0";
+constexpr const char* several_text = "several topics a document";
 
 // What is predicted of stage 2 on the minimum-norm W_V.
 struct Predicted {
@@ -85,7 +87,9 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
   it.require_positive(kept_text, to_double(law.kept()), fmt::format("a = {}", to_text(law.kept())));
-  if (!(law.kept() > 0)) return;
+  it.require(several_text, static_cast<double>(law.active - 2),
+             fmt::format("tau = {}", law.active));
+  if (!(law.kept() > 0) || law.active < 2) return;
   const TopicLaw<double> close = rounded(law);
   const BlockValue<double> value =
       deviating(minimum_norm_value(close), setting.value(deviation), setting.seed);
@@ -133,7 +137,8 @@ Statement statement() {
           .paper = "arXiv 2303.04245, Section 5/6",
           .status = "derived here",
           .hypotheses = {kept_text, "stage 1 has ended",
-                         by_construction("squared loss", "all flows here are of that loss")},
+                         by_construction("squared loss", "all flows here are of that loss"),
+                         several_text},
           .reaches = {EvidenceKind::certified, EvidenceKind::numerical},
           .controls = {{"deeper", "an optimum a tenth deeper below uniform attention"},
                        {"farther", "g* a tenth farther from uniform attention"},
