@@ -11,15 +11,6 @@
 #include "popgrad/base/error.hpp"
 
 namespace popgrad::cli {
-namespace {
-
-bool reads(const ParameterInfo& info, const std::string& rung) {
-  return info.rungs.empty() ||
-         std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
-}
-
-}  // namespace
-
 bool Suspect::one_sided() const { return kind == Kind::choice || (assumed == 0 && least == 0); }
 
 double Suspect::value_at(double size) const {
@@ -52,7 +43,7 @@ std::vector<Suspect> suspects(const ClaimedRuns& claimed, const std::vector<std:
   std::vector<std::string> known{"eta", "batch", "momentum", "all"};
   for (const ParameterInfo& info : claimed.model.parameters()) {
     const bool is_choice = info.kind == "choice";
-    if ((info.kind != "number" && !is_choice) || !reads(info, claimed.sampled.name)) continue;
+    if ((info.kind != "number" && !is_choice) || !info.is_read_by(claimed.sampled.name)) continue;
     known.push_back(info.name);
     const bool asked_for = is_named(info.name);
     if (is_choice) {

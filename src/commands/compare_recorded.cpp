@@ -231,9 +231,7 @@ std::vector<std::string> left_out(const Judging& j, const RungInfo& sampled, con
       gather_parameters(j.common, j.model, std::vector<std::string>{sampled.name, j.rung.name});
   std::vector<std::string> names;
   for (const ParameterInfo& info : j.model.parameters()) {
-    const bool read = info.rungs.empty() || std::find(info.rungs.begin(), info.rungs.end(),
-                                                      rung.name) != info.rungs.end();
-    if (!read && given.has(info.name)) names.push_back(info.name);
+    if (!info.is_read_by(rung.name) && given.has(info.name)) names.push_back(info.name);
   }
   return names;
 }

@@ -48,9 +48,7 @@ void read_check(const std::string& file, const Value& value, InstanceFile& made)
 bool is_read(const std::string& name, const std::vector<ParameterInfo>& known,
              const std::string& rung) {
   return std::any_of(known.begin(), known.end(), [&](const ParameterInfo& info) {
-    return info.name == name &&
-           (info.rungs.empty() ||
-            std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end());
+    return info.name == name && info.is_read_by(rung);
   });
 }
 

@@ -245,9 +245,8 @@ Parameters gather_parameters(const CommonOptions& options, const Model& model,
   Parameters parameters = typed_parameters(options, model.name(), known);
   // What any of them reads, the first may be told of.
   for (ParameterInfo& info : known) {
-    const bool read = std::any_of(rungs.begin(), rungs.end(), [&](const std::string& rung) {
-      return std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
-    });
+    const bool read = std::any_of(rungs.begin(), rungs.end(),
+                                  [&](const std::string& rung) { return info.is_read_by(rung); });
     if (read) info.rungs.clear();
   }
   parameters.check_names(known, rungs.front());

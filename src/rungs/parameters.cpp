@@ -45,12 +45,14 @@ void Parameters::set_default(std::string_view name, Value value) {
   if (!has(name)) set(name, std::move(value));
 }
 
+bool ParameterInfo::is_read_by(std::string_view rung) const {
+  return rungs.empty() || std::find(rungs.begin(), rungs.end(), rung) != rungs.end();
+}
+
 void Parameters::check_names(std::span<const ParameterInfo> known, std::string_view rung) const {
   std::vector<std::string> names;
   for (const ParameterInfo& info : known) {
-    const bool read = info.rungs.empty() ||
-                      std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end();
-    if (read) names.push_back(info.name);
+    if (info.is_read_by(rung)) names.push_back(info.name);
   }
   for (const auto& [name, value] : values_.entries()) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;

@@ -1,6 +1,5 @@
 /// Values off the default of every parameter, model by model.
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -201,10 +200,7 @@ std::vector<Option> read_by(const std::string& model, const std::string& rung,
                             std::vector<Option> options) {
   std::set<std::string> read;
   for (const ParameterInfo& info : find_model(model).parameters()) {
-    if (info.rungs.empty() ||
-        std::find(info.rungs.begin(), info.rungs.end(), rung) != info.rungs.end()) {
-      read.insert(info.name);
-    }
+    if (info.is_read_by(rung)) read.insert(info.name);
   }
   for (Record& size : options.front().levels) {
     Record kept;
@@ -329,9 +325,7 @@ TEST_CASE("laws: every parameter of every rung is off its default in some case",
       CHECK(count > 0);
       if (count == 0) continue;
       for (const ParameterInfo& info : model->parameters()) {
-        const bool read = info.rungs.empty() || std::find(info.rungs.begin(), info.rungs.end(),
-                                                          rung.name) != info.rungs.end();
-        if (!read || left_out.contains(info.name)) continue;
+        if (!info.is_read_by(rung.name) || left_out.contains(info.name)) continue;
         if (refused().contains(model->name() + " " + rung.name + " " + info.name)) {
           CHECK_FALSE(given.contains(info.name));
           continue;

@@ -37,6 +37,8 @@ struct ParameterInfo {
   std::string flow_end = {}, flow_tolerance = {};
   /// Rungs that read a state on the way as a start have this switch off for it.
   std::vector<std::string> off_midway = {};
+
+  [[nodiscard]] bool is_read_by(std::string_view rung) const;
 };
 
 class Parameters {

@@ -31,13 +31,13 @@ TopicAttention best_at(const TopicLaw<double>& law, const BlockValue<double>& va
   // Optimal weights stay below their limit for many topics (topic.attention-limit); where topics are few, or [MASK]
   // weighs much, they may be beyond.
   double far = 4 * static_cast<double>(law.active * law.words) / ((1 - law.correct) * law.masked);
-  const auto inside = [&](double weight) { return weight < 0.99 * far; };
-  Minimum found = find_minimum(made, {0, far, 0, far});
-  for (int wider = 0; wider < 8; ++wider) {
-    // With one word a topic there is no pair that beta could weigh.
-    if (inside(found.alpha) && (law.words == 1 || inside(found.beta))) break;
-    far *= 4;
+  constexpr int most_searches = 9;
+  Minimum found;
+  for (int search = 0; search < most_searches; ++search, far *= 4) {
     found = find_minimum(made, {0, far, 0, far});
+    // With one word a topic there is no pair that beta could weigh.
+    const double largest = law.words == 1 ? found.alpha : std::max(found.alpha, found.beta);
+    if (largest < 0.99 * far) break;
   }
   return {found.alpha + static_cast<double>(law.words - 1) * found.beta, Quantity(mask),
           found.value};
@@ -58,7 +58,7 @@ ErrorPart rounding_of(const Landscape<double>& l, double weight) {
 
 // Where rounding hides what a function rises by from its least value.
 ErrorPart width_of_least(const ErrorPart& hidden, double curvature) {
-  return ErrorPart::enclosure(std::sqrt(2 * hidden.size() / curvature));
+  return ErrorPart::enclosure(std::sqrt(2 * hidden.size() / std::max(curvature, 0.0)));
 }
 
 // At the last of three times one interval apart: what the last interval changed, and, where changes
@@ -133,7 +133,7 @@ TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<doub
   const ErrorPart hidden =
       rounding_of(landscape(law, value, MaskWeights<double>{best.mask.value(), 1}),
                   best.sum / static_cast<double>(law.words));
-  best.mask.add(width_of_least(hidden, std::max(curvature, 0.0)).times(best.mask.value()));
+  best.mask.add(width_of_least(hidden, curvature).times(best.mask.value()));
   return best;
 }
 
