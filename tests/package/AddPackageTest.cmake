@@ -20,5 +20,5 @@ if(NOT POPGRAD_SANITIZE)
   add_test(NAME package-debian COMMAND ${CMAKE_COMMAND}
     -DBUILD_DIR=${CMAKE_BINARY_DIR} -DWORK_DIR=${CMAKE_CURRENT_BINARY_DIR}/package-debian
     -DCPACK=${CMAKE_CPACK_COMMAND} ${package_python} -P ${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
-  set_tests_properties(package package-debian PROPERTIES TIMEOUT 600 LABELS slow)
+  set_tests_properties(package package-debian PROPERTIES TIMEOUT 600 LABELS slow COST 100)
 endif()

@@ -58,6 +58,35 @@ F integrate(const Integrand& f, const F& from, const F& to) {
   return sum;
 }
 
+// The complementary error function and its inverse. For Wide by MPFR: Boost.Math fills tables of its own for it when
+// a program starts, which takes as long as all else of the start.
+double erfc_of(double x) { return boost::math::erfc(x); }
+Wide erfc_of(const Wide& x) {
+  Wide value;
+  mpfr_erfc(value.backend().data(), x.backend().data(), MPFR_RNDN);
+  return value;
+}
+double inverse_erfc(double complement) { return boost::math::erfc_inv(complement); }
+Wide inverse_erfc(const Wide& complement) {
+  if (complement > 1) return -inverse_erfc(Wide(2 - complement));
+  // Newton's steps on ln erfc, which is concave, so that they converge from every start at or above 0; the digits double
+  // in each. The start is the double's inverse, or for what is too small for a double the tail's.
+  constexpr double least = 1e-300;
+  const Wide logarithm = log(complement);
+  Wide x = complement > least ? Wide(boost::math::erfc_inv(static_cast<double>(complement)))
+                              : Wide(sqrt(-logarithm));
+  const Wide half_root_pi = sqrt(constant_pi<Wide>()) / 2;
+  const Wide rounding = 8 * std::numeric_limits<Wide>::epsilon();
+  constexpr int most_steps = 60;
+  for (int step = 0; step < most_steps; ++step) {
+    const Wide value = erfc_of(x);
+    const Wide change = (log(value) - logarithm) * value * exp(Wide(x * x)) * half_root_pi;
+    x += change;
+    if (abs(change) <= rounding * (1 + abs(x))) break;
+  }
+  return x;
+}
+
 struct LinearPhi {
   template <class F>
   F operator()(const F& delta, const F& start, const F& tau, const F& t) const {
@@ -66,9 +95,9 @@ struct LinearPhi {
     const F rise = 2 * delta * t / sqrt(F(constant_pi<F>() * tau));
     // Near 1 the complement keeps the digits that 1 - erf would lose.
     const F sign = delta < 0 ? F(-1) : F(1);
-    const F complement = boost::math::erfc(F(sign * start / root)) - sign * rise;
+    const F complement = erfc_of(F(sign * start / root)) - sign * rise;
     if (complement <= 0) return sign * std::numeric_limits<F>::infinity();
-    return sign * root * boost::math::erfc_inv(complement);
+    return sign * root * inverse_erfc(complement);
   }
 };
 
@@ -78,8 +107,7 @@ struct BlowUp {
     using std::sqrt, std::abs;
     if (delta == 0) return std::numeric_limits<F>::infinity();
     const F sign = delta < 0 ? F(-1) : F(1);
-    return sqrt(F(constant_pi<F>() * tau)) / 2 * boost::math::erfc(F(sign * start / sqrt(tau))) /
-           abs(delta);
+    return sqrt(F(constant_pi<F>() * tau)) / 2 * erfc_of(F(sign * start / sqrt(tau))) / abs(delta);
   }
 };
 

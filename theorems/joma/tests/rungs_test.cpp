@@ -233,6 +233,24 @@ TEST_CASE("closed forms agree with integration", "[joma]") {
         Approx(approach_at(2.0, 0.0, 2.0, 1.0)).epsilon(1e-13));
 }
 
+TEST_CASE(
+    "closed forms in digits: what is left to the blow-up, from either side and far in the tail",
+    "[joma]") {
+  const DigitsScope digits(50);
+  const Real tau = Real(3) / 7;
+  for (const double start : {-40.0, -1.5, -1e-30, 0.0, 1e-30, 0.4, 9.0, 40.0}) {
+    for (const double delta : {2.0, -2.0}) {
+      CAPTURE(start, delta);
+      const Real all = blow_up_time<Real>(Real(delta), Real(start), tau);
+      for (const Real& part : {Real(1) / 1000000, Real(1) / 3, Real(1) - Real(1) / 1000000}) {
+        const Real v = linear_phi_component<Real>(Real(delta), Real(start), tau, Real(all * part));
+        const Real left = blow_up_time<Real>(Real(delta), v, tau) / all;
+        CHECK(to_double(abs(Real(left - (Real(1) - part)))) < 1e-44);
+      }
+    }
+  }
+}
+
 TEST_CASE("latent tree: formula, summation and brute force agree exactly", "[joma]") {
   LatentTree<Rational> tree;
   tree.depth = 3;
