@@ -7,9 +7,9 @@
 //            which feeds back on V by d = sum_k mu_k |a^k|^2. (A threshold alone may come as near.)
 // Hypotheses H1 V(0) = mu 1'; H2 small batch: at the largest eta that noise exceeds K_Q; H3 equal
 //            numbers of samples; H4 noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P;
-//            H5 (derived) without noise, part 2 begins within the run: else no threshold or l1 step is
-//            made. At T = 524, B = 7, K_P = 9.6e-4 plain steps of 0.005 stay where they begin and are
-//            nearer in 95 % of the runs than those of 0.02 of part 1, at 1.7 times that distance.
+//            H5 (derived) without noise, part 2 begins within the run, else no l1 step is made:
+//            at T = 524, B = 7, K_P = 9.6e-4 plain steps of 0.005 stay where they begin, nearer in
+//            95 % of the runs than steps of 0.02 of part 1, at 1.7 times that distance.
 // Check      share of runs in which the worse normalised distance (over its start) of plain SGD is
 //            the smaller, at four step sizes, after 4000 steps, lambda the geometric mean of both
 //            sides of H4; the noise of plain SGD at the largest eta after four times as many
