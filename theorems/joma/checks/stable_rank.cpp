@@ -41,7 +41,9 @@ double rank_of(const ReducedInstance<double>& instance, const Vector<double>& v)
 void require_hypotheses(const ReducedInstance<double>& instance, Examination& it) {
   const Vector<double> sizes = instance.target.rowwise().norm();
   const double largest = instance.start.cwiseAbs().maxCoeff();
-  const Matrix<double> rows = instance.target.rowwise().normalized();
+  // A row of zeros stays one, where rowwise().normalized() divides by 0.
+  Matrix<double> rows = instance.target;
+  for (Index l = 0; l < rows.rows(); ++l) rows.row(l).normalize();
   Matrix<double> cosines = rows * rows.transpose();
   cosines.diagonal().setZero();
   const double overlap = cosines.cwiseAbs().maxCoeff();
