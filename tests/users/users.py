@@ -45,6 +45,7 @@ REMEMBERED = {
         {"mu": [[2, 2, 2], [183, 0.02, 0.02]], "v0": 0.0003, "tau": 67},
         {"mu": [[200, 200], [0.5, -0.3]]},
     ],
+    "joma.invariant-softmax": [{"X": [[0.1, 0.3], [0.9, 0.3], [0, 0.4]], "attention": "softmax", "label_noise": 0.08}],
     "joma.stable-rank": [{"mu": [0, 0.34, 0.05, 0.18], "v0": 0, "tau": 4.6}],
     "scb.l1-needed": [{"N": 4, "T": 24205, "Q": 4}],
     "scan-snap.decoder-solution": [

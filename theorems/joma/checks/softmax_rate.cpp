@@ -37,7 +37,11 @@ Matrix<double> pulled_back(const ClassInstance<double>& instance, const Matrix<d
   const Matrix<double> active =
       hidden.unaryExpr([&](double h) { return activate(instance.phi, h); });
   const Matrix<double> logits = decoded ? Matrix<double>(instance.decoder * active) : active;
-  Matrix<double> error = Matrix<double>::Identity(logits.rows(), logits.cols());
+  // A noisy label is drawn uniformly.
+  const double noise = instance.label_noise;
+  Matrix<double> error = Matrix<double>::Constant(logits.rows(), logits.cols(),
+                                                  noise / static_cast<double>(logits.rows()));
+  error.diagonal().array() += 1 - noise;
   for (Index c = 0; c < logits.cols(); ++c) {
     error.col(c) -= softmax<double>(Vector<double>(logits.col(c)));
   }
