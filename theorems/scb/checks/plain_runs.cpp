@@ -29,6 +29,7 @@ std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedu
     return (runs + 1) * std::exp2(-runs) > setting.false_alarm / 2;
   };
   while (setting.effort != Effort::search && undecided(request.runs)) ++request.runs;
+  if (setup.batch == 0) request.runs = 1;  // without noise all are the same
   request.first_run = round * request.runs;
   request.seed = setting.draw_seed();
   request.jobs = setting.jobs;
