@@ -56,6 +56,14 @@ REMEMBERED = {
         {"P_tokens": [[4, 20], [11, 20]], "P_weights": [[0.002, 0.998], [0.996, 0.004]], "M": 32, "psi": [10, 10],
          "eta_Y": 2, "eta_Z": 1, "reading": reading} for reading in ("paper", "consistent")
     ],
+    "scan-snap.late-growth": [
+        {"P_tokens": [[1, 7], [1, 19], [1, 14]], "P_weights": [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]], "M": 64,
+         "psi": [16, 16, 16], "eta_Y": 1, "eta_Z": 0.5},
+    ],
+    "scan-snap.winner-take-all": [
+        {"P_tokens": [[1, 7], [1, 19], [1, 14], [1, 2, 14]], "P_weights": [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.4, 0.3, 0.3]],
+         "M": 640095, "psi": [16, 22, 22, 16], "eta_Y": 1.56, "eta_Z": 0.07},
+    ],
     "scan-snap.fates-symmetric": [
         {"P_tokens": [[0, 1], [0, 2]], "P_weights": [[0.4, 0.6], [0.4, 0.6]], "M": 32, "psi": [3, 3], "eta_Y": 2,
          "eta_Z": 1, "reading": "paper"},

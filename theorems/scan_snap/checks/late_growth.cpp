@@ -10,7 +10,9 @@
 //            the leading distinct token l0 of n takes all, ln(t) 2^(K_m + 1) times as large for
 //            every halving of the rest. Theorem 4 (corrected), 1/(2 K_m) in place of 1/(K_m + 1),
 //            holds as long as f_c^2 M is large and no distinct token leads
-// Hypotheses H1 one common token; H2 classes are alike; H3 l0 leads the distinct tokens of n
+// Hypotheses H1 one common token; H2 classes are alike; H3 n has another distinct token, without
+//            which the rest is the common token's, of order K_m + 1; H4 l0 leads the distinct
+//            tokens of n
 // Check      Eqn 10 in the clock ln(1 + y^2)/2, up to y = e^160: the local and the mean exponent of
 //            B_n in y; order of 1 - c_nl0 in 1/y
 // Controls   1/(2 K_m) for 1/(K_m + 1); 1/K_m for it; 1.1 times the order
@@ -110,6 +112,7 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!require_one_common_token(instance, it)) return;
   const LeadingToken token(instance.training);
+  it.require("n has another distinct token", static_cast<double>(token.others().size()) - 1);
   it.require_positive("l0 leads the distinct tokens of n", token.lead() - 1,
                       fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
   in_refined_digits([&]<class T>() { judge_exponents<T>(token, it); });
@@ -118,19 +121,19 @@ void examine(const Setting& setting, Examination& it) {
 }  // namespace
 
 Statement statement() {
-  return {
-      .id = "scan-snap.late-growth",
-      .claim = "xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same",
-      .paper = "arXiv 2305.16380, Eqn 10, Section 6",
-      .status = "derived here",
-      .hypotheses = {"one common token", "classes are alike", "l0 leads the distinct tokens of n"},
-      .reaches = {EvidenceKind::numerical},
-      .controls = {{"theorem-4", "B_n ~ ln(y)/(2 K_m), as while the overlap is large"},
-                   {"norms-kept", "B_n ~ ln(y)/K_m, as if no distinct token led"},
-                   {"order", "the rest falls with an order 10 % larger"}},
-      .knobs = one_common_token_knobs(),
-      .reads = "reduced",
-      .examine = examine};
+  return {.id = "scan-snap.late-growth",
+          .claim = "xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same",
+          .paper = "arXiv 2305.16380, Eqn 10, Section 6",
+          .status = "derived here",
+          .hypotheses = {"one common token", "classes are alike", "n has another distinct token",
+                         "l0 leads the distinct tokens of n"},
+          .reaches = {EvidenceKind::numerical},
+          .controls = {{"theorem-4", "B_n ~ ln(y)/(2 K_m), as while the overlap is large"},
+                       {"norms-kept", "B_n ~ ln(y)/K_m, as if no distinct token led"},
+                       {"order", "the rest falls with an order 10 % larger"}},
+          .knobs = one_common_token_knobs(),
+          .reads = "reduced",
+          .examine = examine};
 }
 
 }  // namespace popgrad::theorems::scan_snap::late_growth

@@ -9,8 +9,9 @@
 //            a/(p-1), and with r_l = f_nl0(0)^2/f_nl(0)^2 - 1
 //              1 - c_nl0 >= s/(1+s) > 0,  s = sum_l (1 + r_l exp(2 a/(p-1)))^(-1/2),
 //            l over the other distinct tokens of n
-// Hypotheses H1 xi_n > 0; H2 l0 leads the distinct tokens of n at the start; H3 common tokens of n
-//            lose attention
+// Hypotheses H1 xi_n > 0; H2 n has another distinct token, without which only common tokens are
+//            left for the rest, faster; H3 l0 leads the distinct tokens of n at the start; H4
+//            common tokens of n lose attention
 // Check      Eqn 10 in the clock of the prescribed speed: order of 1 - c_nl0 in 1/(1+t) at p = 1,
 //            from where a thousandth is left on (later than doubles reach, it is undecided); limit
 //            of 1 - c_nl0 for p > 1 against the state that the clock B_n reaches at a/(p-1), and
@@ -70,6 +71,7 @@ void examine(const Setting& setting, Examination& it) {
     loss = least(&LeadingToken::least_loss, late.end);
   }
   require_positive(it, "xi_n > 0", drive);
+  it.require("n has another distinct token", static_cast<double>(token.others().size()) - 1);
   it.require_positive("l0 leads the distinct tokens of n at the start", token.lead() - 1);
   require_positive(it, "common tokens of n lose attention", loss);
   if (late.end == 0) return;
@@ -103,7 +105,8 @@ Statement statement() {
           .claim = "one distinct token takes all attention at xi_n = a/t; attention freezes beyond",
           .paper = "arXiv 2305.16380, Section 6",
           .status = "derived here",
-          .hypotheses = {"xi_n > 0", "l0 leads the distinct tokens of n at the start",
+          .hypotheses = {"xi_n > 0", "n has another distinct token",
+                         "l0 leads the distinct tokens of n at the start",
                          "common tokens of n lose attention"},
           .reaches = {EvidenceKind::numerical},
           .controls = {{"order", "the rest falls as (1+t)^(-1.1 a)"},
