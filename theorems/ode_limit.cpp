@@ -228,7 +228,7 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
 
 }  // namespace
 
-std::vector<DeclaredHypothesis> ode_limit_hypotheses() {
+std::vector<Hypothesis> ode_limit_hypotheses() {
   return {"small steps", "independent minibatches",
           by_construction("a fixed time", "all step sizes are compared at one time")};
 }

@@ -31,7 +31,7 @@ struct OdeLimit {
 };
 
 /// Hypotheses that every ode limit has.
-std::vector<DeclaredHypothesis> ode_limit_hypotheses();
+std::vector<Hypothesis> ode_limit_hypotheses();
 /// exponent, learning-rate, no-transport.
 std::vector<Control> ode_limit_controls();
 /// Requires the hypotheses and judges order, means and spread.

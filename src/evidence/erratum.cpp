@@ -95,12 +95,12 @@ ErratumFinding examine(const Erratum& erratum) {
   return finding;
 }
 
-Hypothesis met_by_construction(std::string text, std::string why) {
+EvaluatedHypothesis met_by_construction(std::string text, std::string why) {
   return {std::move(text), Truth::yes, std::move(why), Basis::by_construction,
           std::numeric_limits<double>::quiet_NaN()};
 }
 
-Hypothesis not_evaluated(std::string text, std::string why) {
+EvaluatedHypothesis not_evaluated(std::string text, std::string why) {
   return {std::move(text), Truth::undecided, std::move(why), Basis::assumed,
           std::numeric_limits<double>::quiet_NaN()};
 }

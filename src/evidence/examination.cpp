@@ -296,28 +296,132 @@ Mistake measures(std::string control, std::function<std::vector<Quantity>()> on_
 
 Verdict ControlEvidence::verdict() const { return worst_of(evidence); }
 
-void Examination::require(std::string text, const Quantity& margin, std::string by_how_much) {
+Comparison& Comparison::of_kind(EvidenceKind own) {
+  kind = own;
+  return *this;
+}
+
+Comparison& Comparison::add(std::string place, Quantity own_measured, Quantity own_predicted) {
+  measured.push_back(std::move(own_measured));
+  predicted.push_back(std::move(own_predicted));
+  places.push_back(std::move(place));
+  return *this;
+}
+
+Comparison& Comparison::at(std::string place) { return at(std::vector{std::move(place)}); }
+
+Comparison& Comparison::at(std::vector<std::string> all_places) {
+  places = std::move(all_places);
+  return *this;
+}
+
+Comparison& Comparison::in_units_of(double unit) { return in_units_of(std::vector{unit}); }
+
+Comparison& Comparison::in_units_of(std::vector<double> units) {
+  scale = std::move(units);
+  return *this;
+}
+
+Comparison& Comparison::with(std::string own_detail) {
+  detail = std::move(own_detail);
+  return *this;
+}
+
+Comparison& Comparison::unless(const Control& control, Numbers predicted_instead) {
+  mistakes.push_back(predicts(std::string(control.name), std::move(predicted_instead.all)));
+  return *this;
+}
+
+Comparison& Comparison::unless(const Control& control, Times of_the_claim) {
+  mistakes.push_back(predicts_times(std::string(control.name), of_the_claim.factor));
+  return *this;
+}
+
+Comparison equal(std::string what, Numbers measured, Numbers predicted) {
+  return {.what = std::move(what),
+          .measured = std::move(measured.all),
+          .predicted = std::move(predicted.all)};
+}
+
+Comparison equal(std::string what) {
+  return {.what = std::move(what), .measured = {}, .predicted = {}};
+}
+
+Comparison at_most(std::string what, Numbers measured, Numbers predicted) {
+  Comparison comparison = equal(std::move(what), std::move(measured), std::move(predicted));
+  comparison.relation = Relation::at_most;
+  return comparison;
+}
+
+Comparison at_most(std::string what) {
+  return {.what = std::move(what), .measured = {}, .relation = Relation::at_most, .predicted = {}};
+}
+
+Comparison below(std::string what, Numbers measured, Numbers predicted) {
+  Comparison comparison = equal(std::move(what), std::move(measured), std::move(predicted));
+  comparison.relation = Relation::below;
+  return comparison;
+}
+
+Comparison below(std::string what) {
+  return {.what = std::move(what), .measured = {}, .relation = Relation::below, .predicted = {}};
+}
+
+Identity& Identity::of_kind(EvidenceKind own) {
+  kind = own;
+  return *this;
+}
+
+Identity& Identity::with(std::string own_detail) {
+  detail = std::move(own_detail);
+  return *this;
+}
+
+Identity& Identity::unless(const Control& control, std::function<Truth()> truth) {
+  mistakes.emplace_back(control.name, std::move(truth));
+  return *this;
+}
+
+Identity identity(std::string what, std::function<Truth()> holds) {
+  return {.what = std::move(what), .holds = std::move(holds)};
+}
+
+bool Examination::require(const Hypothesis& hypothesis, const Quantity& margin,
+                          std::string by_how_much) {
   const double error = margin.error();
   Truth met = Truth::undecided;
   if (margin.value() - error >= 0) met = Truth::yes;
   if (margin.value() + error < 0) met = Truth::no;
   const double unsigned_zero = margin.value() + 0.0;  // a margin of -0 reads as a broken one
   hypotheses.push_back(
-      {std::move(text), met, std::move(by_how_much), Basis::evaluated, unsigned_zero});
+      {std::string(hypothesis.text), met, std::move(by_how_much), Basis::evaluated, unsigned_zero});
   heed(*this);
+  return met != Truth::no;
 }
 
-void Examination::require_positive(std::string text, const Quantity& margin,
+bool Examination::require_positive(const Hypothesis& hypothesis, const Quantity& margin,
                                    std::string by_how_much) {
-  require(std::move(text), margin, std::move(by_how_much));
+  require(hypothesis, margin, std::move(by_how_much));
   if (margin.value() == 0 && margin.error() == 0) hypotheses.back().met = Truth::no;
   heed(*this);
+  return hypotheses.back().met != Truth::no;
 }
 
-void Examination::require(std::string text, Truth met, std::string by_how_much) {
-  hypotheses.push_back({std::move(text), met, std::move(by_how_much), Basis::evaluated,
+bool Examination::require(const Hypothesis& hypothesis, Truth met, std::string by_how_much) {
+  hypotheses.push_back({std::string(hypothesis.text), met, std::move(by_how_much), Basis::evaluated,
                         std::numeric_limits<double>::quiet_NaN()});
   heed(*this);
+  return met != Truth::no;
+}
+
+void Examination::judge(const Clause& clause, const Comparison& comparison) {
+  judge(comparison);
+  evidence.back().clause = clause.text;
+}
+
+void Examination::judge(const Clause& clause, const Identity& claimed) {
+  judge(claimed);
+  evidence.back().clause = clause.text;
 }
 
 void Examination::judge(const Comparison& comparison) {
@@ -358,7 +462,7 @@ void Examination::report(std::string what, double value, std::string detail) {
 
 Verdict Examination::verdict() const {
   bool undecided = false;
-  for (const Hypothesis& hypothesis : hypotheses) {
+  for (const EvaluatedHypothesis& hypothesis : hypotheses) {
     if (hypothesis.met == Truth::no) return Verdict::not_applicable;
     undecided =
         undecided || (hypothesis.met == Truth::undecided && hypothesis.basis != Basis::assumed);
@@ -401,8 +505,8 @@ const Evidence* Examination::nearest_to_failing() const {
   return found;
 }
 
-const Hypothesis* Examination::broken() const {
-  for (const Hypothesis& hypothesis : hypotheses) {
+const EvaluatedHypothesis* Examination::broken() const {
+  for (const EvaluatedHypothesis& hypothesis : hypotheses) {
     if (hypothesis.met == Truth::no) return &hypothesis;
   }
   return nullptr;

@@ -306,7 +306,7 @@ class Search {
 SearchResult falsify(const Statement& statement, const SearchRequest& request) {
   if (!request.control.empty()) {
     std::vector<std::string> names;
-    for (const Control& control : statement.controls) names.push_back(control.name);
+    for (const Control& control : statement.controls) names.emplace_back(control.name);
     if (std::find(names.begin(), names.end(), request.control) == names.end()) {
       reject("popgrad falsify", "--control", request.control,
              fmt::format("is no control of {}{}; it has {}", statement.id,

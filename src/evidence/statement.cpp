@@ -1,5 +1,7 @@
 #include "popgrad/evidence/statement.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -15,12 +17,13 @@ namespace {
 
 // Declared hypotheses that the check did not evaluate, with how they are known.
 void complete_hypotheses(const Statement& statement, Examination& found) {
-  for (const DeclaredHypothesis& declared : statement.hypotheses) {
-    const bool told = std::any_of(found.hypotheses.begin(), found.hypotheses.end(),
-                                  [&](const Hypothesis& h) { return h.text == declared.text; });
+  for (const Hypothesis& declared : statement.hypotheses) {
+    const bool told =
+        std::any_of(found.hypotheses.begin(), found.hypotheses.end(),
+                    [&](const EvaluatedHypothesis& h) { return h.text == declared.text; });
     if (told) continue;
-    Hypothesis own{declared.text, Truth::undecided, declared.why, declared.basis,
-                   std::numeric_limits<double>::quiet_NaN()};
+    EvaluatedHypothesis own{std::string(declared.text), Truth::undecided, std::string(declared.why),
+                            declared.basis, std::numeric_limits<double>::quiet_NaN()};
     if (declared.basis == Basis::by_construction) own.met = Truth::yes;
     if (declared.basis == Basis::evaluated) own.by_how_much = "not evaluated on this instance";
     found.hypotheses.push_back(std::move(own));
@@ -80,15 +83,32 @@ void examine_into(const Statement& statement, const Setting& setting, Examinatio
 
 }  // namespace
 
-DeclaredHypothesis::DeclaredHypothesis(const char* own_text, Basis own_basis, std::string own_why)
-    : text(own_text), basis(own_basis), why(std::move(own_why)) {}
-
-DeclaredHypothesis by_construction(const char* text, std::string why) {
-  return {text, Basis::by_construction, std::move(why)};
+Clause Statement::clause(const char* text) {
+  claim += fmt::format("{}{}", claim.empty() ? "" : "; ", text);
+  return clauses.emplace_back(Clause{text});
 }
 
-DeclaredHypothesis assumed(const char* text, std::string why) {
-  return {text, Basis::assumed, std::move(why)};
+Clause Statement::not_checked(const char* text) {
+  claim += fmt::format("{}{} (not checked)", claim.empty() ? "" : "; ", text);
+  return clauses.emplace_back(Clause{text, false});
+}
+
+Hypothesis Statement::assume(const Hypothesis& hypothesis) {
+  return hypotheses.emplace_back(hypothesis);
+}
+
+Control Statement::control(const char* name, const char* what_is_wrong) {
+  return controls.emplace_back(Control{name, what_is_wrong});
+}
+
+Knob Statement::knob(const Knob& own) { return knobs.emplace_back(own); }
+
+Statement Statement::checked_by(std::function<void(const Setting&, Examination&)> check,
+                                std::function<void(Examination&)> derivation) const {
+  Statement whole = *this;
+  whole.examine = std::move(check);
+  whole.derive = std::move(derivation);
+  return whole;
 }
 
 double Setting::value(const Knob& knob) const {

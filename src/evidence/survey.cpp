@@ -17,7 +17,7 @@ void count_instance(const Statement& statement, const Finding& finding, const Se
   switch (finding.verdict) {
     case Verdict::not_applicable:
       ++counts.not_applicable;
-      if (const Hypothesis* broken = found.broken()) {
+      if (const EvaluatedHypothesis* broken = found.broken()) {
         Survey::Exclusion& exclusion = counts.broken[broken->text];
         if (exclusion.instances++ == 0) exclusion.example = broken->by_how_much;
       }
@@ -41,7 +41,7 @@ void count_instance(const Statement& statement, const Finding& finding, const Se
       for (const Evidence& item : found.evidence) {
         if (why.empty() && item.verdict == Verdict::inconclusive) why = item.what;
       }
-      for (const Hypothesis& h : found.hypotheses) {
+      for (const EvaluatedHypothesis& h : found.hypotheses) {
         if (why.empty() && h.met == Truth::undecided) why = "hypothesis " + h.text;
       }
       ++counts.undecided[why];
@@ -50,14 +50,14 @@ void count_instance(const Statement& statement, const Finding& finding, const Se
   }
   for (std::size_t c = 0; c < finding.controls.size(); ++c) {
     if (finding.controls[c].second.verdict() == Verdict::violated) {
-      ++counts.refuted[statement.controls[c].name];
+      ++counts.refuted[std::string(statement.controls[c].name)];
     }
   }
 }
 
 }  // namespace
 
-double Survey::power(const std::string& control) const {
+double Survey::power(std::string_view control) const {
   if (applicable() == 0) return std::numeric_limits<double>::quiet_NaN();
   const auto found = refuted.find(control);
   const std::size_t count = found == refuted.end() ? 0 : found->second;

@@ -8,7 +8,7 @@
 namespace popgrad {
 namespace {
 
-Json hypothesis_json(const Hypothesis& h) {
+Json hypothesis_json(const EvaluatedHypothesis& h) {
   return {{"text", h.text},
           {"met", h.met == Truth::yes  ? "yes"
                   : h.met == Truth::no ? "no"
@@ -42,7 +42,8 @@ Json evidence_json(const std::vector<Evidence>& evidence) {
 
 Json examination_json(const Examination& examination) {
   Json hypotheses = Json::array();
-  for (const Hypothesis& h : examination.hypotheses) hypotheses.push_back(hypothesis_json(h));
+  for (const EvaluatedHypothesis& h : examination.hypotheses)
+    hypotheses.push_back(hypothesis_json(h));
   return {{"hypotheses", hypotheses}, {"evidence", evidence_json(examination.evidence)}};
 }
 

@@ -100,7 +100,7 @@ std::string statements_text(Theories theories) {
     for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
     fmt::format_to(out, "  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "",
                    s.paper, kinds, s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
-    for (const DeclaredHypothesis& h : s.hypotheses) {
+    for (const Hypothesis& h : s.hypotheses) {
       fmt::format_to(out, "  {:<28} hypothesis: {} ({})\n", "", h.text, name_of(h.basis));
     }
     if (!s.reads.empty()) {
@@ -173,7 +173,7 @@ Json regimes_json(const Model& model) {
 
 Json statement_json(const Statement& s) {
   Json hypotheses = Json::array();
-  for (const DeclaredHypothesis& h : s.hypotheses) {
+  for (const Hypothesis& h : s.hypotheses) {
     hypotheses.push_back({{"text", h.text}, {"known", name_of(h.basis)}, {"why", h.why}});
   }
   Json kinds = Json::array();

@@ -19,7 +19,7 @@ std::string numbers_of(const Evidence& item) {
   return text;
 }
 
-std::string hypothesis_text(const Hypothesis& h) {
+std::string hypothesis_text(const EvaluatedHypothesis& h) {
   const char* met = h.met == Truth::yes ? "met" : h.met == Truth::no ? "not met" : "undecided";
   return fmt::format("{}: {} ({}{}{})", h.text, met, name_of(h.basis),
                      h.by_how_much.empty() ? "" : "; ", h.by_how_much);
@@ -66,7 +66,8 @@ std::string errata_text(const std::vector<ExaminedErratum>& all) {
     line("paper", e->paper_says);
     line("found", e->algebra_says);
     line("effect", e->effect);
-    for (const Hypothesis& h : found.examination.hypotheses) line("hypothesis", hypothesis_text(h));
+    for (const EvaluatedHypothesis& h : found.examination.hypotheses)
+      line("hypothesis", hypothesis_text(h));
     const auto evidence = [&](const Evidence& item, const std::string& shown) {
       line("evidence", name_of(item.kind) + ": " + shown);
     };

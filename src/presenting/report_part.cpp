@@ -63,7 +63,7 @@ std::string row_of_verdicts(const Finding& f) {
 
 std::string hypotheses_of(const Examination& examination) {
   std::string text = "<h4>Hypotheses</h4>\n<ul>\n";
-  for (const Hypothesis& h : examination.hypotheses) {
+  for (const EvaluatedHypothesis& h : examination.hypotheses) {
     const char* const met = h.basis == Basis::assumed ? "not tested"
                             : h.met == Truth::yes     ? "met"
                             : h.met == Truth::no      ? "not met"

@@ -161,12 +161,12 @@ std::string verdict_table(const Verification& v) {
       text += fmt::format("{}: counterexample: {}\n", finding.statement->id,
                           reproduction_line(v.program, finding, v.seed));
     }
-    if (const Hypothesis* broken = finding.examination.broken()) {
+    if (const EvaluatedHypothesis* broken = finding.examination.broken()) {
       text +=
           fmt::format("{}: not applicable: '{}' is not met{}{}\n", finding.statement->id,
                       broken->text, broken->by_how_much.empty() ? "" : ": ", broken->by_how_much);
     }
-    for (const Hypothesis& h : finding.examination.hypotheses) {
+    for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
       if (h.basis != Basis::assumed || finding.verdict == Verdict::not_applicable) continue;
       text += fmt::format("{}: assumed, not tested: {}{}{}\n", finding.statement->id, h.text,
                           h.by_how_much.empty() ? "" : ": ", h.by_how_much);
@@ -245,11 +245,11 @@ std::string hypothesis_table(const Verification& v) {
   for (const Finding& finding : v.findings) {
     if (finding.examination.hypotheses.empty()) continue;
     std::size_t width = 0;
-    for (const Hypothesis& h : finding.examination.hypotheses) {
+    for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
       width = std::max(width, h.text.size());
     }
     text += fmt::format("\n{}\n", finding.statement->id);
-    for (const Hypothesis& h : finding.examination.hypotheses) {
+    for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
       text += fmt::format(
           "  {:<{}}  {:<9}  {:<15}  {:>10}  {}\n", h.text, width, word_of(h.met), name_of(h.basis),
           std::isnan(h.margin) ? "" : fmt::format("{:.3g}", h.margin + 0.0), h.by_how_much);
@@ -260,10 +260,10 @@ std::string hypothesis_table(const Verification& v) {
 
 std::string audit_table(const Examination& audit) {
   std::size_t width = 0;
-  for (const Hypothesis& h : audit.hypotheses) width = std::max(width, h.text.size());
+  for (const EvaluatedHypothesis& h : audit.hypotheses) width = std::max(width, h.text.size());
   for (const Evidence& item : audit.evidence) width = std::max(width, item.what.size());
   std::string text;
-  for (const Hypothesis& h : audit.hypotheses) {
+  for (const EvaluatedHypothesis& h : audit.hypotheses) {
     text += fmt::format("hypothesis  {:<{}}  {:<9}  {}\n", h.text, width, word_of(h.met),
                         h.by_how_much);
   }
@@ -281,8 +281,8 @@ std::string verdict_details(const Verification& v) {
     const Statement& s = *finding.statement;
     text += fmt::format("\n{}  {}\n  {}\n  {}; {}\n", s.id, verdict_word(finding), s.claim, s.paper,
                         s.status);
-    for (const DeclaredHypothesis& declared : s.hypotheses) {
-      text += "  hypothesis: " + declared.text + "\n";
+    for (const Hypothesis& declared : s.hypotheses) {
+      text += "  hypothesis: " + std::string(declared.text) + "\n";
     }
     for (const Evidence& item : finding.examination.evidence) {
       if (item.measured == 0 && item.allowed == 0) {

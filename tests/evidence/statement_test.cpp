@@ -151,7 +151,7 @@ TEST_CASE("every erratum is shown, and its claim's hypotheses are told", "[state
       }
     }
     // What is false as printed is so inside the hypotheses of the claim.
-    for (const Hypothesis& h : found.examination.hypotheses) {
+    for (const EvaluatedHypothesis& h : found.examination.hypotheses) {
       CAPTURE(h.text, h.by_how_much);
       if (e.kind == ErratumClass::error) CHECK(h.met == Truth::yes);
     }
@@ -268,8 +268,8 @@ void is_sound(const Statement& s) {
   const Finding finding = check(s, setting, &derived);
   CAPTURE(s.id, finding.failure, finding.examination.broken());
   std::set<std::string> texts;
-  for (const DeclaredHypothesis& h : s.hypotheses) texts.insert(h.text);
-  for (const Hypothesis& h : finding.examination.hypotheses) {
+  for (const Hypothesis& h : s.hypotheses) texts.insert(h.text);
+  for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
     CAPTURE(h.text);
     CHECK(texts.contains(h.text));
   }

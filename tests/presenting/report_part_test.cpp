@@ -131,7 +131,7 @@ TEST_CASE("report: no plain formulas in the running text of any statement or err
     for (const Statement& s : theory.statements) {
       check(s.claim);
       check(s.paper);
-      for (const DeclaredHypothesis& h : s.hypotheses) {
+      for (const Hypothesis& h : s.hypotheses) {
         check(h.text);
         check(h.why);
       }

@@ -67,8 +67,8 @@ struct ErratumFinding {
 ErratumFinding examine(const Erratum& erratum);
 
 /// A hypothesis of the claim that holds whatever the instance: `why` says by what.
-Hypothesis met_by_construction(std::string text, std::string why);
+EvaluatedHypothesis met_by_construction(std::string text, std::string why);
 /// A hypothesis of the claim that is not met, or not known to be: `why`.
-Hypothesis not_evaluated(std::string text, std::string why);
+EvaluatedHypothesis not_evaluated(std::string text, std::string why);
 
 }  // namespace popgrad

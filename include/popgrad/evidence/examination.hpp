@@ -6,12 +6,15 @@
 /// rule: a check that cannot tell them apart says so. Nothing here knows who asks: `verify`,
 /// `falsify`, `frontier` and a survey of many instances all read the same examination.
 
+#include <concepts>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "popgrad/base/record.hpp"
+#include "popgrad/evidence/declarations.hpp"
 #include "popgrad/scalars/quantity.hpp"
 #include "popgrad/scalars/scalar.hpp"
 
@@ -42,7 +45,8 @@ inline constexpr double noticed_share = 0.1;
 /// One thing that was measured against one thing that was predicted.
 struct Evidence {
   EvidenceKind kind = EvidenceKind::numerical;
-  std::string what;  ///< "drift of the residual over 0..200"
+  std::string what;    ///< "drift of the residual over 0..200"
+  std::string clause;  ///< of the claim, which this decides; empty: not said
   Verdict verdict = Verdict::inconclusive;
   /// How far the measurement lies from what was predicted: its absolute value for an equality,
   /// signed (positive: on the wrong side) for an inequality.
@@ -95,8 +99,26 @@ Mistake predicts_times(std::string control, double factor);
 /// The procedure measures this on the mistaken system.
 Mistake measures(std::string control, std::function<std::vector<Quantity>()> on_mistaken_system);
 
+/// One number, or one a place.
+struct Numbers {
+  Numbers(double number) : all{number} {}
+  Numbers(Quantity number) : all{std::move(number)} {}
+  Numbers(std::vector<Quantity> numbers) : all(std::move(numbers)) {}
+  std::vector<Quantity> all;
+};
+
+/// In place of numbers: so many times what the claim predicts.
+struct Times {
+  double factor;
+};
+constexpr Times times(double factor) { return {factor}; }
+
 /// A measurement at one or many places (times, components), what is predicted of it, and what
-/// mistakes predict. The place that misses most is the one that is told.
+/// mistakes predict. The place that misses most is reported.
+///
+///   it.judge(rises_last, equal("rate of the last rise", rise.rate, rise.linearised)
+///                            .at("t = 12.5")
+///                            .unless(last_rate, times(1.1)));
 struct Comparison {
   EvidenceKind kind = EvidenceKind::numerical;
   std::string what;
@@ -106,9 +128,38 @@ struct Comparison {
   /// What a mistake is relative to, one a place or one for all, > 0; empty: |predicted|.
   std::vector<double> scale = {};
   std::vector<Mistake> mistakes = {};
-  std::vector<std::string> places = {};  ///< "t = 12.5"; empty: not told
+  std::vector<std::string> places = {};  ///< "t = 12.5"; empty: not reported
   std::string detail = {};
+
+  Comparison& of_kind(EvidenceKind own);
+  /// One more place.
+  Comparison& add(std::string place, Quantity own_measured, Quantity own_predicted);
+  Comparison& at(std::string place);
+  Comparison& at(std::vector<std::string> all_places);
+  /// What a mistake is relative to: a number for all places, or one a place.
+  Comparison& in_units_of(double unit);
+  Comparison& in_units_of(std::vector<double> units);
+  Comparison& with(std::string own_detail);
+  /// The control predicts other numbers of the same measurement,
+  Comparison& unless(const Control& control, Numbers predicted_instead);
+  Comparison& unless(const Control& control, Times of_the_claim);
+  /// or the same procedure measures other numbers on the mistaken system: `measure()` returns one
+  /// or one a place.
+  template <std::invocable Measure>
+  Comparison& unless(const Control& control, Measure measure) {
+    mistakes.push_back(measures(std::string(control.name),
+                                [own = std::move(measure)] { return Numbers(own()).all; }));
+    return *this;
+  }
 };
+/// measured = predicted, measured <= predicted, measured < predicted; numbers for each place may be
+/// added later.
+Comparison equal(std::string what, Numbers measured, Numbers predicted);
+Comparison equal(std::string what);
+Comparison at_most(std::string what, Numbers measured, Numbers predicted);
+Comparison at_most(std::string what);
+Comparison below(std::string what, Numbers measured, Numbers predicted);
+Comparison below(std::string what);
 
 /// An identity, and what mistakes make of it.
 struct Identity {
@@ -117,17 +168,15 @@ struct Identity {
   std::function<Truth()> holds;
   std::vector<std::pair<std::string, std::function<Truth()>>> mistakes = {};
   std::string detail = {};
-};
 
-/// How the truth of a hypothesis is known.
-enum class Basis {
-  evaluated,        ///< on the instance at hand
-  by_construction,  ///< whatever the instance: the code has no way to break it
-  assumed,          ///< not tested; said wherever the verdict is
+  Identity& of_kind(EvidenceKind own);
+  Identity& with(std::string own_detail);
+  Identity& unless(const Control& control, std::function<Truth()> truth);
 };
-std::string name_of(Basis basis);
+Identity identity(std::string what, std::function<Truth()> holds);
 
-struct Hypothesis {
+/// A declared hypothesis on one instance.
+struct EvaluatedHypothesis {
   std::string text;
   Truth met = Truth::undecided;
   std::string by_how_much;
@@ -148,7 +197,7 @@ struct ControlEvidence {
 };
 
 struct Examination {
-  std::vector<Hypothesis> hypotheses;
+  std::vector<EvaluatedHypothesis> hypotheses;
   std::vector<Evidence> evidence;
   std::vector<ControlEvidence> controls;
   Record parameters;  ///< the instance, enough to run it again
@@ -156,12 +205,17 @@ struct Examination {
   bool with_controls = true;
 
   /// An evaluated hypothesis: met where margin >= 0 for certain, not met where it is < 0 for
-  /// certain, undecided where its error covers 0. Text as the statement declares it.
-  void require(std::string text, const Quantity& margin, std::string by_how_much = {});
+  /// certain, undecided where its error covers 0. Returns false where it is not met.
+  bool require(const Hypothesis& hypothesis, const Quantity& margin, std::string by_how_much = {});
   /// The same where equality does not do: met where margin > 0 for certain.
-  void require_positive(std::string text, const Quantity& margin, std::string by_how_much = {});
+  bool require_positive(const Hypothesis& hypothesis, const Quantity& margin,
+                        std::string by_how_much = {});
   /// An evaluated hypothesis that has no margin.
-  void require(std::string text, Truth met, std::string by_how_much = {});
+  bool require(const Hypothesis& hypothesis, Truth met, std::string by_how_much = {});
+  /// Decides a clause of the claim.
+  void judge(const Clause& clause, const Comparison& comparison);
+  void judge(const Clause& clause, const Identity& identity);
+  /// The same of a claim that has no clauses.
   void judge(const Comparison& comparison);
   void judge(const Identity& identity);
   /// Reported; does not affect the verdict.
@@ -178,7 +232,7 @@ struct Examination {
   /// The evidence with the smallest relative distance to its bound; nullptr if there is none.
   [[nodiscard]] const Evidence* tightest() const;
   /// The first hypothesis that is not met; nullptr if there is none.
-  [[nodiscard]] const Hypothesis* broken() const;
+  [[nodiscard]] const EvaluatedHypothesis* broken() const;
 };
 
 }  // namespace popgrad

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "popgrad/evidence/declarations.hpp"
+
 namespace popgrad {
 
 enum class Spacing {
@@ -25,9 +27,9 @@ struct Knob {
   std::string_view breaks = {};
 
   /// The same knob, every value of which but `usual` breaks the hypothesis.
-  [[nodiscard]] constexpr Knob breaking(std::string_view hypothesis) const {
+  [[nodiscard]] constexpr Knob breaking(const Hypothesis& hypothesis) const {
     Knob broken = *this;
-    broken.breaks = hypothesis;
+    broken.breaks = hypothesis.text;
     return broken;
   }
 };

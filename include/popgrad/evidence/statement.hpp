@@ -49,29 +49,16 @@ struct Setting {
   [[nodiscard]] std::uint64_t draw_seed() const;
 };
 
-struct Control {
-  std::string name;
-  std::string what_is_wrong;  ///< the one thing that is broken, and by how much
-};
-
-/// A hypothesis as a statement declares it.
-struct DeclaredHypothesis {
-  DeclaredHypothesis(const char* text, Basis basis = Basis::evaluated, std::string why = {});
-  std::string text;
-  Basis basis;
-  std::string why;  ///< why it holds by construction, or why it is not tested
-};
-/// Holds whatever the instance is: `why` says by what.
-DeclaredHypothesis by_construction(const char* text, std::string why);
-/// Not tested: `why` says why it cannot be.
-DeclaredHypothesis assumed(const char* text, std::string why);
-
+/// A statement as its file declares it, each fact once: what the members below return is what the
+/// check uses. `sheet.checked_by(examine)` is the statement.
 struct Statement {
-  std::string id;      ///< MODEL.SUBJECT
-  std::string claim;   ///< one line
-  std::string paper;   ///< arXiv id and theorem
-  std::string status;  ///< proved in source | observed in source | derived here
-  std::vector<DeclaredHypothesis> hypotheses;
+  std::string id;       ///< MODEL.SUBJECT
+  std::string claim;    ///< one line: the clauses, where it has any
+  std::string paper;    ///< arXiv id and theorem
+  std::string status;   ///< proved in source | observed in source | derived here
+  std::string about;    ///< the system that is judged: "the reduced flow"
+  std::string theorem;  ///< the claim with its formulas, a line of text a line
+  std::vector<Hypothesis> hypotheses;
   std::vector<EvidenceKind> reaches;  ///< the kinds of evidence that the check produces
   std::vector<Control> controls;
   bool needs_data = false;
@@ -79,10 +66,20 @@ struct Statement {
   std::vector<Knob> knobs = {};
   /// The rung whose parameters a user's instance file may give; empty: none can be read.
   std::string reads = {};
+  std::vector<Clause> clauses = {};
   /// What is proved for generic symbols, whatever the instance; may be empty.
   std::function<void(Examination&)> derive = {};
   /// Measures on one instance and judges.
   std::function<void(const Setting&, Examination&)> examine = {};
+
+  Clause clause(const char* text);
+  /// An assertion of the paper's claim that no comparison decides.
+  Clause not_checked(const char* text);
+  Hypothesis assume(const Hypothesis& hypothesis);
+  Control control(const char* name, const char* what_is_wrong);
+  Knob knob(const Knob& own);
+  [[nodiscard]] Statement checked_by(std::function<void(const Setting&, Examination&)> check,
+                                     std::function<void(Examination&)> derivation = {}) const;
 };
 
 /// The examination of one instance; for a control, with its evidence in place of the claim's.

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popgrad/evidence/statement.hpp"
@@ -42,14 +43,14 @@ struct Survey {
   std::map<std::string, Exclusion> broken;       ///< by the text of the hypothesis
   std::map<std::string, std::size_t> undecided;  ///< evidence or failure -> inconclusive instances
   /// Control -> applicable instances on which it is refuted.
-  std::map<std::string, std::size_t> refuted;
+  std::map<std::string, std::size_t, std::less<>> refuted;
   std::vector<ViolatedInstance> violations;  ///< in order of the seed
   double seconds = 0;
   bool stopped = false;  ///< from outside
 
   [[nodiscard]] std::size_t applicable() const { return instances - not_applicable; }
   /// Share of applicable instances on which the control is refuted; NaN if there are none.
-  [[nodiscard]] double power(const std::string& control) const;
+  [[nodiscard]] double power(std::string_view control) const;
 };
 
 /// The values of all knobs that stand for no broken hypothesis, drawn with this seed.

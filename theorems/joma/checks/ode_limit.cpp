@@ -77,8 +77,8 @@ void examine(const Setting& setting, Examination& it) {
   examine_ode_limit(training, setting, it);
 }
 
-std::vector<DeclaredHypothesis> hypotheses() {
-  std::vector<DeclaredHypothesis> all = ode_limit_hypotheses();
+std::vector<Hypothesis> hypotheses() {
+  std::vector<Hypothesis> all = ode_limit_hypotheses();
   all.push_back(by_construction("smooth phi", "phi is linear here"));
   return all;
 }

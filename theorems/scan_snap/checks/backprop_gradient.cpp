@@ -121,7 +121,7 @@ void examine(const Setting& setting, Examination& it) {
 }  // namespace
 
 Statement statement() {
-  std::vector<DeclaredHypothesis> hypotheses = rest_hypotheses();
+  std::vector<Hypothesis> hypotheses = rest_hypotheses();
   hypotheses.insert(hypotheses.end(), {uniform_text, overlap_text});
   return {.id = "scan-snap.backprop-gradient",
           .claim = "g_n = gamma (iota_n f_n - sum beta_nn' f_n'), and xi_n > 0 for small overlap",

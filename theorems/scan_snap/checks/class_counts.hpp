@@ -36,7 +36,7 @@ DrawnClasses drawn_classes(const Setting& setting, Examination& it);
 /// Knobs of K, M and eta_Y, and one more.
 std::vector<Knob> drawn_class_knobs(const Knob& more);
 /// Their texts, and `more`.
-std::vector<DeclaredHypothesis> drawn_class_hypotheses(std::vector<DeclaredHypothesis> more);
+std::vector<Hypothesis> drawn_class_hypotheses(std::vector<Hypothesis> more);
 
 /// theta and sigma of a class by its count, 0 to N, and s h'/h at s = N/K. Cost O(N).
 struct CountNoise {

@@ -55,7 +55,7 @@ double overlap_bound(Index classes) {
   return 1 / (1 + std::sqrt(static_cast<double>(classes - 1)));
 }
 
-Hypothesis overlap_below_bound(const SequenceClasses<double>& classes) {
+EvaluatedHypothesis overlap_below_bound(const SequenceClasses<double>& classes) {
   const double lambda = largest_overlap(classes);
   const double bound = overlap_bound(classes.classes());
   return {"lambda_max(E) < 1/(1 + sqrt(K - 1))", lambda < bound ? Truth::yes : Truth::no,

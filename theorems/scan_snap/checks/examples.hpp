@@ -41,7 +41,7 @@ constexpr Knob excess_overlap(std::string_view breaks) {
           .breaks = breaks};
 }
 /// "lambda_max(E) < 1/(1 + sqrt(K - 1))" for these classes.
-Hypothesis overlap_below_bound(const SequenceClasses<double>& classes);
+EvaluatedHypothesis overlap_below_bound(const SequenceClasses<double>& classes);
 
 /// Classes by a parameter: apart at 0, the closer the larger it is.
 using Family = std::function<SequenceClasses<double>(double)>;

@@ -84,7 +84,7 @@ std::vector<Quantity> read_off(
   return run.all_at(save, reading);
 }
 
-std::vector<DeclaredHypothesis> rest_hypotheses() {
+std::vector<Hypothesis> rest_hypotheses() {
   return {"features at rest", "F has full rank", "Y(0) = 0"};
 }
 

@@ -48,7 +48,7 @@ std::vector<Quantity> read_off(const Solved& run, std::size_t save,
 void require_rest(const TrainingInstance<double>& training, const Features& at, double moved,
                   Examination& it);
 /// Their texts.
-std::vector<DeclaredHypothesis> rest_hypotheses();
+std::vector<Hypothesis> rest_hypotheses();
 
 inline constexpr const char* uniform_text = "P(n) = 1/K, a next token of its own for each class";
 void require_uniform(const SequenceClasses<double>& classes, Examination& it);

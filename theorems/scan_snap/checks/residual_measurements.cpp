@@ -153,7 +153,7 @@ double outside_share(const ResidualView& at, double tokens) {
   return share;
 }
 
-DeclaredHypothesis at_rest() {
+Hypothesis at_rest() {
   return by_construction("features at rest, Y(0) = 0", "the solves start at 0 and have eta_Z = 0");
 }
 

@@ -66,7 +66,7 @@ void judge_gain(const char* what, const ResidualView& at, const std::vector<Quan
 double outside_share(const ResidualView& at, double tokens);
 
 /// "features at rest, Y(0) = 0": solves at eta_Z = 0 from Y = 0.
-DeclaredHypothesis at_rest();
+Hypothesis at_rest();
 
 std::vector<Quantity> exactly(const Vector<double>& values);
 

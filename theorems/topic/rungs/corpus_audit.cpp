@@ -25,7 +25,7 @@ Evidence above_zero(std::string what, const MeanInterval& mean, const std::strin
 }
 
 // What the law asks of documents: how many topics, their shares, words within them.
-std::vector<Hypothesis> hypotheses_of(const Training& training) {
+std::vector<EvaluatedHypothesis> hypotheses_of(const Training& training) {
   const TopicLaw<double>& law = training.law;
   std::vector<double> topics, largest, dispersion;
   for (const std::vector<Index>& document : training.corpus) {
@@ -59,7 +59,7 @@ std::vector<Hypothesis> hypotheses_of(const Training& training) {
   const auto [fewest, most] = spread(topics);
   const bool fixed = *fewest == *most && *most == static_cast<double>(law.active);
   const MeanInterval share = mean_of(largest);
-  std::vector<Hypothesis> all;
+  std::vector<EvaluatedHypothesis> all;
   all.push_back(
       {fmt::format("every document has {} topics", law.active), fixed ? Truth::yes : Truth::no,
        fmt::format("{:.0f} to {:.0f}, mean {:.2f}; {:.1f} % of the tokens are of the {} "
