@@ -68,18 +68,20 @@ foreach(file ${theory_files})
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/evidence/statement.hpp"
 
-namespace popgrad::theorems::@theory@ {
+namespace popgrad::@theory@ {
+namespace checks {
 
 @statements_declared@
 inline std::vector<Statement> statements() { return {@statements_listed@}; }
 
+}  // namespace checks
 namespace figures {
 
 @declared@
 inline std::vector<FigureMaker> all() { return {@listed@}; }
 
 }  // namespace figures
-}  // namespace popgrad::theorems::@theory@
+}  // namespace popgrad::@theory@
 ]])
   string(APPEND theories_declared "namespace ${theory} {\nTheory theory();\n}\n")
   string(APPEND theories_listed "${theory}::theory(), ")

@@ -12,7 +12,7 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
 
-namespace popgrad::theorems {
+namespace popgrad {
 namespace {
 
 // The second ensemble has so many times smaller batches: what the prediction neglects is as many
@@ -260,4 +260,4 @@ void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examina
   judge_fluctuations(training, flow, setting, it);
 }
 
-}  // namespace popgrad::theorems
+}  // namespace popgrad

@@ -9,7 +9,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/rung.hpp"
 
-namespace popgrad::theorems {
+namespace popgrad {
 
 /// A model's training, small enough that its moments can be followed.
 struct OdeLimit {
@@ -37,4 +37,4 @@ std::vector<Control> ode_limit_controls();
 /// Requires the hypotheses and judges order, means and spread.
 void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examination& it);
 
-}  // namespace popgrad::theorems
+}  // namespace popgrad

@@ -44,7 +44,8 @@ std::vector<SearchRecord> plan(Theories theories, const FalsifyOptions& o) {
       records.push_back({s, o.control, o.seed, {}});
       continue;
     }
-    for (const Control& control : s->controls) records.push_back({s, std::string(control.name), o.seed, {}});
+    for (const Control& control : s->controls)
+      records.push_back({s, std::string(control.name), o.seed, {}});
   }
   if (records.empty()) {
     throw InputError(

@@ -6,6 +6,7 @@
 #include "commands/declarations.hpp"
 #include "commands/exit_status.hpp"
 #include "commands/host.hpp"
+#include "commands/statement_choice.hpp"
 #include "io/atomic_file.hpp"
 #include "popgrad/evidence/theory.hpp"
 #include "presenting/catalogue.hpp"
@@ -34,12 +35,21 @@ int list_errata(Theories theories, const std::string& json) {
   return shown ? success : violation;
 }
 
+void list_statements(Theories theories, const std::string& pattern) {
+  std::string text;
+  for (const Statement* s : matching_statements(theories, "popgrad list", {pattern})) {
+    text += (text.empty() ? "" : "\n") + statement_text(*s);
+  }
+  std::fputs(text.c_str(), standard_output());
+}
+
 }  // namespace
 
 Action add_list(CommandLine& app, const Invocation& call) {
   Command* command = app.add_subcommand("list", "models, rungs, parameters, statements, figures");
   auto model = std::make_shared<std::string>();
-  command->add_option("model", *model, "of this model only; without it, of all");
+  command->add_option("model", *model,
+                      "of this model, or one statement by its id; without it, of all models");
   auto only_errata = std::make_shared<bool>(false);
   command->add_flag("--errata", *only_errata,
                     "where a paper's formula and the algebra disagree, each with its evidence");
@@ -51,6 +61,15 @@ Action add_list(CommandLine& app, const Invocation& call) {
                     "all options and parameters with types and ranges, as JSON for other programs");
   return [&app, model, only_errata, only_options, json, theories = call.theories]() -> int {
     if (!json->empty() && *json != "-") check_writable(*json, "--json");
+    const bool statement = model->find('.') != std::string::npos;
+    if (statement && (*only_errata || *only_options || !json->empty())) {
+      throw InputError("popgrad list: --errata, --options and --json list models; leave " + *model +
+                       " out");
+    }
+    if (statement) {
+      list_statements(theories, *model);
+      return success;
+    }
     const Theories chosen = model->empty() ? theories : Theories(&find_theory(theories, *model), 1);
     if (*only_errata) return list_errata(chosen, *json);
     if (*only_options) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -472,6 +473,13 @@ Verdict Examination::verdict() const {
 }
 
 Verdict Examination::conclusion() const { return worst_of(evidence); }
+
+Verdict Examination::verdict(const Clause& clause) const {
+  std::vector<Evidence> own;
+  std::copy_if(evidence.begin(), evidence.end(), std::back_inserter(own),
+               [&](const Evidence& item) { return item.clause == clause.text; });
+  return worst_of(own);
+}
 
 Examination Examination::within(double share) const {
   Examination widened = *this;

@@ -24,6 +24,7 @@ Json evidence_json(const Evidence& item) {
   const double margin = relative_margin(item);
   return {{"kind", name_of(item.kind)},
           {"what", item.what},
+          {"clause", item.clause},
           {"verdict", name_of(item.verdict)},
           {"measured", json_number(item.measured)},
           {"allowed", json_number(item.allowed)},

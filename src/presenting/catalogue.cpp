@@ -90,29 +90,33 @@ std::string models_text(Theories theories) {
   return text;
 }
 
-std::string statements_text(Theories theories) {
+// A statement with its hypotheses, knobs and what a user's file may give, a line each.
+std::string declared_text(const Statement& s) {
   std::string text;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "statements\n");
-  for (const Statement* const statement : statements(theories)) {
-    const Statement& s = *statement;
-    std::string kinds;
-    for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
-    fmt::format_to(out, "  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "",
-                   s.paper, kinds, s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
-    for (const Hypothesis& h : s.hypotheses) {
-      fmt::format_to(out, "  {:<28} hypothesis: {} ({})\n", "", h.text, name_of(h.basis));
-    }
-    if (!s.reads.empty()) {
-      fmt::format_to(out, "  {:<28} --instance FILE: parameters of {} {}\n", "",
-                     s.id.substr(0, s.id.find('.')), s.reads);
-    }
-    for (const Knob& knob : s.knobs) {
-      fmt::format_to(out, "  {:<28} {} {:g} to {:g}, usually {:g}: {}{}\n", "", knob.name, knob.low,
-                     knob.high, knob.usual, knob.meaning,
-                     knob.breaks.empty() ? "" : fmt::format("; breaks '{}'", knob.breaks));
-    }
+  std::string kinds;
+  for (const EvidenceKind kind : s.reaches) kinds += (kinds.empty() ? "" : ", ") + name_of(kind);
+  fmt::format_to(out, "  {:<28} {}\n  {:<28} {}; {}; controls: {}{}\n", s.id, s.claim, "", s.paper,
+                 kinds, s.controls.size(), s.needs_data ? "; needs --data FILE" : "");
+  for (const Hypothesis& h : s.hypotheses) {
+    fmt::format_to(out, "  {:<28} hypothesis: {} ({})\n", "", h.text, name_of(h.basis));
   }
+  if (!s.reads.empty()) {
+    fmt::format_to(out, "  {:<28} --instance FILE: parameters of {} {}\n", "",
+                   s.id.substr(0, s.id.find('.')), s.reads);
+  }
+  for (const Knob& knob : s.knobs) {
+    fmt::format_to(out, "  {:<28} {} {:g} to {:g}, usually {:g}: {}{}\n", "", knob.name, knob.low,
+                   knob.high, knob.usual, knob.meaning,
+                   knob.breaks.empty() ? "" : fmt::format("; breaks '{}'", knob.breaks));
+  }
+  return text;
+}
+
+std::string statements_text(Theories theories) {
+  std::string text = "statements\n";
+  for (const Statement* const statement : statements(theories)) text += declared_text(*statement);
+  const auto out = std::back_inserter(text);
   fmt::format_to(out, "\nfigures\n");
   for (const FigureInfo& figure : figures(theories))
     fmt::format_to(out, "  {:<30} {}\n", figure.name, figure.title);
@@ -193,6 +197,8 @@ Json statement_json(const Statement& s) {
   }
   return {{"id", s.id},
           {"claim", s.claim},
+          {"about", s.about},
+          {"theorem", s.theorem},
           {"paper", s.paper},
           {"status", s.status},
           {"hypotheses", std::move(hypotheses)},
@@ -265,6 +271,22 @@ std::string catalogue_json(Theories theories) {
   Json document = json_document("catalogue/1");
   document["models"] = std::move(models);
   return document.dump(1) + "\n";
+}
+
+std::string statement_text(const Statement& s) {
+  std::string text = declared_text(s);
+  const auto out = std::back_inserter(text);
+  if (!s.about.empty()) fmt::format_to(out, "\n  judged on {}\n", s.about);
+  for (const std::string& line : lines_of(s.theorem)) fmt::format_to(out, "    {}\n", line);
+  if (!s.clauses.empty()) fmt::format_to(out, "\n  the claim\n");
+  for (const Clause& clause : s.clauses) {
+    fmt::format_to(out, "    {}{}\n", clause.text, clause.checked ? "" : " (not checked)");
+  }
+  fmt::format_to(out, "\n  mistakes that the check has to notice\n");
+  for (const Control& control : s.controls) {
+    fmt::format_to(out, "    {:<24} {}\n", control.name, control.what_is_wrong);
+  }
+  return text;
 }
 
 }  // namespace popgrad

@@ -14,6 +14,9 @@ std::string catalogue_text(Theories theories);
 /// "statements", "figures", "errata"}]}.
 std::string catalogue_json(Theories theories);
 
+/// One statement as declared: claim and clauses, theorem, hypotheses, controls, knobs.
+std::string statement_text(const Statement& statement);
+
 /// flow, descent, random, closed-form or moments.
 std::string name_of(RungKind kind);
 

@@ -74,12 +74,13 @@ std::string hypotheses_of(const Examination& examination) {
   return text + "</ul>\n";
 }
 
-std::string evidence_table(const Examination& examination) {
-  HtmlTable table("Evidence", {"what", "kind", "verdict", "measured", "allowed", "explanation"});
+void add_evidence(const Examination& examination, std::string_view clause, HtmlTable& table) {
   for (const Evidence& item : examination.evidence) {
+    if (item.clause != clause) continue;
     const bool told = item.kind == EvidenceKind::report;
     const bool identity = item.measured == 0 && item.allowed == 0;
-    table.cell(math_html(item.what))
+    table.cell(math_html(item.clause))
+        .cell(math_html(item.what))
         .cell(name_of(item.kind))
         .cell(told ? std::string{} : verdict_mark(item.verdict))
         .number(identity && !told ? none : item.measured, "{:.4g}")
@@ -88,7 +89,21 @@ std::string evidence_table(const Examination& examination) {
                         item.detail))
         .end_row();
   }
+}
+
+// Under each clause what decides it; what decides none comes last.
+std::string evidence_table(const Finding& f) {
+  HtmlTable table("Evidence",
+                  {"clause", "what", "kind", "verdict", "measured", "allowed", "explanation"});
+  for (const Clause& clause : f.statement->clauses) add_evidence(f.examination, clause.text, table);
+  add_evidence(f.examination, {}, table);
   return table.html(false);
+}
+
+std::string theorem_of(const Statement& s) {
+  if (s.theorem.empty()) return {};
+  return fmt::format("<p>Judged on {}.</p>\n<pre>{}</pre>\n", math_html(s.about),
+                     html_text(s.theorem.substr(s.theorem.find_first_not_of('\n'))));
 }
 
 std::string controls_table(const Finding& f) {
@@ -124,10 +139,11 @@ std::string evidence_of(const Finding& f, const std::vector<FigureInfo>& figures
                   math_html(s.claim), math_html(s.paper), math_html(s.status));
   if (!f.failure.empty()) text += fmt::format(" <strong>{}</strong>", html_text(f.failure));
   text += "</p>\n";
+  text += theorem_of(s);
   text += margin_picture(f);
   text += figures_of(s, figures);
   if (!s.hypotheses.empty()) text += hypotheses_of(f.examination);
-  if (!f.examination.evidence.empty()) text += evidence_table(f.examination);
+  if (!f.examination.evidence.empty()) text += evidence_table(f);
   if (!f.controls.empty()) text += controls_table(f);
   if (!f.examination.parameters.empty()) {
     text += fmt::format("<p class=\"note\">At {}</p>\n", code(json_text(f.examination.parameters)));

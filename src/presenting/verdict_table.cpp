@@ -105,6 +105,51 @@ Json survey_json(const Verification& v, const Statement& statement, const Survey
           {"violations", violations}};
 }
 
+std::string clause_verdict(const Examination& examination, const Clause& clause) {
+  return clause.checked ? name_of(examination.verdict(clause)) : "not checked";
+}
+
+std::string indented(std::string_view text, std::string_view indent) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines += fmt::format("{}{}\n", indent, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// What decides this clause; without one, what decides none.
+std::string evidence_lines(const Examination& examination, std::string_view clause) {
+  std::string text;
+  for (const Evidence& item : examination.evidence) {
+    if (item.clause != clause) continue;
+    const std::string indent = clause.empty() ? "  " : "    ";
+    if (item.measured == 0 && item.allowed == 0) {
+      text += fmt::format("{}{:<12} {:<13} {}", indent, name_of(item.kind), name_of(item.verdict),
+                          item.what);
+    } else if (item.kind == EvidenceKind::report) {
+      text += fmt::format("{}{:<12} {:<13} {}: {:.4g}", indent, name_of(item.kind), "", item.what,
+                          item.measured);
+    } else {
+      text += fmt::format("{}{:<12} {:<13} {}: {:.4g} <= {:.4g} ({}){}", indent, name_of(item.kind),
+                          name_of(item.verdict), item.what, item.measured, item.allowed,
+                          item.reason, margin_of(item));
+    }
+    text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
+  }
+  return text;
+}
+
+Json clauses_json(const Finding& finding) {
+  Json clauses = Json::array();
+  for (const Clause& clause : finding.statement->clauses) {
+    clauses.push_back(
+        {{"text", clause.text}, {"verdict", clause_verdict(finding.examination, clause)}});
+  }
+  return clauses;
+}
+
 std::size_t count(const Verification& v, Verdict verdict) {
   return static_cast<std::size_t>(
       std::count_if(v.findings.begin(), v.findings.end(),
@@ -281,23 +326,17 @@ std::string verdict_details(const Verification& v) {
     const Statement& s = *finding.statement;
     text += fmt::format("\n{}  {}\n  {}\n  {}; {}\n", s.id, verdict_word(finding), s.claim, s.paper,
                         s.status);
+    if (!s.about.empty()) text += fmt::format("  judged on {}\n", s.about);
+    text += indented(s.theorem, "    ");
     for (const Hypothesis& declared : s.hypotheses) {
-      text += "  hypothesis: " + std::string(declared.text) + "\n";
+      text += fmt::format("  hypothesis: {}\n", declared.text);
     }
-    for (const Evidence& item : finding.examination.evidence) {
-      if (item.measured == 0 && item.allowed == 0) {
-        text +=
-            fmt::format("  {:<12} {:<13} {}", name_of(item.kind), name_of(item.verdict), item.what);
-      } else if (item.kind == EvidenceKind::report) {
-        text += fmt::format("  {:<12} {:<13} {}: {:.4g}", name_of(item.kind), "", item.what,
-                            item.measured);
-      } else {
-        text += fmt::format("  {:<12} {:<13} {}: {:.4g} <= {:.4g} ({}){}", name_of(item.kind),
-                            name_of(item.verdict), item.what, item.measured, item.allowed,
-                            item.reason, margin_of(item));
-      }
-      text += item.detail.empty() ? "\n" : fmt::format("; {}\n", item.detail);
+    for (const Clause& clause : s.clauses) {
+      text +=
+          fmt::format("  {:<26} {}\n", clause_verdict(finding.examination, clause), clause.text);
+      text += evidence_lines(finding.examination, clause.text);
     }
+    text += evidence_lines(finding.examination, {});
     if (is_counterexample(v, finding)) {
       text += fmt::format("  counterexample: {}\n", reproduction_line(v.program, finding, v.seed));
     }
@@ -339,6 +378,9 @@ std::string verdict_json(const Verification& v) {
               {"hypotheses", examined["hypotheses"]},
               {"verdict", name_of(finding.verdict)},
               {"evidence", examined["evidence"]},
+              {"about", s.about},
+              {"theorem", s.theorem},
+              {"clauses", clauses_json(finding)},
               {"margin", margin},
               {"parameters", to_json(finding.examination.parameters)},
               {"controls", controls},

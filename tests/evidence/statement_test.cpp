@@ -242,22 +242,49 @@ void refutations_are_confirmed(const Statement& s, const Examination& derived,
     const auto against_control = [&](Setting own, Examination& found) {
       if (refined_draws(1) == 1) {
         found = usual;
-        found.evidence = evidence_on(usual, control.name);
+        found.evidence = evidence_on(usual, std::string(control.name));
         found.evidence.erase(
             found.evidence.begin(),
-            found.evidence.begin() + std::ssize(evidence_on(derived, control.name)));
+            found.evidence.begin() + std::ssize(evidence_on(derived, std::string(control.name))));
         return;
       }
       own.with_controls = true;
       if (!refined) refined = examine(s, own);
       found = *refined;
-      found.evidence = evidence_on(*refined, control.name);
+      found.evidence = evidence_on(*refined, std::string(control.name));
     };
     Finding finding;
     judge_with_confirmation(finding, Setting{}, against_control);
     CAPTURE(s.id, control.name, finding.failure, finding.confirmation.faults);
     CHECK_FALSE(finding.unconfirmed());
   }
+}
+
+// What is declared is used: hypotheses are evaluated, controls judged, clauses decided; and no comparison decides
+// nothing.
+void uses_its_sheet(const Statement& s, const Examination& found) {
+  for (const EvaluatedHypothesis& h : found.hypotheses) {
+    CAPTURE(h.text);
+    CHECK(h.by_how_much != "not evaluated on this instance");
+  }
+  for (const Control& control : s.controls) {
+    CAPTURE(control.name);
+    CHECK(std::any_of(found.controls.begin(), found.controls.end(),
+                      [&](const ControlEvidence& c) { return c.control == control.name; }));
+  }
+  if (s.clauses.empty()) return;
+  for (const Clause& clause : s.clauses) {
+    CAPTURE(clause.text);
+    CHECK(clause.checked ==
+          std::any_of(found.evidence.begin(), found.evidence.end(),
+                      [&](const Evidence& e) { return e.clause == clause.text; }));
+  }
+  for (const Evidence& item : found.evidence) {
+    CAPTURE(item.what);
+    CHECK((item.kind == EvidenceKind::report) == item.clause.empty());
+  }
+  CHECK_FALSE(s.about.empty());
+  CHECK_FALSE(s.theorem.empty());
 }
 
 void is_sound(const Statement& s) {
@@ -268,7 +295,7 @@ void is_sound(const Statement& s) {
   const Finding finding = check(s, setting, &derived);
   CAPTURE(s.id, finding.failure, finding.examination.broken());
   std::set<std::string> texts;
-  for (const Hypothesis& h : s.hypotheses) texts.insert(h.text);
+  for (const Hypothesis& h : s.hypotheses) texts.emplace(h.text);
   for (const EvaluatedHypothesis& h : finding.examination.hypotheses) {
     CAPTURE(h.text);
     CHECK(texts.contains(h.text));
@@ -276,6 +303,7 @@ void is_sound(const Statement& s) {
   std::set<EvidenceKind> kinds;
   for (const Evidence& item : finding.examination.evidence) kinds.insert(item.kind);
   for (const EvidenceKind kind : s.reaches) CHECK(kinds.contains(kind));
+  uses_its_sheet(s, finding.examination);
   if (build::sanitized()) {
     CHECK(finding.verdict != Verdict::violated);
   } else {

@@ -132,10 +132,10 @@ TEST_CASE("report: no plain formulas in the running text of any statement or err
       check(s.claim);
       check(s.paper);
       for (const Hypothesis& h : s.hypotheses) {
-        check(h.text);
-        check(h.why);
+        check(std::string(h.text));
+        check(std::string(h.why));
       }
-      for (const Control& control : s.controls) check(control.what_is_wrong);
+      for (const Control& control : s.controls) check(std::string(control.what_is_wrong));
     }
     for (const Erratum& e : theory.errata) {
       for (const std::string& text :

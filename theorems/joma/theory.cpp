@@ -7,12 +7,12 @@
 namespace popgrad::joma {
 
 Theory theory() {
-  namespace here = theorems::joma;
+  namespace here = joma::checks;
   return {.model = make_model(),
           .statements = here::statements(),
           .errata = {here::summed_condition(), here::logits_too_large(), here::target_at_rest(),
                      here::clock_of_figure(), here::sets_for_tree()},
-          .figures = here::figures::all()};
+          .figures = figures::all()};
 }
 
 }  // namespace popgrad::joma

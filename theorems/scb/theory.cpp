@@ -7,11 +7,11 @@
 namespace popgrad::scb {
 
 Theory theory() {
-  namespace here = theorems::scb;
+  namespace here = scb::checks;
   return {.model = make_model(),
           .statements = here::statements(),
           .errata = {here::square_of_jacobian()},
-          .figures = here::figures::all()};
+          .figures = figures::all()};
 }
 
 }  // namespace popgrad::scb

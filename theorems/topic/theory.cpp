@@ -7,10 +7,10 @@
 namespace popgrad::topic {
 
 Theory theory() {
-  namespace here = theorems::topic;
+  namespace here = topic::checks;
   return {.model = make_model(),
           .statements = here::statements(),
-          .figures = here::figures::all(),
+          .figures = figures::all(),
           .landscapes = landscapes()};
 }
 

@@ -212,6 +212,10 @@ struct Examination {
                         std::string by_how_much = {});
   /// An evaluated hypothesis that has no margin.
   bool require(const Hypothesis& hypothesis, Truth met, std::string by_how_much = {});
+  template <std::same_as<bool> Bool>
+  bool require(const Hypothesis& hypothesis, Bool met, std::string by_how_much = {}) {
+    return require(hypothesis, met ? Truth::yes : Truth::no, std::move(by_how_much));
+  }
   /// Decides a clause of the claim.
   void judge(const Clause& clause, const Comparison& comparison);
   void judge(const Clause& clause, const Identity& identity);
@@ -225,6 +229,8 @@ struct Examination {
   [[nodiscard]] Verdict verdict() const;
   /// The worst of the evidence, whatever the hypotheses.
   [[nodiscard]] Verdict conclusion() const;
+  /// The worst of the evidence that decides a clause; inconclusive without any.
+  [[nodiscard]] Verdict verdict(const Clause& clause) const;
   /// The same examination with every equality allowed this share of its scale more.
   [[nodiscard]] Examination within(double share) const;
   /// The judged evidence of least relative margin; nullptr if there is none.

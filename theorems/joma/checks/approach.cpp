@@ -8,7 +8,7 @@
 
 #include "popgrad/evidence/solved.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 AnyRung<double> approach_of(const ReducedInstance<double>& instance, Index clock_token) {
   const Index d = instance.tokens();
@@ -107,4 +107,4 @@ Record told(const ReducedInstance<double>& instance, const Setting& setting) {
           {"seed", setting.seed}};
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -17,9 +17,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/instance.hpp"
 
-namespace popgrad::theorems::joma {
-
-using popgrad::joma::ReducedInstance;
+namespace popgrad::joma::checks {
 
 /// State y_0 .. y_{d-1}, s; all 0 at the start. Cost O(M_C K) an evaluation.
 AnyRung<double> approach_of(const ReducedInstance<double>& instance, Index clock_token);
@@ -62,4 +60,4 @@ Comparison flow_in_logarithms(const ReducedInstance<double>& instance);
 /// mu, K, tau and the seed, as told beside a verdict.
 Record told(const ReducedInstance<double>& instance, const Setting& setting);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -7,9 +7,7 @@
 #include "theorems/joma/checks/approach.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma {
-
-using popgrad::joma::ReducedFlow;
+namespace popgrad::joma::checks {
 
 Truth gain_is_the_rate() {
   ReducedInstance<Expression> generic;
@@ -70,4 +68,4 @@ Comparison flow_in_logarithms(const ReducedInstance<double>& instance) {
   return same;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -9,9 +9,7 @@
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 Truth attention_scales_argument(bool scaled) {
   constexpr Index tokens = 2;
@@ -95,4 +93,4 @@ EntropyBounce entropy_bounce_of(const ReducedInstance<double>& instance) {
   return {least, flow.attention_entropy(last)};
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -26,10 +26,8 @@
 #include "theorems/joma/checks/attended_target.hpp"
 #include "theorems/joma/checks/attended_unit.hpp"
 
-namespace popgrad::theorems::joma::attended_target {
+namespace popgrad::joma::checks::attended_target {
 namespace {
-
-using namespace popgrad::joma;
 
 void derive(Examination& it) {
   it.judge(Identity{.what = "v' = a o G(a o v), T z' = v o v', the query's weight alike",
@@ -135,4 +133,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::attended_target
+}  // namespace popgrad::joma::checks::attended_target

@@ -6,10 +6,7 @@
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/instance.hpp"
 
-namespace popgrad::theorems::joma {
-
-using popgrad::joma::attended_fixed_point;
-using popgrad::joma::attended_rate;
+namespace popgrad::joma::checks {
 
 /// On the code of training, two tokens in two classes, one unit with residual, phi = tanh, generic
 /// symbols: with exp attention, a = exp(z/T),
@@ -29,6 +26,6 @@ struct EntropyBounce {
   [[nodiscard]] Quantity rebound() const { return Quantity(last) - least; }
 };
 /// One unit, nonlinear phi. Throws std::runtime_error if the flow does not settle.
-EntropyBounce entropy_bounce_of(const popgrad::joma::ReducedInstance<double>& instance);
+EntropyBounce entropy_bounce_of(const ReducedInstance<double>& instance);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

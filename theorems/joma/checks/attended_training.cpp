@@ -11,9 +11,7 @@
 #include "scalars/softmax.hpp"
 #include "theorems/joma/checks/attended_unit.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 namespace {
 
@@ -126,4 +124,4 @@ AttendedEnd train(const AttendedUnit& unit) {
   return end;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

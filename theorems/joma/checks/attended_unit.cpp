@@ -5,11 +5,9 @@
 #include <cmath>
 
 #include "popgrad/scalars/random.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 namespace {
 
@@ -102,4 +100,4 @@ AttendedUnit attended_unit(const Setting& setting) {
   return unit;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -13,10 +13,10 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 struct AttendedUnit {
-  popgrad::joma::ClassInstance<double> training;
+  ClassInstance<double> training;
   Vector<double> target;  ///< mu, ascending
   double tau = 2;
   double slope = 0;       ///< h
@@ -28,8 +28,8 @@ struct AttendedUnit {
 std::vector<Knob> knobs_of_attended_unit();
 AttendedUnit attended_unit(const Setting& setting);
 /// The same from mu, ascending.
-AttendedUnit attended_unit(popgrad::joma::Activation phi, const Vector<double>& target, double tau,
-                           double decoder, double start);
+AttendedUnit attended_unit(Activation phi, const Vector<double>& target, double tau, double decoder,
+                           double start);
 
 /// How the weights of the trained unit end: the model's own flow, expectations exact.
 struct AttendedEnd {
@@ -41,4 +41,4 @@ struct AttendedEnd {
 /// the interval before says).
 AttendedEnd train(const AttendedUnit& unit);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

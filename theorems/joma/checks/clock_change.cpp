@@ -25,14 +25,12 @@
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/clocks.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/instance_record.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma::clock_change {
+namespace popgrad::joma::checks::clock_change {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double tolerance = 1e-12;
 
@@ -130,4 +128,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::clock_change
+}  // namespace popgrad::joma::checks::clock_change

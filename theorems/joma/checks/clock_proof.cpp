@@ -4,10 +4,8 @@
 #include "theorems/joma/checks/clocks.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 // Both fields of 3 tokens and 2 units over symbols.
 struct BothClocks {
@@ -68,4 +66,4 @@ void prove_clock_change(bool nonlinear, Examination& it) {
   it.judge(sum);
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -7,10 +7,8 @@
 #include "popgrad/rungs/rung.hpp"
 #include "solving/common_error.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 ReducedFlow<double> flow_with(ReducedInstance<double> instance, Attention attention) {
   instance.attention = attention;
@@ -135,4 +133,4 @@ void judge_sums(const ReducedInstance<double>& instance, const std::vector<Solve
       .places = places});
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -6,12 +6,10 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using popgrad::joma::GaussianMixture;
 
 constexpr Knob noise =
     logarithmic_knob("noise", "deviation sigma of the noise, in units of the centres", 0.4, 4, 0.7);
@@ -79,4 +77,4 @@ std::vector<Quantity> sampled_mean(const CloudUnit& unit, const Setting& setting
   return sample_moments(means, setting.false_alarm).mean;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -7,12 +7,12 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/uniform_mixture.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// One unit on x_c = xbar_c + sigma A n, gradients a_c (1 + e.n), n standard normal; the theorem is
 /// about A = 1 and e = 0.
 struct CloudUnit {
-  popgrad::joma::GaussianMixture mixture;
+  GaussianMixture mixture;
   Vector<double> w;
   Matrix<double> axes;
   Vector<double> slope;
@@ -25,4 +25,4 @@ CloudUnit drawn_unit(const Setting& setting);
 /// sampling.
 std::vector<Quantity> sampled_mean(const CloudUnit& unit, const Setting& setting);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -13,10 +13,8 @@
 #include "theorems/joma/checks/invariant_parts.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 // The two sides of the invariant at a state, an entry a token: z^2 or z, and what v makes of it.
 class Sides {
@@ -144,4 +142,4 @@ void judge_conservation(const ClassInstance<double>& instance, Examination& it) 
   judge_descent(sides, flow, unit, it);
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -5,10 +5,8 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/joma/rungs/uniform_mixture.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 double cross(const Vector<double>& a, const Vector<double>& b) { return a[0] * b[1] - a[1] * b[0]; }
 
@@ -92,4 +90,4 @@ Quantity measured_growth(const PairOfClouds& clouds, const CriticalRay& ray) {
   return limit_of(least, off, 2, 2);
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -14,7 +14,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "popgrad/scalars/vector.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// Two clouds of deviation sigma, centres in coordinates of their own plane.
 struct PairOfClouds {
@@ -35,4 +35,4 @@ std::vector<CriticalRay> critical_rays(const PairOfClouds& clouds);
 /// Least |w'|/|e| beside a critical ray as e goes to 0, by search over the angle. Part: next order.
 Quantity measured_growth(const PairOfClouds& clouds, const CriticalRay& ray);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

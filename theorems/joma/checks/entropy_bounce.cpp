@@ -1,50 +1,48 @@
-// Theorem    joma.entropy-bounce
-// Status     observed in source, corrected here (Section 4)
-// Source     Tian et al., JoMA, arXiv 2310.00535, Section 4 and its entropy figure
-// Statement  reduced flow, nonlinear phi, one unit, equal starts v0 below all mu_j, with
-//            z_j = v_j^2/tau: the attention entropy falls first, as
-//              ln d - H = Var(z)/2 + ...,  z_j = (v0 + v_j'(0) t)^2/tau,
-//            its minimum lies below the entropy at mu, and it rises last, at the rate of the token
-//            that comes last, exp(min mu^2/tau) on the exp clock. A single bounce is not general.
-// Hypotheses H1 one unit; H2 nonlinear phi; H3 v_j(0) = v0 for all j; H4 0 <= v0 < mu_j; H5 mu not
-//            constant
-// Check      fall at small t against its leading term; minimum against the entropy at mu; rate of
-//            the last rise against the linearisation at mu
-// Controls   a fall 10 % faster; a last rate 10 % larger
-// Uses       rung reduced
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/evidence/examined_instance.hpp"
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/entropy_curve.hpp"
-#include "theorems/joma/checks/knobs.hpp"
-#include "theorems/joma/rungs/instance_record.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma::entropy_bounce {
+namespace popgrad::joma::checks::entropy_bounce {
 namespace {
 
-using namespace popgrad::joma;
+Statement sheet{.id = "joma.entropy-bounce",
+                .paper = "arXiv 2310.00535, Section 4",
+                .status = "observed in source, corrected here",
+                .about = "the reduced flow",
+                .theorem = R"(
+Nonlinear phi, one unit, equal starts v0 below all mu_j. With z_j = v_j^2/tau the attention entropy H
+of d tokens falls first, as
+  ln d - H = Var(z)/2 + ...,  z_j = (v0 + v_j'(0) t)^2/tau,
+its minimum lies below the entropy at mu, and it rises last, at the rate of the token that comes
+last, exp(min mu^2/tau) on the exp clock. A single bounce is not general.)",
+                .reaches = {EvidenceKind::numerical},
+                .knobs = {tau},
+                .reads = "reduced"};
 
-constexpr Knob spread =
-    logarithmic_knob("spread", "width of the law 1 + spread U(0, 1) of mu", 0.1, 3, 3);
-constexpr Knob start = linear_knob("start", "common start v0 of all tokens", 0, 0.9, 0.05);
-constexpr Knob drawn_tokens = whole_knob("tokens", "tokens of a draw of mu", 2, 10, 10);
-constexpr Knob overshoot =
+const Clause falls_first = sheet.clause("nonlinear phi: entropy falls first");
+const Clause rises_last = sheet.clause("rises last");
+const Clause minimum = sheet.clause("minimum below the entropy at mu");
+
+const Hypothesis one_unit = sheet.assume("one unit");
+const Hypothesis nonlinear = sheet.assume("nonlinear phi");
+const Hypothesis equal_starts = sheet.assume("v_j(0) = v0 for all j");
+const Hypothesis below_mu = sheet.assume("0 <= v0 < mu_j");
+const Hypothesis unlike = sheet.assume("mu not constant");
+
+const Control fall_rate = sheet.control("fall-rate", "the first fall 10 % faster");
+const Control last_rate = sheet.control("last-rate", "the rate of the last rise 10 % larger");
+
+const Knob spread =
+    sheet.knob(logarithmic_knob("spread", "width of the law 1 + spread U(0, 1) of mu", 0.1, 3, 3));
+const Knob start = sheet.knob(linear_knob("start", "common start v0 of all tokens", 0, 0.9, 0.05));
+const Knob drawn_tokens = sheet.knob(whole_knob("tokens", "tokens of a draw of mu", 2, 10, 10));
+const Knob overshoot = sheet.knob(
     logarithmic_knob("overshoot", "v0 beyond the least mu, in units of it; 0: as `start` says",
                      1e-3, 3, 0)
-        .breaking("0 <= v0 < mu_j");
-constexpr Knob unevenness =
-    logarithmic_knob("unevenness", "deviation of v_j(0) from v0, in units of the least mu", 1e-4, 1,
-                     0)
-        .breaking("v_j(0) = v0 for all j");
+        .breaking(below_mu));
+const Knob unevenness =
+    sheet.knob(logarithmic_knob("unevenness",
+                                "deviation of v_j(0) from v0, in units of the least mu", 1e-4, 1, 0)
+                   .breaking(equal_starts));
 
 // mu = 1 + spread U(0, 1), by the authors' law; the exp clock has the same orbit
 // (joma.clock-change) and settles by a known time.
@@ -71,69 +69,45 @@ ReducedInstance<double> drawn_instance(const Setting& setting) {
   return instance;
 }
 
-void require_hypotheses(const ReducedInstance<double>& instance, Examination& it) {
-  const double v0 = instance.start(0, 0);
-  const double least = instance.target.minCoeff();
-  const double uneven = (instance.start.array() - v0).abs().maxCoeff();
-  it.require("one unit", 1.0 - static_cast<double>(instance.units()));
-  it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
-  it.require("v_j(0) = v0 for all j", -uneven, fmt::format("apart by {:.3g}", uneven));
-  it.require("0 <= v0 < mu_j", std::min(v0, least - v0),
-             fmt::format("v0 = {:.4g}, least mu = {:.4g}", v0, least));
-  const double unlike = instance.target.maxCoeff() - least;
-  it.require_positive("mu not constant", unlike, fmt::format("apart by {:.3g}", unlike));
-}
-
 template <class T>
 void judge(const ReducedFlow<T>& flow, Examination& it) {
   const AnyRung<T> rung = forget_type(flow);
-  it.judge(Comparison{.what = "first fall of the entropy over Var(z)/2",
-                      .measured = {first_fall(flow, rung)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("fall-rate", 1.1)}});
+  it.judge(falls_first, equal("first fall of the entropy over Var(z)/2", first_fall(flow, rung), 1)
+                            .unless(fall_rate, times(1.1)));
   const LastRise rise = last_rise(flow, rung);
-  it.judge(Comparison{.what = "rate of the last rise of the entropy",
-                      .measured = {rise.rate},
-                      .predicted = {rise.linearised_rate},
-                      .mistakes = {predicts_times("last-rate", 1.1)},
-                      .places = {fmt::format("t = {:.4g}", rise.time)}});
+  it.judge(rises_last,
+           equal("rate of the last rise of the entropy", rise.rate, rise.linearised_rate)
+               .at(fmt::format("t = {:.4g}", rise.time))
+               .unless(last_rate, times(1.1)));
   const double even = std::log(static_cast<double>(rung.dimension));
-  it.judge(Comparison{.what = "least entropy against that at mu",
-                      .measured = {rise.least_entropy},
-                      .relation = Relation::below,
-                      .predicted = {rise.entropy_at_target},
-                      .scale = {even - rise.entropy_at_target}});
+  it.judge(minimum,
+           below("least entropy against that at mu", rise.least_entropy, rise.entropy_at_target)
+               .in_units_of(even - rise.entropy_at_target));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const ReducedInstance<double> instance =
       examined(setting, reduced_instance<double>, [&] { return drawn_instance(setting); });
-  it.parameters = {{"mu", std::vector<double>(instance.target.data(),
-                                              instance.target.data() + instance.target.size())},
-                   {"v0", instance.start(0, 0)},
+  const double v0 = instance.start(0, 0);
+  it.parameters = {{"mu", numbers_of(instance.target)},
+                   {"v0", v0},
                    {"tau", instance.tau},
                    {"seed", setting.seed}};
-  require_hypotheses(instance, it);
-  if (instance.units() > 1 || !instance.nonlinear) return;
+  const double least = instance.target.minCoeff();
+  const double apart = instance.target.maxCoeff() - least;
+  const double uneven = (instance.start.array() - v0).abs().maxCoeff();
+  const bool one = it.require(one_unit, 1.0 - static_cast<double>(instance.units()));
+  const bool bent = it.require(nonlinear, instance.nonlinear);
+  it.require(equal_starts, -uneven, fmt::format("apart by {:.3g}", uneven));
+  it.require(below_mu, std::min(v0, least - v0),
+             fmt::format("v0 = {:.4g}, least mu = {:.4g}", v0, least));
+  it.require_positive(unlike, apart, fmt::format("apart by {:.3g}", apart));
+  if (!one || !bent) return;
   in_refined_digits([&]<class T>() { judge(ReducedFlow<T>(instance.cast<T>()), it); });
 }
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "joma.entropy-bounce",
-      .claim = "nonlinear phi: entropy falls first, rises last, minimum below the entropy at mu",
-      .paper = "arXiv 2310.00535, Section 4",
-      .status = "observed in source, corrected here",
-      .hypotheses = {"one unit", "nonlinear phi", "v_j(0) = v0 for all j", "0 <= v0 < mu_j",
-                     "mu not constant"},
-      .reaches = {EvidenceKind::numerical},
-      .controls = {{"fall-rate", "the first fall 10 % faster"},
-                   {"last-rate", "the rate of the last rise 10 % larger"}},
-      .knobs = {tau, spread, start, drawn_tokens, overshoot, unevenness},
-      .reads = "reduced",
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
-}  // namespace popgrad::theorems::joma::entropy_bounce
+}  // namespace popgrad::joma::checks::entropy_bounce

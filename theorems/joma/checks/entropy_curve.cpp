@@ -13,10 +13,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "scalars/softmax.hpp"
 
-namespace popgrad::theorems::joma {
-
-using popgrad::joma::Attention;
-using popgrad::joma::ReducedFlow;
+namespace popgrad::joma::checks {
 
 namespace {
 
@@ -207,4 +204,4 @@ template Quantity first_fall(const ReducedFlow<Real>&, const AnyRung<Real>&);
 template LastRise last_rise(const ReducedFlow<double>&, const AnyRung<double>&);
 template LastRise last_rise(const ReducedFlow<Real>&, const AnyRung<Real>&);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -5,11 +5,11 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// (ln d - H)/(Var(z)/2) as t goes to 0, with z = v^2/tau of the linearised start.
 template <class T>
-Quantity first_fall(const popgrad::joma::ReducedFlow<T>& flow, const AnyRung<T>& rung);
+Quantity first_fall(const ReducedFlow<T>& flow, const AnyRung<T>& rung);
 
 /// Where every token has 1e-4 of its way to mu left at most, and the entropy rises.
 struct LastRise {
@@ -21,6 +21,6 @@ struct LastRise {
 };
 /// Throws std::runtime_error if the entropy settles without a rise.
 template <class T>
-LastRise last_rise(const popgrad::joma::ReducedFlow<T>& flow, const AnyRung<T>& rung);
+LastRise last_rise(const ReducedFlow<T>& flow, const AnyRung<T>& rung);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -3,7 +3,7 @@
 
 #include "popgrad/evidence/erratum.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 Erratum summed_condition();
 Erratum logits_too_large();
@@ -11,4 +11,4 @@ Erratum target_at_rest();
 Erratum clock_of_figure();
 Erratum sets_for_tree();
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -23,10 +23,8 @@
 #include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/checks/layer_logits.hpp"
 
-namespace popgrad::theorems::joma::frozen_layers {
+namespace popgrad::joma::checks::frozen_layers {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double step_size = 0.01;
 constexpr double latest = 20;
@@ -148,4 +146,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::frozen_layers
+}  // namespace popgrad::joma::checks::frozen_layers

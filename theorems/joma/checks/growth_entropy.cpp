@@ -13,10 +13,8 @@
 #include "theorems/joma/checks/growth_parts.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 // Correlation of the logits z = v^2/tau with their rates under the attention weights: the entropy
 // falls at the rate of their covariance. At v = 0, where z' = 2 z/t, the limit.
@@ -120,4 +118,4 @@ void judge_entropy(const ReducedInstance<double>& instance, const BlowUp& blow_u
   judge_last_fall(flow, blow_up, it);
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -16,10 +16,8 @@
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 Trajectory<double> solve_to_blow_up(const ReducedInstance<double>& instance, double latest,
                                     double tolerance) {
@@ -152,4 +150,4 @@ void prove_growth(Examination& it) {
                     .holds = [&] { return vanishes(miss); }});
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -17,10 +17,8 @@
 #include "theorems/joma/checks/invariant_parts.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
-namespace popgrad::theorems::joma::invariant_exp {
+namespace popgrad::joma::checks::invariant_exp {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr Knob start =
     logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 1);
@@ -71,4 +69,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::invariant_exp
+}  // namespace popgrad::joma::checks::invariant_exp

@@ -17,10 +17,8 @@
 #include "theorems/joma/checks/invariant_parts.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
-namespace popgrad::theorems::joma::invariant_linear {
+namespace popgrad::joma::checks::invariant_linear {
 namespace {
-
-using namespace popgrad::joma;
 
 // From z of order 0.01 linear attention hardly moves.
 constexpr Knob start =
@@ -73,4 +71,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::invariant_linear
+}  // namespace popgrad::joma::checks::invariant_linear

@@ -11,13 +11,11 @@
 #include "popgrad/scalars/dual.hpp"
 #include "popgrad/scalars/identity.hpp"
 #include "popgrad/scalars/random.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/instance_record.hpp"
 #include "theorems/joma/rungs/joint_direction.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 SymbolicTraining symbolic_training(Attention attention, Index tokens, Index units, Index samples,
                                    bool normalise) {
@@ -136,4 +134,4 @@ double time_unit(const PopulationFlow<double>& flow) {
   return unit;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

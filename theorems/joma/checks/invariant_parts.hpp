@@ -6,7 +6,7 @@
 #include "popgrad/scalars/expression.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// A generic finite sample set over symbols, run through the code that every rung runs.
 struct SymbolicTraining {
@@ -20,8 +20,8 @@ struct SymbolicTraining {
 
 /// `tokens`, `units`, `samples` generic; g_k phi' of every sample is a symbol of its own, which
 /// stands for any activation, loss and output layer.
-SymbolicTraining symbolic_training(popgrad::joma::Attention attention, Index tokens, Index units,
-                                   Index samples, bool normalise);
+SymbolicTraining symbolic_training(Attention attention, Index tokens, Index units, Index samples,
+                                   bool normalise);
 
 /// Does every entry have the rate 0 along the field?
 Truth is_conserved(const SymbolicTraining& training, const Vector<Expression>& entries);
@@ -42,25 +42,23 @@ inline constexpr Knob normalisation =
 
 /// The user's file, or the authors' instance with the knobs above; weights and logits of the latter
 /// begin at `enlarged` times the authors'.
-popgrad::joma::ClassInstance<double> training_instance(const Setting& setting,
-                                                       popgrad::joma::Attention attention,
-                                                       double enlarged);
+ClassInstance<double> training_instance(const Setting& setting, Attention attention,
+                                        double enlarged);
 
 /// The three hypotheses, the first of which names the attention (`attention_text`).
-void require_hypotheses(const popgrad::joma::ClassInstance<double>& instance,
-                        popgrad::joma::Attention attention, const char* attention_text,
-                        Examination& it);
+void require_hypotheses(const ClassInstance<double>& instance, Attention attention,
+                        const char* attention_text, Examination& it);
 
 /// Time in which the state changes by its own size, or its slope by its own, at the first rates:
 ///   min(|x|/|x'|, |x'|/|x''|)
 /// Throws std::runtime_error where nothing moves.
-double time_unit(const popgrad::joma::PopulationFlow<double>& flow);
+double time_unit(const PopulationFlow<double>& flow);
 
 /// Linear or exp attention: growth of z^2 or z along the flow against what the invariant makes of
 /// that of v, and the drift of the invariant under full-batch descent against
 ///   linear   eta^2 sum over steps of (z'^2 - sum_k v_k'^2)
 ///   exp      -(eta^2/2T) sum over steps of sum_k v_k'^2
 /// Controls: weights, unit-short, late-slope.
-void judge_conservation(const popgrad::joma::ClassInstance<double>& instance, Examination& it);
+void judge_conservation(const ClassInstance<double>& instance, Examination& it);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

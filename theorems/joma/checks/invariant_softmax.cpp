@@ -27,10 +27,8 @@
 #include "theorems/joma/checks/softmax_rate.hpp"
 #include "theorems/joma/checks/softmax_terms.hpp"
 
-namespace popgrad::theorems::joma::invariant_softmax {
+namespace popgrad::joma::checks::invariant_softmax {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr Knob start =
     logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 10);
@@ -138,4 +136,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::invariant_softmax
+}  // namespace popgrad::joma::checks::invariant_softmax

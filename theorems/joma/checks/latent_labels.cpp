@@ -16,13 +16,11 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/scalars/random.hpp"
-#include "theorems/joma/checks/knobs.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma::latent_labels {
+namespace popgrad::joma::checks::latent_labels {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double step_size = 0.01;
 constexpr std::uint64_t steps = 50;  // at which hidden units are compared, twice
@@ -126,4 +124,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::latent_labels
+}  // namespace popgrad::joma::checks::latent_labels

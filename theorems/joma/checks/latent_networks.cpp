@@ -9,12 +9,10 @@
 #include "popgrad/base/failure.hpp"
 #include "popgrad/base/stop.hpp"
 #include "popgrad/scalars/random.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/latent_correlation.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 namespace {
 
@@ -187,4 +185,4 @@ std::vector<NetworkScores> network_scores(const LatentTraining& training, std::u
   return all;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

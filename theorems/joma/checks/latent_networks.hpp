@@ -9,7 +9,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// Breaks the hypothesis that statements on latents share.
 inline constexpr Knob shared_classes =
@@ -18,22 +18,22 @@ inline constexpr Knob shared_classes =
 /// Layers, d, classes, latents, size of the sets, phi, shared classes; and the network that they and
 /// the seed make, without its shared classes.
 std::vector<Knob> knobs_of_latent_networks();
-popgrad::joma::MultilayerInstance<double> drawn_latent_network(const Setting& setting);
+MultilayerInstance<double> drawn_latent_network(const Setting& setting);
 /// Leaves so many classes fewer: the last sequences get the classes of the first.
-void share_classes(popgrad::joma::MultilayerInstance<double>& instance, Index count);
+void share_classes(MultilayerInstance<double>& instance, Index count);
 /// The parameters of the rung `multilayer-gd` that give it.
 Record told_latent_network(const Setting& setting);
 
 /// Full-batch descent; the start of `instance` is replaced, one a seed.
 struct LatentTraining {
-  popgrad::joma::MultilayerInstance<double> instance;
+  MultilayerInstance<double> instance;
   double step_size = 0.1;
   std::uint64_t steps = 300;
 };
 
 /// The parameters after the last step. Throws std::runtime_error if they are not finite.
-Vector<double> trained_network(const popgrad::joma::MultilayerFlow<double>& flow,
-                               const Vector<double>& start, const LatentTraining& training);
+Vector<double> trained_network(const MultilayerFlow<double>& flow, const Vector<double>& start,
+                               const LatentTraining& training);
 
 /// Which network, on which latents.
 enum class Reading {
@@ -66,4 +66,4 @@ std::vector<NetworkScores> network_scores(const LatentTraining& training, std::u
 /// Classes 0..C-1 in an order without fixed points, drawn uniformly among cyclic ones; C >= 2.
 std::vector<Index> cyclic_order(Index classes, Stream& stream);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

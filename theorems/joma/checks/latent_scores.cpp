@@ -20,10 +20,8 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
 
-namespace popgrad::theorems::joma::latent_scores {
+namespace popgrad::joma::checks::latent_scores {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double step_size = 0.05;
 constexpr std::uint64_t steps = 150;
@@ -127,4 +125,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::latent_scores
+}  // namespace popgrad::joma::checks::latent_scores

@@ -12,9 +12,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "scalars/softmax.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 namespace {
 
@@ -196,4 +194,4 @@ std::vector<Quantity> short_of(double least, const std::vector<Vector<double>>& 
   return limits_in(share_of_largest_step, values);
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -7,7 +7,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// At the last position, over the columns of all sequences (a column of padding counts once).
 struct LayerLogits {
@@ -21,8 +21,7 @@ struct LayerLogits {
 /// Of every layer, by a pass over one sequence after the other. LayerNorm and uniform attention are
 /// not for Theorem 1: throws std::invalid_argument.
 /// Cost O(n^2 d + n d^2 + n d width) a layer and sequence of n columns.
-std::vector<LayerLogits> layer_logits(const popgrad::joma::MultilayerFlow<double>& flow,
-                                      const Vector<double>& x);
+std::vector<LayerLogits> layer_logits(const MultilayerFlow<double>& flow, const Vector<double>& x);
 
 /// A network at one time of descent; a number a layer.
 struct LogitsLook {
@@ -46,8 +45,7 @@ struct LogitsWay {
 };
 
 /// Throws std::runtime_error if the network diverges.
-std::vector<LogitsLook> logits_looks(const popgrad::joma::MultilayerFlow<double>& flow,
-                                     const LogitsWay& way);
+std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const LogitsWay& way);
 
 /// |predicted - change|/|change|.
 double miss_of(const Vector<double>& predicted, const Vector<double>& change);
@@ -55,4 +53,4 @@ double miss_of(const Vector<double>& predicted, const Vector<double>& change);
 /// which each is half of the one before.
 std::vector<Quantity> short_of(double least, const std::vector<Vector<double>>& misses);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

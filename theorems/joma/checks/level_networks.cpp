@@ -13,12 +13,10 @@
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "scalars/softmax.hpp"
-#include "theorems/joma/checks/knobs.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 namespace {
 
@@ -206,4 +204,4 @@ std::vector<Quantity> mean_over_networks(
   return sample_moments(samples, false_alarm).mean;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

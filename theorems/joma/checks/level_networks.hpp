@@ -9,7 +9,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// Residual of a network: P[class | sequence] - softmax(logits). What is left of a level of latents
 /// y is the sum over them of |E[residual (y - E y)]|^2/Var y, in units of that at the start.
@@ -43,8 +43,7 @@ Record told_level_network(const Setting& setting);
 Index latents_to_spare(const Setting& setting);
 
 /// The network, and its data, that these parameters and the seed make.
-popgrad::joma::MultilayerInstance<double> level_instance(const Record& parameters,
-                                                         std::uint64_t seed);
+MultilayerInstance<double> level_instance(const Record& parameters, std::uint64_t seed);
 
 /// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and the
 /// start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
@@ -58,4 +57,4 @@ std::vector<Quantity> mean_over_networks(
     const std::vector<LevelNetwork>& all, double false_alarm,
     const std::function<Vector<double>(const LevelNetwork&)>& numbers);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

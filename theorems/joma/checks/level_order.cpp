@@ -21,7 +21,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/checks/level_networks.hpp"
 
-namespace popgrad::theorems::joma::level_order {
+namespace popgrad::joma::checks::level_order {
 namespace {
 
 constexpr std::uint32_t usual_networks = 96;
@@ -119,4 +119,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::level_order
+}  // namespace popgrad::joma::checks::level_order

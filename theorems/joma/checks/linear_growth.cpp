@@ -27,13 +27,11 @@
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/growth_parts.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/instance_record.hpp"
 
-namespace popgrad::theorems::joma::linear_growth {
+namespace popgrad::joma::checks::linear_growth {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr Knob largest = logarithmic_knob("largest", "|Delta| of the salient tokens", 0.1, 10, 2);
 constexpr Knob runner_up =
@@ -121,4 +119,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::linear_growth
+}  // namespace popgrad::joma::checks::linear_growth

@@ -29,10 +29,8 @@
 #include "theorems/joma/checks/layer_logits.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma::logits_ahead {
+namespace popgrad::joma::checks::logits_ahead {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double early = 0.002;
 constexpr double small_miss = 0.1;
@@ -142,4 +140,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::logits_ahead
+}  // namespace popgrad::joma::checks::logits_ahead

@@ -21,10 +21,8 @@
 #include "popgrad/statistics/statistics.hpp"
 #include "theorems/joma/rungs/measured.hpp"
 
-namespace popgrad::theorems::joma::measured_bounce {
+namespace popgrad::joma::checks::measured_bounce {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr std::size_t least_runs = 10;
 
@@ -129,4 +127,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::measured_bounce
+}  // namespace popgrad::joma::checks::measured_bounce

@@ -23,10 +23,8 @@
 #include "theorems/joma/checks/clouds.hpp"
 #include "theorems/joma/checks/critical_rays.hpp"
 
-namespace popgrad::theorems::joma::nonlinear_uniform {
+namespace popgrad::joma::checks::nonlinear_uniform {
 namespace {
-
-using namespace popgrad::joma;
 
 // The theorem's field with th1 and th2 times these factors.
 std::vector<Quantity> field_with(const CloudUnit& unit, double gate, double pull) {
@@ -117,4 +115,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::nonlinear_uniform
+}  // namespace popgrad::joma::checks::nonlinear_uniform

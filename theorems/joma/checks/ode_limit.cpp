@@ -13,14 +13,12 @@
 #include <cmath>
 
 #include "popgrad/evidence/statement.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/ode_limit.hpp"
 
-namespace popgrad::theorems::joma::ode_limit {
+namespace popgrad::joma::checks::ode_limit {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr Knob temperature =
     logarithmic_knob("temperature", "temperature T of the attention", 0.7, 4, 1);
@@ -97,4 +95,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::ode_limit
+}  // namespace popgrad::joma::checks::ode_limit

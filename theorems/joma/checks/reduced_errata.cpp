@@ -13,10 +13,8 @@
 #include "theorems/joma/checks/errata.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double tolerance = 1e-11;
 
@@ -177,4 +175,4 @@ Erratum clock_of_figure() {
           .examine = show_clock_of_figure};
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -23,13 +23,11 @@
 #include "popgrad/scalars/refinement.hpp"
 #include "popgrad/statistics/order.hpp"
 #include "theorems/joma/checks/approach.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/instance_record.hpp"
 
-namespace popgrad::theorems::joma::salient_first {
+namespace popgrad::joma::checks::salient_first {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double late = 30;  // least ln(delta(0)/delta) where limits are read
 
@@ -139,4 +137,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::salient_first
+}  // namespace popgrad::joma::checks::salient_first

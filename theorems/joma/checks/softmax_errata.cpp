@@ -11,10 +11,8 @@
 #include "theorems/joma/checks/softmax_terms.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 void show_summed_condition(Examination& it) {
   const SummedConditionExample<Expression> example;
@@ -140,4 +138,4 @@ Erratum logits_too_large() {
       .examine = show_logits_too_large};
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -23,10 +23,8 @@
 #include "popgrad/scalars/refinement.hpp"
 #include "theorems/joma/checks/softmax_growth_parts.hpp"
 
-namespace popgrad::theorems::joma::softmax_growth {
+namespace popgrad::joma::checks::softmax_growth {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr Knob temperature = logarithmic_knob("temperature", "of attention", 0.35, 0.8, 0.5);
 constexpr Knob law_of_tokens = whole_knob("law", "of tokens: 0 Gaussian, 1 uniform", 0, 1, 0);
@@ -116,4 +114,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::softmax_growth
+}  // namespace popgrad::joma::checks::softmax_growth

@@ -11,9 +11,7 @@
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/joma/rungs/stationary_flow.hpp"
 
-namespace popgrad::theorems::joma {
-
-using namespace popgrad::joma;
+namespace popgrad::joma::checks {
 
 namespace {
 
@@ -123,4 +121,4 @@ double nearest_straight(const ClassInstance<double>& instance, const Matrix<doub
   return miss_of(v0 + s * delta, v, v0);
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -7,7 +7,7 @@
 
 #include "theorems/joma/rungs/instance.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// Full-batch descent with steps of 0.1.
 struct GrowthRun {
@@ -17,7 +17,7 @@ struct GrowthRun {
 };
 inline constexpr double growth_step = 0.1;
 /// Saved every `every` steps, from the first; ends at `steps`, or as the range reaches `until`.
-GrowthRun growth_run(const popgrad::joma::ClassInstance<double>& instance, std::uint64_t steps,
+GrowthRun growth_run(const ClassInstance<double>& instance, std::uint64_t steps,
                      std::uint64_t every, double until);
 
 /// v' = Delta o exp(sum_k v_k^2/tau + c), Delta = E[g x] and c = z/T less the sum of the start, up
@@ -27,8 +27,8 @@ struct GrowthLaw {
   std::vector<double> s;  ///< exp clock; fine enough for `nearest`
   std::vector<Matrix<double>> v;
 };
-GrowthLaw growth_law(const popgrad::joma::ClassInstance<double>& instance, double end,
-                     double halves, double tolerance);
+GrowthLaw growth_law(const ClassInstance<double>& instance, double end, double halves,
+                     double tolerance);
 
 /// The least |predicted - change|/|change| of changes since v(0), over all clocks.
 struct NearestGrowth {
@@ -40,7 +40,6 @@ NearestGrowth nearest(const GrowthLaw& law, const Matrix<double>& v);
 /// On the clock of exp attention, s = t; at the last time before the blow-up if that comes first.
 double miss_at(const GrowthLaw& law, const Matrix<double>& v, double t);
 /// Of uniform attention, v(0) + s Delta, over all s.
-double nearest_straight(const popgrad::joma::ClassInstance<double>& instance,
-                        const Matrix<double>& v);
+double nearest_straight(const ClassInstance<double>& instance, const Matrix<double>& v);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

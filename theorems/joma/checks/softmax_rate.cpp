@@ -5,10 +5,8 @@
 #include "theorems/joma/rungs/invariant.hpp"
 #include "theorems/joma/rungs/joint_direction.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
-
-using namespace popgrad::joma;
 
 template <class T>
 Matrix<T> contextual(const ClassInstance<double>& instance, const Vector<T>& state) {
@@ -103,4 +101,4 @@ SoftmaxRate softmax_rate(const PopulationFlow<double>& flow, const Vector<double
   return rate;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -4,7 +4,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// Everything an entry a token (M_C), for R = z - (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar).
 struct SoftmaxRate {
@@ -15,7 +15,6 @@ struct SoftmaxRate {
 };
 
 /// Cost: one evaluation of the field over dual numbers.
-SoftmaxRate softmax_rate(const popgrad::joma::PopulationFlow<double>& flow,
-                         const Vector<double>& state);
+SoftmaxRate softmax_rate(const PopulationFlow<double>& flow, const Vector<double>& state);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

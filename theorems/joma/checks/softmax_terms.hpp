@@ -4,7 +4,7 @@
 #include "popgrad/scalars/scalar.hpp"
 #include "popgrad/scalars/vector.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 /// Means over samples of b and of q = sum_k g_k phi' v_k'b.
 template <class T>
@@ -69,4 +69,4 @@ struct SummedConditionExample {
   }
 };
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

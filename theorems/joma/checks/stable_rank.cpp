@@ -29,10 +29,8 @@
 #include "theorems/joma/rungs/reduced_flow.hpp"
 #include "theorems/joma/rungs/stable_rank.hpp"
 
-namespace popgrad::theorems::joma::stable_rank {
+namespace popgrad::joma::checks::stable_rank {
 namespace {
-
-using namespace popgrad::joma;
 
 double rank_of(const ReducedInstance<double>& instance, const Vector<double>& v) {
   return popgrad::joma::stable_rank<double>(v.reshaped(instance.tokens(), instance.units()));
@@ -160,4 +158,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::stable_rank
+}  // namespace popgrad::joma::checks::stable_rank

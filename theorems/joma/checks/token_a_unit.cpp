@@ -1,9 +1,9 @@
 #include "theorems/joma/checks/token_a_unit.hpp"
 
 #include "popgrad/scalars/random.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
 
 constexpr Knob dominant = logarithmic_knob("dominant", "size of the dominant token of Mu", 1, 3, 3);
@@ -23,10 +23,10 @@ std::vector<Knob> knobs_of_token_a_unit() {
   return {tau, token_count, dominant, weakest, start, mixing};
 }
 
-popgrad::joma::ReducedInstance<double> token_a_unit(const Setting& setting) {
+ReducedInstance<double> token_a_unit(const Setting& setting) {
   const Index d = setting.count(token_count);
   Stream stream(setting.seed, stream_of_drawn_instances, 10);
-  popgrad::joma::ReducedInstance<double> instance;
+  ReducedInstance<double> instance;
   instance.nonlinear = true;
   instance.tau = setting.value(tau);
   instance.target.resize(d, d);
@@ -44,4 +44,4 @@ popgrad::joma::ReducedInstance<double> token_a_unit(const Setting& setting) {
   return instance;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -6,12 +6,12 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/rungs/instance.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 std::vector<Knob> knobs_of_token_a_unit();
 
 /// Mu diagonal, of sizes between the weakest and the dominant token, which both occur; V(0) = 0.
 /// Knobs of broken hypotheses turn the rows of Mu, whose sizes stay, and move V(0).
-popgrad::joma::ReducedInstance<double> token_a_unit(const Setting& setting);
+ReducedInstance<double> token_a_unit(const Setting& setting);
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

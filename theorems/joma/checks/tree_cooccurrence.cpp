@@ -20,10 +20,8 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/joma/checks/trees.hpp"
 
-namespace popgrad::theorems::joma::tree_cooccurrence {
+namespace popgrad::joma::checks::tree_cooccurrence {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr Knob rho = linear_knob("rho", "correlation across an edge", -1, 1, 0.8);
 constexpr Knob copying =
@@ -144,4 +142,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::tree_cooccurrence
+}  // namespace popgrad::joma::checks::tree_cooccurrence

@@ -9,9 +9,9 @@
 
 #include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/errata.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 namespace {
 
 // Parents of every child when each of `parents` variables is a set of two different children, all
@@ -82,4 +82,4 @@ Erratum sets_for_tree() {
       .examine = show_sets};
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

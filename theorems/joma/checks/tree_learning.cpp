@@ -21,14 +21,12 @@
 #include "popgrad/scalars/refinement.hpp"
 #include "popgrad/statistics/order.hpp"
 #include "theorems/joma/checks/approach.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/trees.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma::tree_learning {
+namespace popgrad::joma::checks::tree_learning {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double late = 30;  // y of the weakest token: delta = e^-30
 
@@ -153,4 +151,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::tree_learning
+}  // namespace popgrad::joma::checks::tree_learning

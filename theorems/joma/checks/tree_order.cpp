@@ -21,10 +21,8 @@
 #include "theorems/joma/checks/level_networks.hpp"
 #include "theorems/joma/checks/trees.hpp"
 
-namespace popgrad::theorems::joma::tree_order {
+namespace popgrad::joma::checks::tree_order {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr std::uint32_t usual_networks = 96;
 constexpr double longest_lead = 0.1;  // of what is learned of level 0
@@ -138,4 +136,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::joma::tree_order
+}  // namespace popgrad::joma::checks::tree_order

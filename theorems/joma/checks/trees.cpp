@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "popgrad/scalars/random.hpp"
-#include "theorems/joma/checks/knobs.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
-popgrad::joma::LatentTree<double> drawn_tree(const Setting& setting, double rho) {
-  popgrad::joma::LatentTree<double> tree;
+LatentTree<double> drawn_tree(const Setting& setting, double rho) {
+  LatentTree<double> tree;
   tree.depth = static_cast<int>(setting.count(tree_depth));
   tree.rho = rho;
   Stream stream(setting.seed, stream_of_drawn_instances, 12);
@@ -23,11 +23,10 @@ popgrad::joma::LatentTree<double> drawn_tree(const Setting& setting, double rho)
   return tree;
 }
 
-popgrad::joma::ReducedInstance<double> learning_on(const popgrad::joma::LatentTree<double>& tree,
-                                                   const Setting& setting) {
+ReducedInstance<double> learning_on(const LatentTree<double>& tree, const Setting& setting) {
   const double kappa = setting.value(tree_scale);
   Stream stream(setting.seed, stream_of_drawn_instances, 13);
-  popgrad::joma::ReducedInstance<double> instance;
+  ReducedInstance<double> instance;
   instance.nonlinear = true;
   instance.tau = setting.value(tau);
   instance.target.resize(tree.depth, 1);
@@ -41,7 +40,7 @@ popgrad::joma::ReducedInstance<double> learning_on(const popgrad::joma::LatentTr
   return instance;
 }
 
-std::vector<Quantity> label_by_token(const popgrad::joma::SequenceData& data, int lacking) {
+std::vector<Quantity> label_by_token(const SequenceData& data, int lacking) {
   const double chance = data.target.row(0) * data.probability;
   std::vector<double> sums(static_cast<std::size_t>(data.tokens - 1), 0.0);
   std::vector<double> sizes = sums;
@@ -61,4 +60,4 @@ std::vector<Quantity> label_by_token(const popgrad::joma::SequenceData& data, in
   return all;
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

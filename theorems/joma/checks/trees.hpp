@@ -8,7 +8,7 @@
 #include "theorems/joma/rungs/latent_tree.hpp"
 #include "theorems/joma/rungs/sequence_data.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 inline constexpr Knob tree_depth = whole_knob("depth", "layers L below the label", 2, 6, 4);
 inline constexpr Knob label_count = whole_knob("labels", "values of the label", 1, 6, 3);
@@ -27,16 +27,15 @@ inline constexpr Knob tree_noise =
         .breaking("mu_l = kappa P[y_l = 1 | y_m = 1]");
 
 /// Labels drawn by those knobs and the seed, edges of correlation rho.
-popgrad::joma::LatentTree<double> drawn_tree(const Setting& setting, double rho);
+LatentTree<double> drawn_tree(const Setting& setting, double rho);
 
 /// One token for each height: token l meets the query l + 1 levels up, and has mu_l = kappa times the
 /// co-occurrence and v(0) = 0, up to tree_noise and tree_start.
-popgrad::joma::ReducedInstance<double> learning_on(const popgrad::joma::LatentTree<double>& tree,
-                                                   const Setting& setting);
+ReducedInstance<double> learning_on(const LatentTree<double>& tree, const Setting& setting);
 
 /// What each token tells of the label: E[(1_c - P(c)) x_l] of the first class c, l = 1..M-1, with its
 /// rounding. `lacking`: of the first token, this many sequences are left out.
-std::vector<Quantity> label_by_token(const popgrad::joma::SequenceData& data, int lacking);
+std::vector<Quantity> label_by_token(const SequenceData& data, int lacking);
 
 /// What is wrong in the formula of Theorem 5.
 struct TreeMistake {
@@ -48,11 +47,10 @@ struct TreeMistake {
 
 /// The formula of the library, if nothing is wrong.
 template <class T>
-T cooccurrence_with(const popgrad::joma::LatentTree<T>& tree, int levels_up,
-                    const TreeMistake& mistake) {
+T cooccurrence_with(const LatentTree<T>& tree, int levels_up, const TreeMistake& mistake) {
   if (mistake == TreeMistake{}) return cooccurrence_formula(tree, levels_up);
   const T mean = mean_polarity(tree);
-  const T bias = popgrad::joma::whole_power(tree.rho, tree.depth - 1 + mistake.edges_added) * mean;
+  const T bias = whole_power(tree.rho, tree.depth - 1 + mistake.edges_added) * mean;
   T square(1);
   int edges = 2 * levels_up;
   if (levels_up == tree.depth) {
@@ -65,8 +63,8 @@ T cooccurrence_with(const popgrad::joma::LatentTree<T>& tree, int levels_up,
       }
     }
   }
-  square = square * popgrad::joma::whole_power(tree.rho, edges - mistake.edges_missed);
+  square = square * whole_power(tree.rho, edges - mistake.edges_missed);
   return (T(1) + square - T(2) * bias) / (T(2) * (T(1) - bias));
 }
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks

@@ -15,10 +15,8 @@
 #include "theorems/joma/rungs/reduced_flow.hpp"
 #include "theorems/joma/rungs/stationary_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::audits_figure {
+namespace popgrad::joma::figures::audits_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double horizon = 200;  // 2000 steps of 0.1
 
@@ -269,4 +267,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::audits_figure
+}  // namespace popgrad::joma::figures::audits_figure

@@ -15,10 +15,8 @@
 #include "scalars/softmax.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::bounce_figure {
+namespace popgrad::joma::figures::bounce_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 // Half of the laws are Gaussian, half uniform. The first of them go on beyond the authors' number of
 // steps.
@@ -194,4 +192,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::bounce_figure
+}  // namespace popgrad::joma::figures::bounce_figure

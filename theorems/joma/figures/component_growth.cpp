@@ -13,10 +13,8 @@
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::component_growth_figure {
+namespace popgrad::joma::figures::component_growth_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   ReducedInstance<double> instance;
@@ -108,4 +106,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::component_growth_figure
+}  // namespace popgrad::joma::figures::component_growth_figure

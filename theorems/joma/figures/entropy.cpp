@@ -12,10 +12,8 @@
 #include "theorems/joma/rungs/parameters.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::entropy_figure {
+namespace popgrad::joma::figures::entropy_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 // Attention becomes sparse and uniform twice before it stays.
 ReducedInstance<double> two_bounces() {
@@ -167,4 +165,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::entropy_figure
+}  // namespace popgrad::joma::figures::entropy_figure

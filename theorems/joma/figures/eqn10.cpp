@@ -11,12 +11,11 @@
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::eqn10_figure {
+namespace popgrad::joma::figures::eqn10_figure {
 namespace {
 
-using namespace popgrad::joma;
-using theorems::joma::attended_unit;
-using theorems::joma::AttendedUnit;
+using joma::checks::attended_unit;
+using joma::checks::AttendedUnit;
 
 constexpr double output_weight = 0.5;
 constexpr double start = 0.05;
@@ -82,7 +81,7 @@ std::string ratios() {
   for (const Activation phi : {Activation::tanh, Activation::relu, Activation::gelu}) {
     for (const double mu : {1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0}) {
       const Vector<double> target{{weak, mu}};
-      const auto end = theorems::joma::train(attended_unit(phi, target, tau, output_weight, start));
+      const auto end = joma::checks::train(attended_unit(phi, target, tau, output_weight, start));
       const Quantity ratio = end.rate[1] / end.rate[0];
       csv.number(mu).number(ratio.value()).number(ratio.error()).end_row();
     }
@@ -151,4 +150,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::eqn10_figure
+}  // namespace popgrad::joma::figures::eqn10_figure

@@ -9,10 +9,8 @@
 #include "popgrad/walks/walk.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::invariant_correlation_figure {
+namespace popgrad::joma::figures::invariant_correlation_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr std::uint64_t starts = 10;  // seeds of X, W(0), z(0)
 constexpr std::uint64_t last_step = 2000;
@@ -120,4 +118,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::invariant_correlation_figure
+}  // namespace popgrad::joma::figures::invariant_correlation_figure

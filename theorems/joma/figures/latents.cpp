@@ -16,12 +16,11 @@
 #include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::latents_figure {
+namespace popgrad::joma::figures::latents_figure {
 namespace {
 
-using namespace popgrad::joma;
-using theorems::joma::LatentTraining;
-using theorems::joma::NetworkScores;
+using joma::checks::LatentTraining;
+using joma::checks::NetworkScores;
 
 // The shape of Table 1: three layers with LayerNorm, two levels below the classes; d = 1024 there.
 constexpr const char* small = "10,20,20";  // latents of both levels, classes
@@ -55,7 +54,7 @@ std::string scores(const FigureRequest& request) {
     const std::vector<NetworkScores> all = network_scores(t, request.seed, networks, request.jobs);
     const Index levels = std::ssize(t.instance.data.latent_means);
     const Index entries = t.instance.shape.layers * levels;
-    for (std::size_t r = 0; r < theorems::joma::readings; ++r) {
+    for (std::size_t r = 0; r < joma::checks::readings; ++r) {
       Matrix<double> table(networks, 2 * entries);
       for (std::uint32_t i = 0; i < networks; ++i) {
         table.row(i).head(entries) = all[i].of[r].free.transpose();
@@ -235,4 +234,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::latents_figure
+}  // namespace popgrad::joma::figures::latents_figure

@@ -10,10 +10,8 @@
 #include "popgrad/base/error.hpp"
 #include "popgrad/evidence/figure.hpp"
 
-namespace popgrad::theorems::joma::figures::measured_figure {
+namespace popgrad::joma::figures::measured_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   if (request.data_file.empty()) {
@@ -152,4 +150,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::measured_figure
+}  // namespace popgrad::joma::figures::measured_figure

@@ -13,10 +13,8 @@
 #include "scalars/softmax.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::model_size_figure {
+namespace popgrad::joma::figures::model_size_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr std::array<int, 5> units{1, 4, 16, 64, 256};
 constexpr std::uint32_t starts = 4;
@@ -135,4 +133,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::model_size_figure
+}  // namespace popgrad::joma::figures::model_size_figure

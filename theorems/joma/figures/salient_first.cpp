@@ -10,10 +10,8 @@
 #include "popgrad/solving/solve.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 
-namespace popgrad::theorems::joma::figures::salient_first_figure {
+namespace popgrad::joma::figures::salient_first_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr double mu_salient = 2.5;
 constexpr double tau = 2;
@@ -110,4 +108,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::salient_first_figure
+}  // namespace popgrad::joma::figures::salient_first_figure

@@ -9,11 +9,10 @@
 #include "popgrad/evidence/figure.hpp"
 #include "theorems/joma/checks/softmax_growth_parts.hpp"
 
-namespace popgrad::theorems::joma::figures::softmax_growth_figure {
+namespace popgrad::joma::figures::softmax_growth_figure {
 namespace {
 
-using namespace popgrad::joma;
-namespace parts = theorems::joma;
+namespace parts = joma::checks;
 
 constexpr std::uint64_t starts = 10;
 constexpr std::uint64_t last_step = 2000;
@@ -163,4 +162,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::softmax_growth_figure
+}  // namespace popgrad::joma::figures::softmax_growth_figure

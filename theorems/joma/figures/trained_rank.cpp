@@ -13,10 +13,8 @@
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/joma/rungs/stable_rank.hpp"
 
-namespace popgrad::theorems::joma::figures::trained_rank_figure {
+namespace popgrad::joma::figures::trained_rank_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr std::uint32_t starts = 6;
 constexpr double network_step = 0.1;
@@ -194,4 +192,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::trained_rank_figure
+}  // namespace popgrad::joma::figures::trained_rank_figure

@@ -15,10 +15,8 @@
 #include "popgrad/statistics/statistics.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
-namespace popgrad::theorems::joma::figures::validation_figure {
+namespace popgrad::joma::figures::validation_figure {
 namespace {
-
-using namespace popgrad::joma;
 
 constexpr std::array rates{0.1, 0.2, 0.4};
 constexpr std::uint32_t seeds = 12;  // of the sample and the start, at each rate
@@ -208,4 +206,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::joma::figures::validation_figure
+}  // namespace popgrad::joma::figures::validation_figure

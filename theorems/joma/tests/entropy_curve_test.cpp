@@ -10,7 +10,7 @@ namespace entropy_curve_test {
 
 using namespace popgrad;
 using namespace popgrad::joma;
-using namespace popgrad::theorems::joma;
+using namespace popgrad::joma::checks;
 
 namespace {
 

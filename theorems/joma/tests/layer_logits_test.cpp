@@ -12,10 +12,10 @@ namespace layer_logits_test {
 
 using namespace popgrad;
 using namespace popgrad::joma;
-using theorems::joma::layer_logits;
-using theorems::joma::LayerLogits;
-using theorems::joma::logits_looks;
-using theorems::joma::LogitsLook;
+using joma::checks::layer_logits;
+using joma::checks::LayerLogits;
+using joma::checks::logits_looks;
+using joma::checks::LogitsLook;
 
 namespace {
 

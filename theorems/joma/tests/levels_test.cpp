@@ -13,9 +13,9 @@ namespace levels_test {
 
 using namespace popgrad;
 using namespace popgrad::joma;
-using theorems::joma::level_networks;
-using theorems::joma::LevelNetwork;
-using theorems::joma::LevelReading;
+using joma::checks::level_networks;
+using joma::checks::LevelNetwork;
+using joma::checks::LevelReading;
 
 namespace {
 
@@ -70,7 +70,7 @@ TEST_CASE("levels: what is left of each, by a training and sums of their own", "
       instance.shape.train_attention = trained;
       const LevelReading& reading = trained ? found[i].trained : found[i].uniform;
       WalkRequest request;
-      request.step_size = theorems::joma::level_step;
+      request.step_size = joma::checks::level_step;
       request.steps = static_cast<std::uint64_t>(std::llround(reading.time / request.step_size));
       request.jobs = 1;
       const AnyRung<double> rung = forget_type(MultilayerFlow<double>(instance));
@@ -89,7 +89,7 @@ TEST_CASE("levels: what is left of each, by a training and sums of their own", "
       };
       CHECK(reading.classes == Approx(varying(after) / varying(before)));
       CHECK(reading.lower < 1);
-      CHECK((reading.lower <= 0.9 || reading.time == theorems::joma::level_latest));
+      CHECK((reading.lower <= 0.9 || reading.time == joma::checks::level_latest));
     }
   }
 }

@@ -266,7 +266,7 @@ TEST_CASE("Association: bit for bit the same for any number of threads", "[measu
 }
 
 TEST_CASE("joma.measured-bounce: lacks data without a file", "[measured][statement]") {
-  const Statement statement = theorems::joma::measured_bounce::statement();
+  const Statement statement = joma::checks::measured_bounce::statement();
   const Finding finding = check(statement, Setting{});
   CHECK(finding.lacks_data);
   Setting setting;
@@ -284,7 +284,7 @@ TEST_CASE("joma.measured-bounce: the recorded runs", "[measured][statement]") {
   CHECK(runs.size() == 47);
   Setting setting;
   setting.data_file = files;
-  const Statement statement = theorems::joma::measured_bounce::statement();
+  const Statement statement = joma::checks::measured_bounce::statement();
   const Finding finding = check(statement, setting);
   CHECK(finding.verdict == Verdict::holds);
   CHECK(finding.sound());

@@ -13,7 +13,7 @@ namespace softmax_growth_test {
 
 using namespace popgrad;
 using namespace popgrad::joma;
-using namespace popgrad::theorems::joma;
+using namespace popgrad::joma::checks;
 
 namespace {
 

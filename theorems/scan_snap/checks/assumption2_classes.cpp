@@ -7,9 +7,7 @@
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 Vector<double> overlap_spectrum(const SequenceClasses<double>& classes) {
   const Layout layout = lay_out(classes, true);
@@ -66,4 +64,4 @@ SequenceClasses<double> inside_assumption_2(Stream& stream, const OverlapDraw& d
   throw std::invalid_argument("no classes inside Assumption 2 were drawn");
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -9,7 +9,7 @@
 #include "popgrad/scalars/random.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// What random classes are to be like.
 struct OverlapDraw {
@@ -22,18 +22,16 @@ struct OverlapDraw {
 /// Classes of one query: weights uniform in (0.1, 1), those of common tokens scaled so that lambda_1
 /// is as asked for; with the smallest |lambda_i|. Nothing if some class shares no token.
 struct OverlapClasses {
-  popgrad::scan_snap::SequenceClasses<double> classes;  ///< M: the tokens that it has
-  double least = 0;                                     ///< min |lambda_i(E)|
+  SequenceClasses<double> classes;  ///< M: the tokens that it has
+  double least = 0;                 ///< min |lambda_i(E)|
 };
 std::optional<OverlapClasses> drawn_overlap(Stream& stream, const OverlapDraw& draw);
 
 /// The first drawn classes that meet Assumption 2 at some M <= 1e6, with M = part (6/least)^2, part
 /// >= 1. Throws std::invalid_argument if a thousand draws do not.
-popgrad::scan_snap::SequenceClasses<double> inside_assumption_2(Stream& stream,
-                                                                const OverlapDraw& draw,
-                                                                double part);
+SequenceClasses<double> inside_assumption_2(Stream& stream, const OverlapDraw& draw, double part);
 
 /// Eigenvalues of E at z = 0, ascending (K).
-Vector<double> overlap_spectrum(const popgrad::scan_snap::SequenceClasses<double>& classes);
+Vector<double> overlap_spectrum(const SequenceClasses<double>& classes);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

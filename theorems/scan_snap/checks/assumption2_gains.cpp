@@ -9,7 +9,7 @@
 #include "theorems/scan_snap/rungs/backprop.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr Knob gain_classes = whole_knob("classes", "classes K", 2, 5, 3);
@@ -80,4 +80,4 @@ Vector<double> predicted_gains(const FatesInstance& at, const Vector<double>& f,
   return numbers;
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -6,7 +6,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scan_snap/checks/fates_instance.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 inline constexpr Knob assumption2_horizon =
     logarithmic_knob("time", "end of the trajectory, draws", 30, 3000, 300);
@@ -22,4 +22,4 @@ enum class GainForm { claimed, second_order, other_sign };
 ///   xi_n/gamma = q1 (sum_i u_in^2 lambda_i^2/(1 + lambda_i) - sum_{j != n} G_nj/(M-1))
 Vector<double> predicted_gains(const FatesInstance& at, const Vector<double>& f, GainForm form);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -32,7 +32,7 @@
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/quasi_static_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::assumptions {
+namespace popgrad::scan_snap::checks::assumptions {
 namespace {
 
 constexpr double tolerance = 1e-12;
@@ -150,4 +150,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::assumptions
+}  // namespace popgrad::scan_snap::checks::assumptions

@@ -5,7 +5,7 @@
 
 #include "popgrad/base/stop.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 AttendedClass::AttendedClass(const Vector<double>& law, const Vector<double>& logits,
                              double repetition)
@@ -72,4 +72,4 @@ Deviations AttendedClass::sample(Index drawn, std::uint32_t sequences, double ou
   return found;
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

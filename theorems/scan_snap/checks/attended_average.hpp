@@ -7,7 +7,7 @@
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/scalars/vector.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// Of many sequences of n = T - 1 contextual tokens.
 struct Deviations {
@@ -44,4 +44,4 @@ class AttendedClass {
   double repetition_;
 };
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -10,7 +10,7 @@
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 // The sum over one class, added to the field.
@@ -159,4 +159,4 @@ template Quantity slope_along(const PopulationFlow<Real>&, const Vector<Real>&,
 template Quantity slope_along<double>(const std::function<double(const Vector<double>&)>&, double,
                                       const Vector<double>&, const Vector<double>&);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -9,9 +9,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 enum class Formula {
   lemma_1,
@@ -78,4 +76,4 @@ template <class T>
 Quantity slope_along(const std::type_identity_t<std::function<T(const Vector<T>&)>>& loss,
                      double terms, const Vector<T>& x, const Vector<T>& direction);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -26,7 +26,7 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::backprop_gradient {
+namespace popgrad::scan_snap::checks::backprop_gradient {
 namespace {
 
 constexpr const char* overlap_text = "lambda_max(E) < 1/(1 + sqrt(K - 1)) for xi_n > 0";
@@ -138,4 +138,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::backprop_gradient
+}  // namespace popgrad::scan_snap::checks::backprop_gradient

@@ -2,9 +2,7 @@
 
 #include "popgrad/scalars/identity.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 namespace {
 
@@ -75,4 +73,4 @@ Vector<double> off_diagonal(const Matrix<double>& a) {
   return Eigen::Map<const Vector<double>>(entries.data(), std::ssize(entries));
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

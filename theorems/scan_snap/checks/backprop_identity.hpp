@@ -5,17 +5,17 @@
 #include "popgrad/scalars/vector.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// beta as Eqn 88 has it without noise: q1 E'_nn' + q0 (1 + sum_{k != n} E'_kn'), where the 1 has
 /// the sign -q0 in the algebra.
 template <class T>
 Matrix<T> beta_of_eqn_88(const Matrix<T>& inverse_gram, const T& tokens) {
-  Matrix<T> beta = popgrad::scan_snap::beta_of<T>(inverse_gram, tokens);
+  Matrix<T> beta = beta_of<T>(inverse_gram, tokens);
   for (Index n = 0; n < beta.rows(); ++n) {
     for (Index other = 0; other < beta.cols(); ++other) {
       if (other == n) continue;
-      beta(n, other) = beta(n, other) + T(2) * popgrad::scan_snap::cross_scale(tokens);
+      beta(n, other) = beta(n, other) + T(2) * cross_scale(tokens);
     }
   }
   return beta;
@@ -36,4 +36,4 @@ Vector<double> xi_formula(const Matrix<double>& inverse_gram, double tokens, dou
 /// K (K - 1) entries, row by row, the diagonal left out.
 Vector<double> off_diagonal(const Matrix<double>& a);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

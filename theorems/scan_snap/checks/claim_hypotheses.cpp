@@ -9,9 +9,7 @@
 #include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 SequenceClasses<double> small_overlap() {
   Matrix<double> law(2, 4);
@@ -59,4 +57,4 @@ void require_uniform_classes(const SequenceClasses<double>& classes, Examination
              fmt::format("P(n) differ by {:.2g}", apart));
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

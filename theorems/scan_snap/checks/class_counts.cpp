@@ -17,9 +17,7 @@
 #include "theorems/scan_snap/checks/given_training.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 namespace {
 
@@ -241,4 +239,4 @@ std::vector<double> drawn_for_all(Index classes, long least, std::uint32_t runs,
   return found;
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -17,7 +17,7 @@
 #include "popgrad/scalars/vector.hpp"
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// N draws of K equally likely classes.
 struct DrawnClasses {
@@ -86,4 +86,4 @@ Quantity mean_draws_for_all(Index classes, long least);
 std::vector<double> drawn_for_all(Index classes, long least, std::uint32_t runs, std::uint64_t seed,
                                   std::uint64_t step);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

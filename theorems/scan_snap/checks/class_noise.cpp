@@ -27,7 +27,7 @@
 #include "theorems/scan_snap/checks/class_counts.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap::class_noise {
+namespace popgrad::scan_snap::checks::class_noise {
 namespace {
 
 constexpr Knob mean_count =
@@ -77,7 +77,7 @@ void judge_bounds(const DrawnClasses& at, const Matrix<std::uint32_t>& counts, d
   Comparison bounds{.kind = EvidenceKind::statistical,
                     .what = "quantiles of draws against the bounds",
                     .relation = Relation::at_most};
-  const double late = 2 * popgrad::scan_snap::crossover(at.decoder.vocabulary) / at.decoder.rate;
+  const double late = 2 * crossover(at.decoder.vocabulary) / at.decoder.rate;
   for (const double level : levels) {
     const auto judge = [&](const char* what, const auto& table, const auto& of, double bound) {
       bounds.measured.push_back(sampled_quantile(largest_of(table, of), level, alarm));
@@ -149,4 +149,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::class_noise
+}  // namespace popgrad::scan_snap::checks::class_noise

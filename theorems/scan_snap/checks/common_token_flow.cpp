@@ -3,9 +3,7 @@
 #include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 namespace {
 
@@ -51,4 +49,4 @@ void derive_common_token(Examination& it) {
                     .detail = "generic M, rates, f, w; K = 7, K_m = 3"});
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -10,7 +10,7 @@
 #include "theorems/scan_snap/checks/one_common_token.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr double tolerance = 1e-10;
@@ -106,4 +106,4 @@ InLimit over_closed_forms(const OneCommonToken& instance, const std::vector<doub
   return limit;
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

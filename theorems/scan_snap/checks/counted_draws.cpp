@@ -8,9 +8,7 @@
 #include "popgrad/scalars/random.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 namespace {
 
@@ -105,4 +103,4 @@ Quantity residual_of_theta(const Decoder& decoder, double probability, long draw
   });
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

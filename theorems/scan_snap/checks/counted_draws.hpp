@@ -9,7 +9,7 @@
 #include "popgrad/scalars/vector.hpp"
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// theta (runs x K) of N draws of classes with law P(n) (K).
 Matrix<double> sampled_thetas(const Decoder& decoder, const Vector<double>& law, long draws,
@@ -23,4 +23,4 @@ Quantity variance_of_theta(const Decoder& decoder, double probability, long draw
 /// sqrt(3) |h''|/(2 h) p (1 - p) N, as N grows beyond a hundred times `draws`.
 Quantity residual_of_theta(const Decoder& decoder, double probability, long draws);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -25,10 +25,8 @@
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap::decoder_closed_form {
+namespace popgrad::scan_snap::checks::decoder_closed_form {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr Knob vocabulary = vocabulary_knob(2, 1e6, 1000);
 constexpr Knob decoder_rate = decoder_rate_knob(0.01, 100);
@@ -140,4 +138,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::decoder_closed_form
+}  // namespace popgrad::scan_snap::checks::decoder_closed_form

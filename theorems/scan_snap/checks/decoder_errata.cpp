@@ -16,9 +16,7 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 namespace {
 
@@ -207,4 +205,4 @@ Erratum attention_clock() {
       }};
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

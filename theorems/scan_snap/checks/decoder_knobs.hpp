@@ -3,7 +3,7 @@
 
 #include "popgrad/evidence/knob.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 constexpr Knob vocabulary_knob(double low, double high, double usual) {
   return {.name = "vocabulary",
@@ -60,4 +60,4 @@ constexpr Knob feature_overlap_knob =
 constexpr Knob state_size_knob = logarithmic_knob(
     "size-of-the-state", "standard deviation of the entries of Y and Z", 0.01, 3, 1);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

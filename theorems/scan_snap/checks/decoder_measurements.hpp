@@ -11,7 +11,7 @@
 #include "popgrad/scalars/real.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// M and eta_Y, of the user's instance or of the two knobs.
 struct Decoder {
@@ -19,10 +19,9 @@ struct Decoder {
 };
 /// The user's instance, or `count` classes of one token each, whose laws do not matter, with M and
 /// eta_Y of the two knobs.
-popgrad::scan_snap::TrainingInstance<double> decoder_training(const Setting& setting, Index count,
-                                                              const Knob& vocabulary,
-                                                              const Knob& rate);
-Decoder decoder_of(const popgrad::scan_snap::TrainingInstance<double>& training);
+TrainingInstance<double> decoder_training(const Setting& setting, Index count,
+                                          const Knob& vocabulary, const Knob& rate);
+Decoder decoder_of(const TrainingInstance<double>& training);
 Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate);
 
 /// The number nearest to the middle of an interval, which lies within the part "enclosure".
@@ -67,4 +66,4 @@ struct AfterDraws {
 std::vector<AfterDraws> repeated_draws(const Decoder& decoder, double overlap, long draws,
                                        std::uint64_t seed);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -27,10 +27,8 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 
-namespace popgrad::theorems::scan_snap::decoder_recursion {
+namespace popgrad::scan_snap::checks::decoder_recursion {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr Knob vocabulary = vocabulary_knob(2, 1e5, 30);
 constexpr Knob decoder_rate = decoder_rate_knob(0.01, 100);
@@ -135,4 +133,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::decoder_recursion
+}  // namespace popgrad::scan_snap::checks::decoder_recursion

@@ -27,10 +27,8 @@
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap::decoder_regimes {
+namespace popgrad::scan_snap::checks::decoder_regimes {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr Knob vocabulary = vocabulary_knob(101, 1e6, 1000);
 constexpr Knob decoder_rate =
@@ -145,4 +143,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::decoder_regimes
+}  // namespace popgrad::scan_snap::checks::decoder_regimes

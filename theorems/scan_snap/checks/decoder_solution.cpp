@@ -29,7 +29,7 @@
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 
-namespace popgrad::theorems::scan_snap::decoder_solution {
+namespace popgrad::scan_snap::checks::decoder_solution {
 namespace {
 
 constexpr Knob class_count = class_count_knob(2, 8, 4);
@@ -135,4 +135,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::decoder_solution
+}  // namespace popgrad::scan_snap::checks::decoder_solution

@@ -28,10 +28,8 @@
 #include "theorems/scan_snap/checks/class_counts.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap::draws_until_norm {
+namespace popgrad::scan_snap::checks::draws_until_norm {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr Knob target =
     logarithmic_knob("norm", "eps to which |e_n - alpha_n| falls", 0.01, 0.03, 0.02);
@@ -115,4 +113,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::draws_until_norm
+}  // namespace popgrad::scan_snap::checks::draws_until_norm

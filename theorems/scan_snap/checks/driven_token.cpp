@@ -13,7 +13,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr double fitted = 6;  // of B_n, in three pieces
@@ -92,4 +92,4 @@ Quantity limit_of_rest(const LeadingToken& token, double a, double p) {
   return limit_in(falling, run.along([&](const Vector<double>& x) { return token.rest(x); }));
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

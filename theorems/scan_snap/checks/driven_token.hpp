@@ -8,7 +8,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 inline constexpr double driven_tolerance = 1e-11;
 /// B_n up to which xi_n and common tokens are followed, where the order is not read further out.
@@ -34,4 +34,4 @@ Quantity order_of_rest(const LeadingToken& token, double a, double p, const Late
 /// Limit of 1 - c_nl0 as t -> infinity under the same, p > 1.
 Quantity limit_of_rest(const LeadingToken& token, double a, double p);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -3,7 +3,7 @@
 
 #include "popgrad/evidence/erratum.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 Erratum phase_transition_constant();
 Erratum classes_of_query();
@@ -16,4 +16,4 @@ Erratum centred_sum();
 Erratum growth_figure();
 Erratum residual_sketch();
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -13,7 +13,7 @@
 #include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 TrainingInstance<double> with_ratio(SequenceClasses<double> classes, double ratio,
                                     bool track_growth) {
@@ -127,4 +127,4 @@ void reweigh(SequenceClasses<T>& classes, Index entry, const std::type_identity_
 template void reweigh(SequenceClasses<double>&, Index, const double&);
 template void reweigh(SequenceClasses<Real>&, Index, const Real&);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -10,9 +10,7 @@
 #include "theorems/scan_snap/rungs/layout.hpp"
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 /// Rates eta_Y = 1 and eta_Z = 1/ratio, zero start, growth tracked if asked for.
 TrainingInstance<double> with_ratio(SequenceClasses<double> classes, double ratio,
@@ -66,4 +64,4 @@ inline constexpr std::uint32_t stream_of_drawn_classes = 0x5CA75U;
 template <class T>
 void reweigh(SequenceClasses<T>& classes, Index entry, const std::type_identity_t<T>& factor);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

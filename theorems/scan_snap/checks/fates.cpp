@@ -30,7 +30,7 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::fates {
+namespace popgrad::scan_snap::checks::fates {
 namespace {
 
 constexpr double tolerance = 1e-10;
@@ -168,4 +168,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::fates
+}  // namespace popgrad::scan_snap::checks::fates

@@ -28,7 +28,7 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::fates_assumption2 {
+namespace popgrad::scan_snap::checks::fates_assumption2 {
 namespace {
 
 constexpr double tolerance = 1e-11;
@@ -135,4 +135,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::fates_assumption2
+}  // namespace popgrad::scan_snap::checks::fates_assumption2

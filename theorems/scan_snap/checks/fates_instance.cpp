@@ -11,7 +11,7 @@
 #include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr Knob second_common =
@@ -113,4 +113,4 @@ void FatesInstance::require_hypotheses(Examination& it) const {
   require_equally_likely(it, training_.classes.weight);
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -7,9 +7,7 @@
 #include "theorems/scan_snap/rungs/instance.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 std::vector<Knob> fates_knobs();
 
@@ -56,4 +54,4 @@ class FatesInstance {
   std::vector<Index> distinct_, common_;
 };
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -13,7 +13,7 @@
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 const std::vector<double> times_of_fates{1, 3, 10, 20, 24, 26, 30, 60, 100, 200, 400};
@@ -86,4 +86,4 @@ Erratum fates_on_flow() {
           }};
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -27,7 +27,7 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::fates_symmetric {
+namespace popgrad::scan_snap::checks::fates_symmetric {
 namespace {
 
 constexpr double tolerance = 1e-12;
@@ -152,4 +152,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::fates_symmetric
+}  // namespace popgrad::scan_snap::checks::fates_symmetric

@@ -12,7 +12,7 @@
 #include "theorems/scan_snap/rungs/instance_record.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 TrainingInstance<double> chosen_training(const Setting& setting,
                                          const std::function<SequenceClasses<double>()>& drawn) {
@@ -32,7 +32,7 @@ Features::Features(const SequenceClasses<double>& of) : layout(lay_out(of, true)
     const auto at = static_cast<std::size_t>(e);
     dense(layout.entry_row[at], layout.entry_class[at]) = f[e];
   }
-  gram = popgrad::scan_snap::gram(layout, of.classes(), f);
+  gram = scan_snap::gram(layout, of.classes(), f);
   inverse = gram.inverse();
   spectrum = symmetric_eigenvalues<double>(gram);
 }
@@ -109,4 +109,4 @@ void require_uniform(const SequenceClasses<double>& classes, Examination& it) {
              fmt::format("K P(n) - 1 up to {:.2g}, {} next tokens", uneven, next.size()));
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -9,9 +9,7 @@
 #include "theorems/scan_snap/rungs/instance.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 /// Training on the classes of the user's instance, or on `drawn` ones at eta_Y = 1; eta_Z as
 /// attention_rate_knob says, which is 0 for features at rest.
@@ -53,4 +51,4 @@ std::vector<Hypothesis> rest_hypotheses();
 inline constexpr const char* uniform_text = "P(n) = 1/K, a next token of its own for each class";
 void require_uniform(const SequenceClasses<double>& classes, Examination& it);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

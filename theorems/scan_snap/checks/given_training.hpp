@@ -6,25 +6,24 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scan_snap/rungs/instance_record.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// Throws InputError if the instance gives Y or Z, which the statement would not look at.
-inline popgrad::scan_snap::TrainingInstance<double> given_training(const Setting& setting) {
+inline TrainingInstance<double> given_training(const Setting& setting) {
   for (const char* name : {"Y", "Z"}) {
     if (!setting.instance->has(name)) continue;
     reject("scan-snap", name, "of the instance file",
            "is not looked at by this statement, which does not depend on the start or has one of "
            "its own; leave it out");
   }
-  return popgrad::scan_snap::training_instance<double>(*setting.instance, setting.seed);
+  return training_instance<double>(*setting.instance, setting.seed);
 }
 
 /// That instance, else what `drawn` makes, handed over.
 template <class Drawn>
-popgrad::scan_snap::TrainingInstance<double> examined_training(const Setting& setting,
-                                                               Drawn drawn) {
+TrainingInstance<double> examined_training(const Setting& setting, Drawn drawn) {
   return examined(
       setting, [&](const Parameters&, std::uint64_t) { return given_training(setting); }, drawn);
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -29,7 +29,7 @@
 #include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::gradient {
+namespace popgrad::scan_snap::checks::gradient {
 namespace {
 
 constexpr const char* weight_text = "every class has a positive weight and f_n does not vanish";
@@ -148,4 +148,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::gradient
+}  // namespace popgrad::scan_snap::checks::gradient

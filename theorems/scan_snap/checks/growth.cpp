@@ -24,7 +24,7 @@
 #include "theorems/scan_snap/checks/leading_token.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
 
-namespace popgrad::theorems::scan_snap::growth {
+namespace popgrad::scan_snap::checks::growth {
 namespace {
 
 constexpr double tolerance = 1e-12;
@@ -140,4 +140,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::growth
+}  // namespace popgrad::scan_snap::checks::growth

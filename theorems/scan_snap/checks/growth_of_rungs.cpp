@@ -6,7 +6,7 @@
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 AnyRung<double> eqn_13(const CommonToken<double>& token) {
   AnyRung<double> rung;
@@ -61,4 +61,4 @@ EarlyQuotients early_quotients(const CommonToken<double>& token) {
   return {k * rho * rho / reduced, k * (1 + rho * (m - k) / (1 + (k - 1) * rho)) / (1 - rho)};
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

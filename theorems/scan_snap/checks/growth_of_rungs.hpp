@@ -6,7 +6,7 @@
 #include "popgrad/evidence/solved.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 inline constexpr double growth_tolerance = 1e-12;
 
@@ -31,4 +31,4 @@ struct EarlyQuotients {
 };
 EarlyQuotients early_quotients(const CommonToken<double>& token);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

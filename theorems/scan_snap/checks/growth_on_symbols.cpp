@@ -3,7 +3,7 @@
 #include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 // Class 0 has tokens 0 (common), 1, 2 (distinct), class 1 has 0 and 3.
 void derive_growth(Examination& it) {
@@ -37,4 +37,4 @@ void derive_growth(Examination& it) {
       .detail = "generic P, w, z, h, M"});
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -24,7 +24,7 @@
 #include "theorems/scan_snap/checks/growth_of_rungs.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
 
-namespace popgrad::theorems::scan_snap::growth_steps {
+namespace popgrad::scan_snap::checks::growth_steps {
 namespace {
 
 void judge_conditional(const OneCommonToken& instance, Examination& it) {
@@ -96,4 +96,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::growth_steps
+}  // namespace popgrad::scan_snap::checks::growth_steps

@@ -3,7 +3,7 @@
 
 #include "popgrad/evidence/knob.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 inline constexpr Knob class_count = whole_knob("classes", "classes K", 2, 8, 4);
 inline constexpr Knob common_count =
@@ -19,4 +19,4 @@ inline constexpr Knob rate_ratio =
 inline constexpr Knob horizon =
     logarithmic_knob("time", "end of the trajectory, draws", 10, 3000, 700);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

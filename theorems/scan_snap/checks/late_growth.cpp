@@ -32,7 +32,7 @@
 #include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
 
-namespace popgrad::theorems::scan_snap::late_growth {
+namespace popgrad::scan_snap::checks::late_growth {
 namespace {
 
 constexpr double tolerance = 1e-11;
@@ -136,4 +136,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::late_growth
+}  // namespace popgrad::scan_snap::checks::late_growth

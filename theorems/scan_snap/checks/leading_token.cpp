@@ -13,7 +13,7 @@
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr Knob rival =
@@ -181,4 +181,4 @@ double LeadingToken::rise(const Vector<double>& x) const {
   return (logit(rate, leader_) - mean) / growth(rate);
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -8,9 +8,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 /// Knobs that make the instance, with those that break a hypothesis.
 std::vector<Knob> leading_token_knobs();
@@ -71,4 +69,4 @@ class LeadingToken {
   std::vector<Index> others_, common_;
 };
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -24,7 +24,7 @@
 #include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::learning_rates {
+namespace popgrad::scan_snap::checks::learning_rates {
 namespace {
 
 constexpr std::uint64_t steps = 100;
@@ -135,4 +135,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::learning_rates
+}  // namespace popgrad::scan_snap::checks::learning_rates

@@ -24,10 +24,8 @@
 #include "theorems/scan_snap/checks/given_training.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 
-namespace popgrad::theorems::scan_snap::long_sequence {
+namespace popgrad::scan_snap::checks::long_sequence {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr std::uint32_t sequences = 200'000;
 constexpr double delta = 0.05;
@@ -130,4 +128,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::long_sequence
+}  // namespace popgrad::scan_snap::checks::long_sequence

@@ -14,7 +14,7 @@
 #include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 template <class T>
 Vector<T> rates_while_learning(const ReducedFlow<T>& rung, Index tokens, const Vector<T>& state) {
@@ -114,4 +114,4 @@ void require_equally_likely(Examination& it, const Vector<double>& weight) {
   it.require(equally_likely, rounding - unlike, fmt::format("they differ by {:.3g}", unlike));
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

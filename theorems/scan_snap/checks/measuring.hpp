@@ -10,9 +10,7 @@
 #include "popgrad/evidence/solved.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 /// rhs of `reduced` at a state, with h = 1/M in its place: gamma drops out of the quotients of z'
 /// and B' then, also at the start, where it is 0. For double and Real, as what follows.
@@ -46,4 +44,4 @@ void require_positive(Examination& it, std::string text, const Quantity& positiv
 inline constexpr const char* equally_likely = "classes are equally likely";
 void require_equally_likely(Examination& it, const Vector<double>& weight);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -11,7 +11,7 @@
 #include "theorems/scan_snap/checks/knobs.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr Knob queries_of_shared_token =
@@ -127,4 +127,4 @@ bool require_one_common_token(const OneCommonToken& instance, Examination& it) {
   return shared;
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -7,9 +7,7 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 /// Knobs that make the instance, with the one that makes classes unlike.
 std::vector<Knob> one_common_token_knobs();
@@ -51,4 +49,4 @@ struct InLimit {
 /// 1/(M f_c^2) and sum_l f_nl^4 fall by it, and eta_Z larger, so that 4 w K_m Gamma/C0 stays.
 InLimit over_closed_forms(const OneCommonToken& instance, const std::vector<double>& times_in_t0);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

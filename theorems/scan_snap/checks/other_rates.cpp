@@ -9,7 +9,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 LeadingToken with_rates(const LeadingToken& token, Rates factor) {
@@ -62,4 +62,4 @@ std::vector<Quantity> quotients_of_slopes(const LeadingToken& token,
   return limits_in(squares, found);
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

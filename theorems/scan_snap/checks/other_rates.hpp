@@ -8,7 +8,7 @@
 #include "theorems/scan_snap/checks/leading_token.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 inline constexpr double rates_tolerance = 1e-12;
 
@@ -41,4 +41,4 @@ std::vector<Quantity> read(const LeadingToken& token, Rates factor,
 std::vector<Quantity> quotients_of_slopes(const LeadingToken& token,
                                           const std::vector<double>& times);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -26,7 +26,7 @@
 #include "theorems/scan_snap/checks/given_training.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap::overlap_bounds {
+namespace popgrad::scan_snap::checks::overlap_bounds {
 namespace {
 
 constexpr Knob class_count = class_count_knob(2, 8, 4);
@@ -49,7 +49,7 @@ void examine(const Setting& setting, Examination& it) {
   const Layout layout = lay_out(classes, true);
   Vector<double> f;
   features(classes, layout, Vector<double>(Vector<double>::Zero(layout.pairs())), f);
-  const Matrix<double> gram = popgrad::scan_snap::gram(layout, classes.classes(), f);
+  const Matrix<double> gram = scan_snap::gram(layout, classes.classes(), f);
   const auto identity = Matrix<double>::Identity(gram.rows(), gram.cols());
   const PrincipalAxes axes = principal_axes(gram);
   const Eigen::ArrayXd lambda = axes.values.array() - 1;
@@ -113,4 +113,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::overlap_bounds
+}  // namespace popgrad::scan_snap::checks::overlap_bounds

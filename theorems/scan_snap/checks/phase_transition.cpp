@@ -28,7 +28,7 @@
 #include "theorems/scan_snap/checks/one_common_token.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::phase_transition {
+namespace popgrad::scan_snap::checks::phase_transition {
 namespace {
 
 constexpr double tolerance = 1e-10;
@@ -126,4 +126,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::phase_transition
+}  // namespace popgrad::scan_snap::checks::phase_transition

@@ -33,7 +33,7 @@
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::position_bias {
+namespace popgrad::scan_snap::checks::position_bias {
 namespace {
 
 constexpr Knob bias_size =
@@ -152,4 +152,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::position_bias
+}  // namespace popgrad::scan_snap::checks::position_bias

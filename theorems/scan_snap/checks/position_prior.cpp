@@ -9,7 +9,7 @@
 #include "theorems/scan_snap/rungs/layout.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 Truth symbolic_prior(int numerator, int denominator) {
   TrainingInstance<Expression> training = generic_class_with_query();
@@ -60,4 +60,4 @@ template TrainingInstance<Real> with_bias(TrainingInstance<Real>, const Vector<R
 template TrainingInstance<double> with_prior(TrainingInstance<double>, const Vector<double>&);
 template TrainingInstance<Real> with_prior(TrainingInstance<Real>, const Vector<Real>&);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

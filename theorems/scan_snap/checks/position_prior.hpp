@@ -7,9 +7,7 @@
 #include "popgrad/scalars/scalar.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 /// Is the field of a class of generic P at z + z0 that of P exp(share z0) at z, with
 ///   share = numerator/denominator?
@@ -23,4 +21,4 @@ TrainingInstance<T> with_bias(TrainingInstance<T> training, const Vector<T>& bia
 template <class T>
 TrainingInstance<T> with_prior(TrainingInstance<T> training, const Vector<T>& bias);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -29,7 +29,7 @@
 #include "theorems/scan_snap/checks/other_rates.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap::rate_dependence {
+namespace popgrad::scan_snap::checks::rate_dependence {
 namespace {
 
 // B_n of three other pairs of rates, when (eta_Z/eta_Y)^on_ratio h^on_h is what it is at `ys`.
@@ -138,4 +138,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::rate_dependence
+}  // namespace popgrad::scan_snap::checks::rate_dependence

@@ -35,7 +35,7 @@
 #include "theorems/scan_snap/checks/residual_measurements.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 
-namespace popgrad::theorems::scan_snap::residual_backprop {
+namespace popgrad::scan_snap::checks::residual_backprop {
 namespace {
 
 constexpr Knob inside_weight = logarithmic_knob(
@@ -152,4 +152,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::residual_backprop
+}  // namespace popgrad::scan_snap::checks::residual_backprop

@@ -11,7 +11,7 @@
 #include "theorems/scan_snap/rungs/backprop.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw) {
   std::vector<Index> query;  // by classes, numbered from 0
@@ -180,4 +180,4 @@ Matrix<double> couplings(const Matrix<double>& kappa, double tau) {
   return kappa.unaryExpr([tau](double overlap) { return coupling(tau * overlap); });
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -16,7 +16,7 @@
 #include "theorems/scan_snap/rungs/instance.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// What random classes of several queries are to be like.
 struct QueryDraw {
@@ -87,4 +87,4 @@ Matrix<double> input_coefficients(const ResidualFlow<double>& flow, const Vector
 double coupling(double x);
 Matrix<double> couplings(const Matrix<double>& kappa, double tau);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -32,7 +32,7 @@
 #include "theorems/scan_snap/checks/residual_measurements.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 
-namespace popgrad::theorems::scan_snap::residual_fates {
+namespace popgrad::scan_snap::checks::residual_fates {
 namespace {
 
 constexpr const char* inside_text = "overlaps inside the query outweigh the rest";
@@ -139,4 +139,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::residual_fates
+}  // namespace popgrad::scan_snap::checks::residual_fates

@@ -9,7 +9,7 @@
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 template <Transcendental T>
 ResidualFlow<T>::ResidualFlow(TrainingInstance<T> instance, DecoderRule rule, Backward backward)
@@ -161,4 +161,4 @@ Matrix<T> ResidualFlow<T>::pulls_at(const Vector<T>& x) const {
 template class ResidualFlow<double>;
 template class ResidualFlow<Expression>;
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -22,9 +22,7 @@
 #include "theorems/scan_snap/rungs/layout.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 /// How the error passes the second normalisation on its way to attention.
 enum class Backward {
@@ -82,4 +80,4 @@ class ResidualFlow final {
   mutable RowMatrix<T> residual_;         ///< e_n - alpha_n in row n (K x C)
 };
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -28,7 +28,7 @@
 #include "theorems/scan_snap/checks/given_training.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 
-namespace popgrad::theorems::scan_snap::residual_gradient {
+namespace popgrad::scan_snap::checks::residual_gradient {
 namespace {
 
 constexpr const char* weight_text = "every class has a positive weight and f_n does not vanish";
@@ -144,4 +144,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::residual_gradient
+}  // namespace popgrad::scan_snap::checks::residual_gradient

@@ -13,7 +13,7 @@
 #include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 // Sums of f_nl^2 over the tokens of n alone and over those of several classes (K each).
@@ -161,4 +161,4 @@ std::vector<Quantity> exactly(const Vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -7,7 +7,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// Knobs of drawn classes.
 inline constexpr Knob query_count = whole_knob("queries", "queries Q", 2, 3, 2);
@@ -70,4 +70,4 @@ Hypothesis at_rest();
 
 std::vector<Quantity> exactly(const Vector<double>& values);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -13,7 +13,7 @@
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 // Four classes, two of each of two queries, with rational features: tokens x K, over `unit`.
@@ -187,4 +187,4 @@ Erratum residual_sketch() {
       }};
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -6,9 +6,7 @@
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 namespace {
 
@@ -53,4 +51,4 @@ StartQuotients start_quotients(const SequenceClasses<T>& classes) {
 template StartQuotients start_quotients(const SequenceClasses<double>&);
 template StartQuotients start_quotients(const SequenceClasses<Real>&);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

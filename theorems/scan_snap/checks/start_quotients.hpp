@@ -3,7 +3,7 @@
 
 #include "theorems/scan_snap/rungs/instance.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 
 /// |z'_reduced|/|z'_flow| as t -> 0, equally likely classes: (M-1)^2/M |v(beta)|/|v(1)| with
 ///   v_m(B) = sum_{n: psi(n) = m} diag(f_n) (I - f_n f_n') sum_{n' != n} B_nn' f_n'.
@@ -13,6 +13,6 @@ struct StartQuotients {
 };
 /// For double and Real.
 template <class T>
-StartQuotients start_quotients(const popgrad::scan_snap::SequenceClasses<T>& classes);
+StartQuotients start_quotients(const SequenceClasses<T>& classes);
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

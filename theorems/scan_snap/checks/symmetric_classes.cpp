@@ -13,7 +13,7 @@
 #include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr const char* common_alike =
@@ -134,4 +134,4 @@ void SymmetricClasses::require_hypotheses(Examination& it) const {
              fmt::format("apart by {:.3g}", distinct_apart));
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

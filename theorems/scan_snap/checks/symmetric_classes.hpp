@@ -7,9 +7,7 @@
 #include "theorems/scan_snap/rungs/instance.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
-namespace popgrad::theorems::scan_snap {
-
-using namespace popgrad::scan_snap;
+namespace popgrad::scan_snap::checks {
 
 std::vector<Knob> symmetric_classes_knobs();
 
@@ -42,4 +40,4 @@ class SymmetricClasses {
   std::vector<std::vector<Index>> entries_;  ///< of common tokens, one a class that has it
 };
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -13,7 +13,7 @@
 #include "theorems/scan_snap/rungs/closed_form.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap {
+namespace popgrad::scan_snap::checks {
 namespace {
 
 constexpr double late = 700;  // t, steps of batch 1
@@ -187,4 +187,4 @@ Erratum growth_figure() {
           }};
 }
 
-}  // namespace popgrad::theorems::scan_snap
+}  // namespace popgrad::scan_snap::checks

@@ -28,7 +28,7 @@
 #include "theorems/scan_snap/checks/knobs.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
 
-namespace popgrad::theorems::scan_snap::winner_take_all {
+namespace popgrad::scan_snap::checks::winner_take_all {
 namespace {
 
 constexpr Knob speed = logarithmic_knob("speed", "a in eta_Z w xi_n = a/(1+t)^p", 0.5, 4, 1);
@@ -118,4 +118,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scan_snap::winner_take_all
+}  // namespace popgrad::scan_snap::checks::winner_take_all

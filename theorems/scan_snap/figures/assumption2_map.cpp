@@ -14,10 +14,10 @@
 #include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::assumption2_map_figure {
+namespace popgrad::scan_snap::figures::assumption2_map_figure {
 namespace {
 
-using namespace theorems::scan_snap;
+using namespace scan_snap::checks;
 
 constexpr int instances = 400;
 constexpr double last_time = 1e6;
@@ -143,4 +143,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::assumption2_map_figure
+}  // namespace popgrad::scan_snap::figures::assumption2_map_figure

@@ -6,10 +6,8 @@
 #include "popgrad/walks/walk.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::attention_pattern_figure {
+namespace popgrad::scan_snap::figures::attention_pattern_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr std::uint64_t steps = 100;
 
@@ -102,4 +100,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::attention_pattern_figure
+}  // namespace popgrad::scan_snap::figures::attention_pattern_figure

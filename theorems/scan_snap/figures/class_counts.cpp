@@ -9,10 +9,10 @@
 
 #include "popgrad/evidence/figure.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::class_counts_figure {
+namespace popgrad::scan_snap::figures::class_counts_figure {
 namespace {
 
-using namespace theorems::scan_snap;
+using namespace scan_snap::checks;
 
 const Decoder decoder{1000, 0.5};
 constexpr double beyond = 0.01;
@@ -149,4 +149,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::class_counts_figure
+}  // namespace popgrad::scan_snap::figures::class_counts_figure

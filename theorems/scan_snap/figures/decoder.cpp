@@ -7,10 +7,8 @@
 
 #include "popgrad/evidence/figure.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::decoder_figure {
+namespace popgrad::scan_snap::figures::decoder_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr double vocabulary = 1000;
 
@@ -106,4 +104,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::decoder_figure
+}  // namespace popgrad::scan_snap::figures::decoder_figure

@@ -16,10 +16,8 @@
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::frontiers_figure {
+namespace popgrad::scan_snap::figures::frontiers_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr Index vocabulary = 300;
 constexpr std::uint32_t instance_run = 0xFFFFFFFEU;
@@ -251,4 +249,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::frontiers_figure
+}  // namespace popgrad::scan_snap::figures::frontiers_figure

@@ -9,10 +9,10 @@
 #include "theorems/scan_snap/checks/growth_of_rungs.hpp"
 #include "theorems/scan_snap/figures/growth_setting.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::growth_exponent_figure {
+namespace popgrad::scan_snap::figures::growth_exponent_figure {
 namespace {
 
-using namespace theorems::scan_snap;
+using namespace scan_snap::checks;
 
 CommonToken<double> lone_token(double vocabulary, double decoder_rate, double attention_rate) {
   return {.vocabulary = vocabulary,
@@ -99,4 +99,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::growth_exponent_figure
+}  // namespace popgrad::scan_snap::figures::growth_exponent_figure

@@ -11,10 +11,8 @@
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::growth_factor_figure {
+namespace popgrad::scan_snap::figures::growth_factor_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto [tokens, attention_rate] = growth_setting(request);
@@ -102,4 +100,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::growth_factor_figure
+}  // namespace popgrad::scan_snap::figures::growth_factor_figure

@@ -6,15 +6,14 @@
 #include "theorems/scan_snap/rungs/instance.hpp"
 #include "theorems/scan_snap/rungs/parameters.hpp"
 
-namespace popgrad::theorems::scan_snap::figures {
+namespace popgrad::scan_snap::figures {
 
 std::vector<FigureParameter> growth_parameters() {
-  namespace parameter = popgrad::scan_snap::parameter;
+  namespace parameter = parameter;
   return {{parameter::M, "1000"}, {parameter::eta_Z, "0.5"}};
 }
 
 GrowthSetting growth_setting(const FigureRequest& request) {
-  using namespace popgrad::scan_snap;
   const Index least = growth_classes<double>().tokens;
   const Index tokens = read_or(request.parameters, parameter::M, least);
   if (tokens < least) {
@@ -24,4 +23,4 @@ GrowthSetting growth_setting(const FigureRequest& request) {
   return {tokens, read<double>(request.parameters, parameter::eta_Z)};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures
+}  // namespace popgrad::scan_snap::figures

@@ -5,7 +5,7 @@
 
 #include "popgrad/evidence/figure.hpp"
 
-namespace popgrad::theorems::scan_snap::figures {
+namespace popgrad::scan_snap::figures {
 
 /// Vocabulary and attention rate of the growth instance.
 struct GrowthSetting {
@@ -16,4 +16,4 @@ std::vector<FigureParameter> growth_parameters();
 /// Throws InputError if the vocabulary is smaller than the instance.
 GrowthSetting growth_setting(const FigureRequest& request);
 
-}  // namespace popgrad::theorems::scan_snap::figures
+}  // namespace popgrad::scan_snap::figures

@@ -8,10 +8,10 @@
 #include "theorems/scan_snap/checks/growth_of_rungs.hpp"
 #include "theorems/scan_snap/figures/growth_setting.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::growth_steps_figure {
+namespace popgrad::scan_snap::figures::growth_steps_figure {
 namespace {
 
-using namespace theorems::scan_snap;
+using namespace scan_snap::checks;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto [tokens, attention_rate] = growth_setting(request);
@@ -94,4 +94,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::growth_steps_figure
+}  // namespace popgrad::scan_snap::figures::growth_steps_figure

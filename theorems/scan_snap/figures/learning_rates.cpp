@@ -13,10 +13,8 @@
 #include "popgrad/walks/walk.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::learning_rates_figure {
+namespace popgrad::scan_snap::figures::learning_rates_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr Index seeds = 20;
 constexpr Index ratios = 10;
@@ -271,4 +269,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::learning_rates_figure
+}  // namespace popgrad::scan_snap::figures::learning_rates_figure

@@ -9,10 +9,8 @@
 #include "theorems/scan_snap/rungs/closed_form.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::phase_transition_figure {
+namespace popgrad::scan_snap::figures::phase_transition_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto [tokens, attention_rate] = growth_setting(request);
@@ -97,4 +95,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::phase_transition_figure
+}  // namespace popgrad::scan_snap::figures::phase_transition_figure

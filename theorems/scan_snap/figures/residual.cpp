@@ -10,10 +10,10 @@
 #include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::residual_figure {
+namespace popgrad::scan_snap::figures::residual_figure {
 namespace {
 
-using namespace theorems::scan_snap;
+using namespace scan_snap::checks;
 
 constexpr double ratio = 1000;  // eta_Y/eta_Z of the trajectories
 constexpr double last = 15;     // tau = eta_Y t/K
@@ -161,4 +161,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::residual_figure
+}  // namespace popgrad::scan_snap::figures::residual_figure

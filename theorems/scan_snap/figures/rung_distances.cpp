@@ -10,10 +10,8 @@
 #include "theorems/scan_snap/rungs/quasi_static_flow.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::rung_distances_figure {
+namespace popgrad::scan_snap::figures::rung_distances_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 template <class Rung>
 Vector<double> logits_at_end(const Rung& rung, const std::string& figure) {
@@ -97,4 +95,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::rung_distances_figure
+}  // namespace popgrad::scan_snap::figures::rung_distances_figure

@@ -13,10 +13,8 @@
 #include "theorems/scan_snap/rungs/decoder.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scan_snap::figures::text_attention_figure {
+namespace popgrad::scan_snap::figures::text_attention_figure {
 namespace {
-
-using namespace popgrad::scan_snap;
 
 constexpr Index classes_kept = 100;
 constexpr std::size_t tokens_shown = 12;
@@ -149,4 +147,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scan_snap::figures::text_attention_figure
+}  // namespace popgrad::scan_snap::figures::text_attention_figure

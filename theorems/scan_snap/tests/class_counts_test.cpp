@@ -6,7 +6,7 @@
 namespace class_counts_test {
 
 using namespace popgrad;
-using namespace popgrad::theorems::scan_snap;
+using namespace popgrad::scan_snap::checks;
 
 TEST_CASE("class counts: laws and quantiles of four draws of two classes", "[scan_snap]") {
   const CountLaw law = binomial_law(4, 0.5);

@@ -26,10 +26,8 @@
 #include "theorems/scb/checks/scratch.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::branch {
+namespace popgrad::scb::checks::branch {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* long_text = "T above the growth time 1/rate";
 constexpr const char* slow_text = "eta times the growth rate below 1";
@@ -126,4 +124,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::branch
+}  // namespace popgrad::scb::checks::branch

@@ -15,9 +15,7 @@
 #include "theorems/scb/rungs/lumped_descent.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 double normal_share(double argument) { return boost::math::cdf(boost::math::normal(), argument); }
 
@@ -130,4 +128,4 @@ Quantity Branching::right_share(double batch, std::uint32_t runs, std::uint32_t 
   return share;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

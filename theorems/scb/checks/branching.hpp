@@ -12,12 +12,12 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// An instance, its noise and its steps.
 struct Branching {
-  popgrad::scb::Training<double> training;
-  popgrad::scb::NoiseLevels levels;
+  Training<double> training;
+  NoiseLevels levels;
   double step = 0;  ///< eta
 
   [[nodiscard]] double rate() const;  ///< g
@@ -49,4 +49,4 @@ double normal_share(double argument);
 /// A batch as a count. Throws std::overflow_error for more samples than can be counted.
 Index counted(double batch);
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -10,7 +10,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 inline constexpr const char* long_context_text = "T above 100 Q";
 inline constexpr std::array range_growth{1, 4, 16};
@@ -26,19 +26,18 @@ inline constexpr Knob short_range_length =
 inline constexpr Knob least_range =
     whole_knob("support", "positions Q that a token looks at, the fewest", 1, 4, 2);
 
-inline popgrad::scb::Training<double> ranged_training(const Setting& setting, int times) {
+inline Training<double> ranged_training(const Setting& setting, int times) {
   const Knob& length = setting.value(short_range_length) > 0 ? short_range_length : range_length;
-  popgrad::scb::Training<double> training =
-      popgrad::scb::from_scratch(setting.count(range_vocabulary), setting.count(length),
-                                 times * setting.count(least_range), setting.seed);
-  popgrad::scb::Bigrams<double>& b = training.bigrams;
+  Training<double> training = from_scratch(setting.count(range_vocabulary), setting.count(length),
+                                           times * setting.count(least_range), setting.seed);
+  Bigrams<double>& b = training.bigrams;
   b.law.setConstant(1 / static_cast<double>(b.support(0)));
   return training;
 }
 
 /// Tells the largest instance; requires T above 100 Q there.
 inline void require_long_context(const Setting& setting, Examination& it) {
-  const popgrad::scb::Bigrams<double> b = ranged_training(setting, range_growth.back()).bigrams;
+  const Bigrams<double> b = ranged_training(setting, range_growth.back()).bigrams;
   it.parameters = {
       {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
   it.require(long_context_text, static_cast<double>(b.context - 100 * b.support(0)),
@@ -52,4 +51,4 @@ inline void report_exponent(const std::vector<double>& batch, Examination& it) {
             fmt::format("B = {:.5g}, {:.5g}, {:.5g}", batch[0], batch[1], batch[2]));
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -28,10 +28,8 @@
 #include "theorems/scb/checks/part_two.hpp"
 #include "theorems/scb/checks/scratch.hpp"
 
-namespace popgrad::theorems::scb::convergence {
+namespace popgrad::scb::checks::convergence {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* above_noise_text = "lambda above sigma_A sqrt(2 ln T/B)";
 
@@ -117,4 +115,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::convergence
+}  // namespace popgrad::scb::checks::convergence

@@ -8,7 +8,7 @@
 #include "theorems/scb/rungs/population_flow.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Columns (p, 1 - p) of symbols.
 inline Matrix<Expression> two_laws(const std::string& name) {
@@ -20,13 +20,13 @@ inline Matrix<Expression> two_laws(const std::string& name) {
 
 /// N = T = 2, mu, P and q generic.
 struct SymbolicSample {
-  popgrad::scb::Training<Expression> training;
+  Training<Expression> training;
   Matrix<Expression> context;  ///< q (T x N)
 };
 
 inline SymbolicSample symbolic_training(bool project) {
   SymbolicSample s;
-  popgrad::scb::Bigrams<Expression>& b = s.training.bigrams;
+  Bigrams<Expression>& b = s.training.bigrams;
   b.transition = two_laws("P");
   const Expression mu = symbol("mu");
   b.stationary.resize(2);
@@ -43,10 +43,9 @@ inline SymbolicSample symbolic_training(bool project) {
 }
 
 /// The expectation by enumeration of all sequences, queries, sources and labels.
-inline Vector<Expression> enumerated(const popgrad::scb::SequenceSgd<Expression>& rung,
-                                     const SymbolicSample& s, const Vector<Expression>& x,
-                                     Expression& loss) {
-  const popgrad::scb::Bigrams<Expression>& b = s.training.bigrams;
+inline Vector<Expression> enumerated(const SequenceSgd<Expression>& rung, const SymbolicSample& s,
+                                     const Vector<Expression>& x, Expression& loss) {
+  const Bigrams<Expression>& b = s.training.bigrams;
   Vector<Expression> sum = Vector<Expression>::Constant(x.size(), Expression(0));
   loss = 0;
   rung.attend(x);
@@ -81,8 +80,8 @@ inline Vector<Expression> enumerated(const popgrad::scb::SequenceSgd<Expression>
 /// The field of the rung flow minus that of the rung sgd at the same V and A, in which positions off
 /// the support are equal and, as projections keep it, 1'V = 1': N = 2, T = 4, else generic.
 inline Matrix<Expression> lumped_field_minus_dense(bool project) {
-  popgrad::scb::Training<Expression> training;
-  popgrad::scb::Bigrams<Expression>& b = training.bigrams;
+  Training<Expression> training;
+  Bigrams<Expression>& b = training.bigrams;
   b.transition = two_laws("P");
   b.stationary = symbols("mu", 2);
   b.stationary[1] = 1 - b.stationary[0];
@@ -91,8 +90,8 @@ inline Matrix<Expression> lumped_field_minus_dense(bool project) {
   b.position = {0, 2, 1, 2};
   b.law = two_laws("q").reshaped();
   training.project = project;
-  const popgrad::scb::PopulationFlow<Expression> flow(training);
-  const popgrad::scb::SequenceSgd<Expression> dense(training);
+  const PopulationFlow<Expression> flow(training);
+  const SequenceSgd<Expression> dense(training);
   Vector<Expression> x = symbols("x", flow.dimension());
   x.head(4) = two_laws("V").reshaped();
   // Where the positions 0..3 of both tokens stand in the state of the flow, behind V.
@@ -109,4 +108,4 @@ inline Matrix<Expression> lumped_field_minus_dense(bool project) {
   return field;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

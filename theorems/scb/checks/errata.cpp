@@ -3,7 +3,7 @@
 #include "theorems/scb/checks/errata.hpp"
 #include "popgrad/scalars/identity.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 Erratum square_of_jacobian() {
   return {
@@ -52,4 +52,4 @@ Erratum square_of_jacobian() {
       }};
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -3,8 +3,8 @@
 
 #include "popgrad/evidence/erratum.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 Erratum square_of_jacobian();
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -4,17 +4,16 @@
 #include "theorems/scb/rungs/instance.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
-inline popgrad::scb::NoiseLevels levels_of_shape(const popgrad::scb::Bigrams<double>& bigrams,
-                                                 popgrad::scb::NoiseShape shape) {
-  popgrad::scb::NoiseLevels levels = popgrad::scb::noise_at_solution(bigrams);
+inline NoiseLevels levels_of_shape(const Bigrams<double>& bigrams, NoiseShape shape) {
+  NoiseLevels levels = noise_at_solution(bigrams);
   levels.shape = shape;
   return levels;
 }
 
 /// One token looks at a position more, with weight `mass`: the last of those that are free.
-inline void add_position(popgrad::scb::Bigrams<double>& b, Index token, double mass) {
+inline void add_position(Bigrams<double>& b, Index token, double mass) {
   const Index begin = b.first[static_cast<std::size_t>(token)];
   const Index end = b.first[static_cast<std::size_t>(token + 1)];
   Index place = b.context - 1;
@@ -34,4 +33,4 @@ inline void add_position(popgrad::scb::Bigrams<double>& b, Index token, double m
   for (Index k = token + 1; k <= b.tokens(); ++k) ++b.first[static_cast<std::size_t>(k)];
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

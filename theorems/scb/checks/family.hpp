@@ -15,11 +15,11 @@
 #include "theorems/scb/rungs/population_flow.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// What alpha_V, alpha_A and W add to V = mu 1', A = 1/T in a state of the rung flow.
 template <class T>
-Vector<T> along_family(const popgrad::scb::Bigrams<T>& b, const T& alpha_V, const T& alpha_A,
+Vector<T> along_family(const Bigrams<T>& b, const T& alpha_V, const T& alpha_A,
                        const Matrix<T>& residual) {
   const Index n = b.tokens();
   const T share = T(1) / T(static_cast<int>(b.context));
@@ -39,7 +39,7 @@ Vector<T> along_family(const popgrad::scb::Bigrams<T>& b, const T& alpha_V, cons
 
 /// W = V - mu 1' - alpha_V (P - mu 1').
 template <class T>
-Matrix<T> residual_of(const popgrad::scb::Bigrams<T>& b, const Matrix<T>& v, const T& alpha_V) {
+Matrix<T> residual_of(const Bigrams<T>& b, const Matrix<T>& v, const T& alpha_V) {
   const Matrix<T> ground = b.stationary * Vector<T>::Constant(b.tokens(), T(1)).transpose();
   return v - ground - alpha_V * (b.transition - ground);
 }
@@ -57,12 +57,10 @@ inline Matrix<Expression> centred(const Matrix<Expression>& free, const Vector<E
 }
 
 /// Times from early growth, from alpha_V(0) = `start`, to some growth times on the hyperbola.
-inline std::vector<double> times_of_growth(const popgrad::scb::Training<double>& training,
-                                           double start) {
-  const popgrad::scb::Bigrams<double>& b = training.bigrams;
+inline std::vector<double> times_of_growth(const Training<double>& training, double start) {
+  const Bigrams<double>& b = training.bigrams;
   const auto positions = static_cast<double>(b.context);
-  const double rate = popgrad::scb::growth_rate(popgrad::scb::transition_size(b),
-                                                popgrad::scb::context_size(b), positions);
+  const double rate = growth_rate(transition_size(b), context_size(b), positions);
   const double way = std::log1p(1 / (std::fabs(start) + 1 / positions));
   std::vector<double> times;
   for (const double share : {0.05, 0.1, 0.2, 0.4, 0.7, 1.0}) {
@@ -72,9 +70,9 @@ inline std::vector<double> times_of_growth(const popgrad::scb::Training<double>&
 }
 
 /// Three tokens, four positions, generic P and q with P mu = mu.
-inline popgrad::scb::Training<Expression> generic_training() {
-  popgrad::scb::Training<Expression> made;
-  popgrad::scb::Bigrams<Expression>& b = made.bigrams;
+inline Training<Expression> generic_training() {
+  Training<Expression> made;
+  Bigrams<Expression>& b = made.bigrams;
   b.stationary = symbols("mu", 3);
   b.stationary[2] = 1 - b.stationary[0] - b.stationary[1];
   made.start = b.stationary * Vector<Expression>::Constant(3, 1).transpose();
@@ -128,4 +126,4 @@ inline ComponentPlaces places_of(const Solved& run, const std::vector<std::strin
   return places;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -27,10 +27,9 @@
 #include "theorems/scb/checks/growth.hpp"
 #include "theorems/scb/checks/reduced_symbols.hpp"
 
-namespace popgrad::theorems::scb::fixed_points {
+namespace popgrad::scb::checks::fixed_points {
 namespace {
 
-using namespace popgrad::scb;
 constexpr Knob length = logarithmic_knob("length", "positions T of the context", 1e5, 1e7, 1e6);
 constexpr Knob head_start =
     logarithmic_knob("head-start", "distance of the start from 0 over that of the balanced point",
@@ -147,4 +146,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::fixed_points
+}  // namespace popgrad::scb::checks::fixed_points

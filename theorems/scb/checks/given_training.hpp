@@ -6,23 +6,23 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/instance_record.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Throws InputError if the instance gives A, which the statement would not look at.
-inline popgrad::scb::Training<double> given_training(const Setting& setting) {
+inline Training<double> given_training(const Setting& setting) {
   if (setting.instance->has("A")) {
     reject("scb", "A", "of the instance file",
            "is not looked at by this statement, which does not depend on the start of attention or "
            "has one of its own; leave it out");
   }
-  return popgrad::scb::training<double>(*setting.instance, setting.seed);
+  return scb::training<double>(*setting.instance, setting.seed);
 }
 
 /// That instance, else what `drawn` makes, handed over.
 template <class Drawn>
-popgrad::scb::Training<double> examined_training(const Setting& setting, Drawn drawn) {
+Training<double> examined_training(const Setting& setting, Drawn drawn) {
   return examined(
       setting, [&](const Parameters&, std::uint64_t) { return given_training(setting); }, drawn);
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

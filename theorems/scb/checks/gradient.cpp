@@ -22,10 +22,9 @@
 #include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/sampled_directions.hpp"
 
-namespace popgrad::theorems::scb::gradient {
+namespace popgrad::scb::checks::gradient {
 namespace {
 
-using namespace popgrad::scb;
 constexpr Knob positions = whole_knob("positions", "positions T of the context", 5, 40, 12);
 constexpr Knob projected =
     whole_knob("projected", "1: gradients projected onto the constraints; 0: not", 0, 1, 0);
@@ -135,4 +134,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::gradient
+}  // namespace popgrad::scb::checks::gradient

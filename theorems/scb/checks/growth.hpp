@@ -16,7 +16,7 @@
 #include "theorems/scb/rungs/instance_record.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 struct Sizes {
   double transition = 0;  ///< K_P
@@ -24,9 +24,7 @@ struct Sizes {
   double positions = 0;   ///< T
   Vector<double> start = Vector<double>::Zero(3);
 
-  [[nodiscard]] double rate() const {
-    return popgrad::scb::growth_rate(transition, context, positions);
-  }
+  [[nodiscard]] double rate() const { return growth_rate(transition, context, positions); }
   /// Time at which alpha_A alpha_V = z, up to O(1/T) within the logarithm:
   ///   ln[z/(1-z) 4 T^2 rate^3/K_P]/(2 rate)
   [[nodiscard]] double time_to(double z) const {
@@ -50,12 +48,11 @@ struct Sizes {
 };
 
 /// Of an instance; V(0) = mu 1' and A(0) = 1/T make the start 0, without the rounding of products.
-inline Sizes sizes_of(const popgrad::scb::Training<double>& training) {
-  const popgrad::scb::Bigrams<double>& b = training.bigrams;
+inline Sizes sizes_of(const Training<double>& training) {
+  const Bigrams<double>& b = training.bigrams;
   // Rounding may leave K_P below 0 where all columns of P are equal.
-  Sizes sizes{std::max(0.0, popgrad::scb::transition_size(b)), popgrad::scb::context_size(b),
-              static_cast<double>(b.context),
-              popgrad::scb::ReducedFlow<double>(training).initial()};
+  Sizes sizes{std::max(0.0, transition_size(b)), context_size(b), static_cast<double>(b.context),
+              ReducedFlow<double>(training).initial()};
   const Vector<double> ones = Vector<double>::Ones(b.tokens());
   if (training.attention_start.size() == 0 &&
       training.start == Matrix<double>(b.stationary * ones.transpose())) {
@@ -68,7 +65,7 @@ inline Sizes sizes_of(const popgrad::scb::Training<double>& training) {
 ///   P   = c I + (1 - c) 11'/N,                   K_P = c^2 (1 - 1/N)
 ///   q^k = (w, r, ..., r) on Q positions,         K_Q = w^2 + (Q - 1) r^2
 /// for the smallest Q, and an N that leaves c < 1.
-inline popgrad::scb::Training<double> training_of(const Sizes& sizes) {
+inline Training<double> training_of(const Sizes& sizes) {
   const auto n = static_cast<Index>(std::ceil(1 / (1 - sizes.transition))) + 1;
   const auto support = static_cast<Index>(std::ceil(1 / sizes.context));
   const auto all = static_cast<double>(n);
@@ -76,8 +73,8 @@ inline popgrad::scb::Training<double> training_of(const Sizes& sizes) {
   const double kept = std::sqrt(sizes.transition / (1 - 1 / all));
   const double beyond = std::max(0.0, looked_at * sizes.context - 1);
   const double most = (1 + std::sqrt((looked_at - 1) * beyond)) / looked_at;
-  popgrad::scb::Training<double> made;
-  popgrad::scb::Bigrams<double>& b = made.bigrams;
+  Training<double> made;
+  Bigrams<double>& b = made.bigrams;
   b.transition = Matrix<double>::Constant(n, n, (1 - kept) / all);
   b.transition.diagonal().array() += kept;
   b.stationary = Vector<double>::Constant(n, 1 / all);
@@ -116,7 +113,7 @@ inline Sizes drawn_sizes(const Setting& setting, double length, double head_star
 /// instance has: a start off the family, a context shorter than the support of its law.
 inline Sizes examined_sizes(const Setting& setting, double length, double head_start,
                             const std::function<double(const Sizes&)>& unit) {
-  const auto read = popgrad::scb::training<double>;
+  const auto read = scb::training<double>;
   const Sizes drawn = drawn_sizes(setting, length, head_start, unit);
   const bool has_instance = drawn.start.isZero(0) && drawn.positions * drawn.context > 2;
   if (setting.instance == nullptr && !has_instance) {
@@ -148,8 +145,7 @@ inline void require_growth(const Sizes& sizes, double left_out, Examination& it)
 template <class T = double>
 AnyRung<T> per_length(const Sizes& sizes) {
   const T positions(sizes.positions);
-  const popgrad::scb::ReducedFlow<T> flow(T(sizes.transition), T(sizes.context), positions, T(0),
-                                          T(0), T(0));
+  const ReducedFlow<T> flow(T(sizes.transition), T(sizes.context), positions, T(0), T(0), T(0));
   AnyRung<T> rung = forget_type(flow);
   rung.initial = positions * sizes.start.cast<T>();
   rung.field.jacobian = nullptr;
@@ -160,4 +156,4 @@ AnyRung<T> per_length(const Sizes& sizes) {
   return rung;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

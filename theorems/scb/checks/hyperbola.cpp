@@ -27,10 +27,8 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scb::hyperbola {
+namespace popgrad::scb::checks::hyperbola {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr Knob length = logarithmic_knob("length", "positions T of the context", 20, 1e7, 5000);
 // Excess loss where V = mu 1' + alpha (P - mu 1') and a^k = 1/T + (q^k - 1/T)/alpha, over the least.
@@ -113,4 +111,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::hyperbola
+}  // namespace popgrad::scb::checks::hyperbola

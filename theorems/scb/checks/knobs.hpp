@@ -3,7 +3,7 @@
 
 #include "popgrad/evidence/statement.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 inline constexpr Knob tokens_knob = whole_knob("tokens", "tokens N of the vocabulary", 2, 6, 3);
 inline constexpr Knob support_knob =
@@ -25,4 +25,4 @@ inline double length_at(double shortness, double growth, double otherwise) {
   return shortness > 0 ? 1 / (shortness * growth) : otherwise;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

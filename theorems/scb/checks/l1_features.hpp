@@ -6,7 +6,7 @@
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// In the l1 stage, over all tokens: an entry of V, the sum over the supports, and of the rest the
 /// numbers above and below zero, their sums, the sum of squares.
@@ -20,7 +20,7 @@ struct L1Features {
     values[6] += a * a;
   }
 };
-inline Vector<double> dense_l1(const popgrad::scb::Bigrams<double>& b, const Vector<double>& x) {
+inline Vector<double> dense_l1(const Bigrams<double>& b, const Vector<double>& x) {
   L1Features features;
   const Index n = b.tokens();
   features.values[0] = x[0];
@@ -37,8 +37,7 @@ inline Vector<double> dense_l1(const popgrad::scb::Bigrams<double>& b, const Vec
   return features.values;
 }
 /// One-sided: zeros have left upwards only.
-inline Vector<double> lumped_l1(const popgrad::scb::Bigrams<double>& b, const Vector<double>& x,
-                                bool one_sided) {
+inline Vector<double> lumped_l1(const Bigrams<double>& b, const Vector<double>& x, bool one_sided) {
   L1Features features;
   features.values[0] = x[0];
   Index at = b.tokens() * b.tokens();
@@ -55,17 +54,17 @@ inline Vector<double> lumped_l1(const popgrad::scb::Bigrams<double>& b, const Ve
 
 /// Over a quarter of the draws, each six steps long.
 inline Matrix<double> dense_l1_ends(const Pair& pair) {
-  const popgrad::scb::ThreePartDescent dense(pair.leaking, pair.schedule(1), pair.levels);
+  const ThreePartDescent dense(pair.leaking, pair.schedule(1), pair.levels);
   return sample(pair.draws / 4, [&](std::uint32_t i) {
     return dense_l1(pair.training.bigrams, pair.end_of(dense, (1U << 24U) + i));
   });
 }
 /// With the weight of the l1 norm times `factor`.
 inline Matrix<double> lumped_l1_ends(const Pair& pair, double factor, bool one_sided) {
-  const popgrad::scb::LumpedThreePart lumped(pair.training, pair.schedule(factor), pair.levels);
+  const LumpedThreePart lumped(pair.training, pair.schedule(factor), pair.levels);
   return sample(pair.draws / 4, [&](std::uint32_t i) {
     return lumped_l1(pair.training.bigrams, pair.end_of(lumped, (1U << 25U) + i), one_sided);
   });
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -30,10 +30,8 @@
 #include "theorems/scb/checks/scratch.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::l1_needed {
+namespace popgrad::scb::checks::l1_needed {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr std::uint64_t all_steps = 4000;
 constexpr double boost_step = 0.02;  // of part 1
@@ -165,4 +163,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::l1_needed
+}  // namespace popgrad::scb::checks::l1_needed

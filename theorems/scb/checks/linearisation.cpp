@@ -26,10 +26,8 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/scb/checks/growth.hpp"
 
-namespace popgrad::theorems::scb::linearisation {
+namespace popgrad::scb::checks::linearisation {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr Knob length = logarithmic_knob("length", "positions T of the context", 1e4, 1e9, 1e4);
 constexpr Knob product_knob =
@@ -150,4 +148,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::linearisation
+}  // namespace popgrad::scb::checks::linearisation

@@ -4,7 +4,7 @@
 #include "popgrad/scalars/rational.hpp"
 #include "theorems/scb/rungs/lumped_descent.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Covariance of the support and the mean m of the rest after one step, in units of s^2, against
 /// that of normals less their mean over T positions:
@@ -19,7 +19,7 @@ inline Truth one_step_covariance(bool mean_taken_off) {
   for (Index j = 0; j < 4; ++j) {
     Vector<T> z = Vector<T>::Constant(3, T(0));
     if (j < 3) z[j] = T(1);
-    if (mean_taken_off) popgrad::scb::take_off_mean(z, T(j == 3 ? 1 : 0), positions);
+    if (mean_taken_off) take_off_mean(z, T(j == 3 ? 1 : 0), positions);
     effect.col(j) << z, -T(z.sum() / rest);
   }
   Vector<T> variance = Vector<T>::Constant(4, T(1));
@@ -32,4 +32,4 @@ inline Truth one_step_covariance(bool mean_taken_off) {
   return covariance == expected ? Truth::yes : Truth::no;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -12,16 +12,16 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Is position t of token k on the support of q^k?
-inline bool supported(const popgrad::scb::Bigrams<double>& b, Index k, Index t) {
+inline bool supported(const Bigrams<double>& b, Index k, Index t) {
   const auto begin = b.position.begin() + b.first[static_cast<std::size_t>(k)];
   return std::binary_search(begin, begin + b.support(k), t);
 }
 
 /// The state of the rung noisy-lumped that a dense one is lumped to.
-inline Vector<double> lump(const popgrad::scb::Bigrams<double>& b, const Vector<double>& x) {
+inline Vector<double> lump(const Bigrams<double>& b, const Vector<double>& x) {
   const Index n = b.tokens();
   Vector<double> y(n * n + b.entries() + 2 * n);
   y.head(n * n) = x.head(n * n);
@@ -50,8 +50,7 @@ inline Vector<double> lump(const popgrad::scb::Bigrams<double>& b, const Vector<
 
 /// Of a lumped state: one entry of V, and of every token the first value on the support, the sum of
 /// these, and r^2.
-inline Vector<double> boost_features(const popgrad::scb::Bigrams<double>& b,
-                                     const Vector<double>& y) {
+inline Vector<double> boost_features(const Bigrams<double>& b, const Vector<double>& y) {
   const Index n = b.tokens();
   Vector<double> features(1 + 3 * n);
   features[0] = y[0];
@@ -66,8 +65,7 @@ inline Vector<double> boost_features(const popgrad::scb::Bigrams<double>& b,
 }
 
 /// The sum over all positions of every token's attention in a lumped state.
-inline std::vector<Quantity> masses_of(const popgrad::scb::Bigrams<double>& b,
-                                       const Vector<double>& y) {
+inline std::vector<Quantity> masses_of(const Bigrams<double>& b, const Vector<double>& y) {
   std::vector<Quantity> sums;
   Index at = b.tokens() * b.tokens();
   for (Index k = 0; k < b.tokens(); ++k) {
@@ -121,4 +119,4 @@ inline std::vector<double> spreads_of(const Matrix<double>& samples, bool varian
   return all;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

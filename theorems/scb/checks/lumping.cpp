@@ -24,10 +24,8 @@
 #include "theorems/scb/checks/lumped_samples.hpp"
 #include "theorems/scb/rungs/noisy_descent.hpp"
 
-namespace popgrad::theorems::scb::lumping {
+namespace popgrad::scb::checks::lumping {
 namespace {
-
-using namespace popgrad::scb;
 
 enum class Slip { none, degrees_of_freedom, independent_mean };
 
@@ -149,4 +147,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::lumping
+}  // namespace popgrad::scb::checks::lumping

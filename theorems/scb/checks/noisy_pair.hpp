@@ -13,7 +13,7 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 inline constexpr Knob l1_length =
     logarithmic_knob("length", "positions T of the context", 20, 50, 40);
@@ -32,9 +32,9 @@ inline constexpr std::uint64_t boost_steps = 5;
 
 /// Both descents of one training, the steps that they take, and how many are drawn.
 struct Pair {
-  popgrad::scb::Training<double> training;
-  popgrad::scb::Training<double> leaking;  ///< what the dense descent sees
-  popgrad::scb::NoiseLevels levels;
+  Training<double> training;
+  Training<double> leaking;  ///< what the dense descent sees
+  NoiseLevels levels;
   double step = 0;
   double l1_weight = 0;
   Index batch = 1;
@@ -45,10 +45,9 @@ struct Pair {
 
   /// The noise of a step in a position of token k, at V.
   [[nodiscard]] double noise(const Vector<double>& x, Index k) const {
-    const popgrad::scb::Bigrams<double>& b = training.bigrams;
+    const Bigrams<double>& b = training.bigrams;
     const Matrix<double> v = x.head(b.tokens() * b.tokens()).reshaped(b.tokens(), b.tokens());
-    const double share =
-        popgrad::scb::covariance_product(v, v, b.stationary) / popgrad::scb::transition_size(b);
+    const double share = covariance_product(v, v, b.stationary) / transition_size(b);
     return step * training.attention_rate * levels.attention[k] *
            std::sqrt(std::max(0.0, share) / static_cast<double>(batch));
   }
@@ -66,10 +65,10 @@ struct Pair {
   }
 
   /// Boosting, a threshold that some of the rest survives by chance, and l1 steps.
-  [[nodiscard]] popgrad::scb::Schedule schedule(double weight_factor) const {
+  [[nodiscard]] Schedule schedule(double weight_factor) const {
     const auto steps = static_cast<double>(boost_steps);
     const double level = levels.attention.maxCoeff() / std::sqrt(static_cast<double>(batch));
-    popgrad::scb::Schedule made;
+    Schedule made;
     made.boost_until = std::numeric_limits<double>::infinity();
     made.boost_steps = boost_steps;
     made.threshold =
@@ -83,20 +82,20 @@ struct Pair {
 inline Pair drawn_pair(const Setting& setting) {
   Pair pair;
   pair.training = examined_training(setting, [&] {
-    popgrad::scb::Training<double> drawn;
-    drawn.bigrams = popgrad::scb::random_bigrams(3, setting.count(l1_length),
-                                                 setting.count(support_knob), setting.seed);
+    Training<double> drawn;
+    drawn.bigrams =
+        random_bigrams(3, setting.count(l1_length), setting.count(support_knob), setting.seed);
     drawn.start = popgrad::scb::transfer_start(drawn.bigrams, 1.0, 0.8, setting.seed);
     return drawn;
   });
-  const popgrad::scb::Bigrams<double>& b = pair.training.bigrams;
+  const Bigrams<double>& b = pair.training.bigrams;
   pair.leaking = pair.training;
   if (const double weight = setting.value(leak); weight > 0) {
     Stream stream(setting.seed, 0, 0);
     const Index token = stream.index(static_cast<std::uint32_t>(b.tokens()));
     add_position(pair.leaking.bigrams, token, weight);
   }
-  pair.levels = popgrad::scb::noise_at_solution(b);
+  pair.levels = noise_at_solution(b);
   pair.step = setting.value(step_size);
   pair.l1_weight = setting.value(l1_weight_knob);
   pair.batch = setting.count(batch_size);
@@ -109,4 +108,4 @@ inline Pair drawn_pair(const Setting& setting) {
   return pair;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -12,9 +12,7 @@
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 Vector<double> ends_of_runs(const NoisyRuns& noisy, Index batch, std::uint32_t runs,
                             std::uint32_t first_run, const Setting& setting) {
@@ -51,4 +49,4 @@ double highest_noise(const Bigrams<double>& b) {
          std::sqrt(2 * std::log(static_cast<double>(b.context)));
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -4,11 +4,11 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Part 2 as on expected gradients (part_two_schedule), for three times of its slowest transient.
 struct NoisyRuns {
-  popgrad::scb::Training<double> training;
+  Training<double> training;
   double weight = 0;  ///< lambda
 };
 
@@ -19,6 +19,6 @@ Vector<double> ends_of_runs(const NoisyRuns& noisy, Index batch, std::uint32_t r
 
 /// sigma_A sqrt(2 ln T), the largest sigma_A of a token at the solution: what the noise of a single
 /// step reaches at one of T positions, times sqrt(B).
-double highest_noise(const popgrad::scb::Bigrams<double>& bigrams);
+double highest_noise(const Bigrams<double>& bigrams);
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

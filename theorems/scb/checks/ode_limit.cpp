@@ -17,10 +17,8 @@
 #include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb::ode_limit {
+namespace popgrad::scb::checks::ode_limit {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr Knob vocabulary = whole_knob("tokens", "tokens N of the vocabulary", 3, 5, 3);
 constexpr Knob length = whole_knob("length", "positions T of the context", 5, 12, 10);
@@ -77,4 +75,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::ode_limit
+}  // namespace popgrad::scb::checks::ode_limit

@@ -11,9 +11,7 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 double log_found(const Bigrams<double>& b, const NoiseLevels& levels, double scale) {
   double sum = 0;
@@ -119,4 +117,4 @@ Quantity found_share(const Training<double>& training, const NoiseLevels& levels
   return success_probability(found, request.runs, setting.false_alarm);
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -13,20 +13,17 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// ln of the probability, up to O(1/T), that all positions of the supports and no others reach the
 /// threshold,
 ///   sum_k (T - Q_k) ln Phi(z_k) + sum_t ln Phi((2 q^k_t/q_min - 1) z_k),  z_k = scale/sigma_{A,k}.
-double log_found(const popgrad::scb::Bigrams<double>& bigrams,
-                 const popgrad::scb::NoiseLevels& levels, double scale);
+double log_found(const Bigrams<double>& bigrams, const NoiseLevels& levels, double scale);
 /// The probability, with what it leaves out: the mean over t that is taken off makes variances
 /// smaller by 1/T; and a position gained for one lost is not noticed by found_share.
-Quantity found_probability(const popgrad::scb::Bigrams<double>& bigrams,
-                           const popgrad::scb::NoiseLevels& levels, double scale);
+Quantity found_probability(const Bigrams<double>& bigrams, const NoiseLevels& levels, double scale);
 /// The scale at which the probability is `level`, by bisection.
-double scale_for(const popgrad::scb::Bigrams<double>& bigrams,
-                 const popgrad::scb::NoiseLevels& levels, double level);
+double scale_for(const Bigrams<double>& bigrams, const NoiseLevels& levels, double level);
 
 /// The batch at which the probability is a level, at several lengths, and the probability there:
 /// as derived, and as mistakes would have it.
@@ -40,23 +37,22 @@ struct BatchGrowth {
   std::function<double(std::size_t place, double factor)> chance;  ///< at `factor` times the batch
 };
 /// At `growth` times the context of `bigrams`; scale = per_root sqrt(B).
-BatchGrowth batches_found(const popgrad::scb::Bigrams<double>& bigrams,
-                          const popgrad::scb::NoiseLevels& levels, double per_root,
-                          std::span<const double> growth, double level);
+BatchGrowth batches_found(const Bigrams<double>& bigrams, const NoiseLevels& levels,
+                          double per_root, std::span<const double> growth, double level);
 
 /// Steps of part 1 while V stays.
 struct FrozenSteps {
   double step = 0.05;  ///< eta; of no consequence for one step: signal and noise go with it alike
   std::uint64_t count = 1;
   /// k_eff for V(0) of an instance.
-  [[nodiscard]] double worth(const popgrad::scb::Training<double>& training) const;
+  [[nodiscard]] double worth(const Training<double>& training) const;
   /// Half way between what positions off the support and those of the least q get, without noise.
-  [[nodiscard]] double threshold(const popgrad::scb::Training<double>& training) const;
+  [[nodiscard]] double threshold(const Training<double>& training) const;
 };
 
 /// Share of `setting.draws(2000)` runs of which as many positions survive as are looked at.
-Quantity found_share(const popgrad::scb::Training<double>& training,
-                     const popgrad::scb::NoiseLevels& levels, const FrozenSteps& steps, Index batch,
-                     std::uint32_t first_run, const Setting& setting);
+Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
+                     const FrozenSteps& steps, Index batch, std::uint32_t first_run,
+                     const Setting& setting);
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

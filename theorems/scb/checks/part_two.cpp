@@ -8,9 +8,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 Schedule part_two_schedule(const Bigrams<double>& b, double weight) {
   const double context = context_size(b);
@@ -157,4 +155,4 @@ Quantity limit_of_weight(std::span<const double> weights, std::span<const Quanti
   return limit;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -17,20 +17,19 @@
 #include "popgrad/rungs/trajectory.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 inline constexpr double boost_step = 0.05;  ///< eta of part 1
 /// Part 1 to 3/4 of the alpha_A of the balanced point; eta_2 a fifth of the fastest relaxation time.
-popgrad::scb::Schedule part_two_schedule(const popgrad::scb::Bigrams<double>& bigrams,
-                                         double weight);
+Schedule part_two_schedule(const Bigrams<double>& bigrams, double weight);
 
 /// Of the relaxation onto alpha_A alpha_V = 1 and of A to Q: the least of <V,V> and d on the way.
-double slowest_rate(const popgrad::scb::Bigrams<double>& bigrams);
+double slowest_rate(const Bigrams<double>& bigrams);
 
 /// Noise-free run from mu 1' through part 1 and into part 2.
 class QuietRun {
  public:
-  QuietRun(const popgrad::scb::Training<double>& training, double weight);
+  QuietRun(const Training<double>& training, double weight);
 
   /// By so many times of the slowest transient; returns the time.
   double advance(double relaxation_times);
@@ -51,8 +50,8 @@ class QuietRun {
   [[nodiscard]] double at(std::string_view column) const {
     return row_[place_of(columns_, column)];
   }
-  popgrad::scb::Schedule schedule_;
-  popgrad::scb::LumpedThreePart rung_;
+  Schedule schedule_;
+  LumpedThreePart rung_;
   Vector<double> x_;
   std::vector<std::string> columns_;
   std::vector<double> row_;
@@ -62,7 +61,7 @@ class QuietRun {
 };
 
 /// Q_k^2 |q^k|^2 - Q_k as a sum of squares, so that near 0 it is not what rounding leaves.
-double unevenness(const popgrad::scb::Bigrams<double>& bigrams, Index token);
+double unevenness(const Bigrams<double>& bigrams, Index token);
 
 /// To first order in lambda, at an alpha_V.
 struct Settled {
@@ -70,11 +69,11 @@ struct Settled {
   double no_lag_P = 0;                    ///< distance_P with e = 0
   double drift = 0;                       ///< of K_P alpha_V^2 - K_Q alpha_A^2
 };
-Settled settled_at(const popgrad::scb::Bigrams<double>& bigrams, double weight, double alpha_V);
+Settled settled_at(const Bigrams<double>& bigrams, double weight, double alpha_V);
 
 /// alpha_V where part 2 settles without an l1 norm: on its way K_P alpha_V^2 - K_Q alpha_A^2 stays,
 /// from alpha_V = 3/4 (K_Q/K_P)^(1/4) and, as the threshold leaves sum a^k = 1, alpha_A = 1.
-double settled_value(const popgrad::scb::Bigrams<double>& bigrams);
+double settled_value(const Bigrams<double>& bigrams);
 
 /// Runs with lambda = weight, weight/2, ... until they have settled, each over what settled_at says.
 struct SmallWeights {
@@ -88,10 +87,10 @@ struct SmallWeights {
     return std::isfinite(least.value()) && least.error("rounding") < 1;
   }
 };
-SmallWeights small_weights(const popgrad::scb::Training<double>& training, double weight);
+SmallWeights small_weights(const Training<double>& training, double weight);
 
 /// limit_in as lambda goes to 0, at least three values; the change of the limit with the last value
 /// counts as next order besides, as the first order may be accidentally small.
 Quantity limit_of_weight(std::span<const double> weights, std::span<const Quantity> values);
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -11,9 +11,7 @@
 #include "theorems/scb/rungs/population_flow.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 namespace {
 
@@ -232,4 +230,4 @@ std::vector<Quantity> SampledPairs::differences(const Matrix<double>& law,
   return sample_moments(samples, false_alarm).mean;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

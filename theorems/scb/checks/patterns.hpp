@@ -15,7 +15,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Where training has led.
 struct Pattern {
@@ -26,7 +26,7 @@ struct Pattern {
 };
 
 /// Q (T x N); `even`: 1/Q_k on the support.
-Matrix<double> pattern_of_law(const popgrad::scb::Bigrams<double>& bigrams, bool even = false);
+Matrix<double> pattern_of_law(const Bigrams<double>& bigrams, bool even = false);
 /// Column k + 1 in place of column k.
 Matrix<double> shifted(const Matrix<double>& attention);
 /// Distance of two patterns that are each scaled to length 1: 2 sin(phi/2), 0 to 2.
@@ -38,9 +38,9 @@ double sine_square(const Vector<double>& mu, const Matrix<double>& one,
 /// The population flow at half of a time and at its end.
 class TrainedFlow {
  public:
-  TrainedFlow(const popgrad::scb::Training<double>& training, double time);
+  TrainedFlow(const Training<double>& training, double time);
   /// So many times sqrt(T/(K_P K_Q))/2, the growth time of with_softmax.
-  static double time_of(const popgrad::scb::Bigrams<double>& bigrams, double times);
+  static double time_of(const Bigrams<double>& bigrams, double times);
   [[nodiscard]] Pattern pattern(bool half = false) const;
   /// A number read off the pattern; parts: solver, rounding.
   [[nodiscard]] Quantity read(const std::function<double(const Pattern&)>& number,
@@ -59,13 +59,13 @@ class TrainedFlow {
  private:
   [[nodiscard]] Pattern pattern_at(const Vector<double>& x) const;
   [[nodiscard]] double square(const Pattern& pattern) const;  ///< sin^2 phi
-  popgrad::scb::Training<double> training_;
+  Training<double> training_;
   Solved solved_;
 };
 
 /// With softmax attention and eta_A = 4 T, so that it leaves the start in a time sqrt(T/(K_P
 /// K_Q))/2 and steps that suit V suit it where it is of order one.
-popgrad::scb::Training<double> with_softmax(popgrad::scb::Training<double> training);
+Training<double> with_softmax(Training<double> training);
 
 /// Distances of linear attention to `law`, of softmax to it, of both to each other, and how far
 /// their excess losses are apart.
@@ -76,19 +76,19 @@ class SampledPairs {
  public:
   /// From scratch, with a batch at which the noise of linear steps on A is, to leading order,
   /// `share` of alpha_A^2 K_Q, alpha_A^2 = sqrt(K_P/K_Q) where linear attention settles.
-  SampledPairs(popgrad::scb::Training<double> training, double share, const Setting& setting);
-  [[nodiscard]] const popgrad::scb::Bigrams<double>& bigrams() const { return training_.bigrams; }
+  SampledPairs(Training<double> training, double share, const Setting& setting);
+  [[nodiscard]] const Bigrams<double>& bigrams() const { return training_.bigrams; }
   [[nodiscard]] Index batch() const { return batch_; }
   /// As above, means over pairs; part: sampling.
   [[nodiscard]] std::vector<Quantity> differences(const Matrix<double>& law,
                                                   double false_alarm) const;
 
  private:
-  [[nodiscard]] std::vector<Pattern> ends(const popgrad::scb::Training<double>& training,
+  [[nodiscard]] std::vector<Pattern> ends(const Training<double>& training,
                                           const Setting& setting) const;
-  popgrad::scb::Training<double> training_;
+  Training<double> training_;
   Index batch_ = 1;
   std::vector<Pattern> linear_, softmax_;
 };
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -32,7 +32,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/scb/checks/growth.hpp"
 
-namespace popgrad::theorems::scb::perturbed_start {
+namespace popgrad::scb::checks::perturbed_start {
 namespace {
 
 constexpr double tolerance = 1e-11;  // of the solves
@@ -166,4 +166,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::perturbed_start
+}  // namespace popgrad::scb::checks::perturbed_start

@@ -10,9 +10,7 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedule& schedule,
                                         double step, std::vector<std::uint64_t> saves,
@@ -152,4 +150,4 @@ double lag_of_noise(const NoisyTraining& setup, const std::vector<Trajectory<dou
   return change / (2 - change);
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

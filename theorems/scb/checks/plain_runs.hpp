@@ -6,27 +6,26 @@
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 struct NoisyTraining {
-  popgrad::scb::Training<double> training;
-  popgrad::scb::NoiseLevels levels;  ///< multiplicative
+  Training<double> training;
+  NoiseLevels levels;  ///< multiplicative
   Index batch = 1;
 };
 
 /// Runs of the rung noisy-lumped, three-part (plain as long as part 1 does not end); 24 a round with
 /// usual effort, and more where a share of them is to be decided at a level below 3e-6.
-std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup,
-                                        const popgrad::scb::Schedule& schedule, double step,
-                                        std::vector<std::uint64_t> saves, const Setting& setting,
-                                        std::uint32_t round = 0);
+std::vector<Trajectory<double>> runs_of(const NoisyTraining& setup, const Schedule& schedule,
+                                        double step, std::vector<std::uint64_t> saves,
+                                        const Setting& setting, std::uint32_t round = 0);
 
 /// The larger of the two normalised distances at a save point, each over its start; a run that has
 /// diverged is as far as can be.
 std::vector<double> worse_distances(const std::vector<Trajectory<double>>& runs, std::size_t save);
 
 /// The same after `steps` steps on expected gradients.
-double quiet_distance(NoisyTraining setup, const popgrad::scb::Schedule& schedule, double step,
+double quiet_distance(NoisyTraining setup, const Schedule& schedule, double step,
                       std::uint64_t steps, const Setting& setting);
 
 /// Share of runs of which the first is the smaller.
@@ -53,4 +52,4 @@ double missing_after_as_long(const NoisyTraining& setup,
 double lag_of_noise(const NoisyTraining& setup, const std::vector<Trajectory<double>>& runs,
                     double step, std::size_t from, std::size_t to);
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

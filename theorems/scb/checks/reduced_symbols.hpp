@@ -4,7 +4,7 @@
 #include "popgrad/scalars/identity.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// The field of the reduced flow at (v, a) and its linear part.
 struct Linear {
@@ -16,7 +16,7 @@ struct Symbols {
   Expression transition = symbol("K_P"), context = symbol("K_Q"), positions = symbol("T");
 
   [[nodiscard]] Linear at(const Expression& v, const Expression& a) const {
-    const popgrad::scb::ReducedFlow<Expression> flow(transition, context, positions, 0, 0, 0);
+    const ReducedFlow<Expression> flow(transition, context, positions, 0, 0, 0);
     const GiNaC::symbol free_v("v"), free_a("a");
     Vector<Expression> x(3);
     x << free_v, free_a, Expression(0);
@@ -31,4 +31,4 @@ struct Symbols {
   }
 };
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -25,10 +25,8 @@
 #include "theorems/scb/rungs/instance_record.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scb::reduction {
+namespace popgrad::scb::checks::reduction {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr double tolerance = 1e-11;  // of the solves
 
@@ -116,7 +114,7 @@ void judge_states(const Training<double>& training, Examination& it) {
 
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training =
-      examined(setting, popgrad::scb::training<double>, [&] { return drawn_transfer(setting); });
+      examined(setting, scb::training<double>, [&] { return drawn_transfer(setting); });
   it.parameters = {
       {"N", training.bigrams.tokens()}, {"T", training.bigrams.context}, {"seed", setting.seed}};
   require_stationary(training, it);
@@ -147,4 +145,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::reduction
+}  // namespace popgrad::scb::checks::reduction

@@ -12,15 +12,15 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 inline constexpr Knob state_size = logarithmic_knob(
     "state-size", "standard deviation of the entries of V, and of sqrt(T)/3 times those of A", 0.5,
     2, 0.7);
 /// A state with independent normal entries, of standard deviation `size` in V, 3 size/sqrt(T) in A.
-inline Vector<double> drawn_state(const popgrad::scb::SequenceSgd<double>& rung, double size,
+inline Vector<double> drawn_state(const SequenceSgd<double>& rung, double size,
                                   std::uint64_t seed) {
-  const popgrad::scb::Bigrams<double>& b = rung.training().bigrams;
+  const Bigrams<double>& b = rung.training().bigrams;
   Stream stream(seed, 0, 1);
   Vector<double> x(rung.dimension());
   for (double& value : x) value = size * stream.normal();
@@ -41,9 +41,9 @@ inline std::vector<double> largest_of_part(const Vector<double>& direction, Inde
 /// tokens by h, |h|_1 <= |a_k|_1, leaves a residual r = e_y - V h of entries of at most
 /// 1 + |V|_max |a_k|_1; column j of V moves by r h_j/mu_j, a_k by V'r/mu_k. The projections, and
 /// softmax, take off means, of V twice.
-inline Vector<double> largest_of_one_sample(const popgrad::scb::Training<double>& training,
+inline Vector<double> largest_of_one_sample(const Training<double>& training,
                                             const Vector<double>& x) {
-  const popgrad::scb::Bigrams<double>& b = training.bigrams;
+  const Bigrams<double>& b = training.bigrams;
   const Index n = b.tokens();
   const auto values = x.head(n * n).reshaped(n, n).cwiseAbs();
   Vector<double> weight = Vector<double>::Ones(n);
@@ -67,8 +67,8 @@ inline Vector<double> largest_of_one_sample(const popgrad::scb::Training<double>
 
 /// Means of sampled directions over parts of the draws, whose means are normal, at x; and what rare
 /// samples add that none of the draws may have been.
-inline std::vector<Quantity> sampled_means(const popgrad::scb::SequenceSgd<double>& rung,
-                                           const Vector<double>& x, const Setting& setting) {
+inline std::vector<Quantity> sampled_means(const SequenceSgd<double>& rung, const Vector<double>& x,
+                                           const Setting& setting) {
   constexpr std::uint32_t parts = 50;
   // Long contexts take as long, with fewer draws.
   const auto length = static_cast<double>(rung.training().bigrams.context);
@@ -95,7 +95,7 @@ inline std::vector<Quantity> sampled_means(const popgrad::scb::SequenceSgd<doubl
 }
 
 /// The hypotheses on the laws, up to the rounding of their sums.
-inline void require_laws(const popgrad::scb::Bigrams<double>& b, Examination& it) {
+inline void require_laws(const Bigrams<double>& b, Examination& it) {
   const auto n = static_cast<double>(b.tokens());
   const double least = b.stationary.minCoeff();
   const double miss = std::fabs(b.stationary.sum() - 1);
@@ -111,4 +111,4 @@ inline void require_laws(const popgrad::scb::Bigrams<double>& b, Examination& it
              fmt::format("off by {:.3g}", off));
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

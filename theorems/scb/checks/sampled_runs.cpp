@@ -9,9 +9,7 @@
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 namespace {
 
@@ -205,4 +203,4 @@ std::vector<double> SolutionRuns::distances(Index batch, double weight, std::uin
   return ends;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -7,18 +7,17 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Of eight draws that with the largest q_min K_P: noise of V counts over K_P.
-popgrad::scb::Training<double> clearest_training(Index tokens, Index context, Index support,
-                                                 std::uint64_t seed);
+Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed);
 
 class SolutionRuns {
  public:
   /// The training from V = P, A = Q; eta = step/K_Q. Cost O(N T).
-  SolutionRuns(popgrad::scb::Training<double> training, double step);
+  SolutionRuns(Training<double> training, double step);
 
-  [[nodiscard]] const popgrad::scb::Bigrams<double>& bigrams() const { return training_.bigrams; }
+  [[nodiscard]] const Bigrams<double>& bigrams() const { return training_.bigrams; }
   [[nodiscard]] double step() const { return step_; }  ///< eta
   /// The batch below which the noise of A grows without bound while V is P: the largest over tokens
   /// of eta T tr M^2/(mu_k K_P (2 - eta K_P)), M = P C P'.
@@ -54,14 +53,14 @@ class SolutionRuns {
                                     const Setting& setting) const;
 
  private:
-  [[nodiscard]] std::vector<Trajectory<double>> walked(const popgrad::scb::Schedule& schedule,
-                                                       double times, Index batch,
-                                                       std::uint32_t runs, std::uint32_t first_run,
+  [[nodiscard]] std::vector<Trajectory<double>> walked(const Schedule& schedule, double times,
+                                                       Index batch, std::uint32_t runs,
+                                                       std::uint32_t first_run,
                                                        const Setting& setting) const;
-  popgrad::scb::Training<double> training_;
+  Training<double> training_;
   double step_;
   double transition_size_, context_size_;
   double spread_, square_;  ///< tr M C, tr M^2
 };
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -10,9 +10,7 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/instance_record.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 Training<double> scratch_instance(const Setting& setting, const Knob& length, const Knob& support,
                                   Examination& it) {
@@ -27,7 +25,7 @@ Training<double> scratch_instance(const Setting& setting, const Knob& length, co
 
 Training<double> scratch_instance(const Setting& setting,
                                   const std::function<Training<double>()>& drawn, Examination& it) {
-  const Training<double> training = examined(setting, popgrad::scb::training<double>, drawn);
+  const Training<double> training = examined(setting, scb::training<double>, drawn);
   const Bigrams<double>& b = training.bigrams;
   const Matrix<double> ground = b.stationary * Vector<double>::Ones(b.tokens()).transpose();
   double apart = (training.start - ground).cwiseAbs().maxCoeff();
@@ -56,4 +54,4 @@ double weight_of(const Setting& setting, const Bigrams<double>& b) {
   return (heavy > 0 ? heavy : setting.value(l1_weight)) * least_pull(b);
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -6,24 +6,23 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 inline constexpr const char* from_scratch_text = "V(0) = mu 1'";
 inline constexpr const char* light_weight_text = "lambda below q_min <V,P>";
 
 /// The user's instance, or one that the knobs and the seed make; requires V(0) = mu 1'.
-popgrad::scb::Training<double> scratch_instance(const Setting& setting, const Knob& length,
-                                                const Knob& support, Examination& it);
+Training<double> scratch_instance(const Setting& setting, const Knob& length, const Knob& support,
+                                  Examination& it);
 /// The same, or one that `drawn` makes.
-popgrad::scb::Training<double> scratch_instance(
-    const Setting& setting, const std::function<popgrad::scb::Training<double>()>& drawn,
-    Examination& it);
+Training<double> scratch_instance(const Setting& setting,
+                                  const std::function<Training<double>()>& drawn, Examination& it);
 
 /// q_min <V,P> where part 2 settles without an l1 norm.
-double least_pull(const popgrad::scb::Bigrams<double>& bigrams);
+double least_pull(const Bigrams<double>& bigrams);
 /// Requires lambda below q_min <V,P>, where part 2 settles and at an alpha_V.
-void require_light_weight(const popgrad::scb::Bigrams<double>& bigrams, double weight,
-                          double alpha_V, Examination& it);
+void require_light_weight(const Bigrams<double>& bigrams, double weight, double alpha_V,
+                          Examination& it);
 
 inline constexpr Knob several_positions =
     whole_knob("support", "positions Q that a token looks at", 2, 4, 2);
@@ -34,6 +33,6 @@ inline constexpr Knob heavy_weight =
                      15, 0)
         .breaking(light_weight_text);
 /// lambda that the two knobs say.
-double weight_of(const Setting& setting, const popgrad::scb::Bigrams<double>& bigrams);
+double weight_of(const Setting& setting, const Bigrams<double>& bigrams);
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -24,10 +24,8 @@
 #include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::scratch_range {
+namespace popgrad::scb::checks::scratch_range {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr double longer = 1000;  // times, of the longer context
 
@@ -105,4 +103,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::scratch_range
+}  // namespace popgrad::scb::checks::scratch_range

@@ -32,10 +32,8 @@
 #include "theorems/scb/checks/plain_runs.hpp"
 #include "theorems/scb/checks/sampled_runs.hpp"
 
-namespace popgrad::theorems::scb::small_batch {
+namespace popgrad::scb::checks::small_batch {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* values_text = "noise of V, eta sigma_V^2 n/(2 K_Q B), below K_P";
 constexpr const char* quiet_text = "noise of l1 steps, sigma_A sqrt(eta K_P/B), below q_min K_P";
@@ -135,4 +133,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::small_batch
+}  // namespace popgrad::scb::checks::small_batch

@@ -13,9 +13,7 @@
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 namespace {
 
@@ -149,4 +147,4 @@ Quantity SoftmaxBoost::limit_share(double load, std::uint32_t runs, std::uint32_
   return share_of(make, runs, first_run, setting);
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -13,13 +13,13 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Runs that have left the start where T alpha_A is 10.
 class SoftmaxBoost {
  public:
   /// eta = step/g, g = sqrt(c K_P K_Q) the growth rate; c = 1.
-  SoftmaxBoost(const popgrad::scb::Bigrams<double>& bigrams, double step);
+  SoftmaxBoost(const Bigrams<double>& bigrams, double step);
 
   /// T/B at which the share of the linear model would be Phi(argument).
   [[nodiscard]] double load(double argument) const;
@@ -33,11 +33,11 @@ class SoftmaxBoost {
                                      const Setting& setting) const;
 
  private:
-  popgrad::scb::Bigrams<double> bigrams_;
+  Bigrams<double> bigrams_;
   double step_;
   double transition_size_, context_size_;
   double level_;  ///< sigma_V
   double along_;  ///< |P C|/K_P
 };
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

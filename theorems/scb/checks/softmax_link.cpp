@@ -25,10 +25,8 @@
 #include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/softmax_movement.hpp"
 
-namespace popgrad::theorems::scb::softmax_link {
+namespace popgrad::scb::checks::softmax_link {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr Knob length = logarithmic_knob("length", "positions T of the context", 50, 1e6, 1000);
 constexpr Knob logit = logarithmic_knob(
@@ -136,4 +134,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::softmax_link
+}  // namespace popgrad::scb::checks::softmax_link

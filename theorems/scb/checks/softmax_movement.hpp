@@ -13,11 +13,11 @@
 #include "theorems/scb/rungs/population_flow.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Two tokens, three positions, everything generic.
-inline popgrad::scb::Training<Expression> generic_law() {
-  popgrad::scb::Training<Expression> made;
+inline Training<Expression> generic_law() {
+  Training<Expression> made;
   made.bigrams.transition = symbols("P", 2, 2);
   made.bigrams.stationary = symbols("mu", 2);
   made.bigrams.context = 3;
@@ -33,12 +33,12 @@ struct Movement {
   Vector<Expression> softmax, linear;
 };
 inline Movement movement(const Vector<Expression>& a, const Expression& rate, bool project) {
-  popgrad::scb::Training<Expression> law = generic_law();
+  Training<Expression> law = generic_law();
   law.project = project;
-  const popgrad::scb::SequenceSgd<Expression> linear(law);
+  const SequenceSgd<Expression> linear(law);
   law.softmax = true;
   law.attention_rate = rate;
-  const popgrad::scb::SequenceSgd<Expression> softmax(law);
+  const SequenceSgd<Expression> softmax(law);
   Vector<Expression> x = symbols("x", linear.dimension());
   const Vector<Expression> weights = softmax.attention(x, 0);
   Vector<Expression> field(x.size());
@@ -68,21 +68,20 @@ struct Curves {
   std::vector<Quantity> slope;  ///< (ratio - 1)/(T alpha_A)
 };
 template <class T>
-Curves follow(const popgrad::scb::Training<double>& training, double top, double power) {
+Curves follow(const Training<double>& training, double top, double power) {
   using std::pow;
-  const popgrad::scb::Bigrams<double>& b = training.bigrams;
+  const Bigrams<double>& b = training.bigrams;
   const auto positions = static_cast<double>(b.context);
   const double rate = training.attention_rate;
-  popgrad::scb::Training<T> own_training = training.cast<T>();
+  Training<T> own_training = training.cast<T>();
   own_training.softmax = false;
-  const AnyRung<T> linear = forget_type(popgrad::scb::PopulationFlow<T>(own_training));
+  const AnyRung<T> linear = forget_type(PopulationFlow<T>(own_training));
   own_training.softmax = true;
   own_training.attention_rate = T(rate) * T(pow(T(positions), T(power)));
-  const AnyRung<T> softmax = forget_type(popgrad::scb::PopulationFlow<T>(own_training));
+  const AnyRung<T> softmax = forget_type(PopulationFlow<T>(own_training));
   // T alpha_A = rate (<V(0), P> T t + K_P t^2/2) at first.
-  const double size = popgrad::scb::transition_size(b);
-  const double pull =
-      std::fabs(popgrad::scb::covariance_product(training.start, b.transition, b.stationary));
+  const double size = transition_size(b);
+  const double pull = std::fabs(covariance_product(training.start, b.transition, b.stationary));
   const auto n = static_cast<double>(b.tokens());
   const bool at_rest = pull <= ErrorPart::rounding(n * n, 1).size();
   constexpr double tolerance = 1e-13;  // of the solves
@@ -96,7 +95,7 @@ Curves follow(const popgrad::scb::Training<double>& training, double top, double
   const SolvedIn<T> slow(linear, times, tolerance);
   const SolvedIn<T> fast(softmax, times, tolerance);
   const ErrorPart cancelled = ErrorPart::rounding(static_cast<double>(b.entries() + b.tokens()),
-                                                  1 / (positions * popgrad::scb::context_size(b)));
+                                                  1 / (positions * context_size(b)));
   for (std::size_t save = times.size(); save-- > 0;) {
     Quantity own = slow.at(save, [&](const Vector<T>& x) -> T { return alpha_A(linear, x); });
     Quantity other = fast.at(save, [&](const Vector<T>& x) -> T { return alpha_A(softmax, x); });
@@ -110,4 +109,4 @@ Curves follow(const popgrad::scb::Training<double>& training, double top, double
   return found;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -33,10 +33,8 @@
 #include "theorems/scb/checks/sampled_runs.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::softmax_patterns {
+namespace popgrad::scb::checks::softmax_patterns {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* trained_text = "trained: loss below half, hardly falling in the second half";
 constexpr const char* quiet_text = "noise of A, eta T sigma_A^2/(2 K_P B), below a hundredth";
@@ -145,4 +143,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::softmax_patterns
+}  // namespace popgrad::scb::checks::softmax_patterns

@@ -20,10 +20,8 @@
 #include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/softmax_boost.hpp"
 
-namespace popgrad::theorems::scb::softmax_scratch {
+namespace popgrad::scb::checks::softmax_scratch {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* long_text =
     "T large: noise of logits, sqrt(K_Q/T) sigma_A K_P/(sigma_V |P C|), and 10/T below 0.05";
@@ -95,4 +93,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::softmax_scratch
+}  // namespace popgrad::scb::checks::softmax_scratch

@@ -28,10 +28,8 @@
 #include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/stage_two.hpp"
 
-namespace popgrad::theorems::scb::softmax_stage {
+namespace popgrad::scb::checks::softmax_stage {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* small_text = "noise small: X/B below a tenth of K_Q";
 constexpr std::array links{Link::softmax, Link::l1, Link::plain};
@@ -148,4 +146,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::softmax_stage
+}  // namespace popgrad::scb::checks::softmax_stage

@@ -8,9 +8,7 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/rungs/rung.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 namespace {
 
@@ -224,4 +222,4 @@ Matrix<double> StageTwo::squares(Index batch, std::uint32_t runs, std::uint32_t 
   return found;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

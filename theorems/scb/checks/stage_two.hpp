@@ -13,7 +13,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 enum class Link { softmax, l1, plain };
 
@@ -21,7 +21,7 @@ class StageTwo {
  public:
   /// `bigrams` in any context T; eta of V. A relaxes as fast as V (eta_A = K_Q/K_P); softmax:
   /// shares as fast at the start, (2 Q)^2 as much. Six of the slower relaxation times.
-  StageTwo(const popgrad::scb::Bigrams<double>& bigrams, Link link, double step);
+  StageTwo(const Bigrams<double>& bigrams, Link link, double step);
 
   /// X = B E sum_k mu_k |a^k - that of expected gradients|^2 at the end. Cost O(steps N Q (N T +
   /// N^4)).
@@ -47,10 +47,10 @@ class StageTwo {
   };
   [[nodiscard]] Shown shown_at(const Vector<double>& x, Index columns) const;
 
-  popgrad::scb::SequenceSgd<double> sampled_;
+  SequenceSgd<double> sampled_;
   Link link_;
   double step_;
   std::uint64_t steps_ = 0;
 };
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

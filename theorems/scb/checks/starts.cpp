@@ -28,10 +28,8 @@
 #include "theorems/scb/checks/tilted_law.hpp"
 #include "theorems/scb/checks/two_starts.hpp"
 
-namespace popgrad::theorems::scb::starts {
+namespace popgrad::scb::checks::starts {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr Knob tokens_knob = whole_knob("tokens", "tokens N of the vocabulary", 3, 12, 5);
 constexpr Knob length = logarithmic_knob("length", "positions T of the context", 2000, 20000, 5000);
@@ -129,4 +127,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::starts
+}  // namespace popgrad::scb::checks::starts

@@ -3,9 +3,7 @@
 #include "popgrad/base/stop.hpp"
 #include "popgrad/scalars/random.hpp"
 
-namespace popgrad::theorems::scb {
-
-using namespace popgrad::scb;
+namespace popgrad::scb::checks {
 
 Vector<double> tilted_law(Index tokens, double spread, std::uint64_t seed, std::uint32_t run) {
   Stream stream(seed, run, static_cast<std::uint64_t>(tokens));
@@ -43,4 +41,4 @@ Matrix<double> squared_offsets(Index tokens, double spread, std::uint32_t draws,
   return squares;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -28,10 +28,8 @@
 #include "theorems/scb/checks/one_step.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::transfer {
+namespace popgrad::scb::checks::transfer {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr double longer = 1e4;  // times
 
@@ -124,4 +122,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::transfer
+}  // namespace popgrad::scb::checks::transfer

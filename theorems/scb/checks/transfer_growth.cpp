@@ -31,10 +31,8 @@
 #include "theorems/scb/checks/one_step.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::transfer_growth {
+namespace popgrad::scb::checks::transfer_growth {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* stable_text = "eta <V,V> below 1";
 constexpr const char* threshold_text = "threshold above 0";
@@ -138,4 +136,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::transfer_growth
+}  // namespace popgrad::scb::checks::transfer_growth

@@ -23,10 +23,8 @@
 #include "theorems/scb/checks/one_step.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::transfer_range {
+namespace popgrad::scb::checks::transfer_range {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr Knob correlation_knob =
     linear_knob("correlation", "rho, of the transferred kernel with P", 0.2, 0.8, 0.5);
@@ -85,4 +83,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::transfer_range
+}  // namespace popgrad::scb::checks::transfer_range

@@ -10,7 +10,7 @@
 #include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 inline constexpr Knob vocabulary =
     whole_knob("tokens", "tokens N of the vocabulary; with 2, W = 0", 3, 6, 3);
@@ -28,11 +28,11 @@ inline constexpr Knob mean_value =
     logarithmic_knob("mean-value", "|V(0) mu - mu| over |mu|, in a drawn direction", 1e-3, 3, 0)
         .breaking("V(0) mu = mu");
 
-inline popgrad::scb::Training<double> drawn_transfer(const Setting& setting) {
-  popgrad::scb::Training<double> training;
-  popgrad::scb::Bigrams<double>& b = training.bigrams;
-  b = popgrad::scb::random_bigrams(setting.count(vocabulary), setting.count(transfer_length),
-                                   setting.count(support_knob), setting.seed);
+inline Training<double> drawn_transfer(const Setting& setting) {
+  Training<double> training;
+  Bigrams<double>& b = training.bigrams;
+  b = random_bigrams(setting.count(vocabulary), setting.count(transfer_length),
+                     setting.count(support_knob), setting.seed);
   training.start =
       transfer_start(b, setting.value(theta), setting.value(correlation), setting.seed);
   Stream stream(setting.seed, 0, 0);
@@ -53,7 +53,7 @@ inline popgrad::scb::Training<double> drawn_transfer(const Setting& setting) {
 }
 
 /// `P mu = mu` and `V(0) mu = mu`, up to the rounding of the products.
-inline void require_stationary(const popgrad::scb::Training<double>& training, Examination& it) {
+inline void require_stationary(const Training<double>& training, Examination& it) {
   const Vector<double>& mu = training.bigrams.stationary;
   const auto n = static_cast<double>(mu.size());
   const double rounding = ErrorPart::rounding(n * n, training.start.norm() + 1).size();
@@ -64,4 +64,4 @@ inline void require_stationary(const popgrad::scb::Training<double>& training, E
              fmt::format("|V(0) mu - mu| = {:.3g}", start_off));
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

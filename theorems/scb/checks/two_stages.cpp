@@ -30,10 +30,8 @@
 #include "theorems/scb/checks/scratch.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
-namespace popgrad::theorems::scb::two_stages {
+namespace popgrad::scb::checks::two_stages {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* long_text = "T large";
 constexpr const char* fixed_text = "eta and the instance fixed while T grows";
@@ -140,4 +138,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::two_stages
+}  // namespace popgrad::scb::checks::two_stages

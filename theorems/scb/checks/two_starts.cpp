@@ -13,10 +13,8 @@
 #include "theorems/scb/checks/family.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr double tolerance = 1e-11;  // of the solves
 
@@ -122,4 +120,4 @@ std::vector<Quantity> turning(Training<double> training) {
   return limits;
 }
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

@@ -13,7 +13,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
-namespace popgrad::theorems::scb {
+namespace popgrad::scb::checks {
 
 /// Along the growth, three a time: |V - V'|_mu over |w| of both runs, alpha_V and alpha_A of one
 /// over the other.
@@ -22,11 +22,11 @@ struct ProjectedRuns {
   std::vector<Quantity> felt;  ///< what they would be if <V,P> had D in place of C
   std::vector<std::string> places;
 };
-ProjectedRuns projected_runs(popgrad::scb::Training<double> training);
+ProjectedRuns projected_runs(Training<double> training);
 
 /// After t = 1/(N |mu|^2) of the flow that is not projected, as T grows (doubled twice, from a T >= 10
 /// N^2 |mu|^2, at which S follows ten times as fast as V mu turns): the rate at which V mu has turned
 /// towards mu, sqrt(N) |V mu|, and the mean of S_k over sqrt(N) |mu| cos(angle).
-std::vector<Quantity> turning(popgrad::scb::Training<double> training);
+std::vector<Quantity> turning(Training<double> training);
 
-}  // namespace popgrad::theorems::scb
+}  // namespace popgrad::scb::checks

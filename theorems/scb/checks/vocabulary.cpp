@@ -30,10 +30,8 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
-namespace popgrad::theorems::scb::vocabulary {
+namespace popgrad::scb::checks::vocabulary {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr const char* quiet_text = "lambda above sigma_A sqrt(2 ln T/B)";
 constexpr std::array growth{1, 2, 5};
@@ -145,4 +143,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::scb::vocabulary
+}  // namespace popgrad::scb::checks::vocabulary

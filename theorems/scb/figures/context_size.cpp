@@ -6,10 +6,8 @@
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
-namespace popgrad::theorems::scb::figures::context_size_figure {
+namespace popgrad::scb::figures::context_size_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText csv{"Q", "B", "low", "high", "steps", "K_Q"};
@@ -19,8 +17,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
         if (sampling == Sampling::sequences && (instance > 0 || support > 16)) continue;
         Parameters at_support = request.parameters;
         at_support.set("Q", std::to_string(support));
-        const Training<double> training = popgrad::scb::training<double>(
-            at_support, request.seed + static_cast<std::uint64_t>(instance));
+        const Training<double> training =
+            scb::training<double>(at_support, request.seed + static_cast<std::uint64_t>(instance));
         AttemptSetting setting;
         setting.seed = request.seed;
         setting.jobs = request.jobs;
@@ -84,4 +82,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::context_size_figure
+}  // namespace popgrad::scb::figures::context_size_figure

@@ -8,10 +8,8 @@
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
-namespace popgrad::theorems::scb::figures::critical_batch_figure {
+namespace popgrad::scb::figures::critical_batch_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 enum class Curve { constant, multiplicative, transfer, sequences };
 
@@ -26,7 +24,7 @@ void add_curve(CsvText& csv, Curve curve, const FigureRequest& request) {
     const auto context = static_cast<Index>(std::llround(std::pow(10.0, power)));
     Parameters at_context = request.parameters;
     at_context.set("T", std::to_string(context));
-    Training<double> training = popgrad::scb::training<double>(at_context, request.seed);
+    Training<double> training = scb::training<double>(at_context, request.seed);
     AttemptSetting setting;
     setting.seed = request.seed;
     setting.jobs = request.jobs;
@@ -96,4 +94,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::critical_batch_figure
+}  // namespace popgrad::scb::figures::critical_batch_figure

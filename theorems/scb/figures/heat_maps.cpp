@@ -7,10 +7,8 @@
 #include "theorems/scb/figures/data_law.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
-namespace popgrad::theorems::scb::figures::heat_maps_figure {
+namespace popgrad::scb::figures::heat_maps_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 void add_block(CsvText& csv, const Matrix<double>& matrix) {
   for (Index k = 0; k < matrix.cols(); ++k) {
@@ -23,8 +21,7 @@ void add_block(CsvText& csv, const Matrix<double>& matrix) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training =
-      popgrad::scb::training<double>(request.parameters, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double>& b = training.bigrams;
   const Index n = b.tokens();
   const Index positions = b.context;
@@ -117,4 +114,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::heat_maps_figure
+}  // namespace popgrad::scb::figures::heat_maps_figure

@@ -9,14 +9,11 @@
 #include "theorems/scb/figures/data_law.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
-namespace popgrad::theorems::scb::figures::longer_training_figure {
+namespace popgrad::scb::figures::longer_training_figure {
 namespace {
 
-using namespace popgrad::scb;
-
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training =
-      popgrad::scb::training<double>(request.parameters, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double>& b = training.bigrams;
   // The loss at V = P, A = Q.
   const double least =
@@ -106,4 +103,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::longer_training_figure
+}  // namespace popgrad::scb::figures::longer_training_figure

@@ -12,14 +12,11 @@
 #include "theorems/scb/rungs/lumped_descent.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 
-namespace popgrad::theorems::scb::figures::phase_portrait_figure {
+namespace popgrad::scb::figures::phase_portrait_figure {
 namespace {
 
-using namespace popgrad::scb;
-
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training =
-      popgrad::scb::training<double>(request.parameters, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const ReducedFlow<double> flow(training);
   CsvText field{"alpha_V", "alpha_A", "d_alpha_V", "d_alpha_A"};
   for (int i = 0; i <= 16; ++i) {
@@ -106,4 +103,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::phase_portrait_figure
+}  // namespace popgrad::scb::figures::phase_portrait_figure

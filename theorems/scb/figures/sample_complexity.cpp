@@ -13,10 +13,8 @@
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb::figures::sample_complexity_figure {
+namespace popgrad::scb::figures::sample_complexity_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr std::uint32_t runs = 9;
 constexpr double goal = 0.4;
@@ -55,7 +53,7 @@ double samples_of_run(const SequenceSgd<double>& rung, double step, Index batch,
 Best best_over_grid(Index context, bool softmax, const FigureRequest& request) {
   Parameters at_context = request.parameters;
   at_context.set("T", std::to_string(context));
-  Training<double> training = popgrad::scb::training<double>(at_context, request.seed);
+  Training<double> training = scb::training<double>(at_context, request.seed);
   training.softmax = softmax;
   Best best;
   const auto positions = static_cast<double>(context);
@@ -144,4 +142,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::sample_complexity_figure
+}  // namespace popgrad::scb::figures::sample_complexity_figure

@@ -7,10 +7,8 @@
 #include "theorems/scb/figures/data_law.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
-namespace popgrad::theorems::scb::figures::softmax_patterns_figure {
+namespace popgrad::scb::figures::softmax_patterns_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 void add_block(CsvText& csv, Index tokens, const std::function<Vector<double>(Index)>& column) {
   for (Index k = 0; k < tokens; ++k) {
@@ -35,7 +33,7 @@ Vector<double> trained(const AnyRung<double>& rung, const FigureRequest& request
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  Training<double> training = popgrad::scb::training<double>(request.parameters, request.seed);
+  Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double> b = training.bigrams;
   const Index tokens = b.tokens();
   CsvText csv{"position", "token", "attention"};
@@ -110,4 +108,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::softmax_patterns_figure
+}  // namespace popgrad::scb::figures::softmax_patterns_figure

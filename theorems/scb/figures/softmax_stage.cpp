@@ -24,10 +24,8 @@
 #include "theorems/scb/rungs/schedule.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
-namespace popgrad::theorems::scb::figures::softmax_stage_figure {
+namespace popgrad::scb::figures::softmax_stage_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr double share = 0.5;      // alpha_V and alpha_A of the start
 constexpr double goal = 0.15;      // eps
@@ -131,7 +129,7 @@ class StageTwo {
 Training<double> training_at(Index context, Index least, const FigureRequest& request) {
   Parameters parameters = request.parameters;
   parameters.set("T", std::to_string(least));
-  Training<double> training = popgrad::scb::training<double>(parameters, request.seed);
+  Training<double> training = scb::training<double>(parameters, request.seed);
   Bigrams<double>& b = training.bigrams;
   b.context = context;
   const Index n = b.tokens();
@@ -252,4 +250,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::softmax_stage_figure
+}  // namespace popgrad::scb::figures::softmax_stage_figure

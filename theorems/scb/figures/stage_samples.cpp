@@ -22,10 +22,8 @@
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
-namespace popgrad::theorems::scb::figures::stage_samples_figure {
+namespace popgrad::scb::figures::stage_samples_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr double boost_step = 0.1;  // eta
 constexpr double relaxations = 8;
@@ -50,10 +48,10 @@ struct Needed {
 // Of part 2, from a threshold at half of the least attention of a position looked at.
 Schedule schedule_of(const Training<double>& training, double weight) {
   const Bigrams<double>& b = training.bigrams;
-  Schedule schedule = theorems::scb::part_two_schedule(b, weight);
+  Schedule schedule = scb::checks::part_two_schedule(b, weight);
   schedule.threshold = b.law.minCoeff() * boost_goal(schedule, training) / 2;
   schedule.l1_steps = static_cast<std::uint64_t>(
-      std::ceil(relaxations / (theorems::scb::slowest_rate(b) * schedule.l1_step)));
+      std::ceil(relaxations / (scb::checks::slowest_rate(b) * schedule.l1_step)));
   return schedule;
 }
 
@@ -65,7 +63,7 @@ double worse_distance(const LumpedThreePart& rung, const Vector<double>& x) {
 // lambda for which expected gradients end at `goal`.
 double weight_for(const Training<double>& training, double goal) {
   const Bigrams<double>& b = training.bigrams;
-  const auto unit = theorems::scb::settled_at(b, 1, theorems::scb::settled_value(b));
+  const auto unit = scb::checks::settled_at(b, 1, scb::checks::settled_value(b));
   double weight = goal / std::max(unit.distance_P, unit.distance_Q);
   constexpr int rounds = 8;  // each leaves a fraction of the miss
   for (int round = 0; round < rounds; ++round) {
@@ -304,4 +302,4 @@ FigureMaker figure() {
       .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::stage_samples_figure
+}  // namespace popgrad::scb::figures::stage_samples_figure

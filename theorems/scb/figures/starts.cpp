@@ -8,16 +8,14 @@
 #include "theorems/scb/figures/data_law.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scb::figures::starts_figure {
+namespace popgrad::scb::figures::starts_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText csv{"t", "dist_P", "dist_Q", "loss", "S_mean"};
   for (const bool uniform : {false, true}) {
     for (const bool project : {true, false}) {
-      Training<double> training = popgrad::scb::training<double>(request.parameters, request.seed);
+      Training<double> training = scb::training<double>(request.parameters, request.seed);
       if (uniform) training.start.setConstant(1.0 / static_cast<double>(training.bigrams.tokens()));
       training.project = project;
       SolveRequest<double> solve_request;
@@ -97,4 +95,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::starts_figure
+}  // namespace popgrad::scb::figures::starts_figure

@@ -13,10 +13,8 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::scb::figures::starts_order_figure {
+namespace popgrad::scb::figures::starts_order_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 // Squared distances of V and of A in |.|_mu between the runs from both starts, after the growth.
 std::array<double, 2> apart_at_end(Training<double> training, bool project,
@@ -63,7 +61,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (const Index tokens : {3, 10, 30, 100, 300}) {
       for (std::uint64_t instance = 0; instance < 3; ++instance) {
         const Training<double> training =
-            theorems::scb::tilted_training(tokens, 1000, 0.5, request.seed + instance);
+            scb::checks::tilted_training(tokens, 1000, 0.5, request.seed + instance);
         const auto [values, attention] = apart_at_end(training, project, request);
         const double offset =
             (training.bigrams.stationary.array() - 1.0 / static_cast<double>(tokens))
@@ -121,4 +119,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::starts_order_figure
+}  // namespace popgrad::scb::figures::starts_order_figure

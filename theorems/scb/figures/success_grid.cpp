@@ -11,10 +11,8 @@
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
-namespace popgrad::theorems::scb::figures::success_grid_figure {
+namespace popgrad::scb::figures::success_grid_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 constexpr std::uint32_t runs = 12;
 
@@ -43,8 +41,7 @@ double success_rate(const Training<double>& training, const NoiseLevels& levels,
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training =
-      popgrad::scb::training<double>(request.parameters, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   CsvText csv{"log2_B", "log10_eta_or_lambda", "rate"};
   for (const bool over_steps : {true, false}) {
@@ -107,4 +104,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::success_grid_figure
+}  // namespace popgrad::scb::figures::success_grid_figure

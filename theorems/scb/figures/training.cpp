@@ -7,14 +7,11 @@
 #include "theorems/scb/figures/data_law.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
-namespace popgrad::theorems::scb::figures::training_figure {
+namespace popgrad::scb::figures::training_figure {
 namespace {
 
-using namespace popgrad::scb;
-
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const Training<double> training =
-      popgrad::scb::training<double>(request.parameters, request.seed);
+  const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
   CsvText csv{"step", "dist_P", "dist_Q", "loss"};
   for (const int curve : {0, 1, 2}) {
@@ -96,4 +93,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::training_figure
+}  // namespace popgrad::scb::figures::training_figure

@@ -17,10 +17,8 @@
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
-namespace popgrad::theorems::scb::figures::transfer_batch_figure {
+namespace popgrad::scb::figures::transfer_batch_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 struct Curve {
   const char* name;
@@ -56,7 +54,7 @@ const std::vector<Curve>& curves() {
 Training<double> training_of(const Curve& curve, Index context, const FigureRequest& request) {
   Parameters at_context = request.parameters;
   at_context.set("T", std::to_string(context));
-  Training<double> training = popgrad::scb::training<double>(at_context, request.seed);
+  Training<double> training = scb::training<double>(at_context, request.seed);
   const Bigrams<double>& b = training.bigrams;
   training.start = transfer_start(b, theta, curve.correlation, request.seed);
   if (curve.other_law) {
@@ -196,4 +194,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::transfer_batch_figure
+}  // namespace popgrad::scb::figures::transfer_batch_figure

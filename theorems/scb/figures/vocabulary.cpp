@@ -10,10 +10,8 @@
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
-namespace popgrad::theorems::scb::figures::vocabulary_figure {
+namespace popgrad::scb::figures::vocabulary_figure {
 namespace {
-
-using namespace popgrad::scb;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText csv{"K_P_t", "dist_P_normalised", "dist_Q_normalised", "N"};
@@ -90,4 +88,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::scb::figures::vocabulary_figure
+}  // namespace popgrad::scb::figures::vocabulary_figure

@@ -11,8 +11,8 @@ namespace sampled_directions_test {
 
 using namespace popgrad;
 using namespace popgrad::scb;
-using theorems::scb::drawn_state;
-using theorems::scb::largest_of_one_sample;
+using scb::checks::drawn_state;
+using scb::checks::largest_of_one_sample;
 
 TEST_CASE("sampled directions: no sample exceeds the bound, and some come near it", "[scb]") {
   for (const bool softmax : {false, true}) {
@@ -44,8 +44,7 @@ TEST_CASE("sampled directions: no sample exceeds the bound, and some come near i
 TEST_CASE("sampled directions: what no draw has been is no counterexample", "[scb]") {
   Setting setting{.seed = 4139, .effort = Effort::search};
   setting.chosen = {{"tokens", 2}, {"positions", 5}, {"support", 2}, {"projected", 1}};
-  CHECK(check_point(theorems::scb::gradient::statement(), setting).verdict ==
-        Verdict::inconclusive);
+  CHECK(check_point(scb::checks::gradient::statement(), setting).verdict == Verdict::inconclusive);
 }
 
 }  // namespace sampled_directions_test

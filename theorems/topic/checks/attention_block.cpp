@@ -24,10 +24,8 @@
 #include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::attention_block {
+namespace popgrad::topic::checks::attention_block {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr Knob deviation = value_deviation_knob("W_V of least norm");
 
@@ -134,4 +132,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::attention_block
+}  // namespace popgrad::topic::checks::attention_block

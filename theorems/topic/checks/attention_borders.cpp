@@ -10,9 +10,7 @@
 #include "theorems/topic/checks/distant_optimum.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -139,4 +137,4 @@ Quantity mean_weight(const TopicLaw<Rational>& law) {
   return best.ratio * Quantity(static_cast<double>(law.active)) + Quantity((v - 1) / v) * best.beta;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

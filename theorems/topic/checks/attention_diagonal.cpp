@@ -28,10 +28,8 @@
 #include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::attention_diagonal {
+namespace popgrad::topic::checks::attention_diagonal {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr Knob deviation = value_deviation_knob("diagonal W_V");
 
@@ -145,4 +143,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::attention_diagonal
+}  // namespace popgrad::topic::checks::attention_diagonal

@@ -29,10 +29,8 @@
 #include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/checks/knobs.hpp"
 
-namespace popgrad::theorems::topic::attention_limit {
+namespace popgrad::topic::checks::attention_limit {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr Knob words = words_knob(2, 20, 10);
 constexpr Knob few_kept = keeping_knob(0.05, 0.8);
@@ -140,4 +138,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::attention_limit
+}  // namespace popgrad::topic::checks::attention_limit

@@ -10,9 +10,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/topic/checks/distant_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -147,4 +145,4 @@ Evidence certificate_evidence(bool certified, const std::string& what, const std
   return identity(EvidenceKind::certified, what, certified ? Truth::yes : Truth::no, detail);
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -1,8 +1,6 @@
 #include "theorems/topic/checks/bayes_rule.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 Rational enumerated_bayes_loss(const TopicLaw<Rational>& law, bool token) {
   const Index present = law.active * law.words;  // words 1 .. tau v
@@ -45,4 +43,4 @@ void judge_bayes_rule(const TopicLaw<Rational>& law, Examination& it) {
       }});
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

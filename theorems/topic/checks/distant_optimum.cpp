@@ -11,9 +11,7 @@
 #include "theorems/topic/rungs/optimum.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -114,4 +112,4 @@ LimitingSlope limiting_slope(bool diagonal) {
   return made;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -9,12 +9,12 @@
 #include "popgrad/scalars/rational.hpp"
 #include "theorems/topic/rungs/law.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 /// T, tau and v as fractions: T v is beyond the whole numbers of a machine.
-using LargeLaw = popgrad::topic::TopicLaw<Rational, Rational>;
+using LargeLaw = TopicLaw<Rational, Rational>;
 
-LargeLaw unbounded(const popgrad::topic::TopicLaw<Rational>& law);
+LargeLaw unbounded(const TopicLaw<Rational>& law);
 /// tau and T/tau so many times as large.
 LargeLaw enlarged(LargeLaw law, const Rational& more_active, const Rational& emptier);
 
@@ -45,4 +45,4 @@ struct LimitingSlope {
 /// Throws std::domain_error if a coefficient has no limit.
 LimitingSlope limiting_slope(bool diagonal);
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

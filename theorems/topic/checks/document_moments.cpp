@@ -7,9 +7,7 @@
 #include "scalars/linear_algebra.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -112,4 +110,4 @@ Quantity order_in_penalty(const TopicLaw<Rational>& law) {
   return order_of(distance, 4e-4 * spectrum[spectrum.size() - law.topics], 2, 3);
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -7,12 +7,12 @@
 #include "popgrad/scalars/rational.hpp"
 #include "theorems/topic/rungs/law.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 /// s = a/v + T b.
 template <class T>
-T law_sum(const popgrad::topic::TopicLaw<T>& law) {
-  const auto number = popgrad::topic::TopicLaw<T>::number;
+T law_sum(const TopicLaw<T>& law) {
+  const auto number = TopicLaw<T>::number;
   return law.kept() / number(law.words) + number(law.topics) * law.stray();
 }
 
@@ -28,10 +28,10 @@ struct LeastNorm {
 };
 /// `inverse_length`: 1/N; 0: infinitely long. For double and for Real.
 template <class T>
-LeastNorm least_norm(const popgrad::topic::TopicLaw<T>& law, double inverse_length);
+LeastNorm least_norm(const TopicLaw<T>& law, double inverse_length);
 
 /// Order in lambda of the distance of the penalised optimum to that of least norm, from penalties
 /// far below the least nonzero eigenvalue of C. Part: next order.
-Quantity order_in_penalty(const popgrad::topic::TopicLaw<Rational>& law);
+Quantity order_in_penalty(const TopicLaw<Rational>& law);
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -39,10 +39,9 @@
 #include "theorems/topic/rungs/bayes_loss.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::either_alone {
+namespace popgrad::topic::checks::either_alone {
 namespace {
 
-using namespace popgrad::topic;
 constexpr Knob absent = absent_knob(1, 3, 2);
 constexpr Knob active = active_knob(2, 3, 2);
 constexpr Knob words = words_knob(2, 4, 3);
@@ -155,4 +154,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::either_alone
+}  // namespace popgrad::topic::checks::either_alone

@@ -21,10 +21,8 @@
 #include "theorems/topic/checks/random_member.hpp"
 #include "theorems/topic/checks/trained_embedding.hpp"
 
-namespace popgrad::theorems::topic::embedding {
+namespace popgrad::topic::checks::embedding {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr Knob absent = absent_knob(1, 2, 2);
 constexpr Knob active = active_knob(1, 3, 2);
@@ -109,4 +107,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::embedding
+}  // namespace popgrad::topic::checks::embedding

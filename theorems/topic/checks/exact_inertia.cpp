@@ -1,6 +1,6 @@
 #include "theorems/topic/checks/exact_inertia.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 SignCount exact_inertia(Matrix<Rational> m) {
   SignCount signs;
@@ -54,4 +54,4 @@ Truth semidefinite_of_rank(const SignCount& signs, Index rank) {
   return signs.negative == 0 && signs.positive == rank ? Truth::yes : Truth::no;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -4,7 +4,7 @@
 #include "popgrad/scalars/rational.hpp"
 #include "popgrad/scalars/vector.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 struct SignCount {
   Index positive = 0, zero = 0, negative = 0;
@@ -17,4 +17,4 @@ SignCount exact_inertia(Matrix<Rational> symmetric);
 /// Is it positive semidefinite of this rank?
 Truth semidefinite_of_rank(const SignCount& signs, Index rank);
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -6,9 +6,7 @@
 #include "theorems/topic/rungs/document_bias.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 Vector<double> document_bias(const Training& training, const Vector<double>& x, bool of_variance) {
   const Layout layout(training);
@@ -54,4 +52,4 @@ Quantity mean_along(const AnyRung<double>& rung, WalkRequest request, const Vect
   return limit_in(inverse, means);
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

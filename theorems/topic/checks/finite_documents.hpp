@@ -14,16 +14,15 @@
 #include "popgrad/walks/walk.hpp"
 #include "theorems/topic/rungs/training.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 /// What the mean field on documents of N tokens has on top of that on infinite ones, times N, as N
 /// grows. `of_variance` false leaves out sum_j h_j |V_j - y|^2, the variance of the output.
-Vector<double> document_bias(const popgrad::topic::Training& training, const Vector<double>& x,
+Vector<double> document_bias(const Training& training, const Vector<double>& x,
                              bool of_variance = true);
 
 /// The flow of `training` with document_bias/N added to its field.
-AnyRung<double> flow_of_documents(const popgrad::topic::Training& training,
-                                  bool of_variance = true);
+AnyRung<double> flow_of_documents(const Training& training, bool of_variance = true);
 
 /// Where descent ends.
 Vector<double> end_of_descent(const AnyRung<double>& rung, const WalkRequest& request);
@@ -32,4 +31,4 @@ Vector<double> end_of_descent(const AnyRung<double>& rung, const WalkRequest& re
 Quantity mean_along(const AnyRung<double>& rung, WalkRequest request, const Vector<double>& origin,
                     const Vector<double>& direction, double false_alarm);
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -14,7 +14,7 @@
 #include "theorems/topic/rungs/instance_record.hpp"
 #include "theorems/topic/rungs/law.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 constexpr Knob topics_knob(double low, double high, double usual) {
   return {.name = "topics",
@@ -90,8 +90,7 @@ inline Rational decimal(double x) {
 }
 
 /// Probabilities at the point, for any numbers of topics and words.
-inline popgrad::topic::TopicLaw<Rational> law_at(const Setting& setting, Index topics, Index active,
-                                                 Index words) {
+inline TopicLaw<Rational> law_at(const Setting& setting, Index topics, Index active, Index words) {
   return {topics,
           active,
           words,
@@ -102,13 +101,12 @@ inline popgrad::topic::TopicLaw<Rational> law_at(const Setting& setting, Index t
 
 /// The law of the user's instance; else the one that the knobs make of these numbers. `chosen`: what
 /// else the check makes of it, for whoever asks for its instance.
-inline popgrad::topic::TopicLaw<Rational> examined_law(
+inline TopicLaw<Rational> examined_law(
     const Setting& setting, Index topics, Index active, Index words,
-    const std::function<Record(const popgrad::topic::TopicLaw<Rational>&)>& chosen = {},
-    Index most_words = popgrad::topic::most_counted_words) {
-  const auto law = setting.instance != nullptr
-                       ? popgrad::topic::topic_law<Rational>(*setting.instance, most_words)
-                       : law_at(setting, topics, active, words);
+    const std::function<Record(const TopicLaw<Rational>&)>& chosen = {},
+    Index most_words = most_counted_words) {
+  const auto law = setting.instance != nullptr ? topic_law<Rational>(*setting.instance, most_words)
+                                               : law_at(setting, topics, active, words);
   if (law.active >= law.topics || !(law.hidden() > 0)) {
     hand_over_none("tau >= T or p_c + p_r >= 1, which is no law that an instance file gives");
   }
@@ -117,14 +115,14 @@ inline popgrad::topic::TopicLaw<Rational> examined_law(
 }
 
 /// The same rounded, as law_of makes it.
-inline popgrad::topic::TopicLaw<double> rounded(const popgrad::topic::TopicLaw<Rational>& law) {
+inline TopicLaw<double> rounded(const TopicLaw<Rational>& law) {
   return {
       law.topics,           law.active, law.words, to_double(law.masked), to_double(law.correct),
       to_double(law.random)};
 }
 
 /// Whether the point makes a law: documents differ, and [MASK] occurs. Says so if it does not.
-inline bool makes_a_law(const popgrad::topic::TopicLaw<Rational>& law, Examination& result) {
+inline bool makes_a_law(const TopicLaw<Rational>& law, Examination& result) {
   if (law.active >= law.topics) {
     result.hypotheses.push_back(
         {"tau < T", Truth::no, fmt::format("tau = {} of T = {}", law.active, law.topics)});
@@ -136,15 +134,14 @@ inline bool makes_a_law(const popgrad::topic::TopicLaw<Rational>& law, Examinati
   return law.active < law.topics && law.hidden() > 0;
 }
 
-inline void tell_probabilities(const popgrad::topic::TopicLaw<Rational>& law, Record& parameters) {
+inline void tell_probabilities(const TopicLaw<Rational>& law, Record& parameters) {
   parameters["p_m"] = to_double(law.masked);
   parameters["p_c"] = to_double(law.correct);
   parameters["p_r"] = to_double(law.random);
 }
 
 /// W_V off by `size` of its largest entry, in a direction that the seed draws.
-inline popgrad::topic::BlockValue<double> deviating(popgrad::topic::BlockValue<double> value,
-                                                    double size, std::uint64_t seed) {
+inline BlockValue<double> deviating(BlockValue<double> value, double size, std::uint64_t seed) {
   constexpr std::uint32_t of_directions = 7;
   Stream stream(seed, of_directions, 0);
   const double largest = std::fmax(std::fmax(std::fabs(value.mask), std::fabs(value.diagonal)),
@@ -155,4 +152,4 @@ inline popgrad::topic::BlockValue<double> deviating(popgrad::topic::BlockValue<d
   return value;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -25,10 +25,8 @@
 #include "theorems/topic/checks/knobs.hpp"
 #include "theorems/topic/checks/sampled_kinds.hpp"
 
-namespace popgrad::theorems::topic::masked_frequencies {
+namespace popgrad::topic::checks::masked_frequencies {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr Knob absent = absent_knob(1, 6, 3);
 constexpr Knob active = active_knob(1, 6, 2);
@@ -128,4 +126,4 @@ Statement statement() {
       .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::masked_frequencies
+}  // namespace popgrad::topic::checks::masked_frequencies

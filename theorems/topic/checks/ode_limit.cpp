@@ -22,10 +22,9 @@
 #include "theorems/topic/checks/finite_documents.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::ode_limit {
+namespace popgrad::topic::checks::ode_limit {
 namespace {
 
-using namespace popgrad::topic;
 constexpr Knob horizon = linear_knob("horizon", "time at which the flow is compared", 20, 30, 20);
 constexpr Knob start_size =
     linear_knob("start", "deviation of the entries of all matrices at first", 0.4, 0.75, 0.7);
@@ -141,4 +140,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::ode_limit
+}  // namespace popgrad::topic::checks::ode_limit

@@ -3,9 +3,7 @@
 #include "popgrad/scalars/random.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 Matrix<Rational> random_value(const TopicLaw<Rational>& law, std::uint64_t seed, bool no_pull) {
   const Index size = law.vocabulary();
@@ -68,4 +66,4 @@ Truth gram_is_stationary(const TopicLaw<Rational>& law, std::uint64_t seed, cons
   return Truth::yes;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -21,10 +21,9 @@
 #include "theorems/topic/checks/knobs.hpp"
 #include "theorems/topic/checks/trained_pairs.hpp"
 
-namespace popgrad::theorems::topic::same_topic_attention {
+namespace popgrad::topic::checks::same_topic_attention {
 namespace {
 
-using namespace popgrad::topic;
 constexpr Knob topics = topics_knob(4, 7, 5);
 constexpr Knob active = active_knob(2, 3, 2);
 constexpr Knob words = words_knob(2, 5, 4);
@@ -71,7 +70,8 @@ Training drawn_training(const Setting& setting) {
 }
 
 void examine(const Setting& setting, Examination& it) {
-  const Training given = examined(setting, training, [&] { return drawn_training(setting); });
+  const Training given =
+      examined(setting, topic::training, [&] { return drawn_training(setting); });
   const TopicLaw<double>& law = given.law;
   it.parameters = {{"T", law.topics},
                    {"tau", law.active},
@@ -135,4 +135,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::same_topic_attention
+}  // namespace popgrad::topic::checks::same_topic_attention

@@ -13,9 +13,7 @@
 #include "theorems/topic/checks/knobs.hpp"
 #include "theorems/topic/rungs/documents.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -100,4 +98,4 @@ std::vector<Rational> word_law(Index count, double size, std::uint64_t seed) {
   return law;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

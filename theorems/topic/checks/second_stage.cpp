@@ -14,9 +14,7 @@
 #include "theorems/topic/rungs/population_flow.hpp"  // attention_rate
 #include "theorems/topic/rungs/symmetric_flow.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -224,4 +222,4 @@ FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, d
   return found;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

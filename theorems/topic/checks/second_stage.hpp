@@ -4,7 +4,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/topic/rungs/landscape.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 /// Attention that is alike on all words of the topic of the query: g = alpha + (v - 1) beta with
 /// alpha = beta = g/v, the weight of [MASK] as a key of words, and the loss.
@@ -15,11 +15,9 @@ struct TopicAttention {
 };
 
 /// Least loss over g alone.
-TopicAttention best_attention(const popgrad::topic::TopicLaw<double>& law,
-                              const popgrad::topic::BlockValue<double>& value);
+TopicAttention best_attention(const TopicLaw<double>& law, const BlockValue<double>& value);
 /// Least loss over g and the weight of [MASK].
-TopicAttention best_with_mask(const popgrad::topic::TopicLaw<double>& law,
-                              const popgrad::topic::BlockValue<double>& value);
+TopicAttention best_with_mask(const TopicLaw<double>& law, const BlockValue<double>& value);
 
 /// The end of the restricted flow of logits (ln alpha, ln beta, 0), from uniform attention. Parts:
 /// solver, and "next order": what the last of it changed, and what that leaves if it
@@ -31,8 +29,8 @@ struct RestrictedEnd {
   /// the slope.
   Quantity rate;
 };
-RestrictedEnd restricted_end(const popgrad::topic::TopicLaw<double>& law,
-                             const popgrad::topic::BlockValue<double>& value, double goal);
+RestrictedEnd restricted_end(const TopicLaw<double>& law, const BlockValue<double>& value,
+                             double goal);
 
 /// The end of the flow of W_K and W_Q on W_V among matrices that permutations of words leave alone:
 /// in legs, moved by about a tenth in between so that no saddle holds it, until a
@@ -42,8 +40,7 @@ struct FreeEnd {
   Quantity loss;
   Quantity mask;  ///< weight of [MASK] over that of words of other topics, for words
 };
-FreeEnd free_end(const popgrad::topic::TopicLaw<double>& law,
-                 const popgrad::topic::BlockValue<double>& value, double start_size,
+FreeEnd free_end(const TopicLaw<double>& law, const BlockValue<double>& value, double start_size,
                  double settled);
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -27,10 +27,8 @@
 #include "theorems/topic/rungs/optimum.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::stage2_optimum {
+namespace popgrad::topic::checks::stage2_optimum {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr Knob absent = absent_knob(1, 2, 2);
 constexpr Knob active = active_knob(2, 4, 2);
@@ -151,4 +149,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::stage2_optimum
+}  // namespace popgrad::topic::checks::stage2_optimum

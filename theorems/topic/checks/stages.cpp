@@ -6,9 +6,7 @@
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -121,4 +119,4 @@ Quantity Stages::drift(double weight) const {
   return change;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

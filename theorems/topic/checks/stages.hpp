@@ -5,10 +5,10 @@
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/topic/rungs/training.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 /// |W_K|^2/sqrt(d_a), the size of the logits.
-double logits_size(const popgrad::topic::Layout& layout, const Vector<double>& x);
+double logits_size(const Layout& layout, const Vector<double>& x);
 /// Of the logits, below which stage 2 is read as linear.
 inline constexpr double small_logits = 1e-3;
 
@@ -17,7 +17,7 @@ inline constexpr double small_logits = 1e-3;
 class Stages {
  public:
   /// W_K and W_Q at `ratio` times the rate of W_V.
-  Stages(const popgrad::topic::Training& start, double ratio);
+  Stages(const Training& start, double ratio);
 
   /// Rates as claimed.
   [[nodiscard]] double value() const { return value_; }
@@ -43,11 +43,11 @@ class Stages {
                                         const Vector<double>& centre) const;
   [[nodiscard]] std::size_t save_below(double size) const;
 
-  popgrad::topic::Training training_;
-  popgrad::topic::Layout layout_;
+  Training training_;
+  Layout layout_;
   AnyRung<double> rung_;
   double value_, attention_;
   Solved run_;
 };
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -9,9 +9,7 @@
 #include "solving/common_error.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 namespace {
 
@@ -66,4 +64,4 @@ TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, doubl
   return made;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -7,7 +7,7 @@
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/topic/rungs/law.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 /// Standard deviation of the entries of W_E at the start, which are normal.
 inline constexpr double embedding_start = 0.3;
@@ -20,7 +20,7 @@ struct TrainedEmbedding {
   double falling = 0;  ///< by how much the loss may have fallen in the second half
 };
 /// `entries`: size of the random entries of W_K and W_Q, one row each; 0: uniform attention.
-TrainedEmbedding train_embedding(const popgrad::topic::TopicLaw<double>& law, Index width,
-                                 double entries, std::uint64_t seed);
+TrainedEmbedding train_embedding(const TopicLaw<double>& law, Index width, double entries,
+                                 std::uint64_t seed);
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

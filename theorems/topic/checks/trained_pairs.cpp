@@ -5,9 +5,7 @@
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 std::vector<TrainedCase> trained_cases(const Training& given) {
   const TopicLaw<double>& law = given.law;
@@ -74,4 +72,4 @@ TrainedPairs trained_pairs(const TrainedCase& one, std::uint64_t steps, const Se
   return found;
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

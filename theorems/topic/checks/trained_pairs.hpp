@@ -8,17 +8,17 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/topic/rungs/training.hpp"
 
-namespace popgrad::theorems::topic {
+namespace popgrad::topic::checks {
 
 struct TrainedCase {
   std::string name;
-  popgrad::topic::Training training;
+  Training training;
   bool embedding = false;  ///< of inner products of embeddings, not of attention
 };
 
 /// W_V trained, frozen block-wise, frozen diagonal; embeddings alone. Law, loss, length of documents,
 /// temperature, label noise and seed are those of `given`.
-std::vector<TrainedCase> trained_cases(const popgrad::topic::Training& given);
+std::vector<TrainedCase> trained_cases(const Training& given);
 
 /// Ends of runs of SGD with Adam.
 struct TrainedPairs {
@@ -29,4 +29,4 @@ struct TrainedPairs {
 };
 TrainedPairs trained_pairs(const TrainedCase& one, std::uint64_t steps, const Setting& setting);
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

@@ -14,9 +14,7 @@
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::checks {
 
 Training attention_alone(const TopicLaw<double>& law, std::uint64_t seed) {
   Training made;
@@ -133,4 +131,4 @@ void judge_trained_attention(const TopicLaw<double>& law, double gap, std::uint6
                       .predicted = {curve(trained(both, steps, {steps}), "loss").back()}});
 }
 
-}  // namespace popgrad::theorems::topic
+}  // namespace popgrad::topic::checks

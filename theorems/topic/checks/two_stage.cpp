@@ -24,10 +24,9 @@
 #include "theorems/topic/checks/knobs.hpp"
 #include "theorems/topic/checks/stages.hpp"
 
-namespace popgrad::theorems::topic::two_stage {
+namespace popgrad::topic::checks::two_stage {
 namespace {
 
-using namespace popgrad::topic;
 constexpr Knob topics = topics_knob(3, 5, 4);
 constexpr Knob active = active_knob(2, 3, 2);
 constexpr Knob words = words_knob(2, 4, 3);
@@ -79,7 +78,7 @@ bool require_hypotheses(const Training& training, double ratio, Examination& it)
 
 void examine(const Setting& setting, Examination& it) {
   const Training training =
-      examined(setting, popgrad::topic::training, [&] { return drawn_training(setting); });
+      examined(setting, topic::training, [&] { return drawn_training(setting); });
   const TopicLaw<double>& law = training.law;
   it.parameters = {{"T", law.topics},         {"tau", law.active},         {"v", law.words},
                    {"p_m", law.masked},       {"p_c", law.correct},        {"p_r", law.random},
@@ -139,4 +138,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::two_stage
+}  // namespace popgrad::topic::checks::two_stage

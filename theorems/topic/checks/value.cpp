@@ -28,10 +28,8 @@
 #include "theorems/topic/checks/random_member.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::value {
+namespace popgrad::topic::checks::value {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr Knob absent = absent_knob(1, 4, 2);
 constexpr Knob active = active_knob(1, 4, 2);
@@ -141,4 +139,4 @@ Statement statement() {
           .examine = examine};
 }
 
-}  // namespace popgrad::theorems::topic::value
+}  // namespace popgrad::topic::checks::value

@@ -8,10 +8,8 @@
 #include "theorems/topic/figures/document_law.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::figures::attention_by_kind_figure {
+namespace popgrad::topic::figures::attention_by_kind_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   CsvText csv{"step",        "same_word",   "deviation",  "same_topic",
@@ -89,4 +87,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::attention_by_kind_figure
+}  // namespace popgrad::topic::figures::attention_by_kind_figure

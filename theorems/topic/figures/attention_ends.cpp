@@ -20,9 +20,7 @@
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::figures::attention_ends_figure {
-
-using namespace popgrad::topic;
+namespace popgrad::topic::figures::attention_ends_figure {
 
 namespace {
 
@@ -165,4 +163,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::attention_ends_figure
+}  // namespace popgrad::topic::figures::attention_ends_figure

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace popgrad::theorems::topic::figures {
+namespace popgrad::topic::figures {
 namespace {
 
 // Root of the mean square of x/mean - 1.
@@ -20,8 +20,7 @@ double relative_spread(const std::vector<double>& x) {
 
 }  // namespace
 
-AttentionSpread attention_spread(const popgrad::topic::TopicLaw<double>& law,
-                                 const Matrix<double>& logits) {
+AttentionSpread attention_spread(const TopicLaw<double>& law, const Matrix<double>& logits) {
   const Index v = law.words;
   std::vector<double> own, same, other, own_topic, other_topic;
   AttentionSpread found;
@@ -46,4 +45,4 @@ AttentionSpread attention_spread(const popgrad::topic::TopicLaw<double>& law,
   return found;
 }
 
-}  // namespace popgrad::theorems::topic::figures
+}  // namespace popgrad::topic::figures

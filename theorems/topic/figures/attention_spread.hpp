@@ -3,7 +3,7 @@
 
 #include "theorems/topic/rungs/law.hpp"
 
-namespace popgrad::theorems::topic::figures {
+namespace popgrad::topic::figures {
 
 /// Deviations of the attention of words on words from what symmetric attention has, relative, root
 /// of the mean square over all pairs of a kind, the largest of the kinds. Weights of a query are
@@ -14,7 +14,6 @@ struct AttentionSpread {
   double same_topic = 0;  ///< mean weight on the words of the own topic, own word included
 };
 /// `logits` with queries in columns, [MASK] first. Needs v >= 2.
-AttentionSpread attention_spread(const popgrad::topic::TopicLaw<double>& law,
-                                 const Matrix<double>& logits);
+AttentionSpread attention_spread(const TopicLaw<double>& law, const Matrix<double>& logits);
 
-}  // namespace popgrad::theorems::topic::figures
+}  // namespace popgrad::topic::figures

@@ -8,10 +8,8 @@
 #include "theorems/topic/figures/matrix_block.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::figures::block_patterns_figure {
+namespace popgrad::topic::figures::block_patterns_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 Trajectory<double> solved(const AnyRung<double>& rung, const std::vector<double>& times,
                           const FigureRequest& request) {
@@ -102,4 +100,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::block_patterns_figure
+}  // namespace popgrad::topic::figures::block_patterns_figure

@@ -19,10 +19,8 @@
 #include "theorems/topic/figures/document_law.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::figures::cooccurrence_figure {
+namespace popgrad::topic::figures::cooccurrence_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr std::size_t seeds = 5;
 constexpr std::size_t documents = 10'000;
@@ -221,4 +219,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::cooccurrence_figure
+}  // namespace popgrad::topic::figures::cooccurrence_figure

@@ -11,10 +11,8 @@
 #include "theorems/topic/rungs/corpus_audit.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::figures::corpus_attention_figure {
+namespace popgrad::topic::figures::corpus_attention_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   if (request.data_file.empty()) {
@@ -95,4 +93,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::corpus_attention_figure
+}  // namespace popgrad::topic::figures::corpus_attention_figure

@@ -13,10 +13,8 @@
 #include "theorems/topic/rungs/bayes_loss.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::figures::either_alone_figure {
+namespace popgrad::topic::figures::either_alone_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 struct Part {
   const char* name;
@@ -169,4 +167,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::either_alone_figure
+}  // namespace popgrad::topic::figures::either_alone_figure

@@ -18,10 +18,8 @@
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::figures::landscape_figure {
+namespace popgrad::topic::figures::landscape_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 // Mean weights of the same word and of others of its topic over those of other topics.
 std::pair<double, double> weights(const TopicLaw<double>& law, const Matrix<double>& logits) {
@@ -191,4 +189,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::landscape_figure
+}  // namespace popgrad::topic::figures::landscape_figure

@@ -17,10 +17,8 @@
 #include "theorems/topic/figures/seeded_runs.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::figures::lda_training_figure {
+namespace popgrad::topic::figures::lda_training_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 constexpr std::uint32_t seeds = 10;
 constexpr std::array<const char*, 3> kinds{"same_word", "same_topic", "other_topic"};
@@ -182,4 +180,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::lda_training_figure
+}  // namespace popgrad::topic::figures::lda_training_figure

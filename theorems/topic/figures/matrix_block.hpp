@@ -4,7 +4,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/scalars/vector.hpp"
 
-namespace popgrad::theorems::topic::figures {
+namespace popgrad::topic::figures {
 
 inline void add_matrix(CsvText& csv, const Matrix<double>& matrix) {
   for (Index j = 0; j < matrix.cols(); ++j) {
@@ -16,4 +16,4 @@ inline void add_matrix(CsvText& csv, const Matrix<double>& matrix) {
   csv.end_block();
 }
 
-}  // namespace popgrad::theorems::topic::figures
+}  // namespace popgrad::topic::figures

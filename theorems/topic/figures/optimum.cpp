@@ -6,10 +6,8 @@
 #include "theorems/topic/rungs/parameters.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::figures::optimum_figure {
+namespace popgrad::topic::figures::optimum_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   // Only v and the probabilities of it are used.
@@ -81,4 +79,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::optimum_figure
+}  // namespace popgrad::topic::figures::optimum_figure

@@ -6,7 +6,7 @@
 
 #include "popgrad/rungs/rung.hpp"
 
-namespace popgrad::theorems::topic::figures {
+namespace popgrad::topic::figures {
 
 std::vector<Trajectory<double>> seeded_runs(
     const std::function<AnyRung<double>(std::uint64_t seed)>& made, const WalkRequest& walk_request,
@@ -49,4 +49,4 @@ MeanInterval interval_over(const std::vector<Trajectory<double>>& runs,
   return interval_over(runs, save, [&](const std::vector<double>& row) { return row[place]; });
 }
 
-}  // namespace popgrad::theorems::topic::figures
+}  // namespace popgrad::topic::figures

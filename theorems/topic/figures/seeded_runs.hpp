@@ -11,7 +11,7 @@
 #include "popgrad/statistics/statistics.hpp"
 #include "popgrad/walks/walk.hpp"
 
-namespace popgrad::theorems::topic::figures {
+namespace popgrad::topic::figures {
 
 /// Run i is of `made(request.seed + i)` and draws documents of its own; `seeds` runs share
 /// `request.jobs` threads. `walk.seed`, `runs` and `jobs` are set here. Throws std::runtime_error
@@ -28,4 +28,4 @@ MeanInterval interval_over(const std::vector<Trajectory<double>>& runs,
 MeanInterval interval_over(const std::vector<Trajectory<double>>& runs, std::size_t save,
                            const std::function<double(const std::vector<double>& row)>& number);
 
-}  // namespace popgrad::theorems::topic::figures
+}  // namespace popgrad::topic::figures

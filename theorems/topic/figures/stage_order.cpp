@@ -18,10 +18,9 @@
 #include "theorems/topic/rungs/population_flow.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 
-namespace popgrad::theorems::topic::figures::stage_order_figure {
+namespace popgrad::topic::figures::stage_order_figure {
 namespace {
 
-using namespace popgrad::topic;
 using Rule = Optimiser::Rule;
 
 constexpr std::uint32_t seeds = 5;
@@ -183,4 +182,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::stage_order_figure
+}  // namespace popgrad::topic::figures::stage_order_figure

@@ -10,10 +10,8 @@
 #include "theorems/topic/figures/document_law.hpp"
 #include "theorems/topic/rungs/population_flow.hpp"
 
-namespace popgrad::theorems::topic::figures::stages_figure {
+namespace popgrad::topic::figures::stages_figure {
 namespace {
-
-using namespace popgrad::topic;
 
 void add(CsvText& csv, const Trajectory<double>& run) {
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
@@ -108,4 +106,4 @@ FigureMaker figure() {
           .script = script};
 }
 
-}  // namespace popgrad::theorems::topic::figures::stages_figure
+}  // namespace popgrad::topic::figures::stages_figure

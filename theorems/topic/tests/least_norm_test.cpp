@@ -15,7 +15,7 @@
 namespace least_norm_test {
 
 using namespace popgrad;
-using namespace popgrad::theorems::topic;
+using namespace popgrad::topic::checks;
 using popgrad::topic::TopicLaw;
 
 namespace {

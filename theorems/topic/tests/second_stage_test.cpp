@@ -13,7 +13,7 @@
 namespace second_stage_test {
 
 using namespace popgrad;
-using namespace popgrad::theorems::topic;
+using namespace popgrad::topic::checks;
 using namespace popgrad::topic;
 
 TEST_CASE("the best weight of [MASK] is found where it is beyond the first range of the search",

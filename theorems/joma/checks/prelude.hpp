@@ -1,9 +1,12 @@
 #pragma once
-/// Knobs that statements on JoMA share.
+/// What checks on JoMA use, and the knobs that they share.
 
-#include "popgrad/evidence/statement.hpp"
+#include "theorems/joma/rungs/instance_record.hpp"
+#include "theorems/joma/rungs/population_flow.hpp"
+#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/prelude.hpp"
 
-namespace popgrad::theorems::joma {
+namespace popgrad::joma::checks {
 
 inline constexpr Knob tau =
     logarithmic_knob("tau", "tau = 2 temperature^2 of the attention", 0.7, 8, 2);
@@ -13,4 +16,4 @@ inline constexpr Knob unit_count = whole_knob("units", "hidden units K", 1, 4, 2
 /// Streams of random instances, apart from those that instances of the library draw from.
 inline constexpr std::uint32_t stream_of_drawn_instances = 0x10A1D5U;
 
-}  // namespace popgrad::theorems::joma
+}  // namespace popgrad::joma::checks
