@@ -10,30 +10,29 @@ set(theory_optimised)
 set(theories_declared "")
 set(theories_listed "")
 
-# list_sources(FOLDER SUFFIX FUNCTION NAME ...): `declared` and `listed` become what declares and calls FUNCTION of each
-# source NAME.cpp, then of the other sources of FOLDER that define it, in alphabetical order. Each is in a namespace of
-# the source's name + SUFFIX.
-function(list_sources folder suffix function)
+# list_sources(FOLDER SUFFIX TYPE NAME ...): `declared` and `listed` become what declares and calls every function
+# without arguments that returns TYPE, of each source NAME.cpp, then of the other sources of FOLDER that define one, in
+# alphabetical order. Each is in a namespace of the source's name + SUFFIX.
+function(list_sources folder suffix type)
   set(names ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   foreach(source ${sources})
     cmake_path(GET source STEM name)
-    if(name IN_LIST names)
-      continue()
-    endif()
     # Its text decides, so a change of it must configure again.
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-    file(STRINGS ${source} defined REGEX "^${function}\\(\\) {" LIMIT_COUNT 1)
-    if(defined)
+    file(STRINGS ${source} defined_by_${name} REGEX "^${type} [a-z0-9_]+\\(\\) {")
+    if(defined_by_${name} AND NOT name IN_LIST names)
       list(APPEND names ${name})
     endif()
   endforeach()
   set(all "")
   set(calls "")
   foreach(name ${names})
-    string(APPEND all "namespace ${name}${suffix} {\n${function}();\n}\n")
-    string(REGEX REPLACE ".* " "${name}${suffix}::" call "${function}")
-    string(APPEND calls "${call}(), ")
+    foreach(definition ${defined_by_${name}})
+      string(REGEX REPLACE "^${type} ([a-z0-9_]+).*" "\\1" call "${definition}")
+      string(APPEND all "namespace ${name}${suffix} {\n${type} ${call}();\n}\n")
+      string(APPEND calls "${name}${suffix}::${call}(), ")
+    endforeach()
   endforeach()
   set(declared "${all}" PARENT_SCOPE)
   set(listed "${calls}" PARENT_SCOPE)
@@ -57,10 +56,10 @@ foreach(file ${theory_files})
   foreach(name ${optimised})
     list(APPEND theory_optimised ${folder}/checks/${name}.cpp)
   endforeach()
-  list_sources(${folder}/checks "" "Statement statement" ${statements})
+  list_sources(${folder}/checks "" Statement ${statements})
   set(statements_declared "${declared}")
   set(statements_listed "${listed}")
-  list_sources(${folder}/figures _figure "FigureMaker figure" ${figures})
+  list_sources(${folder}/figures _figure FigureMaker ${figures})
   file(CONFIGURE OUTPUT ${generated}/theorems/${theory}/contents.hpp @ONLY CONTENT [[
 #pragma once
 #include <vector>

@@ -277,7 +277,9 @@ std::string statement_text(const Statement& s) {
   std::string text = declared_text(s);
   const auto out = std::back_inserter(text);
   if (!s.about.empty()) fmt::format_to(out, "\n  judged on {}\n", s.about);
-  for (const std::string& line : lines_of(s.theorem)) fmt::format_to(out, "    {}\n", line);
+  for (const std::string& line : lines_of(s.theorem)) {
+    if (!line.empty()) fmt::format_to(out, "    {}\n", line);
+  }
   if (!s.clauses.empty()) fmt::format_to(out, "\n  the claim\n");
   for (const Clause& clause : s.clauses) {
     fmt::format_to(out, "    {}{}\n", clause.text, clause.checked ? "" : " (not checked)");

@@ -70,6 +70,8 @@ constexpr Knob small = logarithmic_knob("u0", "V W at the start, over s", 1e-4, 
 constexpr Knob late = logarithmic_knob("t", "when it is measured, over 1/s", 0.05, 40, 2);
 constexpr Knob accuracy = whole_knob("accuracy", "digits of the solves", 6, 13, 10);
 
+constexpr Hypothesis small_start{"s > u0"};
+
 double tolerance_of(const Setting& setting) { return std::pow(10, -setting.value(accuracy)); }
 
 double mode(const Vector<double>& x) {
@@ -81,11 +83,11 @@ DeepLinear<double> law_of(const Setting& setting, Examination& it) {
   const double s = setting.value(strength);
   const DeepLinear<double> law{s, s * setting.value(small), 0.01 * s};
   it.parameters = {{"s", s}, {"u0", law.u0}, {"seed", setting.seed}};
-  it.require("s > u0", s - law.u0);
+  it.require(small_start, s - law.u0);
   return law;
 }
 
-Mistake a_thousandth() { return predicts_times("factor", 1.001); }
+constexpr Control a_thousandth{"factor", "a thousandth larger"};
 
 // u' = 2 u (s - u)
 void measure_mode(const Setting& setting, Examination& it) {
@@ -96,11 +98,9 @@ void measure_mode(const Setting& setting, Examination& it) {
   for (const double t : run.times()) {
     closed.emplace_back(law.s / (1 + (law.s / law.u0 - 1) * std::exp(-2 * law.s * t)));
   }
-  it.judge(Comparison{.what = "u along the flow",
-                      .measured = run.along(mode),
-                      .predicted = closed,
-                      .mistakes = {a_thousandth()},
-                      .places = run.places()});
+  it.judge(equal("u along the flow", run.along(mode), closed)
+               .at(run.places())
+               .unless(a_thousandth, times(1.001)));
 }
 
 // W W^T - V^T V
@@ -117,11 +117,9 @@ void measure_balance(const Setting& setting, Examination& it) {
   const std::vector<Quantity> at_start = run.all_at(0, balance);
   double largest = 0;
   for (const Quantity& entry : at_start) largest = std::max(largest, std::abs(entry.value()));
-  it.judge(Comparison{.what = "W W' - V'V, by entries",
-                      .measured = run.all_at(1, balance),
-                      .predicted = at_start,
-                      .scale = {largest},
-                      .mistakes = {a_thousandth()}});
+  it.judge(equal("W W' - V'V, by entries", run.all_at(1, balance), at_start)
+               .in_units_of(largest)
+               .unless(a_thousandth, times(1.001)));
 }
 
 // u' is largest at u = s/2, where it is s^2/2.
@@ -133,11 +131,8 @@ void measure_steepest(const Setting& setting, Examination& it) {
     return dx[0] * x[4] + x[0] * dx[4];
   };
   const double end = std::log(law.s / law.u0) / law.s;
-  it.judge(
-      Comparison{.what = "largest u'",
-                 .measured = {largest_along(forget_type(law), end, tolerance_of(setting), slope)},
-                 .predicted = {law.s * law.s / 2},
-                 .mistakes = {a_thousandth()}});
+  const Quantity largest = largest_along(forget_type(law), end, tolerance_of(setting), slope);
+  it.judge(equal("largest u'", largest, law.s * law.s / 2).unless(a_thousandth, times(1.001)));
 }
 
 // u = s/2 at t = ln(s/u0 - 1)/(2 s)
@@ -145,10 +140,7 @@ void measure_event(const Setting& setting, Examination& it) {
   const auto law = law_of(setting, it);
   const double half = std::log(law.s / law.u0 - 1) / (2 * law.s);
   const auto events = events_of(forget_type(law), 2 * half, tolerance_of(setting));
-  it.judge(Comparison{.what = "time of u = s/2",
-                      .measured = {events.at(0).time},
-                      .predicted = {half},
-                      .mistakes = {a_thousandth()}});
+  it.judge(equal("time of u = s/2", events.at(0).time, half).unless(a_thousandth, times(1.001)));
 }
 
 // The mean of a step of SGD is the step of descent.
@@ -168,11 +160,10 @@ void measure_noise(const Setting& setting, Examination& it) {
   for (Index i = 0; i < moved.rows(); ++i) {
     moved(i, 0) = runs[std::size_t(i)].states[0][0] - rung.initial[0];
   }
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "mean step of W_11",
-                      .measured = sample_moments(moved, setting.false_alarm).mean,
-                      .predicted = {std::sqrt(law.u0) * (1 - law.u0 / law.s)},
-                      .mistakes = {a_thousandth()}});
+  it.judge(equal("mean step of W_11", sample_moments(moved, setting.false_alarm).mean,
+                 std::sqrt(law.u0) * (1 - law.u0 / law.s))
+               .of_kind(EvidenceKind::statistical)
+               .unless(a_thousandth, times(1.001)));
 }
 
 // ln(u/u0)/(2 t) -> s as u0 -> 0
@@ -184,10 +175,8 @@ void measure_limit(const Setting& setting, Examination& it) {
     const Solved run(forget_type(smaller), {t}, tolerance_of(setting));
     return log(run.at(0, mode) / Quantity(u0)) / Quantity(2 * t);
   };
-  it.judge(Comparison{.what = "rate of growth from a small start",
-                      .measured = {limit_of(rate, 1e-2 * law.u0, 2, 3)},
-                      .predicted = {law.s},
-                      .mistakes = {a_thousandth()}});
+  it.judge(equal("rate of growth from a small start", limit_of(rate, 1e-2 * law.u0, 2, 3), law.s)
+               .unless(a_thousandth, times(1.001)));
 }
 
 Statement statement(const char* id, const char* claim, auto examine, std::vector<Knob> knobs,
@@ -196,9 +185,9 @@ Statement statement(const char* id, const char* claim, auto examine, std::vector
           .claim = claim,
           .paper = "deep linear networks",
           .status = "derived here",
-          .hypotheses = {"s > u0"},
+          .hypotheses = {small_start},
           .reaches = {kind},
-          .controls = {{"factor", "a thousandth larger"}},
+          .controls = {a_thousandth},
           .knobs = knobs,
           .examine = examine};
 }
