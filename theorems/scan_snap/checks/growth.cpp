@@ -20,9 +20,9 @@
 #include "popgrad/evidence/solved.hpp"
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "theorems/scan_snap/checks/knobs.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::growth {
 namespace {

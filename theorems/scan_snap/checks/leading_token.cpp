@@ -8,8 +8,8 @@
 #include "popgrad/scalars/real.hpp"
 #include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/knobs.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 

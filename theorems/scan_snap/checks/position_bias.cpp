@@ -27,9 +27,9 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/knobs.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/position_prior.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 

@@ -24,9 +24,9 @@
 #include "popgrad/evidence/solved.hpp"
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "theorems/scan_snap/checks/knobs.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/other_rates.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
 namespace popgrad::scan_snap::checks::rate_dependence {

@@ -25,8 +25,8 @@
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/checks/driven_token.hpp"
-#include "theorems/scan_snap/checks/knobs.hpp"
 #include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::winner_take_all {
 namespace {

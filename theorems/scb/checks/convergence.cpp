@@ -23,9 +23,9 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/noisy_runs.hpp"
 #include "theorems/scb/checks/part_two.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
 
 namespace popgrad::scb::checks::convergence {

@@ -19,7 +19,7 @@
 #include "popgrad/rungs/rung.hpp"
 #include "theorems/scb/checks/enumeration.hpp"
 #include "theorems/scb/checks/given_training.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_directions.hpp"
 
 namespace popgrad::scb::checks::gradient {

@@ -12,7 +12,7 @@
 #include "popgrad/evidence/examined_instance.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/random.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/instance_record.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 

@@ -21,8 +21,8 @@
 #include <cmath>
 
 #include "popgrad/evidence/statement.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/part_two.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"

@@ -25,8 +25,8 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/examples.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/plain_runs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 

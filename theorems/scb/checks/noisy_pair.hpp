@@ -9,7 +9,7 @@
 #include "popgrad/scalars/random.hpp"
 #include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/given_training.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 

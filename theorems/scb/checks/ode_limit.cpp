@@ -14,7 +14,7 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/ode_limit.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
 
 namespace popgrad::scb::checks::ode_limit {

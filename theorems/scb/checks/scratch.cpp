@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "popgrad/evidence/examined_instance.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/part_two.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/instance_record.hpp"
 

@@ -21,7 +21,7 @@
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/context_range.hpp"
 #include "theorems/scb/checks/examples.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::scratch_range {

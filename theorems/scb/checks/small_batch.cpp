@@ -28,8 +28,8 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "statistics/critical.hpp"
 #include "theorems/scb/checks/given_training.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/plain_runs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_runs.hpp"
 
 namespace popgrad::scb::checks::small_batch {

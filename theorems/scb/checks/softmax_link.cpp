@@ -22,7 +22,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/statistics/order.hpp"
 #include "theorems/scb/checks/given_training.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/softmax_movement.hpp"
 
 namespace popgrad::scb::checks::softmax_link {

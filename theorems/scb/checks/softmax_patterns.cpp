@@ -28,8 +28,8 @@
 #include <functional>
 
 #include "popgrad/evidence/statement.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/patterns.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_runs.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 

@@ -17,7 +17,7 @@
 #include <cmath>
 
 #include "popgrad/evidence/statement.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/softmax_boost.hpp"
 
 namespace popgrad::scb::checks::softmax_scratch {

@@ -25,7 +25,7 @@
 #include "popgrad/scalars/refinement.hpp"
 #include "popgrad/statistics/order.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/stage_two.hpp"
 
 namespace popgrad::scb::checks::softmax_stage {

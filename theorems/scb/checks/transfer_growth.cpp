@@ -27,8 +27,8 @@
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/given_training.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/one_step.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::transfer_growth {

@@ -7,7 +7,7 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/scalars/random.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
 namespace popgrad::scb::checks {

@@ -26,7 +26,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/examples.hpp"
-#include "theorems/scb/checks/knobs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 

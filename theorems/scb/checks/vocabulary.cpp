@@ -22,10 +22,10 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/examples.hpp"
-#include "theorems/scb/checks/knobs.hpp"
 #include "theorems/scb/checks/noisy_runs.hpp"
 #include "theorems/scb/checks/part_two.hpp"
 #include "theorems/scb/checks/plain_runs.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/success.hpp"

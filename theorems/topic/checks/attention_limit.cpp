@@ -27,7 +27,7 @@
 #include "popgrad/statistics/order.hpp"
 #include "theorems/topic/checks/distant_optimum.hpp"
 #include "theorems/topic/checks/examples.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks::attention_limit {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "popgrad/evidence/statement.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/rungs/optimum.hpp"
 
 namespace popgrad::topic::checks {

@@ -17,7 +17,7 @@
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/topic/checks/exact_inertia.hpp"
 #include "theorems/topic/checks/examples.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/random_member.hpp"
 #include "theorems/topic/checks/trained_embedding.hpp"
 

@@ -22,7 +22,7 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/topic/checks/examples.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/sampled_kinds.hpp"
 
 namespace popgrad::topic::checks::masked_frequencies {

@@ -18,7 +18,7 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/trained_pairs.hpp"
 
 namespace popgrad::topic::checks::same_topic_attention {

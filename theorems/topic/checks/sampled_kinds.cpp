@@ -10,7 +10,7 @@
 #include "popgrad/scalars/random.hpp"
 #include "popgrad/statistics/statistics.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/rungs/documents.hpp"
 
 namespace popgrad::topic::checks {

@@ -22,7 +22,7 @@
 
 #include "popgrad/evidence/statement.hpp"
 #include "theorems/topic/checks/examples.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/second_stage.hpp"
 #include "theorems/topic/rungs/optimum.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"

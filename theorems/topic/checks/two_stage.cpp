@@ -21,7 +21,7 @@
 #include <cmath>
 
 #include "popgrad/evidence/statement.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/stages.hpp"
 
 namespace popgrad::topic::checks::two_stage {

@@ -24,7 +24,7 @@
 #include "theorems/topic/checks/document_moments.hpp"
 #include "theorems/topic/checks/exact_inertia.hpp"
 #include "theorems/topic/checks/examples.hpp"
-#include "theorems/topic/checks/knobs.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/random_member.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
 

@@ -1,7 +1,13 @@
 #pragma once
-/// Knobs that statements on scan and snap share.
+/// What checks on scan and snap use, and the knobs that they share.
 
-#include "popgrad/evidence/knob.hpp"
+#include "theorems/prelude.hpp"
+#include "theorems/scan_snap/checks/examples.hpp"
+#include "theorems/scan_snap/checks/given_training.hpp"
+#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace popgrad::scan_snap::checks {
 

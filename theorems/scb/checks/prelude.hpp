@@ -1,7 +1,10 @@
 #pragma once
-/// Knobs that several statements on sparse contextual bigrams share.
+/// What checks on sparse contextual bigrams use, and the knobs that they share.
 
-#include "popgrad/evidence/statement.hpp"
+#include "theorems/prelude.hpp"
+#include "theorems/scb/checks/examples.hpp"
+#include "theorems/scb/checks/given_training.hpp"
+#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks {
 

@@ -1,18 +1,16 @@
 #pragma once
-/// Knobs that several statements on topics share, and the laws that a point makes.
+/// What checks on topics use, and the knobs that they share.
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <functional>
 #include <string>
 
-#include "popgrad/evidence/examined_instance.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/scalars/rational.hpp"
+#include "theorems/prelude.hpp"
+#include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/rungs/instance_record.hpp"
 #include "theorems/topic/rungs/law.hpp"
+#include "theorems/topic/rungs/population_flow.hpp"
+#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::topic::checks {
 
