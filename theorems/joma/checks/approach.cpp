@@ -1,12 +1,8 @@
 #include "theorems/joma/checks/approach.hpp"
 
-#include <fmt/format.h>
-
 #include <boost/math/quadrature/gauss_kronrod.hpp>
-#include <cmath>
-#include <limits>
 
-#include "popgrad/evidence/solved.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 

@@ -1,11 +1,5 @@
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/joma/checks/approach.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 

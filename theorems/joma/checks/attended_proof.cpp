@@ -1,13 +1,7 @@
 // The chain rule behind joma.attended-target, on the code that is integrated.
 
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/joma/checks/attended_target.hpp"
-#include "theorems/joma/rungs/population_flow.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 

@@ -17,14 +17,11 @@
 // Controls   Eqn 10; attention at rest in the linearisation; W(mu^2/tau); rates 10 % larger
 // Uses       rungs flow, reduced, attended; closed forms
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
-#include "scalars/softmax.hpp"
 #include "theorems/joma/checks/attended_target.hpp"
+
+#include "scalars/softmax.hpp"
 #include "theorems/joma/checks/attended_unit.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::attended_target {
 namespace {

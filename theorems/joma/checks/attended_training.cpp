@@ -1,15 +1,9 @@
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <stdexcept>
 
-#include "popgrad/base/failure.hpp"
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "scalars/softmax.hpp"
 #include "theorems/joma/checks/attended_unit.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 

@@ -1,10 +1,7 @@
 #include "theorems/joma/checks/attended_unit.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {

@@ -14,20 +14,8 @@
 //            that grow 10 % faster; the last token left out of the sums; an exp clock 10 % short
 // Uses       rung reduced
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "popgrad/evidence/examined_instance.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/clocks.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/rungs/instance_record.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
 
 namespace popgrad::joma::checks::clock_change {
 namespace {

@@ -1,8 +1,7 @@
 // The change of clock on symbols, for joma.clock-change.
 
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/joma/checks/clocks.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 namespace {

@@ -1,11 +1,7 @@
 #include "theorems/joma/checks/clocks.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/rungs/rung.hpp"
 #include "solving/common_error.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 namespace {

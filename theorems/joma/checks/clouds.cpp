@@ -1,10 +1,7 @@
 #include "theorems/joma/checks/clouds.hpp"
 
 #include <Eigen/QR>
-#include <cmath>
 
-#include "popgrad/base/stop.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 

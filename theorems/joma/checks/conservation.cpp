@@ -1,16 +1,10 @@
 // Linear and exp attention: the conservation law of Theorem 1 in numbers.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <functional>
 
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "solving/common_error.hpp"
 #include "theorems/joma/checks/invariant_parts.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
 namespace popgrad::joma::checks {

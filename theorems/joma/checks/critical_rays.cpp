@@ -1,8 +1,6 @@
 #include "theorems/joma/checks/critical_rays.hpp"
 
-#include <cmath>
-
-#include "popgrad/statistics/order.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/uniform_mixture.hpp"
 
 namespace popgrad::joma::checks {

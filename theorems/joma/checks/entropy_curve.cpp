@@ -1,17 +1,12 @@
 #include "theorems/joma/checks/entropy_curve.hpp"
 
 #include <boost/math/quadrature/gauss.hpp>
-#include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
-#include <utility>
 
-#include "popgrad/base/failure.hpp"
-#include "popgrad/evidence/solved.hpp"
 #include "popgrad/scalars/real.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "scalars/softmax.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 

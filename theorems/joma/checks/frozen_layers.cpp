@@ -11,17 +11,9 @@
 // Controls   the miss at a hundredth of the time; the gradient averaged over the way, no prediction
 // Uses       rung multilayer-gd
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/refinement.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/checks/layer_logits.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::frozen_layers {
 namespace {

@@ -1,17 +1,10 @@
 // Both ends and the sign of the fall of the entropy, for joma.linear-growth.
 
-#include <fmt/format.h>
-
 #include <boost/math/special_functions/erf.hpp>
-#include <cmath>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "scalars/softmax.hpp"
 #include "theorems/joma/checks/growth_parts.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 namespace {

@@ -1,20 +1,11 @@
 #include "theorems/joma/checks/growth_parts.hpp"
 
-#include <fmt/format.h>
-
 #include <boost/math/special_functions/erf.hpp>
-#include <cmath>
-#include <stdexcept>
 
-#include "popgrad/base/failure.hpp"
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/scalars/identity.hpp"
-#include "popgrad/scalars/refinement.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "solving/common_error.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
 
 namespace popgrad::joma::checks {
 namespace {

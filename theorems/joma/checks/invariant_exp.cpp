@@ -13,8 +13,8 @@
 //            step late; f divided by its norm; a temperature misplaced, 1/(2 T^2)
 // Uses       rungs flow, gd
 
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/checks/invariant_parts.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
 namespace popgrad::joma::checks::invariant_exp {

@@ -13,8 +13,8 @@
 //            step late; f divided by its norm; the factor 1/2 of exp attention
 // Uses       rungs flow, gd
 
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/checks/invariant_parts.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
 namespace popgrad::joma::checks::invariant_linear {

@@ -1,18 +1,7 @@
 #include "theorems/joma/checks/invariant_parts.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <stdexcept>
-
-#include "popgrad/base/failure.hpp"
-#include "popgrad/evidence/examined_instance.hpp"
 #include "popgrad/scalars/dual.hpp"
-#include "popgrad/scalars/identity.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/rungs/instance_record.hpp"
 #include "theorems/joma/rungs/joint_direction.hpp"
 
 namespace popgrad::joma::checks {

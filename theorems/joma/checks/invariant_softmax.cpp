@@ -19,11 +19,8 @@
 //            out; the condition summed over units
 // Uses       rung flow
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/joma/checks/invariant_parts.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/softmax_rate.hpp"
 #include "theorems/joma/checks/softmax_terms.hpp"
 

@@ -10,12 +10,6 @@
 // Controls   labels permuted, rows of W_O and b_O left as they were; b_O alone left as it was
 // Uses       rung multilayer-gd
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 

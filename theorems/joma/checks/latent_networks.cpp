@@ -1,14 +1,8 @@
 #include "theorems/joma/checks/latent_networks.hpp"
 
 #include <omp.h>
-
 #include <array>
-#include <cmath>
-#include <stdexcept>
 
-#include "popgrad/base/failure.hpp"
-#include "popgrad/base/stop.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/latent_correlation.hpp"
 

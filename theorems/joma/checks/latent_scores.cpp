@@ -11,14 +11,11 @@
 // Controls   chance for the score on permuted labels; chance of one unit for that of the best
 // Uses       rung multilayer-gd
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <functional>
 
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::latent_scores {
 namespace {

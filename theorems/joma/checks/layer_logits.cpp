@@ -1,16 +1,9 @@
 #include "theorems/joma/checks/layer_logits.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <stdexcept>
 #include <tuple>
-#include <utility>
 
-#include "popgrad/base/failure.hpp"
-#include "popgrad/base/stop.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "scalars/softmax.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 

@@ -1,16 +1,10 @@
 #include "theorems/joma/checks/level_networks.hpp"
 
 #include <omp.h>
-
 #include <array>
-#include <cmath>
 #include <numeric>
-#include <stdexcept>
 
-#include "popgrad/base/failure.hpp"
-#include "popgrad/base/stop.hpp"
 #include "popgrad/rungs/parameters.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "scalars/softmax.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"

@@ -13,13 +13,10 @@
 //            untrained network in place of that with attention uniform
 // Uses       rung multilayer-gd
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <functional>
 
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/checks/level_networks.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::level_order {
 namespace {

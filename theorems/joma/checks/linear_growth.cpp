@@ -19,16 +19,8 @@
 //            a first fall 10 % faster; one tie more than there are
 // Uses       rungs reduced, closed-form
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/examined_instance.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/growth_parts.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/rungs/instance_record.hpp"
 
 namespace popgrad::joma::checks::linear_growth {
 namespace {

@@ -16,18 +16,10 @@
 // Controls   the first miss as soon as t = 0.002; Theorem 1 in its own model, with z trained
 // Uses       rung multilayer-gd, rung gd
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/rungs/parameters.hpp"
-#include "popgrad/scalars/refinement.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/checks/layer_logits.hpp"
-#include "theorems/joma/rungs/population_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::logits_ahead {
 namespace {

@@ -13,12 +13,8 @@
 // An association is no cause: the learning rate moves both sides. So the same correlation within
 // one learning rate is told beside the verdict.
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/statistics/statistics.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/measured.hpp"
 
 namespace popgrad::joma::checks::measured_bounce {

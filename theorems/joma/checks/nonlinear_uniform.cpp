@@ -16,12 +16,9 @@
 // Controls   th1 10 % larger; th2 10 % larger; a growth off critical values 10 % larger
 // Uses       closed form of the uniform mixture
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/joma/checks/clouds.hpp"
 #include "theorems/joma/checks/critical_rays.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::nonlinear_uniform {
 namespace {

@@ -10,12 +10,8 @@
 //            by the Jacobian
 // Uses       rungs sgd, gd, flow; moments
 
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
-#include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/ode_limit.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::ode_limit {
 namespace {

@@ -1,17 +1,10 @@
 // Errata about Eqn 10 of JoMA, arXiv 2310.00535, and the simulation of its entropy figure.
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <stdexcept>
-
-#include "popgrad/base/failure.hpp"
-#include "popgrad/evidence/solved.hpp"
 #include "popgrad/scalars/interval.hpp"
 #include "theorems/joma/checks/attended_target.hpp"
 #include "theorems/joma/checks/clocks.hpp"
 #include "theorems/joma/checks/errata.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
 namespace {

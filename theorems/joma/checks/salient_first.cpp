@@ -13,18 +13,8 @@
 // Controls   an exponent 10 % larger; a limit 10 % larger; C_j not damped by e^{-gap}
 // Uses       rung reduced
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/examined_instance.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/random.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/joma/checks/approach.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/rungs/instance_record.hpp"
 
 namespace popgrad::joma::checks::salient_first {
 namespace {

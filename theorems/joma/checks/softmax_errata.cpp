@@ -1,15 +1,9 @@
 // Errata on the softmax part of Theorem 1 of JoMA, arXiv 2310.00535 (joma.invariant-softmax).
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
-
 #include "popgrad/rungs/trajectory.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/joma/checks/errata.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/softmax_terms.hpp"
-#include "theorems/joma/rungs/population_flow.hpp"
 
 namespace popgrad::joma::checks {
 namespace {

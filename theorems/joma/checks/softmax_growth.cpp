@@ -15,12 +15,7 @@
 // Controls   sum_k v_k^2 without its half in the logits; the clock of exp attention
 // Uses       rung gd, rung stationary
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/refinement.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/softmax_growth_parts.hpp"
 
 namespace popgrad::joma::checks::softmax_growth {

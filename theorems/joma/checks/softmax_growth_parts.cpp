@@ -1,14 +1,7 @@
 #include "theorems/joma/checks/softmax_growth_parts.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <stdexcept>
-
-#include "popgrad/base/failure.hpp"
-#include "popgrad/base/stop.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
-#include "theorems/joma/rungs/population_flow.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/stationary_flow.hpp"
 
 namespace popgrad::joma::checks {

@@ -1,6 +1,7 @@
 #include "theorems/joma/checks/softmax_rate.hpp"
 
 #include "popgrad/scalars/dual.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/softmax_terms.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 #include "theorems/joma/rungs/joint_direction.hpp"

@@ -14,20 +14,10 @@
 // Controls   a fall 10 % larger; a last rate 10 % larger
 // Uses       rung reduced
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/examined_instance.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/joma/checks/approach.hpp"
-#include "theorems/joma/checks/token_a_unit.hpp"
-#include "theorems/joma/rungs/instance_record.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
 #include "theorems/joma/rungs/stable_rank.hpp"
+#include "theorems/joma/checks/approach.hpp"
+#include "theorems/joma/checks/prelude.hpp"
+#include "theorems/joma/checks/token_a_unit.hpp"
 
 namespace popgrad::joma::checks::stable_rank {
 namespace {

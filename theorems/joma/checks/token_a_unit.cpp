@@ -1,6 +1,5 @@
 #include "theorems/joma/checks/token_a_unit.hpp"
 
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {

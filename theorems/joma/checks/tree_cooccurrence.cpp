@@ -11,13 +11,8 @@
 // Controls   rho^{2H-1} for rho^{2H}; rho^L rho_0 for rho^{L-1} rho_0; E[rho_0c]^2 at H = L
 // Uses       closed form and samples of the latent tree
 
-#include <fmt/format.h>
-
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/trees.hpp"
 
 namespace popgrad::joma::checks::tree_cooccurrence {

@@ -1,13 +1,8 @@
 // Erratum: the data of Table 1 of JoMA, arXiv 2310.00535, are not the tree of Theorem 5.
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <set>
-#include <vector>
 
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/errata.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 

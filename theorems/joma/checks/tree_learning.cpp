@@ -12,18 +12,9 @@
 // Controls   an exponent 10 % larger; a first lead 10 % larger; rho^{2H - 1} for rho^{2H} in P
 // Uses       rung reduced; latent tree
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/joma/checks/approach.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/trees.hpp"
-#include "theorems/joma/rungs/reduced_flow.hpp"
 
 namespace popgrad::joma::checks::tree_learning {
 namespace {

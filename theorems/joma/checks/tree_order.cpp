@@ -13,12 +13,10 @@
 // Controls   leaves of which one lacks a sequence; the authors' sets in place of the tree
 // Uses       rung multilayer-gd
 
-#include <fmt/format.h>
-
 #include <array>
 
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/joma/checks/level_networks.hpp"
+#include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/trees.hpp"
 
 namespace popgrad::joma::checks::tree_order {

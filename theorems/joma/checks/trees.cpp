@@ -1,8 +1,5 @@
 #include "theorems/joma/checks/trees.hpp"
 
-#include <cmath>
-
-#include "popgrad/scalars/random.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {

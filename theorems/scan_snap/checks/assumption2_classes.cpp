@@ -1,10 +1,7 @@
 #include "theorems/scan_snap/checks/assumption2_classes.hpp"
 
-#include <cmath>
-#include <stdexcept>
-
 #include "scalars/linear_algebra.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
 namespace popgrad::scan_snap::checks {

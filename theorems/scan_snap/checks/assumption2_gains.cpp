@@ -4,10 +4,8 @@
 
 #include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/checks/assumption2_classes.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
 
 namespace popgrad::scan_snap::checks {
 namespace {

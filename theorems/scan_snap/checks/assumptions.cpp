@@ -15,21 +15,8 @@
 //            to flow; beta to first order in E
 // Uses       rungs flow, quasi-static, fast-decoder, reduced; backprop
 
-#include <fmt/format.h>
-#include <algorithm>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/start_quotients.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/quasi_static_flow.hpp"
 
 namespace popgrad::scan_snap::checks::assumptions {

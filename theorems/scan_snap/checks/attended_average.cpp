@@ -1,9 +1,8 @@
 #include "theorems/scan_snap/checks/attended_average.hpp"
 
-#include <cmath>
 #include <span>
 
-#include "popgrad/base/stop.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

@@ -1,12 +1,6 @@
 #include "theorems/scan_snap/checks/attention_formula.hpp"
 
-#include <algorithm>
-#include <vector>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/scalars/identity.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 

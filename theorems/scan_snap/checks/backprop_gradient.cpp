@@ -14,17 +14,10 @@
 // Controls   the sign of q0 in Eqn 88; E in place of E'; xi_n without the sum over k
 // Uses       rung fast-decoder; backprop, decoder
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/checks/backprop_identity.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::backprop_gradient {
 namespace {

@@ -1,6 +1,6 @@
 #include "theorems/scan_snap/checks/backprop_identity.hpp"
 
-#include "popgrad/scalars/identity.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

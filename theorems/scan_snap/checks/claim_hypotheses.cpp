@@ -1,13 +1,7 @@
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "scalars/linear_algebra.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

@@ -1,21 +1,14 @@
 #include "theorems/scan_snap/checks/class_counts.hpp"
 
-#include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/poisson.hpp>
 #include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <boost/math/special_functions/gamma.hpp>
-#include <cmath>
-#include <limits>
-#include <utility>
 
-#include "popgrad/base/stop.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

@@ -19,13 +19,8 @@
 // Controls   counts of independent classes, variance N/K; order 1 in K; order -0.55 in N
 // Uses       decoder; counts of classes
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scan_snap/checks/class_counts.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::class_noise {
 namespace {

@@ -1,7 +1,6 @@
 #include "theorems/scan_snap/checks/common_token_flow.hpp"
 
-#include "popgrad/scalars/identity.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

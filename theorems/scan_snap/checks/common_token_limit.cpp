@@ -1,13 +1,5 @@
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
 namespace popgrad::scan_snap::checks {

@@ -1,12 +1,8 @@
 #include "theorems/scan_snap/checks/counted_draws.hpp"
 
-#include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
-#include <cmath>
 
-#include "popgrad/base/stop.hpp"
-#include "popgrad/scalars/random.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

@@ -16,14 +16,9 @@
 // Controls   M in place of M - 1; h* - h 10 % larger; the late logarithm without M (Theorem 1)
 // Uses       closed forms of the decoder
 
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::decoder_closed_form {
 namespace {

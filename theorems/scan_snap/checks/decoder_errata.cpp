@@ -1,19 +1,10 @@
 // Errata about the decoder's closed forms and the gradient that attention sees.
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/checks/backprop_identity.hpp"
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 #include "theorems/scan_snap/checks/errata.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
 namespace popgrad::scan_snap::checks {

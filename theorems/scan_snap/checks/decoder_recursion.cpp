@@ -15,16 +15,11 @@
 // Controls   exp((M-1) h*) for exp(M h*); zeta_n with 1/(M-1) in place of 1/M
 // Uses       closed form of the decoder, its answer to a feature
 
-#include <fmt/format.h>
-
 #include <array>
-#include <cmath>
 
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 
 namespace popgrad::scan_snap::checks::decoder_recursion {

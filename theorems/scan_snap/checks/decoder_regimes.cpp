@@ -15,17 +15,12 @@
 // Controls   c 10 % larger; x1 of M tokens; the late regime from 0.9 times its begin on
 // Uses       closed forms of the decoder
 
-#include <fmt/format.h>
-
 #include <boost/math/special_functions/lambert_w.hpp>
-#include <cmath>
 
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::decoder_regimes {
 namespace {

@@ -15,18 +15,11 @@
 // Controls   E in place of E'; M for M - 1 in W; counts of independent classes, variance P(n) N
 // Uses       rung fast-decoder; decoder
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scan_snap/checks/counted_draws.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 
 namespace popgrad::scan_snap::checks::decoder_solution {

@@ -19,14 +19,9 @@
 //            the class that lags
 // Uses       decoder; counts of classes
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scan_snap/checks/class_counts.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::draws_until_norm {
 namespace {

@@ -1,17 +1,8 @@
 #include "theorems/scan_snap/checks/driven_token.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
-#include <utility>
-#include <vector>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 namespace {

@@ -1,17 +1,8 @@
 #include "theorems/scan_snap/checks/examples.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <stdexcept>
-
-#include "popgrad/base/stop.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/real.hpp"
-#include "popgrad/scalars/refinement.hpp"
 #include "scalars/linear_algebra.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

@@ -15,20 +15,9 @@
 // Controls   S for S - S_n; the term q0 of a finite vocabulary left out; 1 - f_nc^2 left out
 // Uses       rungs reduced, fast-decoder; decoder
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/fates_instance.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace popgrad::scan_snap::checks::fates {
 namespace {

@@ -16,17 +16,11 @@
 // Controls   lambda^2 for lambda^2/(1 + lambda); the other sign of the sum over G
 // Uses       rungs reduced, flow; decoder
 
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/checks/assumption2_gains.hpp"
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 #include "theorems/scan_snap/checks/fates_instance.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace popgrad::scan_snap::checks::fates_assumption2 {
 namespace {

@@ -1,15 +1,7 @@
 #include "theorems/scan_snap/checks/fates_instance.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "popgrad/scalars/real.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
 
 namespace popgrad::scan_snap::checks {
 namespace {

@@ -1,16 +1,10 @@
 // Where Theorem 2, which is about the reduced flow, does not transfer to the population flow.
 
-#include <fmt/format.h>
-
 #include <string>
-#include <vector>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 #include "theorems/scan_snap/checks/errata.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
 namespace popgrad::scan_snap::checks {

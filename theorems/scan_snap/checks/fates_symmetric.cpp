@@ -14,18 +14,9 @@
 // Controls   K for K - 1; the term q0 of a finite vocabulary left out; 1 - s left out
 // Uses       rungs reduced, flow
 
-#include <cmath>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/symmetric_classes.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace popgrad::scan_snap::checks::fates_symmetric {
 namespace {

@@ -1,14 +1,11 @@
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
 
-#include <fmt/format.h>
-
 #include <Eigen/LU>
 #include <set>
 
-#include "popgrad/evidence/examined_instance.hpp"
 #include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/instance_record.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 

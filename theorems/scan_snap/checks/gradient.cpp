@@ -15,19 +15,9 @@
 // Controls   a tenth of f f' left out of I - f f'; c_n in place of f_n outside the projection
 // Uses       rung flow
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/scan_snap/checks/attention_formula.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::gradient {
 namespace {

@@ -13,15 +13,7 @@
 //            10 % larger; an upper bound 10 % smaller
 // Uses       rung reduced
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::growth {

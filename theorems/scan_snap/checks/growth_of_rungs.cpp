@@ -1,9 +1,6 @@
 #include "theorems/scan_snap/checks/growth_of_rungs.hpp"
 
-#include <cmath>
-
-#include "popgrad/rungs/rung.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
 namespace popgrad::scan_snap::checks {

@@ -1,7 +1,7 @@
 // What scan-snap.growth proves for generic symbols, on the reduced flow that is integrated.
 
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

@@ -16,13 +16,9 @@
 //            (1 - rho) eta_Y, as Remark 1 has it; 1.1 times the second quotient
 // Uses       rungs reduced, flow; decoder
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/growth_of_rungs.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::growth_steps {
 namespace {

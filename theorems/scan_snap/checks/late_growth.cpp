@@ -18,19 +18,9 @@
 // Controls   1/(2 K_m) for 1/(K_m + 1); 1/K_m for it; 1.1 times the order
 // Uses       rung reduced; decoder
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/leading_token.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::late_growth {
 namespace {

@@ -1,16 +1,7 @@
 #include "theorems/scan_snap/checks/leading_token.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <stdexcept>
-
 #include "popgrad/scalars/real.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/random_classes.hpp"
 
 namespace popgrad::scan_snap::checks {

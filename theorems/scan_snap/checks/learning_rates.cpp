@@ -12,17 +12,11 @@
 // Uses       rungs sgd, gd
 
 #include <omp.h>
-
 #include <array>
-#include <cmath>
 
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::learning_rates {
 namespace {

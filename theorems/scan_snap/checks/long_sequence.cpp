@@ -14,14 +14,9 @@
 // Controls   a deviation of order 0.55 in 1/T; mean square 10 % larger; mean 10 % farther off
 // Uses       rung sgd (its laws and its draws)
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scan_snap/checks/attended_average.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/instance.hpp"
 
 namespace popgrad::scan_snap::checks::long_sequence {

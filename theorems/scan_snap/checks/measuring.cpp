@@ -1,18 +1,11 @@
 #include "theorems/scan_snap/checks/measuring.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <limits>
 #include <span>
 
 #include "popgrad/scalars/real.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "scalars/linear_algebra.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

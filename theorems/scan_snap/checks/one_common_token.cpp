@@ -1,15 +1,6 @@
 #include "theorems/scan_snap/checks/one_common_token.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
 
 namespace popgrad::scan_snap::checks {
 namespace {

@@ -1,13 +1,8 @@
 #include "theorems/scan_snap/checks/other_rates.hpp"
 
 #include <boost/math/tools/roots.hpp>
-#include <utility>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 namespace {

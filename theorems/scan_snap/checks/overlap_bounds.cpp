@@ -13,18 +13,12 @@
 // Controls   lambda/(1 - lambda), as Eqn 93 prints a sign; lambda^2 for lambda^2/(1 + lambda)
 // Uses       features
 
-#include <fmt/format.h>
-
 #include <Eigen/LU>
-#include <cmath>
 
-#include "popgrad/evidence/statement.hpp"
 #include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/checks/assumption2_classes.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::overlap_bounds {
 namespace {

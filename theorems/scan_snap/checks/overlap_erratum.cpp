@@ -1,15 +1,11 @@
 // Erratum: the effective learning rate of overlapping classes (Remark 1) rests on a sum that is not 0.
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/scalars/rational.hpp"
 #include "scalars/linear_algebra.hpp"
 #include "scalars/softmax.hpp"
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 #include "theorems/scan_snap/checks/errata.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 

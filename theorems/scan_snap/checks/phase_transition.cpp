@@ -16,16 +16,11 @@
 //            z; gamma 10 % larger
 // Uses       rungs reduced, closed-form; decoder
 
-#include <fmt/format.h>
-
 #include <boost/math/special_functions/lambert_w.hpp>
-#include <cmath>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/checks/common_token_flow.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 
 namespace popgrad::scan_snap::checks::phase_transition {

@@ -14,24 +14,10 @@
 // Controls   -z0 for z0; 0.9 z0 for z0; the variance P (1 - P)/(T-1) of no bias
 // Uses       rung flow
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/identity.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/position_prior.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace popgrad::scan_snap::checks::position_bias {
 namespace {

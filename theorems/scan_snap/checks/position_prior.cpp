@@ -1,13 +1,9 @@
 #include "theorems/scan_snap/checks/position_prior.hpp"
 
-#include <cmath>
-
-#include "popgrad/scalars/identity.hpp"
 #include "popgrad/scalars/real.hpp"
 #include "theorems/scan_snap/checks/attention_formula.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
-#include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace popgrad::scan_snap::checks {
 

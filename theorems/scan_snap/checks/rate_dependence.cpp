@@ -17,17 +17,8 @@
 // Controls   Gamma ~ h^1.9; 1.9 q - 1; (eta_Z/eta_Y)^1.1 in Gamma; q = 1/2 at t0
 // Uses       rung reduced; decoder
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/other_rates.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
 
 namespace popgrad::scan_snap::checks::rate_dependence {
 namespace {

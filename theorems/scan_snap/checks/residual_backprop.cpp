@@ -23,15 +23,10 @@
 // Uses       rungs fast-decoder, flow; backprop, decoder
 
 #include <Eigen/LU>
-#include <cmath>
 
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/backprop_identity.hpp"
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/residual_measurements.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 

@@ -1,15 +1,10 @@
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 
-#include <fmt/format.h>
-
 #include <Eigen/LU>
-#include <algorithm>
-#include <cmath>
 
-#include "popgrad/scalars/random.hpp"
 #include "scalars/linear_algebra.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
 
 namespace popgrad::scan_snap::checks {
 

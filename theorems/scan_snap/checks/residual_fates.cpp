@@ -21,14 +21,8 @@
 //            I - kappa^-1; b(x) = 1 for all times
 // Uses       rungs fast-decoder, flow; backprop
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/residual_measurements.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 

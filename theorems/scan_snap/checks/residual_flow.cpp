@@ -1,12 +1,8 @@
 #include "theorems/scan_snap/checks/residual_flow.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "popgrad/scalars/expression.hpp"
 #include "scalars/linear_algebra.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/response.hpp"
 
 namespace popgrad::scan_snap::checks {

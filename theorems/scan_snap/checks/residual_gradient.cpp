@@ -17,15 +17,9 @@
 // Controls   no second projection; no norm of f_n + e_m; eta_Z in place of eta_Z/sqrt(2)
 // Uses       rung flow
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "theorems/scan_snap/checks/attention_formula.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
-#include "theorems/scan_snap/checks/given_training.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 
 namespace popgrad::scan_snap::checks::residual_gradient {

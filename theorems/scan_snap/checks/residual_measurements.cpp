@@ -1,17 +1,8 @@
 #include "theorems/scan_snap/checks/residual_measurements.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scan_snap/checks/backprop_identity.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
-#include "theorems/scan_snap/rungs/decoder.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks {
 namespace {

@@ -1,15 +1,12 @@
 // Erratum: what a residual connection leaves of Theorem 2 inside the classes of one query.
 
-#include <fmt/format.h>
-
 #include <boost/math/tools/roots.hpp>
-#include <limits>
-#include <vector>
 
 #include "popgrad/scalars/rational.hpp"
 #include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
 #include "theorems/scan_snap/checks/errata.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 

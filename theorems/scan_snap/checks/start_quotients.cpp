@@ -2,8 +2,8 @@
 
 #include "popgrad/scalars/real.hpp"
 #include "scalars/linear_algebra.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
-#include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/layout.hpp"
 
 namespace popgrad::scan_snap::checks {

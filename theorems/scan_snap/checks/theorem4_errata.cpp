@@ -1,15 +1,9 @@
 // Errata on Theorem 4: the constant of B, the classes that Eqn 13 leaves out, and its figure.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/scan_snap/checks/common_token_flow.hpp"
 #include "theorems/scan_snap/checks/errata.hpp"
-#include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
+#include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/closed_form.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
 

@@ -19,13 +19,7 @@
 // Controls   an order 10 % larger; p = 1.05 in place of 1; 1.1 p in place of p
 // Uses       rung reduced
 
-#include <cmath>
-
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scan_snap/checks/driven_token.hpp"
-#include "theorems/scan_snap/checks/measuring.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::winner_take_all {

@@ -15,16 +15,9 @@
 // Controls   the factor 2 under the root left out; an argument that grows as B, not as its root
 // Uses       rung noisy-lumped
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/branching.hpp"
-#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::branch {
 namespace {

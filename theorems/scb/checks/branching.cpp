@@ -1,17 +1,10 @@
 #include "theorems/scb/checks/branching.hpp"
 
-#include <fmt/format.h>
-
 #include <boost/math/distributions/normal.hpp>
-#include <cmath>
-#include <limits>
-#include <stdexcept>
 
-#include "popgrad/base/failure.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/lumped_descent.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 

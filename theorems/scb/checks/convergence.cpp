@@ -17,11 +17,6 @@
 //            the distances of a lambda 10 % larger
 // Uses       rungs gd and noisy-lumped, three-part
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/checks/noisy_runs.hpp"
 #include "theorems/scb/checks/part_two.hpp"

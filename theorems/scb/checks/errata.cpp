@@ -1,7 +1,8 @@
 // Where formulas of the paper on sparse contextual bigrams and the algebra disagree.
 
 #include "theorems/scb/checks/errata.hpp"
-#include "popgrad/scalars/identity.hpp"
+
+#include "theorems/scb/checks/prelude.hpp"
 
 namespace popgrad::scb::checks {
 

@@ -15,16 +15,10 @@
 //            -1/(T K_Q); a determinant -K_P K_Q there; the creep of (1, 1) at the balanced point
 // Uses       rung reduced
 
-#include <cmath>
 #include <type_traits>
 
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scb/checks/growth.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/reduced_symbols.hpp"
 
 namespace popgrad::scb::checks::fixed_points {

@@ -13,12 +13,7 @@
 //            direction of V 10 % larger
 // Uses       rungs sgd, flow
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scb/checks/enumeration.hpp"
-#include "theorems/scb/checks/given_training.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_directions.hpp"
 

@@ -15,16 +15,9 @@
 //            the root
 // Uses       rungs gd (three-part), flow
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/part_two.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 
 namespace popgrad::scb::checks::hyperbola {

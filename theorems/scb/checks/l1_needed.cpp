@@ -16,19 +16,11 @@
 // Controls   that noise 10 % larger; the 2 in it left out
 // Uses       rung noisy-lumped, plain and three-part
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
-#include "popgrad/evidence/statement.hpp"
-#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/plain_runs.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::l1_needed {
 namespace {

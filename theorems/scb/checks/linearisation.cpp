@@ -15,16 +15,10 @@
 // Controls   y 10 % larger; b 10 % larger; 4.4 for 4 in the time; rate^2.7 for rate^3 in it
 // Uses       rungs reduced, closed-form
 
-#include <cmath>
 #include <type_traits>
 
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scb/checks/growth.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 
 namespace popgrad::scb::checks::linearisation {
 namespace {

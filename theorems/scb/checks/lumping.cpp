@@ -16,12 +16,10 @@
 //            with a draw of its own; an l1 weight 10 % larger; zeros that leave upwards only
 // Uses       rungs noisy, noisy-lumped
 
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/l1_features.hpp"
 #include "theorems/scb/checks/lumped_covariance.hpp"
 #include "theorems/scb/checks/lumped_samples.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/noisy_descent.hpp"
 
 namespace popgrad::scb::checks::lumping {

@@ -1,14 +1,8 @@
 #include "theorems/scb/checks/noisy_runs.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/part_two.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/success.hpp"
 

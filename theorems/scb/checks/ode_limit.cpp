@@ -10,9 +10,6 @@
 //            by the Jacobian
 // Uses       rungs sgd, gd, flow; moments
 
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/ode_limit.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"

@@ -1,14 +1,9 @@
 #include "theorems/scb/checks/one_step.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "theorems/scb/checks/branching.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
 namespace popgrad::scb::checks {

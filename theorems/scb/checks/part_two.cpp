@@ -1,12 +1,6 @@
 #include "theorems/scb/checks/part_two.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/base/stop.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 
 namespace popgrad::scb::checks {
 

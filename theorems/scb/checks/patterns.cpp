@@ -1,12 +1,8 @@
 #include "theorems/scb/checks/patterns.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"

@@ -20,17 +20,10 @@
 //            (1.1, 1.1) in place of (1, 1)
 // Uses       rung reduced
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numbers>
-#include <vector>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scb/checks/growth.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 
 namespace popgrad::scb::checks::perturbed_start {
 namespace {

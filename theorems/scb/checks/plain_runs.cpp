@@ -1,13 +1,8 @@
 #include "theorems/scb/checks/plain_runs.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 
 namespace popgrad::scb::checks {

@@ -13,14 +13,8 @@
 //            rate of W
 // Uses       rungs flow, reduced
 
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "popgrad/evidence/examined_instance.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "theorems/scb/checks/family.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/transfer_start.hpp"
 #include "theorems/scb/rungs/instance_record.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"

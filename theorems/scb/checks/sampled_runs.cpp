@@ -1,11 +1,7 @@
 #include "theorems/scb/checks/sampled_runs.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 

@@ -1,13 +1,7 @@
 #include "theorems/scb/checks/scratch.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "popgrad/evidence/examined_instance.hpp"
 #include "theorems/scb/checks/part_two.hpp"
 #include "theorems/scb/checks/prelude.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/instance_record.hpp"
 
 namespace popgrad::scb::checks {

@@ -13,16 +13,9 @@
 // Controls   a batch independent of Q; a batch independent of T; T^1.2
 // Uses       rung noisy-lumped
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/context_range.hpp"
-#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/prelude.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::scratch_range {
 namespace {

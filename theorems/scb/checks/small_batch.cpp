@@ -19,15 +19,8 @@
 // Controls   noise without the feedback; the noise 10 % larger; 1 in place of 1/mu_k
 // Uses       rung sgd, three-part and transfer
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "statistics/critical.hpp"
-#include "theorems/scb/checks/given_training.hpp"
 #include "theorems/scb/checks/plain_runs.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_runs.hpp"

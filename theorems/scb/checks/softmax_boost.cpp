@@ -1,15 +1,11 @@
 #include "theorems/scb/checks/softmax_boost.hpp"
 
 #include <omp.h>
-
-#include <cmath>
 #include <functional>
 
-#include "popgrad/base/stop.hpp"
 #include "popgrad/rungs/trajectory.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/noise.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 

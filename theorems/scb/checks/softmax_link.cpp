@@ -14,14 +14,6 @@
 //            kappa, as for alpha_A that grows like an exponential
 // Uses       rungs sgd, flow
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/statistics/order.hpp"
-#include "theorems/scb/checks/given_training.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/softmax_movement.hpp"
 

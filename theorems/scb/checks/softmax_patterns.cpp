@@ -21,17 +21,11 @@
 //            q of the next token; the supports alone, without their weights
 // Uses       rungs flow and sgd
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <functional>
 
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/patterns.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_runs.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::softmax_patterns {
 namespace {

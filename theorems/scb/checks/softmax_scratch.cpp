@@ -12,11 +12,6 @@
 // Controls   B as T^0.9; B as T^1.1; half the batch
 // Uses       rung flow
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/softmax_boost.hpp"
 

@@ -16,14 +16,8 @@
 // Controls   exponents 0.15 off; ln T in place of a constant
 // Uses       rung sgd
 
-#include <fmt/format.h>
-
 #include <array>
-#include <cmath>
 
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/stage_two.hpp"

@@ -2,11 +2,7 @@
 
 #include <omp.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/base/stop.hpp"
-#include "popgrad/rungs/rung.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 
 namespace popgrad::scb::checks {
 

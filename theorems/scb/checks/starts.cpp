@@ -18,13 +18,8 @@
 //            N^-1.1
 // Uses       rung flow
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/scb/checks/given_training.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/tilted_law.hpp"
 #include "theorems/scb/checks/two_starts.hpp"
 

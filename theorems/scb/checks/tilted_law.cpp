@@ -1,7 +1,6 @@
 #include "theorems/scb/checks/tilted_law.hpp"
 
-#include "popgrad/base/stop.hpp"
-#include "popgrad/scalars/random.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 
 namespace popgrad::scb::checks {
 

@@ -14,19 +14,9 @@
 // Controls   a batch independent of T; z as rho^0.9; noise that does not scale with theta
 // Uses       rung noisy-lumped, transfer
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <limits>
-#include <utility>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/branching.hpp"
-#include "theorems/scb/checks/examples.hpp"
-#include "theorems/scb/checks/given_training.hpp"
 #include "theorems/scb/checks/one_step.hpp"
 #include "theorems/scb/checks/prelude.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::transfer {
 namespace {

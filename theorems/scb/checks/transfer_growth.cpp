@@ -18,18 +18,11 @@
 //            the batch a tenth smaller
 // Uses       rung noisy-lumped, transfer
 
-#include <fmt/format.h>
-
 #include <array>
-#include <cmath>
 
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/branching.hpp"
-#include "theorems/scb/checks/examples.hpp"
-#include "theorems/scb/checks/given_training.hpp"
 #include "theorems/scb/checks/one_step.hpp"
 #include "theorems/scb/checks/prelude.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::transfer_growth {
 namespace {

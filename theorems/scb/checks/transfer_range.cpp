@@ -12,16 +12,10 @@
 // Controls   an exponent smaller by 0.2; sigma_A of the smallest Q at all of them
 // Uses       rung noisy-lumped, transfer
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/context_range.hpp"
-#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/one_step.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 
 namespace popgrad::scb::checks::transfer_range {
 namespace {

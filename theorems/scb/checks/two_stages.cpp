@@ -18,17 +18,9 @@
 // Controls   T^2.2 with constant noise; T^1.2 with multiplicative noise; T^2 with both kinds
 // Uses       rung noisy-lumped
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/scb/checks/branching.hpp"
-#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 
 namespace popgrad::scb::checks::two_stages {
 namespace {

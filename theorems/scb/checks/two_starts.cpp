@@ -1,16 +1,10 @@
 #include "theorems/scb/checks/two_starts.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "popgrad/evidence/examination.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/scb/checks/family.hpp"
+#include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
 
 namespace popgrad::scb::checks {

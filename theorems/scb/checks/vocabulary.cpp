@@ -13,21 +13,13 @@
 // Controls   the noise 10 % larger; noise that does not depend on N; the 2 left out
 // Uses       rung noisy-lumped, plain and three-part
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
-#include "popgrad/evidence/statement.hpp"
-#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/checks/noisy_runs.hpp"
 #include "theorems/scb/checks/part_two.hpp"
 #include "theorems/scb/checks/plain_runs.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/scratch.hpp"
-#include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/success.hpp"
 
 namespace popgrad::scb::checks::vocabulary {

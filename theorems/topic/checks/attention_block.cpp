@@ -16,13 +16,8 @@
 //            1.1 v for v at tau = 1; 1.1 v for v at p_c = 0; an order of 1.1 in p_c
 // Uses       closed form of the landscape; certified minimum
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/topic/checks/attention_borders.hpp"
-#include "theorems/topic/checks/examples.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks::attention_block {
 namespace {

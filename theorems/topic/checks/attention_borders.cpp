@@ -1,14 +1,7 @@
 #include "theorems/topic/checks/attention_borders.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <stdexcept>
-
-#include "popgrad/base/failure.hpp"
-#include "popgrad/scalars/refinement.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/topic/checks/distant_optimum.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks {
 

@@ -20,13 +20,8 @@
 // Controls   tau v for tau v - 1; v for v - 1; an order of 1.1; 1.1 for 1 at p_c = 0
 // Uses       closed form of the landscape; certified minimum
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/topic/checks/attention_borders.hpp"
-#include "theorems/topic/checks/examples.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks::attention_diagonal {
 namespace {

@@ -16,17 +16,7 @@
 // Controls   1/p_m claimed; limits 10 % too large; a deviation of order 1.1
 // Uses       closed form of the landscape, on symbols and in 50 digits
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "theorems/topic/checks/distant_optimum.hpp"
-#include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks::attention_limit {

@@ -1,5 +1,7 @@
 #include "theorems/topic/checks/bayes_rule.hpp"
 
+#include "theorems/topic/checks/prelude.hpp"
+
 namespace popgrad::topic::checks {
 
 Rational enumerated_bayes_loss(const TopicLaw<Rational>& law, bool token) {

@@ -1,15 +1,9 @@
 #include "theorems/topic/checks/distant_optimum.hpp"
 
-#include <cmath>
-#include <stdexcept>
-
-#include "popgrad/base/failure.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "popgrad/scalars/real.hpp"
-#include "popgrad/scalars/refinement.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/rungs/landscape.hpp"
 #include "theorems/topic/rungs/optimum.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::topic::checks {
 

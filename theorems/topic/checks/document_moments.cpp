@@ -1,11 +1,8 @@
 #include "theorems/topic/checks/document_moments.hpp"
 
-#include <cmath>
-
 #include "popgrad/scalars/real.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "scalars/linear_algebra.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks {
 

@@ -25,19 +25,12 @@
 //            embeddings that use a tenth of what the token tells; inner products a tenth larger
 // Uses       rung flow; certified minimum
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/identity.hpp"
 #include "theorems/topic/checks/attention_weights.hpp"
 #include "theorems/topic/checks/bayes_rule.hpp"
-#include "theorems/topic/checks/examples.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/trained_embedding.hpp"
 #include "theorems/topic/checks/trained_parts.hpp"
 #include "theorems/topic/rungs/bayes_loss.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::topic::checks::either_alone {
 namespace {

@@ -12,11 +12,7 @@
 // Controls   1 - p_m in place of a; a gap 10 % too large; one entry off by 1/10; a rank of T + 1
 // Uses       rung flow with trained embeddings
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/topic/checks/exact_inertia.hpp"
-#include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/random_member.hpp"
 #include "theorems/topic/checks/trained_embedding.hpp"

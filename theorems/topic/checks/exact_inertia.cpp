@@ -1,5 +1,7 @@
 #include "theorems/topic/checks/exact_inertia.hpp"
 
+#include "theorems/topic/checks/prelude.hpp"
+
 namespace popgrad::topic::checks {
 
 SignCount exact_inertia(Matrix<Rational> m) {

@@ -1,10 +1,8 @@
 #include "theorems/topic/checks/finite_documents.hpp"
 
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/statistics/order.hpp"
 #include "popgrad/walks/ensemble.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/rungs/document_bias.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
 
 namespace popgrad::topic::checks {
 

@@ -16,12 +16,6 @@
 //            that is never the word itself; a variance 10 % larger
 // Uses       rung sgd (its documents)
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "popgrad/evidence/statement.hpp"
-#include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/sampled_kinds.hpp"
 

@@ -12,15 +12,9 @@
 //            Jacobian; c 10 % larger; c without the variance of outputs
 // Uses       rungs sgd, gd, flow; moments
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/ode_limit.hpp"
-#include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/checks/finite_documents.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks::ode_limit {
 namespace {

@@ -1,7 +1,6 @@
 #include "theorems/topic/checks/random_member.hpp"
 
-#include "popgrad/scalars/random.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks {
 

@@ -11,12 +11,6 @@
 // Controls   topics of the words interleaved; words of the next topic taken for those of the same
 // Uses       rung sgd
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <functional>
-
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/trained_pairs.hpp"

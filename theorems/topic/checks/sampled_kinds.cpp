@@ -1,13 +1,7 @@
 #include "theorems/topic/checks/sampled_kinds.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "popgrad/base/stop.hpp"
-#include "popgrad/scalars/random.hpp"
 #include "popgrad/statistics/statistics.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/topic/checks/prelude.hpp"

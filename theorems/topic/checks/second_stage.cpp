@@ -1,17 +1,12 @@
 #include "theorems/topic/checks/second_stage.hpp"
 
 #include <Eigen/QR>
-#include <algorithm>
 #include <boost/math/tools/minima.hpp>
-#include <cmath>
-#include <limits>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/rungs/block_flow.hpp"
 #include "theorems/topic/rungs/optimum.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"  // attention_rate
 #include "theorems/topic/rungs/symmetric_flow.hpp"
 
 namespace popgrad::topic::checks {

@@ -16,16 +16,9 @@
 //            larger; a gain by [MASK] 10 % larger; its weight 10 % larger
 // Uses       rungs block-reduced, symmetric; certified minimum
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
-#include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/second_stage.hpp"
 #include "theorems/topic/rungs/optimum.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::topic::checks::stage2_optimum {
 namespace {

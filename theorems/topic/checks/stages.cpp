@@ -1,10 +1,6 @@
 #include "theorems/topic/checks/stages.hpp"
 
-#include <cmath>
-
-#include "popgrad/rungs/rung.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks {
 

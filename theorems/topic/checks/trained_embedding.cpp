@@ -1,13 +1,9 @@
 #include "theorems/topic/checks/trained_embedding.hpp"
 
 #include <array>
-#include <cmath>
-#include <vector>
 
-#include "popgrad/evidence/solved.hpp"
-#include "popgrad/rungs/rung.hpp"
 #include "solving/common_error.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks {
 

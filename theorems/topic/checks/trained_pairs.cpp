@@ -1,9 +1,7 @@
 #include "theorems/topic/checks/trained_pairs.hpp"
 
-#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks {
 

@@ -1,18 +1,11 @@
 #include "theorems/topic/checks/trained_parts.hpp"
 
-#include <algorithm>
-#include <utility>
-#include <vector>
-
 #include "popgrad/judging/compare.hpp"
-#include "popgrad/rungs/rung.hpp"
-#include "popgrad/scalars/refinement.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "theorems/topic/checks/bayes_rule.hpp"
+#include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/trained_embedding.hpp"
 #include "theorems/topic/rungs/bayes_loss.hpp"
-#include "theorems/topic/rungs/population_flow.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::topic::checks {
 

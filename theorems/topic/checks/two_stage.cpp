@@ -16,11 +16,6 @@
 //            W_K W_K' - 1.1 W_Q W_Q' conserved
 // Uses       rung flow
 
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/stages.hpp"
 

@@ -17,16 +17,10 @@
 //            penalty; a distance of order 1.1
 // Uses       closed forms
 
-#include <fmt/format.h>
-
-#include "popgrad/evidence/refined_digits.hpp"
-#include "popgrad/evidence/statement.hpp"
 #include "theorems/topic/checks/document_moments.hpp"
 #include "theorems/topic/checks/exact_inertia.hpp"
-#include "theorems/topic/checks/examples.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/random_member.hpp"
-#include "theorems/topic/rungs/value_optimum.hpp"
 
 namespace popgrad::topic::checks::value {
 namespace {
