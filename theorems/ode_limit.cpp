@@ -20,6 +20,16 @@ namespace {
 constexpr int fewer = 8;
 constexpr double solve_tolerance = 1e-11;
 
+constexpr Clause follows{"descent follows the flow with an error O(eta)"};
+constexpr Clause spreads{"SGD spreads about descent by O(sqrt(eta/B))"};
+constexpr Hypothesis small_steps{"small steps"};
+constexpr Hypothesis independent{"independent minibatches"};
+constexpr Hypothesis fixed_time =
+    by_construction("a fixed time", "all step sizes are compared at one time");
+constexpr Control exponent{"exponent", "an error of order 1.1 in eta claimed for descent"};
+constexpr Control no_transport{
+    "no-transport", "noise of all steps added up without the Jacobian that carries it on"};
+
 // By differences, for rungs without dual numbers.
 AnyRung<double> with_jacobian(AnyRung<double> rung) {
   if (rung.field.jacobian) return rung;
@@ -171,18 +181,13 @@ void judge_means(const OdeLimit& training, const Solved& flow, std::vector<Quant
     scales.push_back(std::max(step_error, spread));
     places.push_back(training.rung.state_names.at(static_cast<std::size_t>(component)));
   }
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "mean over runs",
-                      .measured = std::move(measured),
-                      .predicted = claimed,
-                      .scale = scales,
-                      .mistakes = {{.control = "learning-rate",
-                                    .predicts =
-                                        [&](const auto&) {
-                                          return predicted_means(training, training.batch,
-                                                                 1.1 * eta);
-                                        }}},
-                      .places = places});
+  it.judge(spreads, equal("mean over runs", std::move(measured), claimed)
+                        .of_kind(EvidenceKind::statistical)
+                        .in_units_of(scales)
+                        .at(places)
+                        .unless(wrong_learning_rate, instead([&] {
+                                  return predicted_means(training, training.batch, 1.1 * eta);
+                                })));
 }
 
 void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Setting& setting,
@@ -210,33 +215,26 @@ void judge_fluctuations(const OdeLimit& training, const Solved& flow, const Sett
     judge_means(training, flow, measured, noisier, std::sqrt(claimed.value()), it);
   }
   variance.add(ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer - 1)));
-  it.judge(Comparison{
-      .kind = EvidenceKind::statistical,
-      .what = "variance over runs, summed over the state",
-      .measured = {variance},
-      .predicted = {claimed},
-      .mistakes = {{.control = "learning-rate",
-                    .predicts =
-                        [&](const auto&) {
-                          return std::vector{predicted(1.1 * eta, Transport::by_jacobian)};
-                        }},
-                   {.control = "no-transport",
-                    .predicts =
-                        [&](const auto&) { return std::vector{predicted(eta, Transport::none)}; }}},
-      .detail = fmt::format("{} runs at B = {}", setting.draws(training.runs), training.batch)});
+  it.judge(spreads,
+           equal("variance over runs, summed over the state", variance, claimed)
+               .of_kind(EvidenceKind::statistical)
+               .with(fmt::format("{} runs at B = {}", setting.draws(training.runs), training.batch))
+               .unless(wrong_learning_rate,
+                       instead([&] { return predicted(1.1 * eta, Transport::by_jacobian); }))
+               .unless(no_transport, instead([&] { return predicted(eta, Transport::none); })));
 }
 
 }  // namespace
 
-std::vector<Hypothesis> ode_limit_hypotheses() {
-  return {"small steps", "independent minibatches",
-          by_construction("a fixed time", "all step sizes are compared at one time")};
-}
-
-std::vector<Control> ode_limit_controls() {
-  return {{"exponent", "an error of order 1.1 in eta claimed for descent"},
-          {"learning-rate", "moments predicted with a learning rate 10 % too large"},
-          {"no-transport", "noise of all steps added up without the Jacobian that carries it on"}};
+Statement ode_limit_sheet(Statement own) {
+  for (const Clause& clause : {follows, spreads}) own.clause(clause.text);
+  for (const Hypothesis& hypothesis : {small_steps, independent, fixed_time})
+    own.assume(hypothesis);
+  for (const Control& control : {exponent, wrong_learning_rate, no_transport}) {
+    own.controls.push_back(control);
+  }
+  own.reaches = {EvidenceKind::numerical, EvidenceKind::statistical};
+  return own;
 }
 
 void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examination& it) {
@@ -248,15 +246,13 @@ void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examina
     with_jacobian(training.rung).field.jacobian(x, jacobian, 0.0);
     steepest = std::max(steepest, jacobian.norm());
   }
-  it.require("small steps", 1 - training.step_size * steepest,
+  it.require(small_steps, 1 - training.step_size * steepest,
              fmt::format("eta |J| = {:.3g} at most, at the start and the end, has to stay below 1",
                          training.step_size * steepest));
-  it.require("independent minibatches", -training.repetition,
+  it.require(independent, -training.repetition,
              fmt::format("repeated with probability {:.3g}", training.repetition));
-  it.judge(Comparison{.what = "order of |descent - flow| in eta",
-                      .measured = {order_of_descent(training, flow)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts("exponent", 1.1)}});
+  it.judge(follows, equal("order of |descent - flow| in eta", order_of_descent(training, flow), 1)
+                        .unless(exponent, 1.1));
   judge_fluctuations(training, flow, setting, it);
 }
 

@@ -30,10 +30,17 @@ struct OdeLimit {
   double repetition = 0;
 };
 
-/// Hypotheses that every ode limit has.
-std::vector<Hypothesis> ode_limit_hypotheses();
-/// exponent, learning-rate, no-transport.
-std::vector<Control> ode_limit_controls();
+/// Chance that a step takes the minibatch of the step before.
+inline constexpr Knob repetition_knob =
+    logarithmic_knob("repetition", "chance that a step takes the minibatch of the step before",
+                     1e-3, 0.9, 0)
+        .breaking("independent minibatches");
+/// Of a prediction of SGD with a learning rate that is wrong.
+inline constexpr Control wrong_learning_rate{
+    "learning-rate", "moments predicted with a learning rate 10 % too large"};
+
+/// With the clauses, hypotheses and controls that every ode limit has.
+Statement ode_limit_sheet(Statement own);
 /// Requires the hypotheses and judges order, means and spread.
 void examine_ode_limit(const OdeLimit& training, const Setting& setting, Examination& it);
 

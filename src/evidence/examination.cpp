@@ -338,6 +338,14 @@ Comparison& Comparison::unless(const Control& control, Times of_the_claim) {
   return *this;
 }
 
+Comparison& Comparison::unless(const Control& control, Instead predicted_instead) {
+  mistakes.push_back({std::string(control.name),
+                      [own = std::move(predicted_instead.prediction)](
+                          const std::vector<Quantity>&) { return own().all; },
+                      {}});
+  return *this;
+}
+
 Comparison equal(std::string what, Numbers measured, Numbers predicted) {
   return {.what = std::move(what),
           .measured = std::move(measured.all),

@@ -83,12 +83,12 @@ void examine_into(const Statement& statement, const Setting& setting, Examinatio
 
 }  // namespace
 
-Clause Statement::clause(const char* text) {
+Clause Statement::clause(std::string_view text) {
   claim += fmt::format("{}{}", claim.empty() ? "" : "; ", text);
   return clauses.emplace_back(Clause{text});
 }
 
-Clause Statement::not_checked(const char* text) {
+Clause Statement::not_checked(std::string_view text) {
   claim += fmt::format("{}{} (not checked)", claim.empty() ? "" : "; ", text);
   return clauses.emplace_back(Clause{text, false});
 }

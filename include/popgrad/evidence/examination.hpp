@@ -112,6 +112,14 @@ struct Times {
   double factor;
 };
 constexpr Times times(double factor) { return {factor}; }
+/// In place of numbers: what computes them, called only where controls are judged.
+struct Instead {
+  std::function<Numbers()> prediction;
+};
+template <std::invocable Prediction>
+Instead instead(Prediction prediction) {
+  return {[own = std::move(prediction)] { return Numbers(own()); }};
+}
 
 /// A measurement at one or many places (times, components), what is predicted of it, and what
 /// mistakes predict. The place that misses most is reported.
@@ -143,6 +151,7 @@ struct Comparison {
   /// The control predicts other numbers of the same measurement,
   Comparison& unless(const Control& control, Numbers predicted_instead);
   Comparison& unless(const Control& control, Times of_the_claim);
+  Comparison& unless(const Control& control, Instead predicted_instead);
   /// or the same procedure measures other numbers on the mistaken system: `measure()` returns one
   /// or one a place.
   template <std::invocable Measure>

@@ -72,9 +72,9 @@ struct Statement {
   /// Measures on one instance and judges.
   std::function<void(const Setting&, Examination&)> examine = {};
 
-  Clause clause(const char* text);
+  Clause clause(std::string_view text);
   /// An assertion of the paper's claim that no comparison decides.
-  Clause not_checked(const char* text);
+  Clause not_checked(std::string_view text);
   Hypothesis assume(const Hypothesis& hypothesis);
   Control control(const char* name, const char* what_is_wrong);
   Knob knob(const Knob& own);

@@ -1,15 +1,3 @@
-// Theorem    joma.ode-limit
-// Status     assumed in source
-// Source     Tian et al., JoMA, arXiv 2310.00535, Section 3 (gradient flow in place of SGD)
-// Statement  SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of
-//            the population flow
-// Hypotheses H1 small steps; H2 independent minibatches; H3 a fixed time; H4 smooth phi
-// Check      order of |descent - flow| in eta; means and summed variance of SGD against their
-//            second-order prediction (theorems/ode_limit.hpp)
-// Controls   order 1.1 claimed; a learning rate 10 % too large; noise added up without transport
-//            by the Jacobian
-// Uses       rungs sgd, gd, flow; moments
-
 #include "theorems/ode_limit.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 
@@ -27,10 +15,19 @@ constexpr Knob batch_eighth =
 constexpr Knob largest_step =
     logarithmic_knob("step", "learning rate eta, the largest of those compared", 0.25, 30, 0.2)
         .breaking("small steps");
-constexpr Knob repetition =
-    logarithmic_knob("repetition", "chance that a step takes the minibatch of the step before",
-                     1e-3, 0.9, 0)
-        .breaking("independent minibatches");
+
+Statement sheet = ode_limit_sheet(
+    {.id = "joma.ode-limit",
+     .paper = "arXiv 2310.00535, Section 3",
+     .status = "assumed in source",
+     .about = "descent and SGD on samples",
+     .theorem = R"(
+SGD of step eta and batch B stays within O(eta) + O(sqrt(eta/B)) of the population flow
+(gradient flow in place of SGD) at a fixed time: descent within O(eta), and SGD about descent within
+O(sqrt(eta/B)), with the mean and the variance of the second order in eta.)",
+     .knobs = {temperature, start_size, first_class, batch_eighth, largest_step, repetition_knob}});
+
+const Hypothesis smooth = sheet.assume(by_construction("smooth phi", "phi is linear here"));
 
 // Three tokens, two classes of unequal weight, a start of order 1 so that curvature counts.
 ClassInstance<double> small_instance(const Setting& setting) {
@@ -59,7 +56,7 @@ void examine(const Setting& setting, Examination& it) {
   training.batch = 8 * setting.count(batch_eighth);
   training.runs = 40'000;
   training.components = {0, 4, 8, 10};  // a weight of each unit, first and last logit
-  training.repetition = setting.value(repetition);
+  training.repetition = setting.value(repetition_knob);
   it.parameters = {{"X", "3 x 2"},
                    {"P", setting.value(first_class)},
                    {"temperature", setting.value(temperature)},
@@ -71,24 +68,8 @@ void examine(const Setting& setting, Examination& it) {
   examine_ode_limit(training, setting, it);
 }
 
-std::vector<Hypothesis> hypotheses() {
-  std::vector<Hypothesis> all = ode_limit_hypotheses();
-  all.push_back(by_construction("smooth phi", "phi is linear here"));
-  return all;
-}
-
 }  // namespace
 
-Statement statement() {
-  return {.id = "joma.ode-limit",
-          .claim = "SGD approaches the population flow with error O(eta) + O(sqrt(eta/B))",
-          .paper = "arXiv 2310.00535, Section 3",
-          .status = "assumed in source",
-          .hypotheses = hypotheses(),
-          .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = ode_limit_controls(),
-          .knobs = {temperature, start_size, first_class, batch_eighth, largest_step, repetition},
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::joma::checks::ode_limit

@@ -1,15 +1,3 @@
-// Theorem    scb.ode-limit
-// Status     derived here
-// Source     Ren, Wang, Lee, arXiv 2410.23438, Section 2 (gradient flow in place of SGD)
-// Statement  descent follows the flow with an error O(eta); SGD spreads about descent by
-//            O(sqrt(eta/B)), projected, at a fixed time
-// Hypotheses H1 small steps; H2 independent minibatches; H3 a fixed time
-// Check      order of |descent - flow| in eta; means and summed variance of SGD against their
-//            second-order prediction (theorems/ode_limit.hpp)
-// Controls   order 1.1 claimed; a learning rate 10 % too large; noise added up without transport
-//            by the Jacobian
-// Uses       rungs sgd, gd, flow; moments
-
 #include "theorems/ode_limit.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
@@ -26,10 +14,18 @@ constexpr Knob largest_step =
     logarithmic_knob("step", "learning rate eta, the largest of those compared", 0.07, 0.15, 0.1);
 constexpr Knob batch_eighth =
     whole_knob("batch-eighth", "an eighth of the samples in a minibatch, B/8", 3, 6, 3);
-constexpr Knob repetition =
-    logarithmic_knob("repetition", "chance that a step takes the minibatch of the step before",
-                     1e-3, 0.9, 0)
-        .breaking("independent minibatches");
+
+Statement sheet =
+    ode_limit_sheet({.id = "scb.ode-limit",
+                     .paper = "arXiv 2410.23438, Section 2",
+                     .status = "derived here",
+                     .about = "descent and SGD on sequences",
+                     .theorem = R"(
+Gradient flow in place of SGD: descent follows the flow with an error O(eta); SGD, projected, spreads
+about descent by O(sqrt(eta/B)) at a fixed time, with the mean and the variance of the second order
+in eta.)",
+                     .knobs = {vocabulary, length, support_knob, correlation, horizon_knob,
+                               largest_step, batch_eighth, repetition_knob}});
 
 // A transfer start, so that the field is of order one at once.
 Training<double> small_training(const Setting& setting) {
@@ -50,7 +46,7 @@ void examine(const Setting& setting, Examination& it) {
   training.runs = 16000;
   const Index values = setting.count(vocabulary) * setting.count(vocabulary);
   training.components = {0, values - 1, values};  // two values and the attention to one position
-  training.repetition = setting.value(repetition);
+  training.repetition = setting.value(repetition_knob);
   it.parameters = {{"N", setting.count(vocabulary)}, {"T", setting.count(length)},
                    {"eta", training.step_size},      {"B", training.batch},
                    {"steps", training.steps},        {"seed", setting.seed}};
@@ -59,17 +55,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scb.ode-limit",
-          .claim = "descent follows the flow to O(eta), the spread of SGD is O(sqrt(eta/B))",
-          .paper = "arXiv 2410.23438, Section 2",
-          .status = "derived here",
-          .hypotheses = ode_limit_hypotheses(),
-          .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = ode_limit_controls(),
-          .knobs = {vocabulary, length, support_knob, correlation, horizon_knob, largest_step,
-                    batch_eighth, repetition},
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scb::checks::ode_limit

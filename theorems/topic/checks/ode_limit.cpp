@@ -1,17 +1,3 @@
-// Theorem    topic.ode-limit
-// Status     derived here
-// Source     Li, Li, Risteski, arXiv 2303.04245, its gradient flow in place of SGD
-// Statement  descent follows the flow with an error O(eta); the spread of SGD over runs is
-//            O(sqrt(eta/B)); documents of N tokens add to the expected field, and to the mean path,
-//              c(x)/N + O(1/N^2),  c as in finite_documents.hpp
-// Hypotheses H1 small steps; H2 independent minibatches; H3 a fixed time
-// Check      order of |descent - flow| in eta; summed variance of SGD against its second-order
-//            prediction (theorems/ode_limit.hpp), both with c/N in the field; mean over runs, as
-//            1/B goes to 0, against descent with c/N, what 1/N^2 adds from documents of N/4
-// Controls   order 1.1 claimed; a learning rate 10 % too large; noise not carried on by the
-//            Jacobian; c 10 % larger; c without the variance of outputs
-// Uses       rungs sgd, gd, flow; moments
-
 #include "theorems/ode_limit.hpp"
 #include "theorems/topic/checks/finite_documents.hpp"
 #include "theorems/topic/checks/prelude.hpp"
@@ -22,10 +8,21 @@ namespace {
 constexpr Knob horizon = linear_knob("horizon", "time at which the flow is compared", 20, 30, 20);
 constexpr Knob start_size =
     linear_knob("start", "deviation of the entries of all matrices at first", 0.4, 0.75, 0.7);
-constexpr Knob repetition =
-    logarithmic_knob("repetition", "chance that a step takes the minibatch of the step before",
-                     1e-3, 0.9, 0)
-        .breaking("independent minibatches");
+
+Statement sheet = ode_limit_sheet({.id = "topic.ode-limit",
+                                   .paper = "arXiv 2303.04245",
+                                   .status = "derived here",
+                                   .about = "descent and SGD on documents of N tokens",
+                                   .theorem = R"(
+Gradient flow in place of SGD: descent follows the flow with an error O(eta); the spread of SGD over
+runs is O(sqrt(eta/B)); documents of N tokens add to the expected field, and to the mean path,
+  c(x)/N + O(1/N^2),  c as in finite_documents.hpp)",
+                                   .knobs = {horizon, start_size, repetition_knob}});
+
+const Clause documents_add = sheet.clause("documents of N tokens add c/N");
+const Control larger_bias = sheet.control("larger-bias", "a bias of documents 10 % larger");
+const Control mean_output =
+    sheet.control("mean-output", "the variance of outputs over documents left out of c");
 
 constexpr double step_size = 0.4;
 constexpr Index tokens = 64, shorter = 4;  // documents for what is neglected are N/4 long
@@ -78,20 +75,17 @@ double judge_bias(const Setting& setting, Examination& it) {
   share.add(ErrorPart::next_order(left));
   const Training documents = small_training(setting, tokens);
   const Vector<double> shift = shift_of(documents, true);
-  const auto instead = [&](std::string control, bool of_variance, double eta) {
-    return Mistake{.control = std::move(control), .predicts = [=](const auto&) {
-                     const Vector<double> other = shift_of(documents, of_variance, eta);
-                     return std::vector{Quantity(other.dot(shift) / shift.squaredNorm())};
-                   }};
+  const auto other = [&](bool of_variance, double eta) {
+    return instead(
+        [=] { return shift_of(documents, of_variance, eta).dot(shift) / shift.squaredNorm(); });
   };
-  it.judge(Comparison{
-      .kind = EvidenceKind::statistical,
-      .what = "shift of the mean over runs by documents of N tokens, over that of c/N",
-      .measured = {share},
-      .predicted = {1.0},
-      .mistakes = {predicts_times("larger-bias", 1.1), instead("mean-output", false, step_size),
-                   instead("learning-rate", true, 1.1 * step_size)},
-      .detail = fmt::format("c/N shifts descent by {:.3g}", shift.norm())});
+  it.judge(documents_add,
+           equal("shift of the mean over runs by documents of N tokens, over that of c/N", share, 1)
+               .of_kind(EvidenceKind::statistical)
+               .with(fmt::format("c/N shifts descent by {:.3g}", shift.norm()))
+               .unless(larger_bias, times(1.1))
+               .unless(mean_output, other(false, step_size))
+               .unless(wrong_learning_rate, other(true, 1.1 * step_size)));
   return left;
 }
 
@@ -109,7 +103,7 @@ void examine(const Setting& setting, Examination& it) {
   training.batch = 8;
   training.runs = 2000;
   training.variance_draws = 2048;
-  training.repetition = setting.value(repetition);
+  training.repetition = setting.value(repetition_knob);
   it.parameters = {{"T", documents.law.topics},   {"tau", documents.law.active},
                    {"v", documents.law.words},    {"N", tokens},
                    {"t", setting.value(horizon)}, {"start", setting.value(start_size)},
@@ -119,19 +113,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  std::vector<Control> controls = ode_limit_controls();
-  controls.push_back({"larger-bias", "a bias of documents 10 % larger"});
-  controls.push_back({"mean-output", "the variance of outputs over documents left out of c"});
-  return {.id = "topic.ode-limit",
-          .claim = "descent follows the flow to O(eta), SGD to O(sqrt(eta/B)), documents to c/N",
-          .paper = "arXiv 2303.04245",
-          .status = "derived here",
-          .hypotheses = ode_limit_hypotheses(),
-          .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = controls,
-          .knobs = {horizon, start_size, repetition},
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::topic::checks::ode_limit
