@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "popgrad/evidence/declarations.hpp"
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
@@ -22,6 +23,8 @@ struct LayerLogits {
 /// not for Theorem 1: throws std::invalid_argument.
 /// Cost O(n^2 d + n d^2 + n d width) a layer and sequence of n columns.
 std::vector<LayerLogits> layer_logits(const MultilayerFlow<double>& flow, const Vector<double>& x);
+
+inline constexpr Hypothesis loss_halves{"the loss halves before t = 20"};
 
 /// A network at one time of descent; a number a layer.
 struct LogitsLook {
