@@ -60,7 +60,7 @@ Way way_of(const MultilayerFlow<double>& flow, double eta, double end) {
     x += eta * slope;
     const double before = std::exchange(loss, flow.loss(x));
     way.halved = loss <= half;
-    // The last step ends where the loss is half, so that misses do not depend on which step that is.
+    // The last step ends where the loss is half: misses do not depend on which step that is.
     const double share = way.halved ? (before - half) / (before - loss) : 1;
     x -= (1 - share) * eta * slope;
     sum += share * slope;

@@ -10,9 +10,9 @@ Statement sheet{.id = "joma.latent-labels",
                 .about = "full-batch descent",
                 .theorem = R"(
 Where every class has one sequence, as in the data of the authors' scripts, training on permuted
-labels, with the rows of W_O and b_O permuted alike at the start, gives the same hidden units at all
-times: what units say of latents is not due to the labels, and labels permuted are no null. Units
-are compared at the last position, on the way and at the end.)",
+labels, with the rows of W_O and b_O permuted alike at the start, gives the same hidden units at
+all times: what units say of latents is not due to the labels, and labels permuted are no null.
+Units are compared at the last position, on the way and at the end.)",
                 .hypotheses = {one_sequence_a_class},
                 .reaches = {EvidenceKind::numerical},
                 .knobs = knobs_of_latent_networks()};

@@ -55,14 +55,10 @@ Scores scores_at(const MultilayerFlow<double>& flow, const Vector<double>& x,
 
 Scores mean_of(const std::vector<Scores>& all) {
   Scores mean = all.front();
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    mean.free += all[i].free;
-    mean.matched += all[i].matched;
-    mean.single += all[i].single;
+  for (const auto number : {&Scores::free, &Scores::matched, &Scores::single}) {
+    for (std::size_t i = 1; i < all.size(); ++i) mean.*number += all[i].*number;
+    mean.*number /= static_cast<double>(all.size());
   }
-  mean.free /= static_cast<double>(all.size());
-  mean.matched /= static_cast<double>(all.size());
-  mean.single /= static_cast<double>(all.size());
   return mean;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Networks of several layers trained on data with latents, and how well their hidden units stand for
-/// the latents: the trained network together with its nulls.
+/// Networks of several layers trained on data with latents, and how well their hidden units stand
+/// for the latents: the trained network together with its nulls.
 
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@ std::vector<Knob> knobs_of_latent_networks();
 MultilayerInstance<double> drawn_latent_network(const Setting& setting);
 /// The parameters of the rung `multilayer-gd` that give it.
 Record latent_network_parameters(const Setting& setting);
-/// The same with its shared classes, whose last sequences get the classes of the first; examines the
+/// The same with its shared classes, the last sequences in the classes of the first; evaluates the
 /// hypothesis.
 MultilayerInstance<double> examined_latent_network(const Setting& setting, Examination& it);
 

@@ -9,10 +9,11 @@ Statement sheet{.id = "joma.latent-scores",
                 .status = "observed in source; the nulls are ours",
                 .about = "full-batch descent from random starts",
                 .theorem = R"(
-The score of hidden units on latents is the mean over latents of the best |correlation| of a unit.
-On 12 to 24 sequences of the authors' hierarchies of sets, networks trained on permuted labels reach
-the score that those on the true ones do, and more than half of it is reached on the latents of the
-wrong sequences, the mean over 20 cyclic orders of them. Means are over networks, which are paired.)",
+The score of hidden units on latents is the mean over latents of the best |correlation| of a
+unit. On 12 to 24 sequences of the authors' hierarchies of sets, networks trained on permuted
+labels reach the score that those on the true ones do, and more than half of it is reached on the
+latents of the wrong sequences, the mean over 20 cyclic orders of them. Means are over networks,
+which are paired.)",
                 .hypotheses = {one_sequence_a_class},
                 .reaches = {EvidenceKind::statistical},
                 .knobs = knobs_of_latent_networks()};

@@ -52,8 +52,8 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
 
 /// |predicted - change|/|change|.
 double miss_of(const Vector<double>& predicted, const Vector<double>& change);
-/// `least` less a miss, a layer each, in the limit of small steps of descent; `misses` are at steps of
-/// which each is half of the one before.
+/// `least` less a miss, a layer each, in the limit of small steps of descent; `misses` are at
+/// steps of which each is half of the one before.
 std::vector<Quantity> short_of(double least, const std::vector<Vector<double>>& misses);
 
 }  // namespace popgrad::joma::checks

@@ -47,8 +47,8 @@ Index latents_to_spare(const Setting& setting);
 /// The network, and its data, that these parameters and the seed make.
 MultilayerInstance<double> level_instance(const Record& parameters, std::uint64_t seed);
 
-/// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and the
-/// start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
+/// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and
+/// the start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
 std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
                                          std::uint32_t count, int jobs,
                                          int steps_between_looks = 4);

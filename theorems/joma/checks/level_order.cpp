@@ -10,17 +10,18 @@ Statement sheet{.id = "joma.level-order",
                 .about = "full-batch descent from random starts",
                 .theorem = R"(
 Networks on sets of sets, each on a hierarchy of its own by the authors' scripts, learn strong
-co-occurrences (latents of level 0) ahead of weak ones (level 1), and these ahead of what sequences
-have by chance; attention does not make the order: with attention uniform there is more than half of
-it when as much of level 0 is learned. What is left of a level is the residual along its latents, in
-units of its start, as that of level 0 is down to 9/10, or at t = 15.)",
+co-occurrences (latents of level 0) ahead of weak ones (level 1), and these ahead of what
+sequences have by chance; attention does not make the order: with attention uniform there is more
+than half of it when as much of level 0 is learned. What is left of a level is the residual along
+its latents, in units of its start, as that of level 0 is down to 9/10, or at t = 15.)",
                 .hypotheses = {no_fewer_above},
                 .reaches = {EvidenceKind::statistical},
                 .knobs = knobs_of_level_networks()};
 
-const Clause strong_first = sheet.clause(
-    "strong co-occurrences are learned ahead of weak ones and these ahead of chance ones");
-const Clause also_uniform = sheet.clause("by more than half as much with attention uniform");
+const Clause strong_first =
+    sheet.clause("strong co-occurrences are learned ahead of weak, weak ahead of chance ones");
+const Clause also_uniform =
+    sheet.clause("more than half of the leads stays with attention uniform");
 
 const Hypothesis hierarchy =
     sheet.assume(by_construction("a hierarchy of sets", "the data are the authors'"));

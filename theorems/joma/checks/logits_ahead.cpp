@@ -13,12 +13,12 @@ Statement sheet{.id = "joma.logits-ahead",
                 .theorem = R"(
 In networks of several layers with softmax attention, weights that keep the velocity of the start
 miss the change of the logits of every layer by more than a tenth of it by the time at which the
-loss has halved (a quarter of that time can be too early: 0.0896 in layer 0, --seed 3
---set children=2 --set classes=12 --set d=14 --set latents=10 --set layers=3 --set phi=0); and
+loss has halved (a quarter of that time can be too early: 0.0896 in layer 0, --seed 3 --set
+children=2 --set classes=12 --set d=14 --set latents=10 --set layers=3 --set phi=0); and
 Theorem 1, with the network's own weights at the time, misses it by more than half at all times:
 keys, queries and embeddings that are trained are not its z on orthonormal fixed embeddings.
-Reported: for what share of that time the first miss is below a tenth, the best factor for Theorem 1
-and what it leaves.)",
+Reported: for what share of that time the first miss is below a tenth, the best factor for
+Theorem 1 and what it leaves.)",
                 .hypotheses = {loss_halves},
                 .reaches = {EvidenceKind::numerical},
                 .knobs = knobs_of_latent_networks()};

@@ -10,17 +10,17 @@ Statement sheet{.id = "joma.measured-bounce",
                 .status = "observed in source; an association over learning rates",
                 .about = "recorded runs",
                 .theorem = R"(
-Over recorded runs, layers whose entropy comes back after its fall belong to runs of low validation
-loss, the least of the run: the Spearman correlation of it and
+Over recorded runs, layers whose entropy comes back after its fall belong to runs of low
+validation loss, the least of the run: the Spearman correlation of it and
   rebound = last entropy - least entropy
-of a layer is below 0. Layers of one run share its loss, so whole runs are resampled. An association
-is no cause: the learning rate moves both sides, so the same correlation within one learning rate is
-reported with the verdict.)",
+of a layer is below 0. Layers of one run share its loss, so whole runs are resampled. An
+association is no cause: the learning rate moves both sides, so the same correlation within one
+learning rate is reported with the verdict.)",
                 .reaches = {EvidenceKind::statistical},
                 .needs_data = true};
 
 const Clause rebound_lowers = sheet.clause(
-    "runs of all learning rates: the more a layer's entropy bounces back, the lower the loss");
+    "runs of all learning rates: the more a layer's entropy comes back, the lower the least loss");
 
 const Hypothesis enough_runs = sheet.assume("at least 10 runs with a recorded loss");
 

@@ -12,10 +12,10 @@ Statement sheet{.id = "joma.softmax-growth",
 Linear phi, softmax attention: with E[g x] of the start, Theorem 2's law of growth
   v' = E[g x] o exp(sum_k v_k^2/tau)
 on its best clock is nearer to the weights, as the exponent has come to range over 1/2, than the
-same law with twice the exponent; on the clock of exp attention it is farther than straight lines,
-the weights of uniform attention. Reported without a bar: its distance, 0.028 of the change of v in
-the median, at most 0.0502 in 100 drawn instances (--seed 97 --set law=1 --set temperature=0.7015).
-The data are the authors', steps of descent are 0.1.)",
+same law with twice the exponent; on the clock of exp attention it is farther than straight
+lines, the weights of uniform attention. Reported without a bar: its distance, 0.028 of the
+change of v in the median, at most 0.0502 in 100 drawn instances (--seed 97
+--set law=1 --set temperature=0.7015). The data are the authors', steps of descent are 0.1.)",
                 .reaches = {EvidenceKind::numerical}};
 
 const Clause own_law = sheet.clause(

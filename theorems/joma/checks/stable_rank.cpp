@@ -10,11 +10,13 @@ Statement sheet{.id = "joma.stable-rank",
                 .status = "observed in source, conditions derived here",
                 .about = "the reduced flow",
                 .theorem = R"(
-Nonlinear phi, K units, V(0) = 0, rows Mu_l of Mu orthogonal: the stable rank R(V) = |V|_F^2/|V|_2^2
-starts (s -> 0+) and ends at that of Mu, and is never above it. With m_l = |Mu_l|^2, m_1 the largest,
+Nonlinear phi, K units, V(0) = 0, rows Mu_l of Mu orthogonal: the stable rank
+  R(V) = |V|_F^2/|V|_2^2
+starts (s -> 0+) and ends at that of Mu, and never is above it. With m_l = |Mu_l|^2, m_1 the
+largest,
   R(Mu) - R(V) = (2 s^2/(3 tau)) sum_l (m_l/m_1) (m_1 - m_l) + O(s^3),
 and late, by the linearisation at Mu, with y_l = ln(1/delta_l),
-  R(Mu) - R(V) = 2 sum_l (m_l/m_1) (e^{-y_l} - e^{-y_1}),  y_l' = e^{m_l/tau}
+  R(Mu) - R(V) = 2 sum_l (m_l/m_1) (e^{-y_l} - e^{-y_1}),  y_l' = e^{m_l/tau}.
 s is the time of exp attention; softmax attention has the same orbit.)",
                 .reaches = {EvidenceKind::numerical},
                 .knobs = {tau, token_count},
@@ -23,7 +25,7 @@ s is the time of exp attention; softmax attention has the same orbit.)",
 const Clause falls_first =
     sheet.clause("stable rank from V(0) = 0 starts at that of Mu and falls as s^2");
 const Clause returns_last = sheet.clause("returns to it at the linearised rate");
-const Clause never_above = sheet.clause("is never above it");
+const Clause not_above = sheet.clause("is not above it on the way");
 
 const Hypothesis nonlinear = sheet.assume("nonlinear phi");
 const Hypothesis zero_start = sheet.assume("V(0) = 0");
@@ -156,7 +158,7 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
   const auto rank_or_limit = [&](const Vector<double>& y) { return y[d] > 0 ? rank(y) : end; };
   Quantity largest = largest_along(logs, run.times().back(), 1e-12, rank_or_limit);
   largest.add(ErrorPart::rounding(static_cast<double>(d), end));
-  it.judge(never_above, at_most("largest stable rank on the way against that of Mu", largest, end));
+  it.judge(not_above, at_most("largest stable rank on the way against that of Mu", largest, end));
 }
 
 void examine(const Setting& setting, Examination& it) {

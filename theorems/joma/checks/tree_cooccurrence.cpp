@@ -17,8 +17,8 @@ For leaves of the latent tree that meet H <= L - 1 levels up
                          1 + rho^{2H} - 2 rho^{L-1} rho_0
   P[y_l = 1 | y_m = 1] = --------------------------------
                              2 (1 - rho^{L-1} rho_0)
-and at H = L the same with rho^{2(L-1)} E[rho_0c^2] for rho^{2H}. rho is the correlation across an
-edge, rho_0c that of a layer-1 variable with the label c, rho_0 its mean over labels.)",
+and at H = L the same with rho^{2(L-1)} E[rho_0c^2] for rho^{2H}. rho is the correlation across
+an edge, rho_0c that of a layer-1 variable with the label c, rho_0 its mean over labels.)",
     .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
     .knobs = {tree_depth}};
 
@@ -68,8 +68,9 @@ Truth summation_is(const TreeMistake& mistake) {
 void derive(Examination& it) {
   Identity same = identity("summation over the tree = formula, L = 2..4, H = 1..L",
                            [] { return summation_is({}); });
-  for (const Wrong& wrong : all_wrong)
+  for (const Wrong& wrong : all_wrong) {
     same.unless(wrong.control, [&wrong] { return summation_is(wrong.mistake); });
+  }
   it.judge(by_height, same);
 }
 
@@ -126,8 +127,9 @@ void examine(const Setting& setting, Examination& it) {
     pairs.add(place, sampled(tree, levels, copies, setting), chance);
   }
   for (Comparison* found : {&summation, &pairs}) {
-    for (const Wrong& wrong : all_wrong)
+    for (const Wrong& wrong : all_wrong) {
       found->unless(wrong.control, by_formula(tree, wrong.mistake));
+    }
     it.judge(by_height, *found);
   }
 }

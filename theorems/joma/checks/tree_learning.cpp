@@ -10,9 +10,9 @@ Statement sheet{.id = "joma.tree-learning",
                 .status = "argued in source",
                 .about = "the reduced flow",
                 .theorem = R"(
-With mu_l = kappa P_l, P_l = P[y_l = 1 | y_m = 1] by Theorem 5, one token for each height at which a
-leaf meets the query, strong co-occurrences are learned first: they are ahead at all times, at first
-by
+With mu_l = kappa P_l, P_l = P[y_l = 1 | y_m = 1] by Theorem 5, one token for each height at
+which a leaf meets the query, strong co-occurrences are learned first: they are ahead at all
+times, at first by
   ln(1/delta_j) - ln(1/delta_k) = kappa^2 (P_j^2 - P_k^2) s^3/(3 tau) + O(s^4),
 and late their ln(1/delta) grow faster by the factor
   e^{kappa^2 (P_j^2 - P_k^2)/tau})",
@@ -20,9 +20,9 @@ and late their ln(1/delta) grow faster by the factor
                 .knobs = {tau}};
 
 const Clause ahead_first =
-    sheet.clause("on the latent tree strong co-occurrences take the lead as s^3");
-const Clause faster_last = sheet.clause("late they grow faster, by an exponential factor");
-const Clause always_ahead = sheet.clause("they are ahead at all times");
+    sheet.clause("on the latent tree strong co-occurrences lead first as s^3");
+const Clause faster_last = sheet.clause("last grow faster by an exponential factor");
+const Clause always_ahead = sheet.clause("are ahead on the whole way");
 
 const Hypothesis nonlinear =
     sheet.assume(by_construction("nonlinear phi", "the flow has a fixed point mu"));

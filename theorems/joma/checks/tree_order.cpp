@@ -14,17 +14,18 @@ Statement sheet{.id = "joma.tree-order",
                 .theorem = R"(
 On the tree of Theorem 5 every leaf has the same covariance with the label c,
   E[(1_c - P(c)) x_l],
-so networks that are trained on the label learn strong co-occurrences (latents of level 0) and weak
-ones (level 1, then the label) together: what is left of one and of the next, the residual along
-their latents in units of its start, differs by at most a tenth of what is learned of level 0 as
-that is a tenth or more, with attention trained or uniform. It bounds what the source argues.)",
+so networks that are trained on the label learn strong co-occurrences (latents of level 0) and
+weak ones (level 1, then the label) together: what is left of one and of the next, the residual
+along their latents in units of its start, differs by at most a tenth of what is learned of level
+0 as that is a tenth or more, with attention trained or uniform. It bounds what the source
+argues.)",
                 .reaches = {EvidenceKind::statistical},
                 .knobs = knobs_of_network_shape()};
 
-const Clause same_label = sheet.clause("on Theorem 5's tree all leaves say the same of the label");
+const Clause same_label = sheet.clause("leaves of Theorem 5's tree covary alike with the label");
 const Clause together =
-    sheet.clause("networks learn strong and weak co-occurrences together, to a tenth");
-const Clause together_uniform = sheet.clause("so they do with attention uniform");
+    sheet.clause("strong and weak co-occurrences are learned together to a tenth");
+const Clause together_uniform = sheet.clause("also with attention uniform");
 
 const Hypothesis positive_edge = sheet.assume("0 < rho");
 const Hypothesis label_only =
