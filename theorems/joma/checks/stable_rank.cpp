@@ -12,7 +12,7 @@ Statement sheet{.id = "joma.stable-rank",
                 .theorem = R"(
 Nonlinear phi, K units, V(0) = 0, rows Mu_l of Mu orthogonal: the stable rank
   R(V) = |V|_F^2/|V|_2^2
-starts (s -> 0+) and ends at that of Mu, and never is above it. With m_l = |Mu_l|^2, m_1 the
+starts (s -> 0+) and ends at that of Mu, and is never above it. With m_l = |Mu_l|^2, m_1 the
 largest,
   R(Mu) - R(V) = (2 s^2/(3 tau)) sum_l (m_l/m_1) (m_1 - m_l) + O(s^3),
 and late, by the linearisation at Mu, with y_l = ln(1/delta_l),
