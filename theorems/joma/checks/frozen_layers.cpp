@@ -1,22 +1,29 @@
-// Theorem    joma.frozen-layers
-// Status     derived here, against an assumption of the source
-// Source     Tian et al., JoMA, arXiv 2310.00535, Assumption 1, in networks of several layers
-// Statement  with E[g phi' u] of every layer frozen at the start, its input u included (more than
-//            Assumption 1 freezes), W_1(0) + t W_1'(0) misses the change of W_1 by more than half
-//            of it, in every layer, by the time that the loss has halved
-// Hypotheses H1 the loss halves before t = 20
-// Check      descent with steps of 0.04, 0.02 and 0.01, and their limit: the miss over the size of
-//            the change, of W_1 at that time; reported: for what share of it the miss is below a
-//            tenth
-// Controls   the miss at a hundredth of the time; the gradient averaged over the way, no prediction
-// Uses       rung multilayer-gd
-
 #include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/checks/layer_logits.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks::frozen_layers {
 namespace {
+
+Statement sheet{.id = "joma.frozen-layers",
+                .paper = "arXiv 2310.00535, Assumption 1",
+                .status = "derived here, against an assumption of the source",
+                .about = "full-batch descent in the limit of small steps",
+                .theorem = R"(
+In networks of several layers, with E[g phi' u] of every layer frozen at the start, its input u
+included (more than Assumption 1 freezes),
+  W_1(0) + t W_1'(0)
+misses the change of W_1 by more than half of it, in every layer, by the time that the loss has
+halved. Reported: for what share of that time the miss is below a tenth.)",
+                .hypotheses = {loss_halves},
+                .reaches = {EvidenceKind::numerical},
+                .knobs = knobs_of_latent_networks()};
+
+const Clause frozen_misses = sheet.clause(
+    "a layer's gradient frozen at the start misses over half of its change as the loss has halved");
+
+const Control too_early = sheet.control("early", "the miss at a hundredth of the time");
+const Control mean_gradient = sheet.control("averaged", "the gradient averaged over the way");
 
 constexpr double step_size = 0.01;
 constexpr double latest = 20;
@@ -53,7 +60,7 @@ Way way_of(const MultilayerFlow<double>& flow, double eta, double end) {
     x += eta * slope;
     const double before = std::exchange(loss, flow.loss(x));
     way.halved = loss <= half;
-    // The last step ends where the loss is half, so that misses do not depend on which step that is.
+    // The last step ends where the loss is half: misses do not depend on which step that is.
     const double share = way.halved ? (before - half) / (before - loss) : 1;
     x -= (1 - share) * eta * slope;
     sum += share * slope;
@@ -76,7 +83,7 @@ Way way_of(const MultilayerFlow<double>& flow, double eta, double end) {
 
 void examine(const Setting& setting, Examination& it) {
   const MultilayerFlow<double> flow(drawn_latent_network(setting));
-  it.parameters = told_latent_network(setting);
+  it.parameters = latent_network_parameters(setting);
   const auto ways_to = [&](double end, double largest_step) {
     std::vector<Way> found;
     for (const double step : falling_parameters(largest_step, 2, 3)) {
@@ -87,29 +94,23 @@ void examine(const Setting& setting, Examination& it) {
   const std::vector<Way> ways = ways_to(latest, 4 * step_size);
   const Way& fine = ways.back();
   const bool halved = std::ranges::all_of(ways, &Way::halved);
-  it.require("the loss halves before t = 20", halved ? Truth::yes : Truth::no,
-             fmt::format("t = {:.3g}", fine.time));
-  if (!halved) return;
+  if (!it.require(loss_halves, halved, fmt::format("t = {:.3g}", fine.time))) return;
   const auto short_by = [&](const std::vector<Way>& all, Vector<double> (*miss)(const Way&)) {
     std::vector<Vector<double>> misses;
     for (const Way& way : all) misses.push_back(miss(way));
     return short_of(0.5, misses);
   };
   const auto at_end = [](const Way& way) { return way.miss.back(); };
-  it.judge(Comparison{
-      .what = "half, less the miss of the frozen gradient as the loss has halved",
-      .measured = short_by(ways, at_end),
-      .relation = Relation::below,
-      .predicted = {0.0},
-      .scale = {1.0},
-      .mistakes = {measures("early",
-                            [&] {
-                              return short_by(ways_to(early * fine.time, early * fine.time / 4),
-                                              at_end);
-                            }),
-                   measures("averaged", [&] {
-                     return short_by(ways, [](const Way& way) { return way.averaged; });
-                   })}});
+  const auto averaged = [](const Way& way) { return way.averaged; };
+  it.judge(frozen_misses,
+           below("half, less the miss of the frozen gradient as the loss has halved",
+                 short_by(ways, at_end), 0)
+               .in_units_of(1)
+               .unless(too_early,
+                       [&] {
+                         return short_by(ways_to(early * fine.time, early * fine.time / 4), at_end);
+                       })
+               .unless(mean_gradient, [&] { return short_by(ways, averaged); }));
   for (Index h = 0; h < fine.averaged.size(); ++h) {
     std::size_t k = 0;
     while (k + 1 < fine.t.size() && fine.miss[k][h] < small_miss) ++k;
@@ -122,20 +123,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  std::vector<Knob> knobs = knobs_of_latent_networks();
-  knobs.pop_back();  // shared classes are allowed here
-  return {
-      .id = "joma.frozen-layers",
-      .claim = "gradients of a layer frozen at the start do not predict it until the loss halves",
-      .paper = "arXiv 2310.00535, Assumption 1",
-      .status = "derived here, against an assumption of the source",
-      .hypotheses = {"the loss halves before t = 20"},
-      .reaches = {EvidenceKind::numerical},
-      .controls = {{"early", "the miss at a hundredth of the time"},
-                   {"averaged", "the gradient averaged over the way"}},
-      .knobs = knobs,
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::joma::checks::frozen_layers

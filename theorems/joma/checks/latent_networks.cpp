@@ -55,14 +55,10 @@ Scores scores_at(const MultilayerFlow<double>& flow, const Vector<double>& x,
 
 Scores mean_of(const std::vector<Scores>& all) {
   Scores mean = all.front();
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    mean.free += all[i].free;
-    mean.matched += all[i].matched;
-    mean.single += all[i].single;
+  for (const auto number : {&Scores::free, &Scores::matched, &Scores::single}) {
+    for (std::size_t i = 1; i < all.size(); ++i) mean.*number += all[i].*number;
+    mean.*number /= static_cast<double>(all.size());
   }
-  mean.free /= static_cast<double>(all.size());
-  mean.matched /= static_cast<double>(all.size());
-  mean.single /= static_cast<double>(all.size());
   return mean;
 }
 
@@ -102,11 +98,10 @@ NetworkScores scores_from(const LatentTraining& training, std::uint64_t seed) {
 }  // namespace
 
 std::vector<Knob> knobs_of_latent_networks() {
-  return {layer_count, dimension,      class_count,   latent_count,
-          set_size,    phi_of_network, shared_classes};
+  return {layer_count, dimension, class_count, latent_count, set_size, phi_of_network};
 }
 
-Record told_latent_network(const Setting& setting) {
+Record latent_network_parameters(const Setting& setting) {
   constexpr std::array names{"linear", "relu", "gelu", "tanh"};
   const auto text = [&](const Knob& knob) { return Value(std::to_string(setting.count(knob))); };
   return {{"layers", text(layer_count)},
@@ -120,20 +115,25 @@ Record told_latent_network(const Setting& setting) {
 
 MultilayerInstance<double> drawn_latent_network(const Setting& setting) {
   Parameters p("joma");
-  const Record told = told_latent_network(setting);
-  for (const auto& [name, value] : told.entries()) {
+  const Record all = latent_network_parameters(setting);
+  for (const auto& [name, value] : all.entries()) {
     if (name != "seed" && name != "shared") p.set(name, value);
   }
   return multilayer_instance(p, setting.seed);
 }
 
-void share_classes(MultilayerInstance<double>& instance, Index count) {
+MultilayerInstance<double> examined_latent_network(const Setting& setting, Examination& it) {
+  MultilayerInstance<double> instance = drawn_latent_network(setting);
   SequenceData& data = instance.data;
-  const Index classes = data.classes() - count;
+  const Index classes = data.classes() - setting.count(shared_classes);
   Matrix<double> target = data.target.topRows(classes);
   for (Index i = classes; i < data.sequences(); ++i) target(i - classes, i) = 1;
   data.target = target;
   instance.shape.classes = classes;
+  it.parameters = latent_network_parameters(setting);
+  it.require(one_sequence_a_class, static_cast<double>(classes - data.sequences()),
+             fmt::format("{} sequences, {} classes", data.sequences(), classes));
+  return instance;
 }
 
 std::vector<Index> cyclic_order(Index classes, Stream& stream) {

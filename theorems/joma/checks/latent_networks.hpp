@@ -1,28 +1,30 @@
 #pragma once
-/// Networks of several layers trained on data with latents, and how well their hidden units stand for
-/// the latents: the trained network beside its nulls.
+/// Networks of several layers trained on data with latents, and how well their hidden units stand
+/// for the latents: the trained network together with its nulls.
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "popgrad/evidence/statement.hpp"
+#include "popgrad/walks/ensemble.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
 namespace popgrad::joma::checks {
 
 /// Breaks the hypothesis that statements on latents share.
+inline constexpr Hypothesis one_sequence_a_class{"one sequence a class"};
 inline constexpr Knob shared_classes =
     whole_knob("shared", "sequences that have the class of another", 0, 4, 0)
-        .breaking("one sequence a class");
-/// Layers, d, classes, latents, size of the sets, phi, shared classes; and the network that they and
-/// the seed make, without its shared classes.
+        .breaking(one_sequence_a_class);
+/// Layers, d, classes, latents, size of the sets, phi; and the network that they and the seed make.
 std::vector<Knob> knobs_of_latent_networks();
 MultilayerInstance<double> drawn_latent_network(const Setting& setting);
-/// Leaves so many classes fewer: the last sequences get the classes of the first.
-void share_classes(MultilayerInstance<double>& instance, Index count);
 /// The parameters of the rung `multilayer-gd` that give it.
-Record told_latent_network(const Setting& setting);
+Record latent_network_parameters(const Setting& setting);
+/// The same with its shared classes, the last sequences in the classes of the first; evaluates the
+/// hypothesis.
+MultilayerInstance<double> examined_latent_network(const Setting& setting, Examination& it);
 
 /// Full-batch descent; the start of `instance` is replaced, one a seed.
 struct LatentTraining {
@@ -65,5 +67,17 @@ std::vector<NetworkScores> network_scores(const LatentTraining& training, std::u
 
 /// Classes 0..C-1 in an order without fixed points, drawn uniformly among cyclic ones; C >= 2.
 std::vector<Index> cyclic_order(Index classes, Stream& stream);
+
+/// The mean over networks of each of the numbers, with the errors of sampling of all at this chance
+/// of a false alarm.
+template <class Network, class Numbers>
+std::vector<Quantity> mean_over_networks(const std::vector<Network>& all, double false_alarm,
+                                         const Numbers& numbers) {
+  Matrix<double> samples(std::ssize(all), numbers(all.front()).size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    samples.row(static_cast<Index>(i)) = numbers(all[i]).transpose();
+  }
+  return sample_moments(samples, false_alarm).mean;
+}
 
 }  // namespace popgrad::joma::checks

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "popgrad/evidence/declarations.hpp"
 #include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
@@ -22,6 +23,8 @@ struct LayerLogits {
 /// not for Theorem 1: throws std::invalid_argument.
 /// Cost O(n^2 d + n d^2 + n d width) a layer and sequence of n columns.
 std::vector<LayerLogits> layer_logits(const MultilayerFlow<double>& flow, const Vector<double>& x);
+
+inline constexpr Hypothesis loss_halves{"the loss halves before t = 20"};
 
 /// A network at one time of descent; a number a layer.
 struct LogitsLook {
@@ -49,8 +52,8 @@ std::vector<LogitsLook> logits_looks(const MultilayerFlow<double>& flow, const L
 
 /// |predicted - change|/|change|.
 double miss_of(const Vector<double>& predicted, const Vector<double>& change);
-/// `least` less a miss, a layer each, in the limit of small steps of descent; `misses` are at steps of
-/// which each is half of the one before.
+/// `least` less a miss, a layer each, in the limit of small steps of descent; `misses` are at
+/// steps of which each is half of the one before.
 std::vector<Quantity> short_of(double least, const std::vector<Vector<double>>& misses);
 
 }  // namespace popgrad::joma::checks

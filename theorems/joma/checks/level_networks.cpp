@@ -5,9 +5,7 @@
 #include <numeric>
 
 #include "popgrad/rungs/parameters.hpp"
-#include "popgrad/walks/ensemble.hpp"
 #include "scalars/softmax.hpp"
-#include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
@@ -20,7 +18,7 @@ constexpr Knob level_class_count = whole_knob("classes", "sequences", 12, 20, 16
 constexpr Knob level_latent_count = whole_knob("latents", "latents of level 0", 8, 14, 10);
 constexpr Knob more = whole_knob("more", "latents of level 1 beyond those of level 0", 0, 10, 4);
 constexpr Knob fewer = whole_knob("fewer", "latents that level 1 has less than level 0", 0, 20, 0)
-                           .breaking("level 1 has no fewer latents than level 0");
+                           .breaking(no_fewer_above);
 constexpr Knob level_set_size = whole_knob("children", "size of the sets", 2, 3, 2);
 constexpr Knob level_activation = whole_knob("phi", "0 linear, 1 ReLU, 2 GELU, 3 tanh", 0, 3, 1);
 
@@ -137,24 +135,24 @@ Index latents_to_spare(const Setting& setting) {
   return missing > 0 ? -missing : setting.count(more);
 }
 
-Record told_network_shape(const Setting& setting) {
+Record network_shape_parameters(const Setting& setting) {
   constexpr std::array names{"linear", "relu", "gelu", "tanh"};
   return {{"layers", std::to_string(setting.count(level_layer_count))},
           {"d", std::to_string(setting.count(level_dimension))},
           {"phi", names.at(static_cast<std::size_t>(setting.count(level_activation)))}};
 }
 
-Record told_level_network(const Setting& setting) {
+Record level_network_parameters(const Setting& setting) {
   const auto text = [](Index number) { return Value(std::to_string(number)); };
   const Index fewest = setting.count(level_latent_count);
   const Index spare = latents_to_spare(setting);
   const Value size = text(setting.count(level_set_size));
-  Record told = told_network_shape(setting);
-  told["latents"] =
+  Record all = network_shape_parameters(setting);
+  all["latents"] =
       Value::List{text(fewest + std::max<Index>(0, -spare)),
                   text(fewest + std::max<Index>(0, spare)), text(setting.count(level_class_count))};
-  told["children"] = Value::List{size, size, size};
-  return told;
+  all["children"] = Value::List{size, size, size};
+  return all;
 }
 
 MultilayerInstance<double> level_instance(const Record& parameters, std::uint64_t seed) {
@@ -186,16 +184,6 @@ std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t
     }
   }
   return all;
-}
-
-std::vector<Quantity> mean_over_networks(
-    const std::vector<LevelNetwork>& all, double false_alarm,
-    const std::function<Vector<double>(const LevelNetwork&)>& numbers) {
-  Matrix<double> samples(std::ssize(all), numbers(all.front()).size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    samples.row(static_cast<Index>(i)) = numbers(all[i]).transpose();
-  }
-  return sample_moments(samples, false_alarm).mean;
 }
 
 }  // namespace popgrad::joma::checks

@@ -3,10 +3,10 @@
 /// attention trained and uniform.
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "popgrad/evidence/statement.hpp"
+#include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
 namespace popgrad::joma::checks {
@@ -28,33 +28,29 @@ struct LevelNetwork {
   LevelReading untrained;         ///< the start: all is left
 };
 
-/// The step of descent, and the last time looked at.
+/// The step of descent, and the last time.
 inline constexpr double level_step = 0.05;
 inline constexpr double level_latest = 15;
 
-/// Knobs of a network alone, and the parameters of the rung `multilayer-gd` that they give.
+inline constexpr Hypothesis no_fewer_above{"level 1 has no fewer latents than level 0"};
+
+/// Knobs of a network only, and the parameters of the rung `multilayer-gd` that they give.
 std::vector<Knob> knobs_of_network_shape();
-Record told_network_shape(const Setting& setting);
+Record network_shape_parameters(const Setting& setting);
 
 /// Knobs of a network on two levels of latents, the parameters that they give, and by how many
 /// latents level 1 exceeds level 0.
 std::vector<Knob> knobs_of_level_networks();
-Record told_level_network(const Setting& setting);
+Record level_network_parameters(const Setting& setting);
 Index latents_to_spare(const Setting& setting);
 
 /// The network, and its data, that these parameters and the seed make.
 MultilayerInstance<double> level_instance(const Record& parameters, std::uint64_t seed);
 
-/// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and the
-/// start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
+/// Networks of the seeds first .. first + count - 1, which draw the hierarchy (that of sets) and
+/// the start. The result does not depend on `jobs`. Throws std::runtime_error if one diverges.
 std::vector<LevelNetwork> level_networks(const Record& parameters, std::uint64_t first,
                                          std::uint32_t count, int jobs,
                                          int steps_between_looks = 4);
-
-/// The mean over networks of each of the numbers, with the errors of sampling of all at this chance
-/// of a false alarm.
-std::vector<Quantity> mean_over_networks(
-    const std::vector<LevelNetwork>& all, double false_alarm,
-    const std::function<Vector<double>(const LevelNetwork&)>& numbers);
 
 }  // namespace popgrad::joma::checks

@@ -1,21 +1,3 @@
-// Theorem    joma.logits-ahead
-// Status     derived here, against assumptions of the source
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 and Assumption 1, in networks of
-//            several layers with softmax attention
-// Statement  weights that keep the velocity of the start miss the change of the logits of every
-//            layer by more than a tenth of it by the time at which the loss has halved (a quarter
-//            of that time can be too early: 0.0896 in layer 0, --seed 3 --set children=2 --set
-//            classes=12 --set d=14 --set latents=10 --set layers=3 --set phi=0); and Theorem 1,
-//            with the network's own weights at the time, misses it by more than half at all times:
-//            keys, queries and embeddings that are trained are not its z on orthonormal fixed
-//            embeddings
-// Hypotheses H1 the loss halves before t = 20
-// Check      descent with steps of 0.02, 0.01 and 0.005, and their limit; reported: for what share
-//            of that time the first miss is below a tenth, the best factor for Theorem 1 and what
-//            it leaves
-// Controls   the first miss as soon as t = 0.002; Theorem 1 in its own model, with z trained
-// Uses       rung multilayer-gd, rung gd
-
 #include "popgrad/rungs/parameters.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
 #include "theorems/joma/checks/layer_logits.hpp"
@@ -23,6 +5,31 @@
 
 namespace popgrad::joma::checks::logits_ahead {
 namespace {
+
+Statement sheet{.id = "joma.logits-ahead",
+                .paper = "arXiv 2310.00535, Theorem 1 and Assumption 1",
+                .status = "derived here, against assumptions of the source",
+                .about = "full-batch descent in the limit of small steps",
+                .theorem = R"(
+In networks of several layers with softmax attention, weights that keep the velocity of the start
+miss the change of the logits of every layer by more than a tenth of it by the time at which the
+loss has halved (a quarter of that time can be too early: 0.0896 in layer 0, --seed 3 --set
+children=2 --set classes=12 --set d=14 --set latents=10 --set layers=3 --set phi=0); and
+Theorem 1, with the network's own weights at the time, misses it by more than half at all times:
+keys, queries and embeddings that are trained are not its z on orthonormal fixed embeddings.
+Reported: for what share of that time the first miss is below a tenth, the best factor for
+Theorem 1 and what it leaves.)",
+                .hypotheses = {loss_halves},
+                .reaches = {EvidenceKind::numerical},
+                .knobs = knobs_of_latent_networks()};
+
+const Clause frozen_misses = sheet.clause(
+    "frozen velocities miss a trained layer's logits by over a tenth as the loss has halved");
+const Clause theorem_misses = sheet.clause("Theorem 1 by over half at all times up to then");
+
+const Control too_early =
+    sheet.control("early", "the miss of frozen velocities as soon as t = 0.002");
+const Control own_model = sheet.control("own-model", "Theorem 1 in its own model, with z trained");
 
 constexpr double early = 0.002;
 constexpr double small_miss = 0.1;
@@ -55,7 +62,7 @@ std::vector<Quantity> short_of_large_in_own_model(const NetworkShape& shape, dou
   return {Quantity(large_miss - (predicted - change).norm() / change.norm())};
 }
 
-void tell(const std::vector<LogitsLook>& looks, Examination& it) {
+void report(const std::vector<LogitsLook>& looks, Examination& it) {
   const LogitsLook& end = looks.back();
   for (Index h = 0; h < end.frozen.size(); ++h) {
     std::size_t k = 0;
@@ -71,7 +78,7 @@ void tell(const std::vector<LogitsLook>& looks, Examination& it) {
 
 void examine(const Setting& setting, Examination& it) {
   const MultilayerInstance<double> instance = drawn_latent_network(setting);
-  it.parameters = told_latent_network(setting);
+  it.parameters = latent_network_parameters(setting);
   const MultilayerFlow<double> flow(instance);
   std::vector<std::vector<LogitsLook>> looks;  // a step each, at the same times but for the last
   for (const double step : falling_parameters(2 * LogitsWay{}.step, 2, 3)) {
@@ -80,9 +87,7 @@ void examine(const Setting& setting, Examination& it) {
   const double end = looks.back().back().t;
   const bool halved =
       std::ranges::all_of(looks, [](const auto& of_step) { return of_step.back().halved; });
-  it.require("the loss halves before t = 20", halved ? Truth::yes : Truth::no,
-             fmt::format("t = {:.3g}", end));
-  if (!halved) return;
+  if (!it.require(loss_halves, halved, fmt::format("t = {:.3g}", end))) return;
   // Less the miss at a look, counted from the first or the last.
   const auto short_at = [&](double least, Vector<double> LogitsLook::*miss, const auto& look) {
     std::vector<Vector<double>> misses;
@@ -90,12 +95,11 @@ void examine(const Setting& setting, Examination& it) {
     return short_of(least, misses);
   };
   const auto at_half = [](const std::vector<LogitsLook>& of_step) { return of_step.back(); };
-  it.judge(Comparison{.what = "a tenth, less the miss of frozen velocities as the loss has halved",
-                      .measured = short_at(small_miss, &LogitsLook::frozen, at_half),
-                      .relation = Relation::below,
-                      .predicted = {0.0},
-                      .scale = {1.0},
-                      .mistakes = {measures("early", [&] { return short_of_small_early(flow); })}});
+  it.judge(frozen_misses,
+           below("a tenth, less the miss of frozen velocities as the loss has halved",
+                 short_at(small_miss, &LogitsLook::frozen, at_half), 0)
+               .in_units_of(1)
+               .unless(too_early, [&] { return short_of_small_early(flow); }));
   std::vector<Quantity> by_theorem = short_at(large_miss, &LogitsLook::theorem, at_half);
   const std::size_t least = std::ranges::min(looks, {}, &std::vector<LogitsLook>::size).size();
   for (std::size_t k = 0; k + 1 < least; ++k) {
@@ -104,32 +108,16 @@ void examine(const Setting& setting, Examination& it) {
       by_theorem.push_back(layer);
     }
   }
-  it.judge(Comparison{.what = "half, less the miss of Theorem 1, at all times",
-                      .measured = by_theorem,
-                      .relation = Relation::below,
-                      .predicted = {0.0},
-                      .scale = {1.0},
-                      .mistakes = {measures("own-model", [&] {
-                        return short_of_large_in_own_model(instance.shape, end);
-                      })}});
-  tell(looks.back(), it);
+  it.judge(theorem_misses, below("half, less the miss of Theorem 1, at all times", by_theorem, 0)
+                               .in_units_of(1)
+                               .unless(own_model, [&] {
+                                 return short_of_large_in_own_model(instance.shape, end);
+                               }));
+  report(looks.back(), it);
 }
 
 }  // namespace
 
-Statement statement() {
-  std::vector<Knob> knobs = knobs_of_latent_networks();
-  knobs.pop_back();  // shared classes are allowed here
-  return {.id = "joma.logits-ahead",
-          .claim = "neither frozen velocities nor Theorem 1 predict the logits of a trained layer",
-          .paper = "arXiv 2310.00535, Theorem 1 and Assumption 1",
-          .status = "derived here, against assumptions of the source",
-          .hypotheses = {"the loss halves before t = 20"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"early", "the miss of frozen velocities as soon as t = 0.002"},
-                       {"own-model", "Theorem 1 in its own model, with z trained"}},
-          .knobs = knobs,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::joma::checks::logits_ahead

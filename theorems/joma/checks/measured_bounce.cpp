@@ -1,24 +1,33 @@
-// Theorem    joma.measured-bounce
-// Status     observed in source; an association over learning rates, confounded by them
-// Source     Tian et al., JoMA, arXiv 2310.00535, Section 4 and the experiments on WikiText
-// Statement  over recorded runs, layers whose entropy comes back after its fall belong to runs of
-//            low validation loss, the least of the run: Spearman correlation of rebound and loss
-//            below 0
-// Hypotheses H1 at least 10 runs with a recorded loss
-// Check      rebound = last entropy - least entropy of each layer; atanh of the correlation, its
-//            deviation from resampled runs, whole, since the layers of one run share its loss
-// Controls   rebound with its sign swapped; rebound said to order the losses almost alone (-0.9)
-// Uses       recorded runs (--data), no rung
-//
-// An association is no cause: the learning rate moves both sides. So the same correlation within
-// one learning rate is told beside the verdict.
-
 #include "popgrad/statistics/statistics.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/measured.hpp"
 
 namespace popgrad::joma::checks::measured_bounce {
 namespace {
+
+Statement sheet{.id = "joma.measured-bounce",
+                .paper = "arXiv 2310.00535, Section 4, experiments on WikiText",
+                .status = "observed in source; an association over learning rates",
+                .about = "recorded runs",
+                .theorem = R"(
+Over recorded runs, layers whose entropy comes back after its fall belong to runs of low
+validation loss, the least of the run: the Spearman correlation of it and
+  rebound = last entropy - least entropy
+of a layer is below 0. Layers of one run share its loss, so whole runs are resampled. An
+association is no cause: the learning rate moves both sides, so the same correlation within one
+learning rate is reported with the verdict.)",
+                .reaches = {EvidenceKind::statistical},
+                .needs_data = true};
+
+const Clause rebound_lowers = sheet.clause(
+    "runs of all learning rates: the more a layer's entropy comes back, the lower the least loss");
+
+const Hypothesis enough_runs = sheet.assume("at least 10 runs with a recorded loss");
+
+const Control swapped_rebound =
+    sheet.control("swapped-rebound", "rebound taken as least minus last entropy");
+const Control rebound_decides =
+    sheet.control("rebound-decides", "correlation said to be -0.9 or below");
 
 constexpr std::size_t least_runs = 10;
 
@@ -58,14 +67,14 @@ std::string runs_that_decide(const Association& a, double reach) {
       std::ceil(static_cast<double>(a.runs) * ratio * ratio));
 }
 
-void tell(std::string what, const std::vector<Cluster>& clusters, const Setting& setting,
-          Examination& it) {
+void report(std::string what, const std::vector<Cluster>& clusters, const Setting& setting,
+            Examination& it) {
   const Association a = association_of(clusters, setting);
   it.report(std::move(what), a.correlation,
             fmt::format("interval [{:.3f}, {:.3f}]", a.low, a.high));
 }
 
-void tell_counts(const std::vector<MeasuredRun>& runs, Examination& it) {
+void report_counts(const std::vector<MeasuredRun>& runs, Examination& it) {
   int bounces = 0;
   int layers = 0;
   for (const MeasuredRun& run : runs) {
@@ -84,43 +93,28 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters = {{"data", setting.data_file}, {"seed", setting.seed}};
   const std::vector<MeasuredRun> runs = read_measured_runs(setting.data_file);
   const std::vector<Cluster> clusters = clusters_of(runs, Loss::best, Stratum::none);
-  it.require("at least 10 runs with a recorded loss",
-             static_cast<double>(clusters.size()) - static_cast<double>(least_runs),
-             fmt::format("{} runs", clusters.size()));
-  if (clusters.size() < least_runs) return;
+  if (!it.require(enough_runs,
+                  static_cast<double>(clusters.size()) - static_cast<double>(least_runs),
+                  fmt::format("{} runs", clusters.size())))
+    return;
   const Association a = association_of(clusters, setting);
   const double z = two_sided_normal_bound(setting.false_alarm, 1);
   const Quantity stretched(std::atanh(a.correlation), {ErrorPart::sampling(z, a.deviation)});
-  it.judge(
-      Comparison{.kind = EvidenceKind::statistical,
-                 .what = "atanh of the correlation of rebound and least loss",
-                 .measured = {stretched},
-                 .relation = Relation::below,
-                 .predicted = {0.0},
-                 .scale = {1.0},
-                 .mistakes = {measures("swapped-rebound", [&] { return std::vector{-stretched}; }),
-                              predicts("rebound-decides", std::atanh(-0.9))},
-                 .detail = runs_that_decide(a, z * a.deviation)});
-  tell_counts(runs, it);
-  tell("correlation with the final loss", clusters_of(runs, Loss::last, Stratum::none), setting,
-       it);
-  tell("correlation at a fixed learning rate (mean over rates)",
-       clusters_of(runs, Loss::best, Stratum::learning_rate), setting, it);
+  it.judge(rebound_lowers, below("atanh of the correlation of rebound and least loss", stretched, 0)
+                               .of_kind(EvidenceKind::statistical)
+                               .in_units_of(1)
+                               .with(runs_that_decide(a, z * a.deviation))
+                               .unless(swapped_rebound, [&] { return -stretched; })
+                               .unless(rebound_decides, std::atanh(-0.9)));
+  report_counts(runs, it);
+  report("correlation with the final loss", clusters_of(runs, Loss::last, Stratum::none), setting,
+         it);
+  report("correlation at a fixed learning rate (mean over rates)",
+         clusters_of(runs, Loss::best, Stratum::learning_rate), setting, it);
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "joma.measured-bounce",
-          .claim = "recorded runs: the more a layer's entropy bounces back, the lower the loss",
-          .paper = "arXiv 2310.00535, Section 4, experiments on WikiText",
-          .status = "observed in source; an association over learning rates",
-          .hypotheses = {"at least 10 runs with a recorded loss"},
-          .reaches = {EvidenceKind::statistical},
-          .controls = {{"swapped-rebound", "rebound taken as least minus last entropy"},
-                       {"rebound-decides", "correlation said to be -0.9 or below"}},
-          .needs_data = true,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::joma::checks::measured_bounce

@@ -1,26 +1,74 @@
-// Theorem    joma.stable-rank
-// Status     observed in source, conditions derived here
-// Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 (low rank during training)
-// Statement  reduced flow, nonlinear phi, K units, V(0) = 0, rows Mu_l of Mu orthogonal: the stable
-//            rank R(V) = |V|_F^2/|V|_2^2 starts (s -> 0+) and ends at that of Mu, and is never
-//            above it. With m_l = |Mu_l|^2, m_1 the largest,
-//              R(Mu) - R(V) = (2 s^2/(3 tau)) sum_l (m_l/m_1) (m_1 - m_l) + O(s^3),
-//            and late, by the linearisation at Mu, with y_l = ln(1/delta_l),
-//              R(Mu) - R(V) = 2 sum_l (m_l/m_1) (e^{-y_l} - e^{-y_1}),  y_l' = e^{m_l/tau}
-// Hypotheses H1 nonlinear phi; H2 V(0) = 0; H3 rows of Mu orthogonal; H4 tokens of Mu differ in
-//            size
-// Check      first fall against its leading term; largest rank on the whole way; rate of the last
-//            rise against the linearisation
-// Controls   a fall 10 % larger; a last rate 10 % larger
-// Uses       rung reduced
-
 #include "theorems/joma/rungs/stable_rank.hpp"
 #include "theorems/joma/checks/approach.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/checks/token_a_unit.hpp"
 
 namespace popgrad::joma::checks::stable_rank {
 namespace {
+
+Statement sheet{.id = "joma.stable-rank",
+                .paper = "arXiv 2310.00535, Section 5",
+                .status = "observed in source, conditions derived here",
+                .about = "the reduced flow",
+                .theorem = R"(
+Nonlinear phi, K units, V(0) = 0, rows Mu_l of Mu orthogonal: the stable rank
+  R(V) = |V|_F^2/|V|_2^2
+starts (s -> 0+) and ends at that of Mu, and is never above it. With m_l = |Mu_l|^2, m_1 the
+largest,
+  R(Mu) - R(V) = (2 s^2/(3 tau)) sum_l (m_l/m_1) (m_1 - m_l) + O(s^3),
+and late, by the linearisation at Mu, with y_l = ln(1/delta_l),
+  R(Mu) - R(V) = 2 sum_l (m_l/m_1) (e^{-y_l} - e^{-y_1}),  y_l' = e^{m_l/tau}.
+s is the time of exp attention; softmax attention has the same orbit.)",
+                .reaches = {EvidenceKind::numerical},
+                .knobs = {tau, token_count},
+                .reads = "reduced"};
+
+const Clause falls_first =
+    sheet.clause("stable rank from V(0) = 0 starts at that of Mu and falls as s^2");
+const Clause returns_last = sheet.clause("returns to it at the linearised rate");
+const Clause not_above = sheet.clause("is not above it on the way");
+
+const Hypothesis nonlinear = sheet.assume("nonlinear phi");
+const Hypothesis zero_start = sheet.assume("V(0) = 0");
+const Hypothesis orthogonal = sheet.assume("rows of Mu orthogonal");
+const Hypothesis unlike = sheet.assume("tokens of Mu differ in size");
+
+const Control larger_fall = sheet.control("fall", "the first fall 10 % larger");
+const Control larger_rate = sheet.control("last-rate", "the rate of the last rise 10 % larger");
+
+const Knob dominant =
+    sheet.knob(logarithmic_knob("dominant", "size of the dominant token of Mu", 1, 3, 3));
+const Knob weakest = sheet.knob(linear_knob(
+    "weakest", "size of the weakest token, in units of the dominant one", 0.05, 0.95, 0.5));
+const Knob start_size = sheet.knob(
+    logarithmic_knob("start", "deviation of V(0), in units of the dominant token", 1e-9, 0.3, 0)
+        .breaking(zero_start));
+const Knob mixing = sheet.knob(
+    logarithmic_knob("mixing", "deviation of Mu off the diagonal, in units of a row's size", 1e-3,
+                     10, 0)
+        .breaking(orthogonal));
+
+// Mu diagonal, of sizes between the weakest and the dominant token, which both occur; V(0) = 0.
+// Knobs of broken hypotheses turn the rows of Mu, whose sizes stay, and move V(0).
+ReducedInstance<double> token_a_unit(const Setting& setting) {
+  const Index d = setting.count(token_count);
+  Stream stream(setting.seed, stream_of_drawn_instances, 10);
+  ReducedInstance<double> instance;
+  instance.nonlinear = true;
+  instance.tau = setting.value(tau);
+  instance.target.resize(d, d);
+  instance.start.resize(d, d);
+  instance.logits = Vector<double>::Zero(d);
+  for (Index l = 0; l < d; ++l) {
+    const double place = l == 0 ? 0.0 : l + 1 == d ? 1.0 : stream.uniform();
+    for (Index k = 0; k < d; ++k) {
+      instance.target(l, k) = (k == l ? 1 : 0) + setting.value(mixing) * stream.normal();
+      instance.start(l, k) = setting.value(start_size) * setting.value(dominant) * stream.normal();
+    }
+    instance.target.row(l) *= setting.value(dominant) * (1 - (1 - setting.value(weakest)) * place) /
+                              instance.target.row(l).norm();
+  }
+  return instance;
+}
 
 double rank_of(const ReducedInstance<double>& instance, const Vector<double>& v) {
   return popgrad::joma::stable_rank<double>(v.reshaped(instance.tokens(), instance.units()));
@@ -37,11 +85,10 @@ void require_hypotheses(const ReducedInstance<double>& instance, Examination& it
   const double overlap = cosines.cwiseAbs().maxCoeff();
   const double rounding = ErrorPart::rounding(static_cast<double>(rows.cols()), 1).size();
   const double apart = sizes.maxCoeff() - sizes.minCoeff();
-  it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
-  it.require("V(0) = 0", -largest, fmt::format("up to {:.3g}", largest));
-  it.require("rows of Mu orthogonal", rounding - overlap, fmt::format("cosine {:.3g}", overlap));
-  it.require("tokens of Mu differ in size", apart > 0 ? Truth::yes : Truth::no,
-             fmt::format("by {:.3g}", apart));
+  it.require(nonlinear, instance.nonlinear);
+  it.require(zero_start, -largest, fmt::format("up to {:.3g}", largest));
+  it.require(orthogonal, rounding - overlap, fmt::format("cosine {:.3g}", overlap));
+  it.require(unlike, apart > 0, fmt::format("by {:.3g}", apart));
 }
 
 void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) {
@@ -62,10 +109,9 @@ void judge_first_fall(const ReducedInstance<double>& instance, Examination& it) 
   for (std::size_t save = run.size(); save-- > 0;) falls.push_back(fall(save));
   const double predicted =
       2 / (3 * instance.tau) * (m.array() / m.maxCoeff() * (m.maxCoeff() - m.array())).sum();
-  it.judge(Comparison{.what = "first fall of the stable rank over s^2",
-                      .measured = {limit_in(falling, falls)},
-                      .predicted = {predicted},
-                      .mistakes = {predicts_times("fall", 1.1)}});
+  it.judge(falls_first,
+           equal("first fall of the stable rank over s^2", limit_in(falling, falls), predicted)
+               .unless(larger_fall, times(1.1)));
 }
 
 // On the clock y of the weakest token, whose delta is e^-y. What is neglected falls with delta, and
@@ -106,18 +152,13 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
   for (const std::size_t before : {last - 2, last - 1}) {
     rate.add(ErrorPart::next_order(measured(before).value() - predicted(before).value()));
   }
-  it.judge(Comparison{.what = "rate of the last rise of the stable rank",
-                      .measured = {rate},
-                      .predicted = {predicted(last)},
-                      .mistakes = {predicts_times("last-rate", 1.1)}});
+  it.judge(returns_last, equal("rate of the last rise of the stable rank", rate, predicted(last))
+                             .unless(larger_rate, times(1.1)));
   // The rank tends to that of Mu as V goes to 0, where it is undefined.
   const auto rank_or_limit = [&](const Vector<double>& y) { return y[d] > 0 ? rank(y) : end; };
   Quantity largest = largest_along(logs, run.times().back(), 1e-12, rank_or_limit);
   largest.add(ErrorPart::rounding(static_cast<double>(d), end));
-  it.judge(Comparison{.what = "largest stable rank on the way against that of Mu",
-                      .measured = {largest},
-                      .relation = Relation::at_most,
-                      .predicted = {end}});
+  it.judge(not_above, at_most("largest stable rank on the way against that of Mu", largest, end));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -133,19 +174,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "joma.stable-rank",
-          .claim = "stable rank from V(0) = 0 falls and returns to that of Mu",
-          .paper = "arXiv 2310.00535, Section 5",
-          .status = "observed in source, conditions derived here",
-          .hypotheses = {"nonlinear phi", "V(0) = 0", "rows of Mu orthogonal",
-                         "tokens of Mu differ in size"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"fall", "the first fall 10 % larger"},
-                       {"last-rate", "the rate of the last rise 10 % larger"}},
-          .knobs = knobs_of_token_a_unit(),
-          .reads = "reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::joma::checks::stable_rank

@@ -1,15 +1,4 @@
-// Theorem    joma.tree-cooccurrence
-// Status     proved in source; the form at H = L is derived here (Theorem 5)
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 5
-// Statement  for leaves that meet H <= L - 1 levels up
-//                                     1 + rho^{2H} - 2 rho^{L-1} rho_0
-//              P[y_l = 1 | y_m = 1] = --------------------------------
-//                                         2 (1 - rho^{L-1} rho_0)
-//            and at H = L the same with rho^{2(L-1)} E[rho_0c^2] for rho^{2H}
-// Hypotheses H1 layer-1 variables independent given the label; H2 1 - rho^{L-1} rho_0 > 0
-// Check      summation over the tree, on symbols and at the tree at hand; share of sampled pairs
-// Controls   rho^{2H-1} for rho^{2H}; rho^L rho_0 for rho^{L-1} rho_0; E[rho_0c]^2 at H = L
-// Uses       closed form and samples of the latent tree
+#include <array>
 
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/joma/checks/prelude.hpp"
@@ -18,15 +7,44 @@
 namespace popgrad::joma::checks::tree_cooccurrence {
 namespace {
 
-constexpr Knob rho = linear_knob("rho", "correlation across an edge", -1, 1, 0.8);
-constexpr Knob copying =
+Statement sheet{
+    .id = "joma.tree-cooccurrence",
+    .paper = "arXiv 2310.00535, Theorem 5",
+    .status = "proved in source; the form at H = L is derived here",
+    .about = "generic symbols, sums over the latent tree and samples of it",
+    .theorem = R"(
+For leaves of the latent tree that meet H <= L - 1 levels up
+                         1 + rho^{2H} - 2 rho^{L-1} rho_0
+  P[y_l = 1 | y_m = 1] = --------------------------------
+                             2 (1 - rho^{L-1} rho_0)
+and at H = L the same with rho^{2(L-1)} E[rho_0c^2] for rho^{2H}. rho is the correlation across
+an edge, rho_0c that of a layer-1 variable with the label c, rho_0 its mean over labels.)",
+    .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
+    .knobs = {tree_depth}};
+
+const Clause by_height =
+    sheet.clause("co-occurrence of two leaves as a function of how high they meet");
+
+const Hypothesis independent = sheet.assume("layer-1 variables independent given the label");
+const Hypothesis query_occurs = sheet.assume("1 - rho^{L-1} rho_0 > 0");
+
+struct Wrong {
+  Control control;
+  TreeMistake mistake;
+};
+const std::array all_wrong{
+    Wrong{sheet.control("edges", "rho^{2H-1} in place of rho^{2H}"), {.edges_missed = 1}},
+    Wrong{sheet.control("bias", "rho^L rho_0 in place of rho^{L-1} rho_0"), {.edges_added = 1}},
+    Wrong{sheet.control("mean-squared", "E[rho_0c]^2 in place of E[rho_0c^2] at H = L"),
+          {.mean_squared = true}}};
+
+const Knob correlation = sheet.knob(linear_knob("rho", "correlation across an edge", -1, 1, 0.8));
+const Knob labels = sheet.knob(label_count);
+const Knob largest_polarity = sheet.knob(polarity);
+const Knob copying = sheet.knob(
     logarithmic_knob("copying", "chance that two layer-1 variables are copies of each other", 1e-4,
                      1, 0)
-        .breaking("layer-1 variables independent given the label");
-
-constexpr TreeMistake edges{.edges_missed = 1};
-constexpr TreeMistake bias{.edges_added = 1};
-constexpr TreeMistake mean_squared{.mean_squared = true};
+        .breaking(independent));
 
 // Two labels with probabilities p and 1 - p and generic polarities; L = 2..4, H = 1..L.
 Truth summation_is(const TreeMistake& mistake) {
@@ -48,11 +66,12 @@ Truth summation_is(const TreeMistake& mistake) {
 }
 
 void derive(Examination& it) {
-  it.judge(Identity{.what = "summation over the tree = formula, L = 2..4, H = 1..L",
-                    .holds = [] { return summation_is({}); },
-                    .mistakes = {{"edges", [] { return summation_is(edges); }},
-                                 {"bias", [] { return summation_is(bias); }},
-                                 {"mean-squared", [] { return summation_is(mean_squared); }}}});
+  Identity same = identity("summation over the tree = formula, L = 2..4, H = 1..L",
+                           [] { return summation_is({}); });
+  for (const Wrong& wrong : all_wrong) {
+    same.unless(wrong.control, [&wrong] { return summation_is(wrong.mistake); });
+  }
+  it.judge(by_height, same);
 }
 
 // Of the same tree, layer-1 variables being copies of each other with chance `copies`: then two
@@ -83,58 +102,40 @@ Quantity sampled(const LatentTree<double>& tree, int levels, double copies,
   return share;
 }
 
+std::vector<Quantity> by_formula(const LatentTree<double>& tree, const TreeMistake& mistake) {
+  std::vector<Quantity> values;
+  for (int levels = 1; levels <= tree.depth; ++levels) {
+    values.emplace_back(cooccurrence_with(tree, levels, mistake));
+  }
+  return values;
+}
+
 void examine(const Setting& setting, Examination& it) {
-  const LatentTree<double> tree = drawn_tree(setting, setting.value(rho));
+  const LatentTree<double> tree = drawn_tree(setting, setting.value(correlation));
   const double copies = setting.value(copying);
   it.parameters = {{"L", tree.depth}, {"rho", tree.rho}, {"P", tree.class_law}};
   it.parameters["rho_0c"] = tree.class_polarity;
   const double single = 1 - whole_power(tree.rho, tree.depth - 1) * mean_polarity(tree);
-  it.require("layer-1 variables independent given the label", -copies,
-             fmt::format("copies with chance {:.3g}", copies));
-  it.require("1 - rho^{L-1} rho_0 > 0", single > 0 ? Truth::yes : Truth::no);
-  if (!(single > 0)) return;
-  Comparison summation;
-  summation.what = "summation over the tree";
-  Comparison pairs;
-  pairs.kind = EvidenceKind::statistical;
-  pairs.what = "share of sampled pairs";
-  const auto predicted = [&](const TreeMistake& mistake) {
-    std::vector<Quantity> values;
-    for (int levels = 1; levels <= tree.depth; ++levels) {
-      values.emplace_back(cooccurrence_with(tree, levels, mistake));
-    }
-    return values;
-  };
+  it.require(independent, -copies, fmt::format("copies with chance {:.3g}", copies));
+  if (!it.require(query_occurs, single > 0)) return;
+  Comparison summation = equal("summation over the tree");
+  Comparison pairs = equal("share of sampled pairs").of_kind(EvidenceKind::statistical);
   for (int levels = 1; levels <= tree.depth; ++levels) {
-    summation.measured.push_back(summed(tree, levels, copies, single));
-    pairs.measured.push_back(sampled(tree, levels, copies, setting));
-    summation.places.push_back(fmt::format("H = {}", levels));
+    const std::string place = fmt::format("H = {}", levels);
+    const double chance = cooccurrence_with(tree, levels, {});
+    summation.add(place, summed(tree, levels, copies, single), chance);
+    pairs.add(place, sampled(tree, levels, copies, setting), chance);
   }
-  pairs.places = summation.places;
-  for (Comparison* c : {&summation, &pairs}) {
-    c->predicted = predicted({});
-    c->mistakes = {predicts("edges", predicted(edges)), predicts("bias", predicted(bias)),
-                   predicts("mean-squared", predicted(mean_squared))};
-    it.judge(*c);
+  for (Comparison* found : {&summation, &pairs}) {
+    for (const Wrong& wrong : all_wrong) {
+      found->unless(wrong.control, by_formula(tree, wrong.mistake));
+    }
+    it.judge(by_height, *found);
   }
 }
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "joma.tree-cooccurrence",
-      .claim = "co-occurrence of two leaves as a function of how high they meet",
-      .paper = "arXiv 2310.00535, Theorem 5",
-      .status = "proved in source; the form at H = L is derived here",
-      .hypotheses = {"layer-1 variables independent given the label", "1 - rho^{L-1} rho_0 > 0"},
-      .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
-      .controls = {{"edges", "rho^{2H-1} in place of rho^{2H}"},
-                   {"bias", "rho^L rho_0 in place of rho^{L-1} rho_0"},
-                   {"mean-squared", "E[rho_0c]^2 in place of E[rho_0c^2] at H = L"}},
-      .knobs = {tree_depth, rho, label_count, polarity, copying},
-      .derive = derive,
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, derive); }
 
 }  // namespace popgrad::joma::checks::tree_cooccurrence

@@ -1,17 +1,3 @@
-// Theorem    joma.tree-learning
-// Status     argued in source (Section 5)
-// Source     Tian et al., JoMA, arXiv 2310.00535, Section 5 with Theorems 4 and 5
-// Statement  with mu_l = kappa P_l, P_l = P[y_l = 1 | y_m = 1], strong co-occurrences are learned
-//            first: they are ahead at all times, at first by
-//              ln(1/delta_j) - ln(1/delta_k) = kappa^2 (P_j^2 - P_k^2) s^3/(3 tau) + O(s^4),
-//            and late their ln(1/delta) grow faster by the factor
-//              e^{kappa^2 (P_j^2 - P_k^2)/tau}
-// Hypotheses H1 nonlinear phi; H2 v(0) = 0; H3 mu_l = kappa P[y_l = 1 | y_m = 1]
-// Check      lead at small s and late ratio of rates against P of joma.tree-cooccurrence; the order
-//            on the whole way; one token for each height at which a leaf meets the query
-// Controls   an exponent 10 % larger; a first lead 10 % larger; rho^{2H - 1} for rho^{2H} in P
-// Uses       rung reduced; latent tree
-
 #include "theorems/joma/checks/approach.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/checks/trees.hpp"
@@ -19,12 +5,74 @@
 namespace popgrad::joma::checks::tree_learning {
 namespace {
 
+Statement sheet{.id = "joma.tree-learning",
+                .paper = "arXiv 2310.00535, Section 5",
+                .status = "argued in source",
+                .about = "the reduced flow",
+                .theorem = R"(
+With mu_l = kappa P_l, P_l = P[y_l = 1 | y_m = 1] by Theorem 5, one token for each height at
+which a leaf meets the query, strong co-occurrences are learned first: they are ahead at all
+times, at first by
+  ln(1/delta_j) - ln(1/delta_k) = kappa^2 (P_j^2 - P_k^2) s^3/(3 tau) + O(s^4),
+and late their ln(1/delta) grow faster by the factor
+  e^{kappa^2 (P_j^2 - P_k^2)/tau})",
+                .reaches = {EvidenceKind::numerical},
+                .knobs = {tau}};
+
+const Clause ahead_first =
+    sheet.clause("on the latent tree strong co-occurrences lead first as s^3");
+const Clause faster_last = sheet.clause("last grow faster by an exponential factor");
+const Clause always_ahead = sheet.clause("are ahead on the whole way");
+
+const Hypothesis nonlinear =
+    sheet.assume(by_construction("nonlinear phi", "the flow has a fixed point mu"));
+const Hypothesis zero_start = sheet.assume("v(0) = 0");
+const Hypothesis mu_of_tree = sheet.assume("mu_l = kappa P[y_l = 1 | y_m = 1]");
+
+const Control larger_exponent =
+    sheet.control("exponent", "kappa^2 (P_j^2 - P_k^2)/tau 10 % larger");
+const Control larger_lead = sheet.control("first-lead", "the lead at small s 10 % larger");
+const Control missed_edge = sheet.control("edges", "rho^{2H - 1} in place of rho^{2H} in P");
+
+const Knob scale = sheet.knob(
+    logarithmic_knob("scale", "kappa: mu of a token that always occurs with the query", 0.5, 5, 3));
+const Knob levels_of_tree = sheet.knob(tree_depth);
+const Knob edge = sheet.knob(linear_knob("rho", "correlation across an edge", 0.1, 0.95, 0.8));
+const Knob labels = sheet.knob(label_count);
+const Knob largest_polarity = sheet.knob(polarity);
+const Knob start_size =
+    sheet.knob(logarithmic_knob("start", "deviation of v(0), in units of kappa", 1e-4, 1, 0)
+                   .breaking(zero_start));
+const Knob noise = sheet.knob(
+    logarithmic_knob("noise", "relative deviation of mu_l from kappa P[y_l = 1 | y_m = 1]", 1e-4, 1,
+                     0)
+        .breaking(mu_of_tree));
+
 constexpr double late = 30;  // y of the weakest token: delta = e^-30
+
+// One token for each height: token l meets the query l + 1 levels up, and has mu_l = kappa times the
+// co-occurrence and v(0) = 0, up to `noise` and `start`.
+ReducedInstance<double> learning_on(const LatentTree<double>& tree, const Setting& setting) {
+  const double kappa = setting.value(scale);
+  Stream stream(setting.seed, stream_of_drawn_instances, 13);
+  ReducedInstance<double> instance;
+  instance.nonlinear = true;
+  instance.tau = setting.value(tau);
+  instance.target.resize(tree.depth, 1);
+  instance.start.resize(tree.depth, 1);
+  instance.logits = Vector<double>::Zero(tree.depth);
+  for (Index l = 0; l < tree.depth; ++l) {
+    instance.target(l, 0) = kappa * cooccurrence_by_summation(tree, static_cast<int>(l) + 1) *
+                            std::exp(setting.value(noise) * stream.normal());
+    instance.start(l, 0) = setting.value(start_size) * kappa * stream.normal();
+  }
+  return instance;
+}
 
 // kappa^2 (P_1^2 - P_H^2)/tau for H = 2 .. L, by the formula of Theorem 5.
 std::vector<Quantity> exponents(const LatentTree<double>& tree, const Setting& setting,
                                 const TreeMistake& mistake) {
-  const double unit = std::pow(setting.value(tree_scale), 2) / setting.value(tau);
+  const double unit = std::pow(setting.value(scale), 2) / setting.value(tau);
   std::vector<Quantity> values;
   for (int levels = 1; levels <= tree.depth; ++levels) {
     const double chance = cooccurrence_with(tree, levels, mistake);
@@ -90,17 +138,14 @@ void judge_order(const ReducedInstance<double>& instance, Examination& it) {
   };
   Quantity worst = largest_along(approach_of(instance, d - 1), late, 1e-12, lead);
   worst.add(ErrorPart::rounding(static_cast<double>(d), late));
-  it.judge(Comparison{.what = "lead of a weaker co-occurrence, the largest on the way",
-                      .measured = {worst},
-                      .relation = Relation::at_most,
-                      .predicted = {0.0},
-                      .scale = {late}});
+  it.judge(always_ahead, at_most("lead of a weaker co-occurrence, the largest on the way", worst, 0)
+                             .in_units_of(late));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const LatentTree<double> tree = drawn_tree(setting, setting.value(edge));
   const ReducedInstance<double> instance = learning_on(tree, setting);
-  const double kappa = setting.value(tree_scale);
+  const double kappa = setting.value(scale);
   it.parameters = told(instance, setting);
   double off = 0;
   for (Index l = 0; l < tree.depth; ++l) {
@@ -108,38 +153,25 @@ void examine(const Setting& setting, Examination& it) {
     off = std::fmax(off, std::fabs(instance.target(l, 0) / (kappa * chance) - 1));
   }
   const double largest = instance.start.cwiseAbs().maxCoeff() / kappa;
-  it.require("v(0) = 0", -largest, fmt::format("up to {:.3g} kappa", largest));
-  it.require("mu_l = kappa P[y_l = 1 | y_m = 1]", -off, fmt::format("off by {:.3g}", off));
+  it.require(zero_start, -largest, fmt::format("up to {:.3g} kappa", largest));
+  it.require(mu_of_tree, -off, fmt::format("off by {:.3g}", off));
   const std::vector<Quantity> claimed = exponents(tree, setting, {});
-  const Mistake edges = predicts("edges", exponents(tree, setting, {.edges_missed = 1}));
-  it.judge(Comparison{.what = "lead of siblings of the query over the others at small s, per s^3/3",
-                      .measured = first_leads(instance),
-                      .predicted = claimed,
-                      .mistakes = {predicts_times("first-lead", 1.1), edges}});
-  it.judge(Comparison{.what = "logarithm of the late ratio of rates",
-                      .measured = late_exponents(instance),
-                      .predicted = claimed,
-                      .mistakes = {predicts_times("exponent", 1.1), edges}});
+  const std::vector<Quantity> with_missed_edge = exponents(tree, setting, {.edges_missed = 1});
+  it.judge(ahead_first, equal("lead of siblings of the query over the others at small s, per s^3/3",
+                              first_leads(instance), claimed)
+                            .unless(larger_lead, times(1.1))
+                            .unless(missed_edge, with_missed_edge));
+  it.judge(faster_last,
+           equal("logarithm of the late ratio of rates", late_exponents(instance), claimed)
+               .unless(larger_exponent, times(1.1))
+               .unless(missed_edge, with_missed_edge));
   judge_order(instance, it);
-  it.judge(flow_in_logarithms(instance));
+  // The order and the late rates are those of the flow in logarithms.
+  it.judge(always_ahead, flow_in_logarithms(instance));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "joma.tree-learning",
-      .claim = "on the latent tree strong co-occurrences are learned first",
-      .paper = "arXiv 2310.00535, Section 5",
-      .status = "argued in source",
-      .hypotheses = {by_construction("nonlinear phi", "the flow has a fixed point mu"), "v(0) = 0",
-                     "mu_l = kappa P[y_l = 1 | y_m = 1]"},
-      .reaches = {EvidenceKind::numerical},
-      .controls = {{"exponent", "kappa^2 (P_j^2 - P_k^2)/tau 10 % larger"},
-                   {"first-lead", "the lead at small s 10 % larger"},
-                   {"edges", "rho^{2H - 1} in place of rho^{2H} in P"}},
-      .knobs = {tau, tree_scale, tree_depth, edge, label_count, polarity, tree_start, tree_noise},
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::joma::checks::tree_learning

@@ -20,41 +20,4 @@ LatentTree<double> drawn_tree(const Setting& setting, double rho) {
   return tree;
 }
 
-ReducedInstance<double> learning_on(const LatentTree<double>& tree, const Setting& setting) {
-  const double kappa = setting.value(tree_scale);
-  Stream stream(setting.seed, stream_of_drawn_instances, 13);
-  ReducedInstance<double> instance;
-  instance.nonlinear = true;
-  instance.tau = setting.value(tau);
-  instance.target.resize(tree.depth, 1);
-  instance.start.resize(tree.depth, 1);
-  instance.logits = Vector<double>::Zero(tree.depth);
-  for (Index l = 0; l < tree.depth; ++l) {
-    instance.target(l, 0) = kappa * cooccurrence_by_summation(tree, static_cast<int>(l) + 1) *
-                            std::exp(setting.value(tree_noise) * stream.normal());
-    instance.start(l, 0) = setting.value(tree_start) * kappa * stream.normal();
-  }
-  return instance;
-}
-
-std::vector<Quantity> label_by_token(const SequenceData& data, int lacking) {
-  const double chance = data.target.row(0) * data.probability;
-  std::vector<double> sums(static_cast<std::size_t>(data.tokens - 1), 0.0);
-  std::vector<double> sizes = sums;
-  for (Index s = 0; s < data.sequences(); ++s) {
-    for (const Index token : data.content[static_cast<std::size_t>(s)]) {
-      if (token == 1 && lacking-- > 0) continue;
-      const auto l = static_cast<std::size_t>(token - 1);
-      sums[l] += data.probability[s] * (data.target(0, s) - chance);
-      sizes[l] += data.probability[s];
-    }
-  }
-  std::vector<Quantity> all;
-  for (std::size_t l = 0; l < sums.size(); ++l) {
-    all.push_back(
-        {sums[l], {ErrorPart::rounding(static_cast<double>(data.sequences()), sizes[l])}});
-  }
-  return all;
-}
-
 }  // namespace popgrad::joma::checks

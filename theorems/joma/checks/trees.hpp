@@ -1,12 +1,8 @@
 #pragma once
-/// Latent trees that statements on Theorem 5 draw, what their leaves tell, and mistakes in its
-/// formula.
+/// Latent trees that statements on Theorem 5 draw, and mistakes in its formula.
 
 #include "popgrad/evidence/statement.hpp"
-#include "popgrad/scalars/quantity.hpp"
-#include "theorems/joma/rungs/instance.hpp"
 #include "theorems/joma/rungs/latent_tree.hpp"
-#include "theorems/joma/rungs/sequence_data.hpp"
 
 namespace popgrad::joma::checks {
 
@@ -15,27 +11,8 @@ inline constexpr Knob label_count = whole_knob("labels", "values of the label", 
 inline constexpr Knob polarity =
     linear_knob("polarity", "largest |rho_0c|, the correlation with the label", 0.2, 1, 0.9);
 
-inline constexpr Knob edge = linear_knob("rho", "correlation across an edge", 0.1, 0.95, 0.8);
-inline constexpr Knob tree_scale =
-    logarithmic_knob("scale", "kappa: mu of a token that always occurs with the query", 0.5, 5, 3);
-inline constexpr Knob tree_start =
-    logarithmic_knob("start", "deviation of v(0), in units of kappa", 1e-4, 1, 0)
-        .breaking("v(0) = 0");
-inline constexpr Knob tree_noise =
-    logarithmic_knob("noise", "relative deviation of mu_l from kappa P[y_l = 1 | y_m = 1]", 1e-4, 1,
-                     0)
-        .breaking("mu_l = kappa P[y_l = 1 | y_m = 1]");
-
 /// Labels drawn by those knobs and the seed, edges of correlation rho.
 LatentTree<double> drawn_tree(const Setting& setting, double rho);
-
-/// One token for each height: token l meets the query l + 1 levels up, and has mu_l = kappa times the
-/// co-occurrence and v(0) = 0, up to tree_noise and tree_start.
-ReducedInstance<double> learning_on(const LatentTree<double>& tree, const Setting& setting);
-
-/// What each token tells of the label: E[(1_c - P(c)) x_l] of the first class c, l = 1..M-1, with its
-/// rounding. `lacking`: of the first token, this many sequences are left out.
-std::vector<Quantity> label_by_token(const SequenceData& data, int lacking);
 
 /// What is wrong in the formula of Theorem 5.
 struct TreeMistake {
