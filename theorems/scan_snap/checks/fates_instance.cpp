@@ -9,7 +9,7 @@ namespace {
 constexpr Knob second_common =
     logarithmic_knob("second-common-token", "weight of a second common token in units of the first",
                      0.01, 10, 0)
-        .breaking("a single common token");
+        .breaking(single_common);
 
 TrainingInstance<double> drawn_training(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_classes, 2);
@@ -97,11 +97,10 @@ Record FatesInstance::parameters() const {
 }
 
 void FatesInstance::require_hypotheses(Examination& it) const {
-  it.require("a single common token", 1 - static_cast<double>(commons_),
+  it.require(single_common, 1 - static_cast<double>(commons_),
              fmt::format("{} tokens are common", commons_));
   const Index lacking = training_.classes.classes() - static_cast<Index>(common_.size());
-  it.require("every class has it", -static_cast<double>(lacking),
-             fmt::format("{} classes lack it", lacking));
+  it.require(everywhere, -static_cast<double>(lacking), fmt::format("{} classes lack it", lacking));
   require_equally_likely(it, training_.classes.weight);
 }
 

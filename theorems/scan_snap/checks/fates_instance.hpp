@@ -9,6 +9,9 @@
 
 namespace popgrad::scan_snap::checks {
 
+inline constexpr Hypothesis single_common{"a single common token"};
+inline constexpr Hypothesis everywhere{"every class has it"};
+
 std::vector<Knob> fates_knobs();
 
 class FatesInstance {
@@ -45,6 +48,7 @@ class FatesInstance {
     return measured<T>(rung.logits_at(rate), rung.features_at(x), gamma);
   }
   [[nodiscard]] Record parameters() const;
+  /// single_common, everywhere and equally_likely.
   void require_hypotheses(Examination& it) const;
 
  private:

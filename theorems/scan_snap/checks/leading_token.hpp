@@ -10,11 +10,12 @@
 
 namespace popgrad::scan_snap::checks {
 
+inline constexpr Hypothesis learns{"xi_n > 0"};
+inline constexpr Hypothesis leads{"l0 leads the distinct tokens of n at the start"};
+inline constexpr Hypothesis commons_lose{"common tokens of n lose attention"};
+
 /// Knobs that make the instance, with those that break a hypothesis.
 std::vector<Knob> leading_token_knobs();
-
-/// r' = 2 z_l' r and z_l' = f_nl^2 B_n' (control not-squared) on generic symbols.
-void derive_growth(Examination& it);
 
 class LeadingToken {
  public:
