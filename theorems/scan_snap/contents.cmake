@@ -54,7 +54,6 @@ set(readers
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
   assumption2_classes
-  attended_average
   attention_formula
   backprop_identity
   class_counts
