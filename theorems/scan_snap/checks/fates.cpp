@@ -18,6 +18,7 @@ distinct tokens l of n gain and the common one loses:
   z_l' =  eta_Z w f_nl^2 xi_n > 0
   z_c' = -eta_Z w sum_{n: psi(n) = m} (1 - f_nc^2) xi_n < 0;
 fast-decoder has the same z'/eta_Z in the limit eta_Z -> 0.)",
+                .hypotheses = {single_common, everywhere, equally_likely},
                 .reaches = {EvidenceKind::numerical},
                 .knobs = fates_knobs(),
                 .reads = "reduced"};
@@ -25,10 +26,6 @@ fast-decoder has the same z'/eta_Z in the limit eta_Z -> 0.)",
 const Clause on_reduced =
     sheet.clause("distinct tokens gain attention and a single common token loses it, by xi_n > 0");
 const Clause on_fast_decoder = sheet.clause("on fast-decoder as well, as eta_Z -> 0");
-
-const Hypothesis has_single_common = sheet.assume(single_common);
-const Hypothesis in_every_class = sheet.assume(everywhere);
-const Hypothesis even_classes = sheet.assume(equally_likely);
 
 const Control own_included = sheet.control("own-included", "S in place of S - S_n");
 const Control overlap_only = sheet.control("overlap-only", "no term q0, as if M were infinite");

@@ -23,6 +23,8 @@ so distinct tokens l of n gain, and a single common token c loses:
   z_l' =  eta_Z w f_nl^2 xi_n > 0
   z_c' = -eta_Z w sum_{n: psi(n) = m} (1 - f_nc^2) xi_n < 0.
 On flow with features at rest, z_l'/eta_Z > 0 as well.)",
+                .hypotheses = {"A2: M >> K^2, at least M > 36 K^2", "A2: |lambda_1(E)| < 1/K",
+                               "A2: |lambda_i(E)| >= 6/sqrt(M) for all i", equally_likely},
                 .reaches = {EvidenceKind::numerical},
                 .reads = "reduced"};
 
@@ -31,11 +33,6 @@ const Clause gain_and_lose =
     sheet.clause("inside Assumption 2 distinct tokens gain and a single common one loses");
 const Clause bounded_below = sheet.clause("xi_n above its bound at the start");
 const Clause on_flow = sheet.clause("distinct tokens gain on flow at rest");
-
-const Hypothesis many_tokens = sheet.assume("A2: M >> K^2, at least M > 36 K^2");
-const Hypothesis overlap_small = sheet.assume("A2: |lambda_1(E)| < 1/K");
-const Hypothesis overlap_large = sheet.assume("A2: |lambda_i(E)| >= 6/sqrt(M) for all i");
-const Hypothesis even_classes = sheet.assume(equally_likely);
 
 const Control second_order =
     sheet.control("second-order", "lambda^2 in place of lambda^2/(1 + lambda)");

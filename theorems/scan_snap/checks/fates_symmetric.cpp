@@ -17,6 +17,7 @@ reduced
 and on flow, at any ratio of the rates, as t -> 0
   z_c' = -eta_Z eta_Y w^2 K (K-1) f_c^2 (1 - s) t/M;
 as eta_Z -> 0 they lose on flow at later times, too.)",
+                .hypotheses = {one_query, commons_alike, distinct_alike},
                 .reaches = {EvidenceKind::numerical},
                 .knobs = symmetric_classes_knobs(),
                 .reads = "reduced"};
@@ -25,10 +26,6 @@ const Clause on_reduced =
     sheet.clause("common tokens that classes have alike all lose attention on the reduced flow");
 const Clause at_first = sheet.clause("on the flow at first");
 const Clause later_on = sheet.clause("and later if eta_Z -> 0");
-
-const Hypothesis query = sheet.assume(one_query);
-const Hypothesis same_commons = sheet.assume(commons_alike);
-const Hypothesis same_distinct = sheet.assume(distinct_alike);
 
 const Control all_classes = sheet.control("all-classes", "K in place of K - 1");
 const Control overlap_only =

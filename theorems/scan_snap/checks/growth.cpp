@@ -13,6 +13,7 @@ From zero start, with chi_l = exp(2 z_l(t)), distinct tokens l, l' of class n ob
   r(t) = r(0) chi_l(t),  r = f_nl^2/f_nl'^2 - 1;
 f of the leading distinct token l0 rises, and with B_n = eta_Z w int xi_n
   f_nl0(0)^2 B_n <= ln(chi_l0)/2 <= f_nl0(t)^2 B_n  (in the paper: <= B_n).)",
+                .hypotheses = {learns, leads, commons_lose},
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
                 .knobs = leading_token_knobs(),
                 .reads = "reduced"};
@@ -22,10 +23,6 @@ const Clause by_square = sheet.clause("z' = f^2 B'");
 const Clause from_below = sheet.clause("ln(chi)/2 of the leading one at least f(0)^2 B");
 const Clause from_above = sheet.clause("at most f(t)^2 B");
 const Clause rises = sheet.clause("its f rises");
-
-const Hypothesis learning = sheet.assume(learns);
-const Hypothesis leading = sheet.assume(leads);
-const Hypothesis losing = sheet.assume(commons_lose);
 
 const Control other_exponent = sheet.control("exponent", "chi^1.1 in place of chi");
 const Control other_token = sheet.control("other-token", "chi of l' in place of that of l");
@@ -129,12 +126,12 @@ void examine(const Setting& setting, Examination& it) {
                           [&](const Vector<double>& x) { return (token.*read)(x); });
   };
   const Quantity drive = least(&LeadingToken::drive);
-  it.require_positive(learning, drive, fmt::format("{:.4g}", drive.value()));
+  it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()));
   if (!(drive.value() > drive.error())) return;
-  it.require(leading, token.lead() - 1,
+  it.require(leads, token.lead() - 1,
              fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
   const Quantity loss = least(&LeadingToken::least_loss);
-  it.require_positive(losing, loss, fmt::format("{:.4g}", loss.value()));
+  it.require_positive(commons_lose, loss, fmt::format("{:.4g}", loss.value()));
   std::vector<double> times;
   constexpr int halvings = 10;
   for (int k = halvings; k >= 0; --k) times.push_back(std::ldexp(end, -k));

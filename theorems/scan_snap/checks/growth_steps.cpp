@@ -19,6 +19,7 @@ large against Eqn 10 and Eqn 10 against the flow by
   B_10/B_flow -> K (1 + rho (M-K)/(1 + (K-1) rho))/(1 - rho),
 K/(K-1) and K (1 + rho M) where overlap is small and rho M large: K is the clock of Eqn 10, rho M
 what Lemma 3 does to the gradient. Figure scan-snap-steps has both quotients at all times.)",
+                .hypotheses = {one_common, classes_alike},
                 .reaches = {EvidenceKind::numerical},
                 .knobs = one_common_token_knobs(),
                 .reads = "reduced"};
@@ -26,9 +27,6 @@ what Lemma 3 does to the gradient. Figure scan-snap-steps has both quotients at 
 const Clause conditional = sheet.clause("Theorem 4 follows from Eqn 13");
 const Clause off_by =
     sheet.clause("which is off against Eqn 10, and that off the flow, by known factors as t -> 0");
-
-const Hypothesis shares_one = sheet.assume(one_common);
-const Hypothesis all_alike = sheet.assume(classes_alike);
 
 const Control as_printed = sheet.control("printed", "B = ln(C0 + 4 Gamma)/4");
 const Control smaller_exponent = sheet.control("exponent", "z' falls with exp(3.6 z)");

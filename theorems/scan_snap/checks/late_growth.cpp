@@ -20,6 +20,7 @@ so that xi_n falls below any c/t, and yet
 the leading distinct token l0 of n takes all, ln(t) 2^(K_m + 1) times as large for every halving
 of the rest. Theorem 4 (corrected), 1/(2 K_m) in place of 1/(K_m + 1), holds as long as f_c^2 M
 is large and no distinct token leads.)",
+                .hypotheses = {one_common, classes_alike},
                 .reaches = {EvidenceKind::numerical},
                 .knobs = one_common_token_knobs(),
                 .reads = "reduced"};
@@ -28,8 +29,6 @@ const Clause grows =
     sheet.clause("xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same");
 const Clause rest_falls = sheet.clause("the rest falls as (ln t)^(-1/(K_m + 1))");
 
-const Hypothesis shares_one = sheet.assume(one_common);
-const Hypothesis all_alike = sheet.assume(classes_alike);
 const Hypothesis has_other =
     sheet.assume({"n has another distinct token", Basis::evaluated,
                   "else the rest is the common token's, of order K_m + 1"});

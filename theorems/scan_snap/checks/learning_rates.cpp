@@ -18,15 +18,14 @@ of attention on distinct tokens falls with eta_Z at a fixed ratio, and at fixed 
 eta_Y from eta_Y/eta_Z = 2 on (not from 1 on)
   H(2 eta_Z, ratio 2) < H(eta_Z, ratio 2) < H(eta_Z, ratio 10),
 in the mean over starts; so it does by momentum descent on the expected gradient.)",
+                .hypotheses = {by_construction("the same data law and start at every pair of rates",
+                                               "differences are taken start by start")},
                 .reaches = {EvidenceKind::statistical}};
 
 const Clause by_descent = sheet.clause(
     "entropy on distinct tokens falls as eta_Z doubles, rises with eta_Y from ratio 2 to 10, by "
     "descent");
 const Clause by_sgd = sheet.clause("by SGD as well");
-
-const Hypothesis same_start = sheet.assume(by_construction(
-    "the same data law and start at every pair of rates", "differences are taken start by start"));
 
 const Control from_one =
     sheet.control("from-one", "entropy said to rise with eta_Y from ratio 1 on");

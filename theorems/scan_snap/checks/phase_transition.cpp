@@ -8,11 +8,12 @@
 namespace popgrad::scan_snap::checks::phase_transition {
 namespace {
 
-Statement sheet{.id = "scan-snap.phase-transition",
-                .paper = "arXiv 2305.16380, Theorem 4",
-                .status = "proved in source, constant corrected here",
-                .about = "the reduced flow",
-                .theorem = R"(
+Statement sheet{
+    .id = "scan-snap.phase-transition",
+    .paper = "arXiv 2305.16380, Theorem 4",
+    .status = "proved in source, constant corrected here",
+    .about = "the reduced flow",
+    .theorem = R"(
 One common token in all K classes, K_m of each query:
   C0    = 1/((K-1) f_c^4)
   Gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2
@@ -21,20 +22,17 @@ to leading order in the overlap, by z' = -w K_m eta_Z gamma e^(4z)/C0 and B' = w
 e^(4z)/C0; B_n rises fast before and slowly after
   t0 = 2 (1 + omega1) K ln M/eta_Y,
 as gamma is largest, (M-1)^2/(M e^x), where M h = x = 1 + W((M-1)/e), before t0.)",
-                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-                .knobs = one_common_token_knobs(),
-                .reads = "reduced"};
+    .hypotheses = {one_common, classes_alike,
+                   by_construction("K f_c^2, 1/(M f_c^2), sum_l f_nl^4 -> 0",
+                                   "quotients are extrapolated along refined instances")},
+    .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+    .knobs = one_common_token_knobs(),
+    .reads = "reduced"};
 
 const Clause closed_form =
     sheet.clause("B_n and z of one common token in closed form at small overlap");
 const Clause largest_before = sheet.clause("gamma largest before t0");
 const Clause fast_then_slow = sheet.not_checked("B_n rises fast before t0, slowly after");
-
-const Hypothesis shares_one = sheet.assume(one_common);
-const Hypothesis all_alike = sheet.assume(classes_alike);
-const Hypothesis in_limit =
-    sheet.assume(by_construction("K f_c^2, 1/(M f_c^2), sum_l f_nl^4 -> 0",
-                                 "quotients are extrapolated along refined instances"));
 
 const Control of_paper = sheet.control("paper", "B = ln(C0 + 4 Gamma)/4 as printed");
 const Control no_members =

@@ -22,6 +22,7 @@ B_n(t0) depends on eta_Y/eta_Z only, with which it falls; (b) eta_Y up at fixed 
 B_n once q < 1/2, and larger before. The change is at y = M h,
   e^y (y - 2) = (M-1) y - 2,
 before t0. Where B_n falls, the entropy of attention on distinct tokens rises.)",
+    .hypotheses = {learns},
     .reaches = {EvidenceKind::numerical},
     .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio},
     .reads = "reduced"};
@@ -33,7 +34,6 @@ const Clause turns = sheet.clause("from before t0");
 const Clause both_help = sheet.clause("both rates together help");
 const Clause entropy_follows = sheet.clause("entropy falls where B_n rises");
 
-const Hypothesis learning = sheet.assume(learns);
 const Hypothesis many_tokens = sheet.assume("M > 7");
 
 const Control power_of_h = sheet.control("power-of-h", "B_n a function of (eta_Z/eta_Y) h^1.9");
@@ -167,7 +167,7 @@ void examine(const Setting& setting, Examination& it) {
   const double t0 = transition_time(clock.m, clock.rate, static_cast<int>(clock.k));
   const Quantity drive = smallest_along(forget_type(token.flow()), 3 * t0, tolerance,
                                         [&](const Vector<double>& x) { return token.drive(x); });
-  it.require_positive(learning, drive, fmt::format("{:.4g}", drive.value()));
+  it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()));
   const double turn = clock.t(turning_point(clock.m));
   it.judge(turns, below("turn against t0", turn, t0));
   judge_one_variable(token, {clock.y(t0 / 8), clock.y(t0), clock.y(3 * t0)}, it);

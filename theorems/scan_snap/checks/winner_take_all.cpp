@@ -7,6 +7,9 @@
 namespace popgrad::scan_snap::checks::winner_take_all {
 namespace {
 
+constexpr Hypothesis has_other{"n has another distinct token", Basis::evaluated,
+                               "else only common tokens make the rest; it falls faster"};
+
 Statement sheet{
     .id = "scan-snap.winner-take-all",
     .paper = "arXiv 2305.16380, Section 6 and Theorem 3",
@@ -21,6 +24,7 @@ If B_n converges (p > 1), attention freezes: c_nl0 tends to what it is where B_n
 with r_l = f_nl0(0)^2/f_nl(0)^2 - 1
   1 - c_nl0 >= s/(1+s) > 0,  s = sum_l (1 + r_l exp(2 a/(p-1)))^(-1/2),
 l over the other distinct tokens of n.)",
+    .hypotheses = {learns, has_other, leads, commons_lose},
     .reaches = {EvidenceKind::numerical},
     .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio},
     .reads = "reduced"};
@@ -29,13 +33,6 @@ const Clause takes_all =
     sheet.clause("one distinct token takes all attention at xi_n = a/t, the rest as t^-a");
 const Clause freezes = sheet.clause("attention freezes beyond");
 const Clause leaves_rest = sheet.clause("with more than s/(1+s) left");
-
-const Hypothesis learning = sheet.assume(learns);
-const Hypothesis has_other =
-    sheet.assume({"n has another distinct token", Basis::evaluated,
-                  "else only common tokens make the rest; it falls faster"});
-const Hypothesis leading = sheet.assume(leads);
-const Hypothesis losing = sheet.assume(commons_lose);
 
 const Control larger_order = sheet.control("order", "the rest falls as (1+t)^(-1.1 a)");
 const Control converges = sheet.control("decays", "xi_n falls as t^-1.05 in place of 1/t");
@@ -141,7 +138,7 @@ double least_rest(const LeadingToken& token, double growth) {
 }
 
 bool require_learning(const Quantity& drive, Examination& it) {
-  return it.require_positive(learning, drive, fmt::format("{:.4g}", drive.value()));
+  return it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -174,8 +171,8 @@ void examine(const Setting& setting, Examination& it) {
   }
   require_learning(drive, it);
   it.require(has_other, static_cast<double>(token.others().size()) - 1);
-  it.require_positive(leading, token.lead() - 1);
-  it.require_positive(losing, loss, fmt::format("{:.4g}", loss.value()));
+  it.require_positive(leads, token.lead() - 1);
+  it.require_positive(commons_lose, loss, fmt::format("{:.4g}", loss.value()));
   if (late.end == 0) return;
 
   // Where a thousandth is left later than doubles reach, the order is undecided.
