@@ -25,9 +25,10 @@ which grows as M E'.)",
                 .reads = "flow"};
 
 const Clause features_rest = sheet.clause("features at rest cost O(eta_Z/eta_Y)");
-const Clause decoder_linear = sheet.clause("and so does Eqn 10 for a fast decoder");
+const Clause decoder_linear = sheet.clause("so does Eqn 10 for a fast decoder");
 const Clause stay_apart = sheet.clause("the fast decoder costs a plateau");
-const Clause starts_faster = sheet.clause("attention starts faster by |v(beta)|/|v(1)|");
+const Clause starts_faster =
+    sheet.clause("reduced begins (M-1)^2/M |v(beta)|/|v(1)| times as fast");
 
 const Hypothesis overlapping = sheet.assume("overlapping classes");
 const Hypothesis even_classes = sheet.assume(equally_likely);

@@ -33,7 +33,7 @@ order -1/2 in N and, but for 1 - 1/K, 1/2 in K, where the bound has 1.)",
 const Clause near_mean = sheet.clause("N_n is within Delta of N/K");
 const Clause exact_law = sheet.clause("random classes move the decoder by the law of N_n");
 const Clause within_bounds = sheet.clause("at most by the order K/sqrt N");
-const Clause narrower = sheet.clause("by sqrt(K/N)");
+const Clause narrower = sheet.clause("by the order sqrt(K/N)");
 
 const Control independent_counts =
     sheet.control("independent-counts", "counts with the variance N/K");

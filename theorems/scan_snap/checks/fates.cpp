@@ -68,17 +68,8 @@ template <class T>
 Vector<T> predicted(const FatesInstance& instance, const Vector<T>& f, Form form) {
   const Array<T> common = instance.common_parts(f);
   const Array<T> xi = relative_xi<T>(common, T(instance.vocabulary()), form);
-  const Layout& layout = instance.layout();
-  Vector<T> numbers = Vector<T>::Zero(instance.numbers());
-  Index at = 0;
-  for (const Index e : instance.distinct()) {
-    numbers[at++] = xi[layout.entry_class[static_cast<std::size_t>(e)]];
-  }
-  for (Index n = 0; n < xi.size(); ++n) {
-    const T damped = form == Form::undamped ? T(1) : T(T(1) - common[n] * common[n]);
-    numbers[at + layout.class_query[static_cast<std::size_t>(n)]] -= damped * xi[n];
-  }
-  return numbers;
+  const Array<T> losses = form == Form::undamped ? xi : Array<T>(xi * (T(1) - common.square()));
+  return instance.numbers_by<T>(xi, losses);
 }
 
 // `of_form` gives the predictions of a form.

@@ -28,11 +28,11 @@ On flow with features at rest, z_l'/eta_Z > 0 as well.)",
                 .reaches = {EvidenceKind::numerical},
                 .reads = "reduced"};
 
-const Clause by_formula = sheet.clause("z' as xi_n of the spectrum");
 const Clause gain_and_lose =
     sheet.clause("inside Assumption 2 distinct tokens gain and a single common one loses");
-const Clause bounded_below = sheet.clause("xi_n above its bound at the start");
-const Clause on_flow = sheet.clause("distinct tokens gain on flow at rest");
+const Clause by_formula = sheet.clause("by xi_n of the spectrum");
+const Clause bounded_below = sheet.clause("above its bound at first");
+const Clause on_flow = sheet.clause("distinct ones gain on flow at rest");
 
 const Control second_order =
     sheet.control("second-order", "lambda^2 in place of lambda^2/(1 + lambda)");
@@ -84,20 +84,10 @@ Vector<double> relative_xi_of(const Matrix<double>& gram, double m, GainForm for
 // z_l'/(eta_Z w gamma f_nl^2) of every distinct token, then z_c'/(eta_Z w gamma) of a single common
 // one by query, at features f (nnz).
 Vector<double> predicted_gains(const FatesInstance& at, const Vector<double>& f, GainForm form) {
-  const Layout& layout = at.layout();
   const Index k = at.training().classes.classes();
-  const Vector<double> xi = relative_xi_of(gram(layout, k, f), at.vocabulary(), form);
-  Vector<double> numbers = Vector<double>::Zero(at.numbers());
-  Index next = 0;
-  for (const Index e : at.distinct()) {
-    numbers[next++] = xi[layout.entry_class[static_cast<std::size_t>(e)]];
-  }
+  const Vector<double> xi = relative_xi_of(gram(at.layout(), k, f), at.vocabulary(), form);
   const Vector<double> common = at.common_parts(f);
-  for (Index n = 0; n < k; ++n) {
-    numbers[next + layout.class_query[static_cast<std::size_t>(n)]] -=
-        (1 - common[n] * common[n]) * xi[n];
-  }
-  return numbers;
+  return at.numbers_by<double>(xi, xi.array() * (1 - common.array().square()));
 }
 
 // How many of these are judged: Theorem 2 says nothing of several common tokens.

@@ -78,6 +78,19 @@ Vector<T> FatesInstance::measured(const Vector<T>& logit_rates, const Vector<T>&
   return numbers / T(T(training_.attention_rate) * weight * gamma);
 }
 
+template <class T>
+Vector<T> FatesInstance::numbers_by(const Vector<T>& gains, const Vector<T>& losses) const {
+  Vector<T> numbers = Vector<T>::Zero(this->numbers());
+  Index at = 0;
+  for (const Index e : distinct_) {
+    numbers[at++] = gains[layout_.entry_class[static_cast<std::size_t>(e)]];
+  }
+  for (Index n = 0; n < losses.size(); ++n) {
+    numbers[at + layout_.class_query[static_cast<std::size_t>(n)]] -= losses[n];
+  }
+  return numbers;
+}
+
 template Vector<double> FatesInstance::start() const;
 template Vector<Real> FatesInstance::start() const;
 template Vector<double> FatesInstance::common_parts(const Vector<double>&) const;
@@ -86,6 +99,10 @@ template Vector<double> FatesInstance::measured(const Vector<double>&, const Vec
                                                 const double&) const;
 template Vector<Real> FatesInstance::measured(const Vector<Real>&, const Vector<Real>&,
                                               const Real&) const;
+
+template Vector<double> FatesInstance::numbers_by(const Vector<double>&,
+                                                  const Vector<double>&) const;
+template Vector<Real> FatesInstance::numbers_by(const Vector<Real>&, const Vector<Real>&) const;
 
 Record FatesInstance::parameters() const {
   return {{"K", training_.classes.classes()},
