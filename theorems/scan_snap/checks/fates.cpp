@@ -10,7 +10,7 @@ Statement sheet{.id = "scan-snap.fates",
                 .status = "proved in source, here at any overlap of one common token",
                 .about = "the reduced flow, the flow of a fast decoder",
                 .theorem = R"(
-On the reduced flow with one common token c, whatever the overlap, with
+On the reduced flow with one common token c, at any overlap, with
   S_n = f_nc^2/(1 - f_nc^2),  a_n = f_nc/(1 - f_nc^2),
 S and A their sums over the classes, and q1 = M/(M-1), q0 = -M/(M-1)^2,
   xi_n = gamma (q1 S_n (S - S_n) - q0 a_n (A - a_n))/(1 + S) > 0,
@@ -38,8 +38,8 @@ enum class Form { claimed, own_included, overlap_only, undamped };
 template <class T>
 using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
 
-// Sums over all but one: a term that exceeds the others by far would leave roundings of itself if it
-// were taken off again.
+// Sums over all but one: a term that exceeds the others by far would leave roundings of itself if
+// it were taken off again.
 template <class T>
 Array<T> sums_of_others(const Array<T>& terms) {
   Array<T> sums(terms.size());

@@ -116,7 +116,7 @@ void judge_formula(const FatesInstance& at, double end, Examination& it) {
                            .unless(other_sign, of_form(GainForm::other_sign)));
 }
 
-// What the token that gains least by its sign loses, on the whole trajectory; its gain at the start.
+// What the token that gains least by its sign loses on the whole trajectory; gain at the start.
 void judge_signs(const FatesInstance& at, double end, Examination& it) {
   const ReducedFlow<double> flow(at.training());
   const double gamma = backprop_scale(at.vocabulary(), 1 / at.vocabulary());

@@ -47,7 +47,7 @@ class LeadingToken {
   [[nodiscard]] T rest_of(const Vector<T>& f) const;
   /// Of the attention of class n on its distinct tokens, in nats.
   [[nodiscard]] double entropy(const Vector<double>& x) const;
-  /// xi_n up to a positive factor that depends on time alone.
+  /// xi_n up to a positive factor that depends on time only.
   [[nodiscard]] double drive(const Vector<double>& x) const;
   /// Least -dz/dB_n of a common token of n.
   [[nodiscard]] double least_loss(const Vector<double>& x) const;

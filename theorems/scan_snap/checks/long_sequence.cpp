@@ -176,7 +176,7 @@ void judge_limits(const AttendedClass& attended, const Setting& setting, Examina
                               .with(detail)
                               .unless(other_order, times(std::pow(drawn, -0.1)))
                               .unless(larger_square, times(1.1)));
-  // Along the direction of the limit; the part that is linear in the frequencies, of mean 0, is off.
+  // Along the direction of the limit, less the part that is linear in frequencies, of mean 0.
   it.judge(mean_tends, equal("(T-1) |E X'b - c|", settled(before.mean[1], after.mean[1]),
                              attended.bias().norm())
                            .of_kind(EvidenceKind::statistical)
