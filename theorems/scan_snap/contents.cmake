@@ -54,12 +54,9 @@ set(readers
 # The checks (checks/NAME.cpp) that compute for long by themselves.
 set(optimised
   assumption2_classes
-  assumption2_gains
-  attended_average
   attention_formula
   backprop_identity
   class_counts
-  driven_token
   fates_assumption2
   gradient
   long_sequence

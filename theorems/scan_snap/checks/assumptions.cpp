@@ -1,29 +1,45 @@
-// Theorem    scan-snap.assumptions
-// Status     derived here
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Assumption 1, Lemma 3, Eqn 10
-// Statement  relative distances of z at a fixed time, eta_Y fixed, as eta_Z -> 0:
-//              flow - quasi-static, fast-decoder - reduced: order 1 in eta_Z/eta_Y;
-//            but reduced does not tend to flow: fast-decoder and quasi-static stay apart, and as
-//            t -> 0, at any rates, with v_m(B) = sum_{n: psi(n) = m} diag(f_n) (I - f_n f_n')
-//            sum_{n' != n} B_nn' f_n' over all queries m,
-//              |z'_reduced|/|z'_flow| -> (M-1)^2/M |v(beta)|/|v(1)|,
-//            which grows as M E'
-// Hypotheses H1 overlapping classes; H2 classes are equally likely
-// Check      both orders from four rates of attention; the quotient of z' as t -> 0 against its
-//            formula; the distance of fast-decoder and quasi-static at the fixed time as eta_Z -> 0
-// Controls   order 1.1 claimed for flow; order 1.1 claimed for fast-decoder; reduced said to tend
-//            to flow; beta to first order in E
-// Uses       rungs flow, quasi-static, fast-decoder, reduced; backprop
-
+#include "scalars/linear_algebra.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
-#include "theorems/scan_snap/checks/start_quotients.hpp"
+#include "theorems/scan_snap/rungs/backprop.hpp"
+#include "theorems/scan_snap/rungs/layout.hpp"
 #include "theorems/scan_snap/rungs/quasi_static_flow.hpp"
 
 namespace popgrad::scan_snap::checks::assumptions {
 namespace {
 
+Statement sheet{.id = "scan-snap.assumptions",
+                .paper = "arXiv 2305.16380, Assumption 1, Lemma 3, Eqn 10",
+                .status = "derived here",
+                .about = "flow, quasi-static, fast-decoder and reduced",
+                .theorem = R"(
+Relative distances of z at a fixed time, eta_Y fixed, as eta_Z -> 0:
+  flow - quasi-static, fast-decoder - reduced: order 1 in eta_Z/eta_Y;
+but reduced does not tend to flow: fast-decoder and quasi-static stay apart, and as t -> 0, at
+any rates, over all queries m,
+  |z'_reduced|/|z'_flow| -> (M-1)^2/M |v(beta)|/|v(1)|,
+  v_m(B) = sum_{n: psi(n) = m} diag(f_n) (I - f_n f_n') sum_{n' != n} B_nn' f_n',
+which grows as M E'.)",
+                .reaches = {EvidenceKind::numerical},
+                .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary,
+                          rate_ratio, horizon},
+                .reads = "flow"};
+
+const Clause features_rest = sheet.clause("features at rest cost O(eta_Z/eta_Y)");
+const Clause decoder_linear = sheet.clause("so does Eqn 10 for a fast decoder");
+const Clause stay_apart = sheet.clause("the fast decoder costs a plateau");
+const Clause starts_faster =
+    sheet.clause("reduced begins (M-1)^2/M |v(beta)|/|v(1)| times as fast");
+
+const Hypothesis overlapping = sheet.assume("overlapping classes");
+const Hypothesis even_classes = sheet.assume(equally_likely);
+
+const Control order_of_flow = sheet.control("order-of-flow", "order 1.1 for flow - quasi-static");
+const Control order_of_fast =
+    sheet.control("order-of-fast-decoder", "order 1.1 for fast-decoder - reduced");
+const Control tends_to_flow = sheet.control("tends-to-flow", "reduced said to tend to flow");
+const Control first_order = sheet.control("first-order", "beta = q1 E - q0, of first order in E");
+
 constexpr double tolerance = 1e-12;
-using Numbers = std::vector<Quantity>;
 
 TrainingInstance<double> chosen_training(const Setting& setting) {
   return examined_training(setting, [&] {
@@ -36,7 +52,7 @@ TrainingInstance<double> chosen_training(const Setting& setting) {
 }
 
 template <Flow F, class T = typename F::Scalar>
-Numbers logits(const F& rung, double t) {
+std::vector<Quantity> logits(const F& rung, double t) {
   return read_all(SolvedIn<T>(forget_type(rung), {t}, tolerance), rung.layout().pairs(),
                   [&](const Vector<T>& x) -> Vector<T> { return rung.logits_at(x); });
 }
@@ -60,29 +76,67 @@ void judge_slow_attention(const TrainingInstance<double>& in_double, double end,
   const double gamma = backprop_scale(m, decoder_scale(m, in_double.decoder_rate, draws));
   TrainingInstance<T> training = training_in<T>(in_double);
   const std::vector<double> rates = falling_parameters(0.01 / (end * gamma), 2, 4);
-  Numbers features_frozen, decoder_summed, plateau;
+  std::vector<Quantity> features_frozen, decoder_summed, plateau;
   for (const double rate : rates) {
     training.attention_rate = T(rate);
-    const Numbers quasi_static = logits(QuasiStaticFlow<T>(training), end);
-    const Numbers fast = logits(PopulationFlow<T>(training, DecoderRule::fast), end);
+    const std::vector<Quantity> quasi_static = logits(QuasiStaticFlow<T>(training), end);
+    const std::vector<Quantity> fast = logits(PopulationFlow<T>(training, DecoderRule::fast), end);
     features_frozen.push_back(distance(logits(PopulationFlow<T>(training), end), quasi_static));
     decoder_summed.push_back(distance(logits(ReducedFlow<T>(training), end), fast));
     plateau.push_back(distance(fast, quasi_static));
   }
-  it.judge(Comparison{.what = "order of |flow - quasi-static| in eta_Z",
-                      .measured = {order_in(rates, features_frozen)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts("order-of-flow", 1.1)}});
-  it.judge(Comparison{.what = "order of |reduced - fast-decoder| in eta_Z",
-                      .measured = {order_in(rates, decoder_summed)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts("order-of-fast-decoder", 1.1)}});
-  it.judge(Comparison{.what = "0 against |fast-decoder - quasi-static| as eta_Z -> 0",
-                      .measured = {0.0},
-                      .relation = Relation::below,
-                      .predicted = {limit_in(rates, plateau)}});
+  it.judge(features_rest,
+           equal("order of |flow - quasi-static| in eta_Z", order_in(rates, features_frozen), 1)
+               .unless(order_of_flow, 1.1));
+  it.judge(decoder_linear,
+           equal("order of |reduced - fast-decoder| in eta_Z", order_in(rates, decoder_summed), 1)
+               .unless(order_of_fast, 1.1));
+  it.judge(stay_apart, below("0 against |fast-decoder - quasi-static| as eta_Z -> 0", 0,
+                             limit_in(rates, plateau)));
 }
 
+// |v(B)|; B (K x K) counts off its diagonal.
+template <class T>
+T pull(const SequenceClasses<T>& classes, const Vector<T>& f, const Matrix<T>& coefficients) {
+  const Layout layout = lay_out(classes, true);
+  const Index k = classes.classes();
+  Matrix<T> dense = Matrix<T>::Zero(layout.rows(), k);
+  for (std::size_t e = 0; e < layout.entry_row.size(); ++e) {
+    dense(layout.entry_row[e], layout.entry_class[e]) = f[static_cast<Index>(e)];
+  }
+  Matrix<T> off_diagonal = coefficients;
+  off_diagonal.diagonal().setZero();
+  const Matrix<T> others = dense * off_diagonal.transpose();
+  Matrix<T> pulled = Matrix<T>::Zero(layout.rows(), layout.queries());
+  for (Index n = 0; n < k; ++n) {
+    const Vector<T> own = dense.col(n);
+    pulled.col(layout.class_query[static_cast<std::size_t>(n)]) +=
+        own.cwiseProduct(others.col(n) - own * own.dot(others.col(n)));
+  }
+  return pulled.norm();
+}
+
+// |z'_reduced|/|z'_flow| as t -> 0, equally likely classes.
+struct StartQuotients {
+  double claimed = 0;
+  double first_order = 0;  // with q1 E - q0 in place of beta
+};
+
+template <class T>
+StartQuotients start_quotients(const SequenceClasses<T>& classes) {
+  const auto m = static_cast<T>(classes.tokens);
+  const Layout layout = lay_out(classes, true);
+  Vector<T> f;
+  features(classes, layout, Vector<T>(Vector<T>::Zero(layout.pairs())), f);
+  const Matrix<T> overlaps = gram(layout, classes.classes(), f);
+  const Matrix<T> beta = beta_of<T>(
+      solve_symmetric<T>(overlaps, Matrix<T>::Identity(overlaps.rows(), overlaps.cols())), m);
+  const Matrix<T> even = Matrix<T>::Constant(beta.rows(), beta.cols(), T(1));
+  const Matrix<T> of_first_order = own_scale(m) * overlaps - cross_scale(m) * even;
+  const T unit = (m - T(1)) * (m - T(1)) / m / pull(classes, f, even);
+  return {to_double(T(unit * pull(classes, f, beta))),
+          to_double(T(unit * pull(classes, f, of_first_order)))};
+}
 template <class T>
 void judge_start(const TrainingInstance<double>& in_double, Examination& it) {
   const auto k = static_cast<double>(in_double.classes.classes());
@@ -92,11 +146,10 @@ void judge_start(const TrainingInstance<double>& in_double, Examination& it) {
     return speed(ReducedFlow<T>(training), t) / speed(PopulationFlow<T>(training), t);
   };
   const StartQuotients quotient = start_quotients(training.classes);
-  it.judge(Comparison{
-      .what = "|z'_reduced|/|z'_flow| as t -> 0",
-      .measured = {limit_of(measured, early, 2, 3)},
-      .predicted = {quotient.claimed},
-      .mistakes = {predicts("tends-to-flow", 1.0), predicts("first-order", quotient.first_order)}});
+  it.judge(starts_faster, equal("|z'_reduced|/|z'_flow| as t -> 0", limit_of(measured, early, 2, 3),
+                                quotient.claimed)
+                              .unless(tends_to_flow, 1.0)
+                              .unless(first_order, quotient.first_order));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -107,7 +160,7 @@ void examine(const Setting& setting, Examination& it) {
                    {"t", setting.value(horizon)},    {"seed", setting.seed}};
   const std::vector<Index> owners = classes_of_tokens(classes);
   const Index most = *std::max_element(owners.begin(), owners.end());
-  it.require("overlapping classes", static_cast<double>(most) - 2,
+  it.require(overlapping, static_cast<double>(most) - 2,
              fmt::format("lambda_max(E) = {:.3g}", largest_overlap(classes)));
   require_equally_likely(it, classes.weight);
   if (most < 2) return;
@@ -119,22 +172,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "scan-snap.assumptions",
-      .claim = "the two slow-attention assumptions cost O(eta_Z/eta_Y), the fast decoder a plateau",
-      .paper = "arXiv 2305.16380, Assumption 1, Lemma 3, Eqn 10",
-      .status = "derived here",
-      .hypotheses = {"overlapping classes", equally_likely},
-      .reaches = {EvidenceKind::numerical},
-      .controls = {{"order-of-flow", "order 1.1 for flow - quasi-static"},
-                   {"order-of-fast-decoder", "order 1.1 for fast-decoder - reduced"},
-                   {"tends-to-flow", "reduced said to tend to flow"},
-                   {"first-order", "beta = q1 E - q0, of first order in E"}},
-      .knobs = {class_count, common_count, distinct_count, common_weight, vocabulary, rate_ratio,
-                horizon},
-      .reads = "flow",
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scan_snap::checks::assumptions

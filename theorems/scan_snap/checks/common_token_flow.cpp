@@ -42,10 +42,4 @@ Truth closed_forms_solve_equations() {
   return vanishes(defect);
 }
 
-void derive_common_token(Examination& it) {
-  it.judge(Identity{.what = "the closed forms solve the equations of Gamma, z and B",
-                    .holds = closed_forms_solve_equations,
-                    .detail = "generic M, rates, f, w; K = 7, K_m = 3"});
-}
-
 }  // namespace popgrad::scan_snap::checks

@@ -8,7 +8,4 @@ namespace popgrad::scan_snap::checks {
 /// d/dt of Gamma, z and B by h against their equations, generic M, rates, f and w; K = 7, K_m = 3.
 Truth closed_forms_solve_equations();
 
-/// The closed forms of Gamma, z and B solve their equations.
-void derive_common_token(Examination& it);
-
 }  // namespace popgrad::scan_snap::checks

@@ -1,26 +1,35 @@
-// Theorem    scan-snap.fates
-// Status     proved in source (Theorem 2); here at any overlap of one common token
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 2
-// Statement  reduced flow, one common token c: with
-//              S_n = f_nc^2/(1 - f_nc^2),  a_n = f_nc/(1 - f_nc^2)
-//            and S, A their sums over the classes,
-//              xi_n = gamma (q1 S_n (S - S_n) - q0 a_n (A - a_n))/(1 + S) > 0,
-//            distinct tokens l of n gain and the common one loses, whatever the overlap:
-//              z_l' =  eta_Z w f_nl^2 xi_n > 0
-//              z_c' = -eta_Z w sum_{n: psi(n) = m} (1 - f_nc^2) xi_n < 0;
-//            fast-decoder has the same z'/eta_Z in the limit eta_Z -> 0
-// Hypotheses H1 a single common token; H2 every class has it; H3 classes are equally likely
-// Check      z'/(eta_Z w gamma) of every token, along the trajectory on reduced and in the limit
-//            on fast-decoder
-// Controls   S for S - S_n; the term q0 of a finite vocabulary left out; 1 - f_nc^2 left out
-// Uses       rungs reduced, fast-decoder; decoder
-
 #include "theorems/scan_snap/checks/fates_instance.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 
 namespace popgrad::scan_snap::checks::fates {
 namespace {
+
+Statement sheet{.id = "scan-snap.fates",
+                .paper = "arXiv 2305.16380, Theorem 2",
+                .status = "proved in source, here at any overlap of one common token",
+                .about = "the reduced flow, the flow of a fast decoder",
+                .theorem = R"(
+On the reduced flow with one common token c, at any overlap, with
+  S_n = f_nc^2/(1 - f_nc^2),  a_n = f_nc/(1 - f_nc^2),
+S and A their sums over the classes, and q1 = M/(M-1), q0 = -M/(M-1)^2,
+  xi_n = gamma (q1 S_n (S - S_n) - q0 a_n (A - a_n))/(1 + S) > 0,
+distinct tokens l of n gain and the common one loses:
+  z_l' =  eta_Z w f_nl^2 xi_n > 0
+  z_c' = -eta_Z w sum_{n: psi(n) = m} (1 - f_nc^2) xi_n < 0;
+fast-decoder has the same z'/eta_Z in the limit eta_Z -> 0.)",
+                .hypotheses = {single_common, everywhere, equally_likely},
+                .reaches = {EvidenceKind::numerical},
+                .knobs = fates_knobs(),
+                .reads = "reduced"};
+
+const Clause on_reduced =
+    sheet.clause("distinct tokens gain attention and a single common token loses it, by xi_n > 0");
+const Clause on_fast_decoder = sheet.clause("on fast-decoder as well, as eta_Z -> 0");
+
+const Control own_included = sheet.control("own-included", "S in place of S - S_n");
+const Control overlap_only = sheet.control("overlap-only", "no term q0, as if M were infinite");
+const Control undamped = sheet.control("undamped", "z_c' without 1 - f_nc^2");
 
 constexpr double tolerance = 1e-10;
 
@@ -29,8 +38,8 @@ enum class Form { claimed, own_included, overlap_only, undamped };
 template <class T>
 using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
 
-// Sums over all but one: a term that exceeds the others by far would leave roundings of itself if it
-// were taken off again.
+// Sums over all but one: a term that exceeds the others by far would leave roundings of itself if
+// it were taken off again.
 template <class T>
 Array<T> sums_of_others(const Array<T>& terms) {
   Array<T> sums(terms.size());
@@ -59,28 +68,16 @@ template <class T>
 Vector<T> predicted(const FatesInstance& instance, const Vector<T>& f, Form form) {
   const Array<T> common = instance.common_parts(f);
   const Array<T> xi = relative_xi<T>(common, T(instance.vocabulary()), form);
-  const Layout& layout = instance.layout();
-  Vector<T> numbers = Vector<T>::Zero(instance.numbers());
-  Index at = 0;
-  for (const Index e : instance.distinct()) {
-    numbers[at++] = xi[layout.entry_class[static_cast<std::size_t>(e)]];
-  }
-  for (Index n = 0; n < xi.size(); ++n) {
-    const T damped = form == Form::undamped ? T(1) : T(T(1) - common[n] * common[n]);
-    numbers[at + layout.class_query[static_cast<std::size_t>(n)]] -= damped * xi[n];
-  }
-  return numbers;
+  const Array<T> losses = form == Form::undamped ? xi : Array<T>(xi * (T(1) - common.square()));
+  return instance.numbers_by<T>(xi, losses);
 }
 
 // `of_form` gives the predictions of a form.
-void judge(const char* what, const std::vector<Quantity>& measured, const auto& of_form,
-           Examination& it) {
-  it.judge(Comparison{.what = what,
-                      .measured = measured,
-                      .predicted = of_form(Form::claimed),
-                      .mistakes = {predicts("own-included", of_form(Form::own_included)),
-                                   predicts("overlap-only", of_form(Form::overlap_only)),
-                                   predicts("undamped", of_form(Form::undamped))}});
+Comparison compared(const char* what, const std::vector<Quantity>& measured, const auto& of_form) {
+  return equal(what, measured, of_form(Form::claimed))
+      .unless(own_included, of_form(Form::own_included))
+      .unless(overlap_only, of_form(Form::overlap_only))
+      .unless(undamped, of_form(Form::undamped));
 }
 
 template <class T>
@@ -97,7 +94,7 @@ void judge_reduced(const FatesInstance& instance, double end, Examination& it) {
     });
   };
   add_rounding_of_gram(run, flow, found);
-  judge("z'/(eta_Z w gamma) on reduced", found, of_form, it);
+  it.judge(on_reduced, compared("z'/(eta_Z w gamma) on reduced", found, of_form));
 }
 
 // From three rates of attention, so small that logits stay below a hundredth.
@@ -122,8 +119,9 @@ void judge_fast_decoder(const FatesInstance& instance, double end, Examination& 
     }
     return values;
   };
-  judge("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0",
-        limits_of(found, 0.01 / (end * to_double(gamma)), 2, 3), of_form, it);
+  const std::vector<Quantity> limits = limits_of(found, 0.01 / (end * to_double(gamma)), 2, 3);
+  it.judge(on_fast_decoder,
+           compared("z'/(eta_Z w gamma) on fast-decoder as eta_Z -> 0", limits, of_form));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -142,19 +140,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.fates",
-          .claim = "distinct tokens gain attention and a single common token loses it",
-          .paper = "arXiv 2305.16380, Theorem 2",
-          .status = "proved in source",
-          .hypotheses = {"a single common token", "every class has it", equally_likely},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"own-included", "S in place of S - S_n"},
-                       {"overlap-only", "no term q0, as if M were infinite"},
-                       {"undamped", "z_c' without 1 - f_nc^2"}},
-          .knobs = fates_knobs(),
-          .reads = "reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scan_snap::checks::fates

@@ -9,7 +9,7 @@ namespace {
 constexpr Knob second_common =
     logarithmic_knob("second-common-token", "weight of a second common token in units of the first",
                      0.01, 10, 0)
-        .breaking("a single common token");
+        .breaking(single_common);
 
 TrainingInstance<double> drawn_training(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_classes, 2);
@@ -78,6 +78,19 @@ Vector<T> FatesInstance::measured(const Vector<T>& logit_rates, const Vector<T>&
   return numbers / T(T(training_.attention_rate) * weight * gamma);
 }
 
+template <class T>
+Vector<T> FatesInstance::numbers_by(const Vector<T>& gains, const Vector<T>& losses) const {
+  Vector<T> numbers = Vector<T>::Zero(this->numbers());
+  Index at = 0;
+  for (const Index e : distinct_) {
+    numbers[at++] = gains[layout_.entry_class[static_cast<std::size_t>(e)]];
+  }
+  for (Index n = 0; n < losses.size(); ++n) {
+    numbers[at + layout_.class_query[static_cast<std::size_t>(n)]] -= losses[n];
+  }
+  return numbers;
+}
+
 template Vector<double> FatesInstance::start() const;
 template Vector<Real> FatesInstance::start() const;
 template Vector<double> FatesInstance::common_parts(const Vector<double>&) const;
@@ -86,6 +99,10 @@ template Vector<double> FatesInstance::measured(const Vector<double>&, const Vec
                                                 const double&) const;
 template Vector<Real> FatesInstance::measured(const Vector<Real>&, const Vector<Real>&,
                                               const Real&) const;
+
+template Vector<double> FatesInstance::numbers_by(const Vector<double>&,
+                                                  const Vector<double>&) const;
+template Vector<Real> FatesInstance::numbers_by(const Vector<Real>&, const Vector<Real>&) const;
 
 Record FatesInstance::parameters() const {
   return {{"K", training_.classes.classes()},
@@ -97,11 +114,10 @@ Record FatesInstance::parameters() const {
 }
 
 void FatesInstance::require_hypotheses(Examination& it) const {
-  it.require("a single common token", 1 - static_cast<double>(commons_),
+  it.require(single_common, 1 - static_cast<double>(commons_),
              fmt::format("{} tokens are common", commons_));
   const Index lacking = training_.classes.classes() - static_cast<Index>(common_.size());
-  it.require("every class has it", -static_cast<double>(lacking),
-             fmt::format("{} classes lack it", lacking));
+  it.require(everywhere, -static_cast<double>(lacking), fmt::format("{} classes lack it", lacking));
   require_equally_likely(it, training_.classes.weight);
 }
 

@@ -9,6 +9,9 @@
 
 namespace popgrad::scan_snap::checks {
 
+inline constexpr Hypothesis single_common{"a single common token"};
+inline constexpr Hypothesis everywhere{"every class has it"};
+
 std::vector<Knob> fates_knobs();
 
 class FatesInstance {
@@ -37,7 +40,10 @@ class FatesInstance {
   template <class T>
   [[nodiscard]] Vector<T> measured(const Vector<T>& logit_rates, const Vector<T>& f,
                                    const T& gamma) const;
-  /// The same of a rung at a state.
+  /// The same numbers where distinct tokens gain and the common one loses so much by class (K).
+  template <class T>
+  [[nodiscard]] Vector<T> numbers_by(const Vector<T>& gains, const Vector<T>& losses) const;
+  /// What is measured of a rung at a state.
   template <class T>
   [[nodiscard]] Vector<T> measured(const auto& rung, const Vector<T>& x, const T& gamma) const {
     Vector<T> rate(x.size());
@@ -45,6 +51,7 @@ class FatesInstance {
     return measured<T>(rung.logits_at(rate), rung.features_at(x), gamma);
   }
   [[nodiscard]] Record parameters() const;
+  /// single_common, everywhere and equally_likely.
   void require_hypotheses(Examination& it) const;
 
  private:

@@ -1,19 +1,3 @@
-// Theorem    scan-snap.fates-symmetric
-// Status     proved in source (Corollary 2)
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Corollary 2
-// Statement  K classes of one query, images of each other, with common tokens alike: all common
-//            tokens lose attention. With s = sum_c f_c^2 over the common tokens, on reduced
-//              z_c' = -eta_Z w gamma K (K-1) f_c^2 (q1 s - q0)/(1 + (K-1) s),
-//            and on flow, at any ratio of the rates, as t -> 0
-//              z_c' = -eta_Z eta_Y w^2 K (K-1) f_c^2 (1 - s) t/M;
-//            as eta_Z -> 0 they lose on flow at later times, too
-// Hypotheses H1 one query, its classes equally likely; H2 P(l|n) of a common token is the same in
-//            all classes of the query; H3 classes have distinct tokens of the same weights
-// Check      z_c' of every common token along reduced; of flow, the limit of z_c'/t as t -> 0, and
-//            the sign of that of z_c'/eta_Z as eta_Z -> 0
-// Controls   K for K - 1; the term q0 of a finite vocabulary left out; 1 - s left out
-// Uses       rungs reduced, flow
-
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/symmetric_classes.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
@@ -21,12 +5,39 @@
 namespace popgrad::scan_snap::checks::fates_symmetric {
 namespace {
 
+Statement sheet{.id = "scan-snap.fates-symmetric",
+                .paper = "arXiv 2305.16380, Corollary 2",
+                .status = "proved in source",
+                .about = "the reduced flow, the population flow",
+                .theorem = R"(
+K classes of one query, images of each other, with common tokens alike: all common tokens lose
+attention. With s = sum_c f_c^2 over the common tokens and q1 = M/(M-1), q0 = -M/(M-1)^2, on
+reduced
+  z_c' = -eta_Z w gamma K (K-1) f_c^2 (q1 s - q0)/(1 + (K-1) s),
+and on flow, at any ratio of the rates, as t -> 0
+  z_c' = -eta_Z eta_Y w^2 K (K-1) f_c^2 (1 - s) t/M;
+as eta_Z -> 0 they lose on flow at later times, too.)",
+                .hypotheses = {one_query, commons_alike, distinct_alike},
+                .reaches = {EvidenceKind::numerical},
+                .knobs = symmetric_classes_knobs(),
+                .reads = "reduced"};
+
+const Clause on_reduced =
+    sheet.clause("common tokens that classes have alike all lose attention on the reduced flow");
+const Clause at_first = sheet.clause("on the flow at first");
+const Clause later_on = sheet.clause("and later if eta_Z -> 0");
+
+const Control all_classes = sheet.control("all-classes", "K in place of K - 1");
+const Control overlap_only =
+    sheet.control("overlap-only", "no term q0 on reduced, as if M were infinite");
+const Control undamped = sheet.control("undamped", "no 1 - s on flow");
+
 constexpr double tolerance = 1e-12;
 
 // z_c'/(eta_Z w gamma) of all common tokens on reduced, from f_c^2.
 template <class T>
-Vector<T> on_reduced(const Vector<T>& squares, const T& classes, const T& vocabulary,
-                     const T& others, const T& finite) {
+Vector<T> pulls_on_reduced(const Vector<T>& squares, const T& classes, const T& vocabulary,
+                           const T& others, const T& finite) {
   const T s = squares.sum();
   const T pull = classes * others * (own_scale(vocabulary) * s - finite);
   return squares * T(-pull / (T(1) + (classes - T(1)) * s));
@@ -40,7 +51,7 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
   const SolvedIn<T> run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
   const auto predicted = [&](const T& others, const T& finite) {
     return read_all(run, symmetric.commons(), [&](const Vector<T>& x) {
-      return on_reduced<T>(symmetric.squares(flow.features_at(x)), k, m, others, finite);
+      return pulls_on_reduced<T>(symmetric.squares(flow.features_at(x)), k, m, others, finite);
     });
   };
   const T weight = symmetric.training().clock == Clock::consistent ? T(1) / k : T(1);
@@ -51,18 +62,16 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
   std::vector<Quantity> found = read_all(run, symmetric.commons(), measured);
   add_rounding_of_gram(run, flow, found);
   const T q0 = cross_scale(m);
-  it.judge(Comparison{.what = "z_c'/(eta_Z w gamma) on reduced",
-                      .measured = std::move(found),
-                      .predicted = predicted(k - T(1), q0),
-                      .mistakes = {predicts("all-classes", predicted(k, q0)),
-                                   predicts("overlap-only", predicted(k - T(1), T(0)))}});
+  it.judge(on_reduced, equal("z_c'/(eta_Z w gamma) on reduced", found, predicted(k - T(1), q0))
+                           .unless(all_classes, predicted(k, q0))
+                           .unless(overlap_only, predicted(k - T(1), T(0))));
 }
 
 // z_c'/(eta_Z w) of all common tokens on flow at time t, over `unit`; w = 1/K in either reading of
 // Eqn 10.
 template <class T>
-std::vector<Quantity> on_flow(const SymmetricClasses& symmetric, double attention_rate, double t,
-                              double unit) {
+std::vector<Quantity> pulls_on_flow(const SymmetricClasses& symmetric, double attention_rate,
+                                    double t, double unit) {
   TrainingInstance<double> training = symmetric.training();
   training.attention_rate = attention_rate;
   const PopulationFlow<T> flow(training_in<T>(training));
@@ -89,20 +98,15 @@ void judge_flow(const SymmetricClasses& symmetric, double end, Examination& it) 
     return values;
   };
   const T free = T(1) - squares.sum();
-  it.judge(Comparison{.what = "z_c'/(eta_Z w t) on flow as t -> 0",
-                      .measured = limits_of(
-                          [&](double t) { return on_flow<T>(symmetric, rate, t, t); }, early, 2, 3),
-                      .predicted = predicted(k - 1, free),
-                      .mistakes = {predicts("all-classes", predicted(k, free)),
-                                   predicts("undamped", predicted(k - 1, T(1)))}});
+  const auto over_time = [&](double t) { return pulls_on_flow<T>(symmetric, rate, t, t); };
+  it.judge(at_first, equal("z_c'/(eta_Z w t) on flow as t -> 0", limits_of(over_time, early, 2, 3),
+                           predicted(k - 1, free))
+                         .unless(all_classes, predicted(k, free))
+                         .unless(undamped, predicted(k - 1, T(1))));
   const double slow = training.decoder_rate / (100 * end);
-  it.judge(Comparison{
-      .what = "z_c'/(eta_Z w) on flow as eta_Z -> 0",
-      .measured =
-          limits_of([&](double other) { return on_flow<T>(symmetric, other, end, 1); }, slow, 2, 3),
-      .relation = Relation::below,
-      .predicted = {0.0},
-      .scale = {training.decoder_rate}});
+  const auto at_end = [&](double other) { return pulls_on_flow<T>(symmetric, other, end, 1); };
+  it.judge(later_on, below("z_c'/(eta_Z w) on flow as eta_Z -> 0", limits_of(at_end, slow, 2, 3), 0)
+                         .in_units_of(training.decoder_rate));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -126,21 +130,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.fates-symmetric",
-          .claim = "common tokens all lose attention if classes have them alike",
-          .paper = "arXiv 2305.16380, Corollary 2",
-          .status = "proved in source",
-          .hypotheses = {"one query, its classes equally likely",
-                         "P(l|n) of a common token is the same in all classes of the query",
-                         "classes have distinct tokens of the same weights"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"all-classes", "K in place of K - 1"},
-                       {"overlap-only", "no term q0 on reduced, as if M were infinite"},
-                       {"undamped", "no 1 - s on flow"}},
-          .knobs = symmetric_classes_knobs(),
-          .reads = "reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scan_snap::checks::fates_symmetric

@@ -1,30 +1,72 @@
-// Theorem    scan-snap.growth
-// Status     proved in source (Theorem 3)
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 3
-// Statement  reduced flow, zero start, chi_l = exp(2 z_l(t)): distinct tokens l, l' of class n obey
-//              r(t) = r(0) chi_l(t),  r = f_nl^2/f_nl'^2 - 1;
-//            f of the leading distinct token l0 rises, and with B_n = eta_Z w int xi_n
-//              f_nl0(0)^2 B_n <= ln(chi_l0)/2 <= f_nl0(t)^2 B_n  (in the paper: <= B_n)
-// Hypotheses H1 xi_n > 0; H2 l0 leads the distinct tokens of n at the start; H3 common tokens of n
-//            lose attention
-// Check      r' = 2 z_l' r and z_l' = f_nl^2 B_n' on symbols; ln(r/r(0)) of l0 and every other
-//            distinct token, and z_l0/B_n, from t/1024 to t; least d ln f_nl0/dB_n on the whole way
-// Controls   chi^1.1 for chi; chi of l' for that of l; f_nl for its square in z_l'; a lower bound
-//            10 % larger; an upper bound 10 % smaller
-// Uses       rung reduced
-
 #include "theorems/scan_snap/checks/leading_token.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::growth {
 namespace {
 
+Statement sheet{.id = "scan-snap.growth",
+                .paper = "arXiv 2305.16380, Theorem 3",
+                .status = "proved in source",
+                .about = "the reduced flow",
+                .theorem = R"(
+From zero start, with chi_l = exp(2 z_l(t)), distinct tokens l, l' of class n obey
+  r(t) = r(0) chi_l(t),  r = f_nl^2/f_nl'^2 - 1;
+f of the leading distinct token l0 rises, and with B_n = eta_Z w int xi_n
+  f_nl0(0)^2 B_n <= ln(chi_l0)/2 <= f_nl0(t)^2 B_n  (in the paper: <= B_n).)",
+                .hypotheses = {learns, leads, commons_lose},
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .knobs = leading_token_knobs(),
+                .reads = "reduced"};
+
+const Clause parts = sheet.clause("distinct tokens part as r(t) = r(0) chi(t)");
+const Clause by_square = sheet.clause("z' = f^2 B'");
+const Clause from_below = sheet.clause("ln(chi)/2 of the leading one at least f(0)^2 B");
+const Clause from_above = sheet.clause("at most f(t)^2 B");
+const Clause rises = sheet.clause("its f rises");
+
+const Control other_exponent = sheet.control("exponent", "chi^1.1 in place of chi");
+const Control other_token = sheet.control("other-token", "chi of l' in place of that of l");
+const Control not_squared = sheet.control("not-squared", "z_l' = f_nl B_n'");
+const Control lower_bound = sheet.control("lower-bound", "1.1 f_nl0(0)^2 B_n as the lower bound");
+const Control upper_bound = sheet.control("upper-bound", "0.9 f_nl0(t)^2 B_n as the upper bound");
+
 constexpr double tolerance = 1e-12;
+
+// Class 0 has tokens 0 (common), 1, 2 (distinct), class 1 has 0 and 3.
+void prove(Examination& it) {
+  TrainingInstance<Expression> instance;
+  SequenceClasses<Expression>& classes = instance.classes;
+  classes.tokens = 4;
+  classes.query = {0, 0};
+  classes.next = {0, 1};
+  classes.first = {0, 3, 5};
+  classes.token = {0, 1, 2, 0, 3};
+  classes.law = symbols("P", 5);
+  classes.weight = symbols("w", 2);
+  instance.decoder_rate = symbol("eta_Y");
+  instance.attention_rate = symbol("eta_Z");
+  instance.track_growth = true;
+  const ReducedFlow<Expression> flow(instance, symbol("M"));
+  const Vector<Expression> x = symbols("x", flow.dimension());  // z of 0 to 3, h, B_0, B_1
+  Vector<Expression> rate(x.size());
+  flow.rhs(x, rate, Expression(0));
+  const Expression f = flow.features_at(x)[1];
+  const Expression quotient = classes.law[1] / classes.law[2];
+  const Expression r = quotient * quotient * GiNaC::exp(2 * (x[1] - x[2])) - 1;
+  const char* const generic = "generic P, w, z, h, M";
+  it.judge(parts, identity("r' = 2 z_l' r", [&] {
+                    return vanishes(Expression(rate_along(r, x, rate) - 2 * rate[1] * r));
+                  }).with(generic));
+  it.judge(by_square,
+           identity("z_l' = f_nl^2 B_n'",
+                    [&] { return vanishes(Expression(rate[1] - f * f * rate[5])); })
+               .with(generic)
+               .unless(not_squared, [&] { return vanishes(Expression(rate[1] - f * rate[5])); }));
+}
 
 // ln(r/r(0)) for l = l0 and every other distinct token l' of another weight.
 void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it) {
-  Comparison parting{
-      .what = "ln(r(t)/r(0)) of l0 and another distinct token", .measured = {}, .predicted = {}};
+  Comparison parting = equal("ln(r(t)/r(0)) of l0 and another distinct token");
   std::vector<Quantity> of_other;
   for (const Index other : token.others()) {
     const auto square_ratio = [&](const Vector<double>& x) {
@@ -40,41 +82,32 @@ void judge_ratios(const LeadingToken& token, const Solved& run, Examination& it)
       const auto twice_logit = [&](Index entry) {
         return run.at(save, [&](const Vector<double>& x) { return 2 * token.logit(x, entry); });
       };
-      parting.measured.push_back(parted);
-      parting.predicted.push_back(twice_logit(token.leader()));
+      parting.add(run.places()[save], parted, twice_logit(token.leader()));
       of_other.push_back(twice_logit(other));
-      parting.places.push_back(run.places()[save]);
     }
   }
   if (parting.measured.empty()) return;
-  parting.mistakes = {predicts_times("exponent", 1.1), predicts("other-token", of_other)};
-  it.judge(parting);
+  it.judge(parts, parting.unless(other_exponent, times(1.1)).unless(other_token, of_other));
 }
 
 // z_l0 = int f_nl0^2 dB_n of a rising f.
 void judge_bounds(const LeadingToken& token, const Solved& run, Examination& it) {
-  std::vector<Quantity> shares, before, after, too_large;
+  const auto square = [&](const Vector<double>& x) { return token.square(x, token.leader()); };
+  const double before = square(token.flow().initial());
+  const std::vector<Quantity> after = run.along(square);
+  std::vector<Quantity> shares;
   for (std::size_t save = 0; save < run.size(); ++save) {
-    const auto logit = [&](const Vector<double>& x) { return token.logit(x, token.leader()); };
-    const auto growth = [&](const Vector<double>& x) { return token.growth(x); };
-    const auto square = [&](const Vector<double>& x) { return token.square(x, token.leader()); };
-    shares.push_back(run.at(save, logit) / run.at(save, growth));
-    before.emplace_back(square(token.flow().initial()));
-    too_large.push_back(before.back() * Quantity(1.1));
-    after.push_back(run.at(save, square));
+    shares.push_back(run.at(save, [&](const Vector<double>& x) {
+      return token.logit(x, token.leader());
+    }) / run.at(save, [&](const Vector<double>& x) { return token.growth(x); }));
   }
-  it.judge(Comparison{.what = "f_nl0(0)^2 against z_l0/B_n",
-                      .measured = before,
-                      .relation = Relation::at_most,
-                      .predicted = shares,
-                      .mistakes = {measures("lower-bound", [&] { return too_large; })},
-                      .places = run.places()});
-  it.judge(Comparison{.what = "z_l0/B_n against f_nl0(t)^2",
-                      .measured = shares,
-                      .relation = Relation::at_most,
-                      .predicted = after,
-                      .mistakes = {predicts_times("upper-bound", 0.9)},
-                      .places = run.places()});
+  const auto all = [&](double number) { return std::vector<Quantity>(shares.size(), number); };
+  it.judge(from_below, at_most("f_nl0(0)^2 against z_l0/B_n", all(before), shares)
+                           .at(run.places())
+                           .unless(lower_bound, [&] { return all(1.1 * before); }));
+  it.judge(from_above, at_most("z_l0/B_n against f_nl0(t)^2", shares, after)
+                           .at(run.places())
+                           .unless(upper_bound, times(0.9)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -93,43 +126,23 @@ void examine(const Setting& setting, Examination& it) {
                           [&](const Vector<double>& x) { return (token.*read)(x); });
   };
   const Quantity drive = least(&LeadingToken::drive);
-  require_positive(it, "xi_n > 0", drive);
+  it.require_positive(learns, drive, fmt::format("{:.4g}", drive.value()));
   if (!(drive.value() > drive.error())) return;
-  it.require("l0 leads the distinct tokens of n at the start", token.lead() - 1,
+  it.require(leads, token.lead() - 1,
              fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
-  require_positive(it, "common tokens of n lose attention", least(&LeadingToken::least_loss));
+  const Quantity loss = least(&LeadingToken::least_loss);
+  it.require_positive(commons_lose, loss, fmt::format("{:.4g}", loss.value()));
   std::vector<double> times;
   constexpr int halvings = 10;
   for (int k = halvings; k >= 0; --k) times.push_back(std::ldexp(end, -k));
   const Solved run(rung, times, tolerance);
   judge_ratios(token, run, it);
   judge_bounds(token, run, it);
-  it.judge(Comparison{.what = "0 against the least d ln f_nl0/dB_n",
-                      .measured = {0.0},
-                      .relation = Relation::below,
-                      .predicted = {least(&LeadingToken::rise)}});
+  it.judge(rises, below("0 against the least d ln f_nl0/dB_n", 0, least(&LeadingToken::rise)));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "scan-snap.growth",
-      .claim = "distinct tokens part as r(t) = r(0) chi(t), ln(chi)/2 between f(0)^2 B, f(t)^2 B",
-      .paper = "arXiv 2305.16380, Theorem 3",
-      .status = "proved in source",
-      .hypotheses = {"xi_n > 0", "l0 leads the distinct tokens of n at the start",
-                     "common tokens of n lose attention"},
-      .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-      .controls = {{"exponent", "chi^1.1 in place of chi"},
-                   {"other-token", "chi of l' in place of that of l"},
-                   {"not-squared", "z_l' = f_nl B_n'"},
-                   {"lower-bound", "1.1 f_nl0(0)^2 B_n as the lower bound"},
-                   {"upper-bound", "0.9 f_nl0(t)^2 B_n as the upper bound"}},
-      .knobs = leading_token_knobs(),
-      .reads = "reduced",
-      .derive = derive_growth,
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::growth

@@ -1,29 +1,44 @@
-// Theorem    scan-snap.late-growth
-// Status     derived here: what Section 6 asks of xi_n, on Eqn 10 with its own gamma
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Eqn 10, Section 6, Theorem 4
-// Statement  reduced flow, one common token in all K classes, K_m of each query. On Eqn 10 states
-//            depend on time through y = M h alone, y ~ ln(M eta_Y t/K). As t -> infinity
-//              eta_Z w t xi_n ~ 1/((K_m + 1) y) -> 0,
-//            so that xi_n falls below any c/t, and yet
-//              B_n ~ ln(y)/(K_m + 1) -> infinity
-//              1 - c_nl0 ~ y^(-1/(K_m + 1)) -> 0:
-//            the leading distinct token l0 of n takes all, ln(t) 2^(K_m + 1) times as large for
-//            every halving of the rest. Theorem 4 (corrected), 1/(2 K_m) in place of 1/(K_m + 1),
-//            holds as long as f_c^2 M is large and no distinct token leads
-// Hypotheses H1 one common token; H2 classes are alike; H3 n has another distinct token, without
-//            which the rest is the common token's, of order K_m + 1; H4 l0 leads the distinct
-//            tokens of n
-// Check      Eqn 10 in the clock ln(1 + y^2)/2, up to y = e^160: the local and the mean exponent of
-//            B_n in y; order of 1 - c_nl0 in 1/y
-// Controls   1/(2 K_m) for 1/(K_m + 1); 1/K_m for it; 1.1 times the order
-// Uses       rung reduced; decoder
-
 #include "theorems/scan_snap/checks/leading_token.hpp"
 #include "theorems/scan_snap/checks/one_common_token.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 
 namespace popgrad::scan_snap::checks::late_growth {
 namespace {
+
+Statement sheet{.id = "scan-snap.late-growth",
+                .paper = "arXiv 2305.16380, Eqn 10, Section 6, Theorem 4",
+                .status = "derived here",
+                .about = "the reduced flow",
+                .theorem = R"(
+What Section 6 asks of xi_n, on Eqn 10 with its own gamma: one common token in all K classes, K_m
+of each query. On Eqn 10 states depend on time through y = M h only, y ~ ln(M eta_Y t/K). As t ->
+infinity
+  eta_Z w t xi_n ~ 1/((K_m + 1) y) -> 0,
+so that xi_n falls below any c/t, and yet
+  B_n ~ ln(y)/(K_m + 1) -> infinity
+  1 - c_nl0 ~ y^(-1/(K_m + 1)) -> 0:
+the leading distinct token l0 of n takes all, ln(t) 2^(K_m + 1) times as large for every halving
+of the rest. Theorem 4 (corrected), 1/(2 K_m) in place of 1/(K_m + 1), holds as long as f_c^2 M
+is large and no distinct token leads.)",
+                .hypotheses = {one_common, classes_alike},
+                .reaches = {EvidenceKind::numerical},
+                .knobs = one_common_token_knobs(),
+                .reads = "reduced"};
+
+const Clause grows =
+    sheet.clause("xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same");
+const Clause rest_falls = sheet.clause("the rest falls as (ln t)^(-1/(K_m + 1))");
+
+const Hypothesis has_other =
+    sheet.assume({"n has another distinct token", Basis::evaluated,
+                  "else the rest is the common token's, of order K_m + 1"});
+const Hypothesis leading = sheet.assume("l0 leads the distinct tokens of n");
+
+const Control theorem_4 =
+    sheet.control("theorem-4", "B_n ~ ln(y)/(2 K_m), as while the overlap is large");
+const Control norms_kept =
+    sheet.control("norms-kept", "B_n ~ ln(y)/K_m, as if no distinct token led");
+const Control larger_order = sheet.control("order", "the rest falls with an order 10 % larger");
 
 constexpr double tolerance = 1e-11;
 constexpr double clock_step = 40;
@@ -82,18 +97,17 @@ void judge_exponents(const LeadingToken& token, Examination& it) {
   Quantity late = slope(last - 1), now = local(last);
   late.add(ErrorPart::next_order(late.value() - slope(last - 2).value()));
   now.add(ErrorPart::next_order(now.value() - local(last - 1).value()));
-  it.judge(Comparison{
-      .what = "exponent of B_n in y = M h",
-      .measured = {now, late},
-      .predicted = {1 / (members + 1)},
-      .mistakes = {predicts("theorem-4", 1 / (2 * members)), predicts("norms-kept", 1 / members)},
-      .places = {"eta_Z w t xi_n y at y = e^160", "from y = e^120 to e^160"}});
-  it.judge(Comparison{.what = "order of 1 - c_nl0 in y^(-1/(K_m + 1))",
-                      .measured = {order_in(falling, run.along([&](const Vector<T>& x) {
-                        return token.rest_of(flow.features_at(x));
-                      }))},
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("order", 1.1)}});
+  // The local exponent is eta_Z w t xi_n y, as t xi_n is the slope of B_n in ln t.
+  const double exponent = 1 / (members + 1);
+  it.judge(grows, equal("exponent of B_n in y = M h")
+                      .add("eta_Z w t xi_n y at y = e^160", now, exponent)
+                      .add("from y = e^120 to e^160", late, exponent)
+                      .unless(theorem_4, 1 / (2 * members))
+                      .unless(norms_kept, 1 / members));
+  const auto rest = [&](const Vector<T>& x) { return token.rest_of(flow.features_at(x)); };
+  it.judge(rest_falls,
+           equal("order of 1 - c_nl0 in y^(-1/(K_m + 1))", order_in(falling, run.along(rest)), 1)
+               .unless(larger_order, times(1.1)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -102,28 +116,14 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!require_one_common_token(instance, it)) return;
   const LeadingToken token(instance.training);
-  it.require("n has another distinct token", static_cast<double>(token.others().size()) - 1);
-  it.require_positive("l0 leads the distinct tokens of n", token.lead() - 1,
+  it.require(has_other, static_cast<double>(token.others().size()) - 1);
+  it.require_positive(leading, token.lead() - 1,
                       fmt::format("P(l0|n) is {:.4g} of the next largest", token.lead()));
   in_refined_digits([&]<class T>() { judge_exponents<T>(token, it); });
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.late-growth",
-          .claim = "xi_n falls below any c/t, and B_n grows like ln(ln t)/(K_m + 1) all the same",
-          .paper = "arXiv 2305.16380, Eqn 10, Section 6",
-          .status = "derived here",
-          .hypotheses = {"one common token", "classes are alike", "n has another distinct token",
-                         "l0 leads the distinct tokens of n"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"theorem-4", "B_n ~ ln(y)/(2 K_m), as while the overlap is large"},
-                       {"norms-kept", "B_n ~ ln(y)/K_m, as if no distinct token led"},
-                       {"order", "the rest falls with an order 10 % larger"}},
-          .knobs = one_common_token_knobs(),
-          .reads = "reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scan_snap::checks::late_growth

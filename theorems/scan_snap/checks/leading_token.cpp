@@ -10,12 +10,12 @@ namespace {
 constexpr Knob rival =
     logarithmic_knob("rival", "P(l|n) of another distinct token of n in units of that of l0", 1.01,
                      30, 0)
-        .breaking("l0 leads the distinct tokens of n at the start");
+        .breaking(leads);
 constexpr Knob trace = logarithmic_knob("trace",
                                         "of a token twice as likely in n as l0: its P(l|n') "
                                         "elsewhere, in units of P(l|n); 0: no such token",
                                         1e-6, 1e-3, 0)
-                           .breaking("common tokens of n lose attention");
+                           .breaking(commons_lose);
 
 // A token of all classes that hardly any but class 0 has; gains attention as a distinct one does.
 void add_trace(SequenceClasses<double>& classes, double in_class_0, double share) {

@@ -10,11 +10,12 @@
 
 namespace popgrad::scan_snap::checks {
 
+inline constexpr Hypothesis learns{"xi_n > 0"};
+inline constexpr Hypothesis leads{"l0 leads the distinct tokens of n at the start"};
+inline constexpr Hypothesis commons_lose{"common tokens of n lose attention"};
+
 /// Knobs that make the instance, with those that break a hypothesis.
 std::vector<Knob> leading_token_knobs();
-
-/// r' = 2 z_l' r and z_l' = f_nl^2 B_n' (control not-squared) on generic symbols.
-void derive_growth(Examination& it);
 
 class LeadingToken {
  public:
@@ -46,7 +47,7 @@ class LeadingToken {
   [[nodiscard]] T rest_of(const Vector<T>& f) const;
   /// Of the attention of class n on its distinct tokens, in nats.
   [[nodiscard]] double entropy(const Vector<double>& x) const;
-  /// xi_n up to a positive factor that depends on time alone.
+  /// xi_n up to a positive factor that depends on time only.
   [[nodiscard]] double drive(const Vector<double>& x) const;
   /// Least -dz/dB_n of a common token of n.
   [[nodiscard]] double least_loss(const Vector<double>& x) const;

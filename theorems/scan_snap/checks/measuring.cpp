@@ -92,14 +92,6 @@ Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b
   return norm(difference) / norm(b);
 }
 
-void require_positive(Examination& it, std::string text, const Quantity& positive) {
-  Truth met = Truth::undecided;
-  if (positive.value() - positive.error() > 0) met = Truth::yes;
-  if (positive.value() + positive.error() <= 0) met = Truth::no;
-  it.hypotheses.push_back({std::move(text), met, fmt::format("{:.4g}", positive.value()),
-                           Basis::evaluated, positive.value()});
-}
-
 void require_equally_likely(Examination& it, const Vector<double>& weight) {
   const double rounding =
       static_cast<double>(weight.size()) * std::numeric_limits<double>::epsilon();

@@ -38,10 +38,8 @@ void add_rounding_of_gram(const SolvedIn<T>& run, const ReducedFlow<T>& rung,
 Quantity norm(const std::vector<Quantity>& numbers);
 Quantity distance(const std::vector<Quantity>& a, const std::vector<Quantity>& b);
 
-/// A strict inequality as a hypothesis: `positive` > 0 beyond its errors.
-void require_positive(Examination& it, std::string text, const Quantity& positive);
-/// P(n) = 1/K up to rounding: the hypothesis equally_likely.
-inline constexpr const char* equally_likely = "classes are equally likely";
+/// P(n) = 1/K up to rounding.
+inline constexpr Hypothesis equally_likely{"classes are equally likely"};
 void require_equally_likely(Examination& it, const Vector<double>& weight);
 
 }  // namespace popgrad::scan_snap::checks

@@ -13,13 +13,14 @@ constexpr Knob overlap =
     logarithmic_knob("overlap", "K f_c^2 of the common token at the start", 0.01, 0.1, 0.05);
 constexpr Knob vocabulary_part =
     logarithmic_knob("vocabulary-part", "tokens M in units of 1/f_c^2", 10, 1000, 100);
-constexpr Knob decoder_rate = logarithmic_knob("decoder-rate", "learning rate eta_Y", 0.1, 10, 1);
-constexpr Knob attention_rate = logarithmic_knob(
+constexpr Knob rate_of_decoder =
+    logarithmic_knob("decoder-rate", "learning rate eta_Y", 0.1, 10, 1);
+constexpr Knob rate_of_attention = logarithmic_knob(
     "attention-rate", "learning rate eta_Z in units of eta_Y K_m/(K^2 f_c^4)", 0.1, 1, 0.3);
-constexpr Knob spread =
+constexpr Knob unlike_weights =
     logarithmic_knob("spread-of-common-weights",
                      "standard deviation of ln P(l|n) of the common token", 0.01, 3, 0)
-        .breaking("classes are alike");
+        .breaking(classes_alike);
 
 TrainingInstance<double> drawn_common_token(const Setting& setting) {
   const Index members = setting.count(member_count);
@@ -35,12 +36,12 @@ TrainingInstance<double> drawn_common_token(const Setting& setting) {
     const Index own = classes.first[static_cast<std::size_t>(n + 1)] - begin - 1;
     const double weight =
         std::sqrt(square / (1 - square)) * classes.law.segment(begin + 1, own).norm();
-    const double unlike = std::exp(setting.value(spread) * stream.normal());
+    const double unlike = std::exp(setting.value(unlike_weights) * stream.normal());
     reweigh(classes, begin, unlike * weight / classes.law[begin]);
     classes.query[static_cast<std::size_t>(n)] = n / members;
   }
-  training.decoder_rate = setting.value(decoder_rate);
-  training.attention_rate = setting.value(attention_rate) * training.decoder_rate *
+  training.decoder_rate = setting.value(rate_of_decoder);
+  training.attention_rate = setting.value(rate_of_attention) * training.decoder_rate *
                             static_cast<double>(members) /
                             (setting.value(overlap) * setting.value(overlap));
   return training;
@@ -54,8 +55,8 @@ double unlikeness(const auto& values) {
 }  // namespace
 
 std::vector<Knob> one_common_token_knobs() {
-  return {queries_of_shared_token, member_count, distinct_count, overlap,
-          vocabulary_part,         decoder_rate, attention_rate, spread};
+  return {queries_of_shared_token, member_count,    distinct_count,    overlap,
+          vocabulary_part,         rate_of_decoder, rate_of_attention, unlike_weights};
 }
 
 CommonToken<double> OneCommonToken::token() const {
@@ -108,12 +109,12 @@ Record common_token_parameters(const OneCommonToken& instance) {
 
 bool require_one_common_token(const OneCommonToken& instance, Examination& it) {
   const bool shared = instance.commons == 1 && !instance.entries.empty();
-  it.require("one common token", shared ? Truth::yes : Truth::no,
+  it.require(one_common, shared,
              fmt::format("{} common, {}in all classes", instance.commons,
                          instance.entries.empty() ? "not " : ""));
   const double rounding = static_cast<double>(instance.training.classes.entries()) *
                           std::numeric_limits<double>::epsilon();
-  it.require("classes are alike", rounding - instance.unlike,
+  it.require(classes_alike, rounding - instance.unlike,
              fmt::format("f_c, K_m and w differ by {:.3g}", instance.unlike));
   return shared;
 }

@@ -9,6 +9,9 @@
 
 namespace popgrad::scan_snap::checks {
 
+inline constexpr Hypothesis one_common{"one common token"};
+inline constexpr Hypothesis classes_alike{"classes are alike"};
+
 /// Knobs that make the instance, with the one that makes classes unlike.
 std::vector<Knob> one_common_token_knobs();
 
@@ -33,7 +36,7 @@ OneCommonToken described(TrainingInstance<double> training);
 
 /// K, K_m, M, rates and f_c^2.
 Record common_token_parameters(const OneCommonToken& instance);
-/// "one common token" and "classes are alike"; is there one that all classes have?
+/// one_common and classes_alike; is there a token that all classes have?
 bool require_one_common_token(const OneCommonToken& instance, Examination& it);
 
 /// t0 of the instance.

@@ -1,21 +1,3 @@
-// Theorem    scan-snap.phase-transition
-// Status     proved in source (Theorem 4), constant corrected here
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 4
-// Statement  reduced flow, one common token in all K classes, K_m of each query:
-//              C0    = 1/((K-1) f_c^4)
-//              Gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2
-//              B_n   = ln(1 + 4 w K_m Gamma/C0)/(4 K_m),  z = -K_m B_n
-//            to leading order in the overlap; B_n rises fast before and slowly after
-//              t0 = 2 (1 + omega1) K ln M/eta_Y,
-//            as gamma is largest, (M-1)^2/(M e^x), where M h = x = 1 + W((M-1)/e), before t0
-// Hypotheses H1 one common token; H2 classes are alike; H3 K f_c^2, 1/(M f_c^2), sum_l f_nl^4 -> 0
-// Check      the closed forms solve z' = -w K_m eta_Z gamma e^(4z)/C0 and B' = w eta_Z gamma
-//            e^(4z)/C0 (symbols); B_n and z over them at t0/4, t0, 3 t0, in the limit H3 (distinct
-//            tokens parted, M larger); largest gamma on the way to t0
-// Controls   the constant of the paper; K_m left out; 3.6 for 4 in the exponent; K_m - 1 for K_m in
-//            z; gamma 10 % larger
-// Uses       rungs reduced, closed-form; decoder
-
 #include <boost/math/special_functions/lambert_w.hpp>
 
 #include "theorems/scan_snap/checks/common_token_flow.hpp"
@@ -25,6 +7,39 @@
 
 namespace popgrad::scan_snap::checks::phase_transition {
 namespace {
+
+Statement sheet{
+    .id = "scan-snap.phase-transition",
+    .paper = "arXiv 2305.16380, Theorem 4",
+    .status = "proved in source, constant corrected here",
+    .about = "the reduced flow",
+    .theorem = R"(
+One common token in all K classes, K_m of each query:
+  C0    = 1/((K-1) f_c^4)
+  Gamma = (eta_Z/eta_Y) K (M-1)^2 h^2/2
+  B_n   = ln(1 + 4 w K_m Gamma/C0)/(4 K_m),  z = -K_m B_n
+to leading order in the overlap, by z' = -w K_m eta_Z gamma e^(4z)/C0 and B' = w eta_Z gamma
+e^(4z)/C0; B_n rises fast before and slowly after
+  t0 = 2 (1 + omega1) K ln M/eta_Y,
+as gamma is largest, (M-1)^2/(M e^x), where M h = x = 1 + W((M-1)/e), before t0.)",
+    .hypotheses = {one_common, classes_alike,
+                   by_construction("K f_c^2, 1/(M f_c^2), sum_l f_nl^4 -> 0",
+                                   "quotients are extrapolated along refined instances")},
+    .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+    .knobs = one_common_token_knobs(),
+    .reads = "reduced"};
+
+const Clause closed_form =
+    sheet.clause("B_n and z of one common token in closed form at small overlap");
+const Clause largest_before = sheet.clause("gamma largest before t0");
+const Clause fast_then_slow = sheet.not_checked("B_n rises fast before t0, slowly after");
+
+const Control of_paper = sheet.control("paper", "B = ln(C0 + 4 Gamma)/4 as printed");
+const Control no_members =
+    sheet.control("no-members", "K_m = 1 where the query holds several classes");
+const Control smaller_exponent = sheet.control("exponent", "z' falls with exp(3.6 z)");
+const Control fewer_members = sheet.control("fewer-members", "z = -(K_m - 1) B");
+const Control larger_gamma = sheet.control("gamma", "largest gamma 10 % larger");
 
 constexpr double tolerance = 1e-10;
 const std::vector<double> times_in_t0{0.25, 1, 3};
@@ -55,23 +70,18 @@ void judge_closed_forms(const OneCommonToken& instance, Examination& it) {
   const InLimit found = over_closed_forms(instance, times_in_t0);
   std::vector<std::string> places;
   for (const double t : times_in_t0) places.push_back(fmt::format("t = {} t0", t));
-  const auto mistaken = [&](const char* control, const auto& form) {
-    return predicts(
-        control, in_units_of_claim(found.finest.token(), transition_time_of(found.finest), form));
+  const auto mistaken = [&](const auto& form) {
+    return in_units_of_claim(found.finest.token(), transition_time_of(found.finest), form);
   };
-  it.judge(Comparison{.what = "B_n over its closed form, as the overlap goes to 0",
-                      .measured = found.growth,
-                      .predicted = {1.0},
-                      .mistakes = {mistaken("paper", growth_exponent_of_paper<double>),
-                                   mistaken("no-members", without_members),
-                                   mistaken("exponent", with_smaller_exponent)},
-                      .places = places});
+  it.judge(closed_form, equal("B_n over its closed form, as the overlap goes to 0", found.growth, 1)
+                            .at(places)
+                            .unless(of_paper, mistaken(growth_exponent_of_paper<double>))
+                            .unless(no_members, mistaken(without_members))
+                            .unless(smaller_exponent, mistaken(with_smaller_exponent)));
   const auto members = static_cast<double>(instance.members);
-  it.judge(Comparison{.what = "z over -K_m B_n, as the overlap goes to 0",
-                      .measured = found.logit,
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("fewer-members", (members - 1) / members)},
-                      .places = places});
+  it.judge(closed_form, equal("z over -K_m B_n, as the overlap goes to 0", found.logit, 1)
+                            .at(places)
+                            .unless(fewer_members, times((members - 1) / members)));
 }
 
 // gamma ~ x/(M - 1 + e^x) with x = M h peaks where (x - 1) e^x = M - 1.
@@ -84,10 +94,9 @@ void judge_peak(const OneCommonToken& instance, Examination& it) {
   const Quantity largest =
       largest_along(forget_type(flow), transition_time_of(instance), tolerance,
                     [&](const Vector<double>& state) { return backprop_scale(m, state[at_h]); });
-  it.judge(Comparison{.what = "largest gamma before t0",
-                      .measured = {largest},
-                      .predicted = {(m - 1) * (m - 1) / (m * std::exp(x))},
-                      .mistakes = {predicts_times("gamma", 1.1)}});
+  it.judge(largest_before,
+           equal("largest gamma before t0", largest, (m - 1) * (m - 1) / (m * std::exp(x)))
+               .unless(larger_gamma, times(1.1)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -99,26 +108,14 @@ void examine(const Setting& setting, Examination& it) {
   judge_peak(instance, it);
 }
 
+void prove(Examination& it) {
+  it.judge(closed_form, identity("the closed forms solve the equations of Gamma, z and B",
+                                 closed_forms_solve_equations)
+                            .with("generic M, rates, f, w; K = 7, K_m = 3"));
+}
+
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.phase-transition",
-          .claim = "B_n of one common token in closed form, rising fast before t0 and slowly after",
-          .paper = "arXiv 2305.16380, Theorem 4",
-          .status = "proved in source",
-          .hypotheses = {"one common token", "classes are alike",
-                         by_construction("K f_c^2, 1/(M f_c^2), sum_l f_nl^4 -> 0",
-                                         "quotients are extrapolated along refined instances")},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"paper", "B = ln(C0 + 4 Gamma)/4 as printed"},
-                       {"no-members", "K_m = 1 where the query holds several classes"},
-                       {"exponent", "z' falls with exp(3.6 z)"},
-                       {"fewer-members", "z = -(K_m - 1) B"},
-                       {"gamma", "largest gamma 10 % larger"}},
-          .knobs = one_common_token_knobs(),
-          .reads = "reduced",
-          .derive = derive_common_token,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::phase_transition

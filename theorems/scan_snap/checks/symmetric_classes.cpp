@@ -6,16 +6,13 @@
 namespace popgrad::scan_snap::checks {
 namespace {
 
-constexpr const char* common_alike =
-    "P(l|n) of a common token is the same in all classes of the query";
-constexpr const char* distinct_alike = "classes have distinct tokens of the same weights";
 constexpr Knob several_commons =
     whole_knob("common-tokens", "tokens that all classes have", 2, 6, 3);
 constexpr Knob common_spread =
     logarithmic_knob("spread-of-common-weights",
                      "standard deviation of ln P(l|n) of a common token between classes", 0.01, 3,
                      0)
-        .breaking(common_alike);
+        .breaking(commons_alike);
 constexpr Knob distinct_spread =
     logarithmic_knob("spread-of-distinct-weights",
                      "standard deviation of ln P(l|n) of a distinct token between classes", 0.01, 3,
@@ -115,11 +112,11 @@ void SymmetricClasses::require_hypotheses(Examination& it) const {
     common_apart = std::max(common_apart, difference(common[n], common[0]));
     distinct_apart = std::max(distinct_apart, difference(distinct[n], distinct[0]));
   }
-  it.require("one query, its classes equally likely",
+  it.require(one_query,
              rounding + 1 - static_cast<double>(layout_.queries()) -
                  (classes.weight.maxCoeff() / classes.weight.minCoeff() - 1),
              fmt::format("{} queries", layout_.queries()));
-  it.require(common_alike, rounding - common_apart, fmt::format("apart by {:.3g}", common_apart));
+  it.require(commons_alike, rounding - common_apart, fmt::format("apart by {:.3g}", common_apart));
   it.require(distinct_alike, rounding - distinct_apart,
              fmt::format("apart by {:.3g}", distinct_apart));
 }

@@ -9,6 +9,11 @@
 
 namespace popgrad::scan_snap::checks {
 
+inline constexpr Hypothesis one_query{"one query, its classes equally likely"};
+inline constexpr Hypothesis commons_alike{
+    "P(l|n) of a common token is the same in all classes of the query"};
+inline constexpr Hypothesis distinct_alike{"classes have distinct tokens of the same weights"};
+
 std::vector<Knob> symmetric_classes_knobs();
 
 class SymmetricClasses {
@@ -31,6 +36,7 @@ class SymmetricClasses {
     rung.rhs(x, rate, T(0));
     return rung.logits_at(rate)(pairs_);
   }
+  /// All three.
   void require_hypotheses(Examination& it) const;
 
  private:
