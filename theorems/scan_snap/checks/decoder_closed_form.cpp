@@ -114,8 +114,8 @@ Quantity relation(const Interval& m, const Interval& eta, long s, const Interval
   return enclosed(defect);
 }
 
-// h <= h* <= h + 2 eta_Y/M, enclosed: negative where the bounds hold. The relation at h*(s) - 2 eta_Y/M
-// and, negated, at h*(s). At s = 1, 2, ... until h* - h has passed its largest value, where h' has
+// h <= h* <= h + 2 eta_Y/M, enclosed: negative where the bounds hold. The relation at
+// h*(s) - 2 eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until h* - h has passed its largest value, where h' has
 // fallen by e, and as long again.
 std::vector<Quantity> beyond_bounds_of_gap(double tokens, double rate) {
   const Interval m(tokens);

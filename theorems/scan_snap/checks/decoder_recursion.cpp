@@ -82,8 +82,8 @@ void prove(Examination& it) {
                .with("generic M and h"));
 }
 
-// The decoder of class n after so many draws of it: w and e_n - alpha at the next tokens of n and of
-// a class j, and at each of the M - 2 other tokens.
+// The decoder of class n after so many draws of it: w and e_n - alpha at the next tokens of n and
+// of a class j, and at each of the M - 2 other tokens.
 struct AfterDraws {
   long draws;
   Vector<Real> w, error;

@@ -21,7 +21,7 @@ with N random draws, N_n of class n, W_n is 1 + theta_n times as large,
   var theta_n = (h'/h)^2 P(n) (1 - P(n)) N
   rms r_n     = sqrt(3) |h''|/(2 h) P(n) (1 - P(n)) N = O(1/N)
 to leading order in 1/N, h and its derivatives at P(n) N.)",
-                .hypotheses = rest_hypotheses(),
+                .hypotheses = {features_rest, full_rank, zero_start},
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
                 .reads = "fast-decoder"};
 

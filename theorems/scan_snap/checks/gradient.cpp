@@ -11,8 +11,8 @@ Statement sheet{.id = "scan-snap.gradient",
                 .status = "proved in source",
                 .about = "the population flow",
                 .theorem = R"(
-Classes n of weight w_n and query m = psi(n), whose contexts have the features f_n of norm 1, and whose
-next token is answered by alpha_n = softmax(Y'f_n). The training formulas
+Classes n of weight w_n and query m = psi(n), whose contexts have the features f_n of norm 1, and
+whose next token is answered by alpha_n = softmax(Y'f_n). The training formulas
   dY   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
   dz_m = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') Y (e_n - alpha_n)
 are eta_Y, eta_Z times the derivatives of the log-likelihood

@@ -15,8 +15,8 @@ Statement sheet{
 Attention of logits z_m + z0_m, z0 fixed by query and token, learns on P(l|n) as attention of logits
 z_m does on
   prior(l|n) = P(l|n) exp(z0_ml)/sum_k P(k|n) exp(z0_mk),   m = psi(n):
-Y and z are the same at all times (Section 7: a linear position bias is a prior e^{z0}). A bias -a j by
-the distance j of a token is no such prior at z = 0, where P(l|n) does not depend on j: it leaves
+Y and z are the same at all times (Section 7: a linear position bias is a prior e^{z0}). A bias -a j
+by the distance j of a token is no such prior at z = 0, where P(l|n) does not depend on j: it leaves
 c_n = P(l|n), but
   Var (X'b)_l = P(l|n) (1 - P(l|n)) tanh(a/2) (1 + q)/(1 - q),   q = exp(-a (T-1)),
 which goes to 0 with 1/T if a T is fixed, and not at fixed a: Lemma 2 asks for a -> 0.)",

@@ -32,9 +32,9 @@ struct QueryDraw {
 /// query and the first of the second; distinct ones; queries.
 SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw);
 
-/// The texts of what is asked of all instances, and of those in which kappa is inverted.
-inline constexpr const char* apart_text = "no query token is in a context";
-inline constexpr const char* independent_text = "inputs of the classes are linearly independent";
+/// What is asked of all instances, and of those in which kappa is inverted.
+inline constexpr Hypothesis queries_apart{"no query token is in a context"};
+inline constexpr Hypothesis independent_inputs{"inputs of the classes are linearly independent"};
 
 /// Features at z = 0, and what the residual connection makes of their overlaps.
 class ResidualView {
@@ -54,8 +54,8 @@ class ResidualView {
   [[nodiscard]] Vector<double> gains(const Matrix<double>& beta) const;
   /// Pairs whose token has one class.
   [[nodiscard]] std::vector<Index> distinct_pairs() const;
-  void require_apart(Examination& it) const;
-  void require_independent(Examination& it) const;
+  bool require_apart(Examination& it) const;
+  bool require_independent(Examination& it) const;
 
   Layout layout;
   Vector<double> f;               ///< by entries
