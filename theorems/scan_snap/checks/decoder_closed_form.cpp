@@ -23,10 +23,10 @@ from s -> 0 to s -> infinity
     .reaches = {EvidenceKind::symbolic, EvidenceKind::certified, EvidenceKind::numerical},
     .reads = "reduced"};
 
-const Clause solved = sheet.clause("h solves exp(M h) + (M-1) M h = M eta_Y s + 1");
+const Clause solved = sheet.clause("exp(M h) + (M-1) M h = M eta_Y s + 1");
 const Clause enclosed_gap = sheet.clause("h <= h* <= h + 2 eta_Y/M");
 const Clause gap_of_order_1 = sheet.clause("h* - h ~ (h'/2) ln(eta_Y/(M h'))");
-const Clause both_ends = sheet.clause("h and gamma early and late");
+const Clause both_ends = sheet.clause("limits of h and gamma early and late");
 
 const Hypothesis two_tokens = sheet.assume("M >= 2");
 const Hypothesis positive_rate = sheet.assume("eta_Y > 0");
@@ -115,8 +115,8 @@ Quantity relation(const Interval& m, const Interval& eta, long s, const Interval
 }
 
 // h <= h* <= h + 2 eta_Y/M, enclosed: negative where the bounds hold. The relation at
-// h*(s) - 2 eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until h* - h has passed its largest value, where h' has
-// fallen by e, and as long again.
+// h*(s) - 2 eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until h* - h has passed its largest
+// value, where h' has fallen by e, and as long again.
 std::vector<Quantity> beyond_bounds_of_gap(double tokens, double rate) {
   const Interval m(tokens);
   const Interval eta(rate);

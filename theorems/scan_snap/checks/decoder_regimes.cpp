@@ -27,7 +27,7 @@ Where the paper has >> and <<, M > 100 and M^-0.99 < eta_Y are meant.)",
                 .reads = "fast-decoder"};
 
 const Clause ahead_by = sheet.clause("h* is ahead of h by ln((M - 1 + e^x)/M)/2 draws");
-const Clause little_ahead = sheet.clause("<= ln(2)/2 at s = ln M/eta_Y");
+const Clause little_ahead = sheet.clause("at most ln(2)/2 at s = ln M/eta_Y");
 const Clause crosses = sheet.clause("x1 = -W(-1/(M-1))");
 const Clause two_regimes = sheet.clause("inequalities of both regimes");
 

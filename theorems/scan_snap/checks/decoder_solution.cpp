@@ -26,9 +26,9 @@ to leading order in 1/N, h and its derivatives at P(n) N.)",
                 .reads = "fast-decoder"};
 
 const Clause solution = sheet.clause("the decoder is F (I - E') W");
-const Clause varies = sheet.clause(
-    "random draws change W_n by a factor 1 + theta_n of variance (h'/h)^2 P(n) (1 - P(n)) N");
-const Clause remainder = sheet.clause("rms r_n at its leading order");
+const Clause varies =
+    sheet.clause("random draws give theta_n the variance (h'/h)^2 P(n) (1 - P(n)) N");
+const Clause remainder = sheet.clause("and r_n its rms to leading order");
 
 const Control first_order = sheet.control("first-order", "E in place of E'");
 const Control all_tokens = sheet.control("all-tokens", "M in place of M - 1 in W");

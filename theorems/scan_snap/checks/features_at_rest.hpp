@@ -28,8 +28,8 @@ struct Features {
   [[nodiscard]] Index classes() const { return gram.rows(); }
   /// Products in g of all classes, each rounded, times what the inverse makes of a rounding.
   [[nodiscard]] double operations() const;
-  /// Coefficients (K x K) in F of g_n = Y (e_n - alpha_n), a column a class, at a state x that begins
-  /// with Y.
+  /// Coefficients (K x K) in F of g_n = Y (e_n - alpha_n), a column a class, at a state x that
+  /// begins with Y.
   [[nodiscard]] Matrix<double> coefficients(const Vector<double>& x) const;
   /// Classes that share a token with another class.
   [[nodiscard]] std::vector<Index> overlapping() const;

@@ -24,9 +24,9 @@ eigenvectors u_i of E,
                 .reaches = {EvidenceKind::numerical},
                 .reads = "reduced"};
 
-const Clause spectrum = sheet.clause("E' has the eigenvalues lambda/(1 + lambda) of those of E");
+const Clause spectrum = sheet.clause("E' has the eigenvalues lambda/(1 + lambda)");
 const Clause on_diagonal = sheet.clause("E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i)");
-const Clause bounds = sheet.clause("E, E', E' - E are bounded by |lambda_1(E)|");
+const Clause bounds = sheet.clause("bounds of E, E' and E' - E by |lambda_1(E)|");
 
 const Hypothesis below_one = sheet.assume("|lambda_1(E)| < 1");
 

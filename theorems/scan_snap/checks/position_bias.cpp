@@ -21,12 +21,13 @@ c_n = P(l|n), but
   Var (X'b)_l = P(l|n) (1 - P(l|n)) tanh(a/2) (1 + q)/(1 - q),   q = exp(-a (T-1)),
 which goes to 0 with 1/T if a T is fixed, and not at fixed a: Lemma 2 asks for a -> 0.)",
     .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
-    .knobs = {checks::class_count, checks::common_count},
+    .knobs = {class_count, common_count},
     .reads = "flow"};
 
 const Clause is_prior =
-    sheet.clause("a bias of the attention logits by query and token is a prior of the tokens");
-const Clause keeps_variance = sheet.clause("one by distance keeps a variance P (1 - P) tanh(a/2)");
+    sheet.clause("a bias of the logits by query and token is a prior of the tokens");
+const Clause of_distance =
+    sheet.clause("one by distance has variance P (1 - P) tanh(a/2) (1 + q)/(1 - q)");
 
 const Hypothesis fixed_bias =
     sheet.assume(by_construction("the bias is fixed, by query and token, or by distance",
@@ -40,8 +41,7 @@ const Knob bias_size = sheet.knob(
     logarithmic_knob("size-of-the-bias", "standard deviation of z0 over pairs", 0.1, 2, 1));
 const Knob slope =
     sheet.knob(logarithmic_knob("slope", "bias a for each token of distance", 0.05, 1, 0.2));
-const Knob ratio =
-    sheet.knob(logarithmic_knob("rate-ratio", "eta_Y/eta_Z, eta_Y = 1", 0.3, 100, 2));
+const Knob ratio = sheet.knob(rate_ratio);
 const Knob duration =
     sheet.knob(logarithmic_knob("time", "end of the trajectory, draws", 10, 300, 100));
 
@@ -158,11 +158,11 @@ void judge_distance(const SequenceClasses<double>& classes, double a, const Sett
   }
   const double q = std::exp(-a * static_cast<double>(length));
   const double variance = p * (1 - p) * std::tanh(a / 2) * (1 + q) / (1 - q);
-  it.judge(keeps_variance, equal("variance of (X'b)_l under a bias by distance",
-                                 sample_moments(samples, setting.false_alarm).variance, variance)
-                               .of_kind(EvidenceKind::statistical)
-                               .unless(no_bias, p * (1 - p) / static_cast<double>(length))
-                               .with(fmt::format("T - 1 = {}, {} sequences", length, runs)));
+  it.judge(of_distance, equal("variance of (X'b)_l under a bias by distance",
+                              sample_moments(samples, setting.false_alarm).variance, variance)
+                            .of_kind(EvidenceKind::statistical)
+                            .unless(no_bias, p * (1 - p) / static_cast<double>(length))
+                            .with(fmt::format("T - 1 = {}, {} sequences", length, runs)));
 }
 
 void examine(const Setting& setting, Examination& it) {

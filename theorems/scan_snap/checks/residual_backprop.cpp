@@ -20,7 +20,7 @@ With the residual connection and no query token in a context,
 Section 7 sketches beta ~ f_n.f_n' + [psi(n) = psi(n')]. Modified gradient (Lemma 3): gamma and beta
 are those of Theorem 1 at
   G = kappa^-1,
-whatever the overlaps E = F'F - I; to first order in these, of a rest of order 2,
+for all overlaps E = F'F - I; to first order in these, of a rest of order 2,
   G = 2 C - 2 C E C,   C_nn' = [n = n'] - B_nn'/(1 + K_m)
 which at E = 0 is, with K_m classes of each query,
   beta_nn' = 2 q1 (1 + 2/(M-1))/(1 + K_m)   if psi(n) = psi(n') = m
@@ -64,8 +64,8 @@ struct Squares {
   }
 };
 
-// f_nl of tokens that several classes have times `share`, |f_n| = 1 again by those of one class: all
-// overlaps times share^2, as many as there are.
+// f_nl of tokens that several classes have times `share`, |f_n| = 1 again by those of one class:
+// all overlaps times share^2, as many as there are.
 SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double share) {
   const ResidualView at(classes);
   const Squares squares(at);
@@ -86,8 +86,8 @@ bool overlaps_can_vanish(const SequenceClasses<double>& classes) {
   return Squares(at).own.minCoeff() > 0 && at.spread() > 0;
 }
 
-// The share at which max |lambda(E)| is `spread`, where overlaps can vanish; a smaller one where f_n
-// of shared tokens would outweigh the rest by it.
+// The share at which max |lambda(E)| is `spread`, where overlaps can vanish; a smaller one where
+// f_n of shared tokens would outweigh the rest by it.
 double share_of_overlap(const SequenceClasses<double>& classes, double spread) {
   const ResidualView at(classes);
   const double largest = Squares(at).shared.maxCoeff();

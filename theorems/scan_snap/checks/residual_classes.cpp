@@ -114,12 +114,12 @@ std::vector<Index> ResidualView::distinct_pairs() const {
   return pairs;
 }
 
-bool ResidualView::require_apart(Examination& it) const {
-  return it.require(queries_apart, -static_cast<double>(queries_in_contexts_),
-                    fmt::format("{} entries of P(l|n) are of query tokens", queries_in_contexts_));
+void ResidualView::require_apart(Examination& it) const {
+  it.require(queries_apart, -static_cast<double>(queries_in_contexts_),
+             fmt::format("{} entries of P(l|n) are of query tokens", queries_in_contexts_));
 }
 
-bool ResidualView::require_independent(Examination& it) const {
+void ResidualView::require_independent(Examination& it) const {
   const Vector<double> spectrum = symmetric_eigenvalues<double>(kappa);
   const double found = spectrum.minCoeff();
   Quantity least(found, {ErrorPart::rounding(static_cast<double>(classes()), spectrum.maxCoeff())});
@@ -128,8 +128,8 @@ bool ResidualView::require_independent(Examination& it) const {
       if (same(n, j) > 0 && dense.col(n) == dense.col(j)) least = 0;  // for certain
     }
   }
-  return it.require_positive(independent_inputs, least,
-                             fmt::format("smallest eigenvalue of kappa {:.3g}", found));
+  it.require_positive(independent_inputs, least,
+                      fmt::format("smallest eigenvalue of kappa {:.3g}", found));
 }
 
 TrainingInstance<double> residual_training(const SequenceClasses<double>& classes, double tokens) {

@@ -54,8 +54,8 @@ class ResidualView {
   [[nodiscard]] Vector<double> gains(const Matrix<double>& beta) const;
   /// Pairs whose token has one class.
   [[nodiscard]] std::vector<Index> distinct_pairs() const;
-  bool require_apart(Examination& it) const;
-  bool require_independent(Examination& it) const;
+  void require_apart(Examination& it) const;
+  void require_independent(Examination& it) const;
 
   Layout layout;
   Vector<double> f;               ///< by entries

@@ -20,9 +20,9 @@ in the limit eta_Z -> 0 (Section 7 sketches it: Theorem 2 inside each psi^-1(m))
 distinct tokens of n gain by the modified gradient if overlaps inside the query outweigh the rest,
   sum_{n' != n: psi(n') = m} E_nn'/(1 + K_m)
     > |E e_n| l sqrt(1 + (K-1)/(M-1)^2)/(1 - l),   l = max |lambda_i(E)| < 1,
-with no bound on M, nor from below on lambda_i; by the true gradient, as M -> infinity, if n shares a
-token with any class. A token of one class of its query alone that a class of another query has, too,
-is pulled down by that class: for it the sum over all n' counts, not that over psi^-1(m).)",
+with no bound on M, nor from below on lambda_i; by the true gradient, as M -> infinity, if n shares
+a token with any class. A token of only one class of its query that a class of another query has,
+too, is pulled down by that class: for it the sum over all n' counts, not that over psi^-1(m).)",
     .hypotheses = {queries_apart, solved_at_rest, equal_classes},
     .reaches = {EvidenceKind::numerical},
     .knobs = {query_count, most_classes, across_weight, residual_vocabulary, decoder_time},
@@ -30,7 +30,8 @@ is pulled down by that class: for it the sum over all n' counts, not that over p
 
 const Clause driven_by_all =
     sheet.clause("with a residual connection beta_nn' of all classes drive z_ml'");
-const Clause distinct_gain = sheet.clause("distinct tokens gain, by overlaps inside their query");
+const Clause distinct_gain =
+    sheet.clause("distinct tokens gain if overlaps inside the query outweigh the rest");
 
 const Hypothesis inside_outweighs = sheet.assume("overlaps inside the query outweigh the rest");
 

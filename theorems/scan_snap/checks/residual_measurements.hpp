@@ -26,8 +26,8 @@ inline constexpr Knob decoder_time =
 QueryDraw chosen_queries(const Setting& setting, double inside);
 SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw);
 
-/// Numbers that are read off a state, in units of `unit`, after a solve with a matrix of this condition
-/// number, by which roundings grow.
+/// Numbers that are read off a state, in units of `unit`, after a solve with a matrix of this
+/// condition number, by which roundings grow.
 struct Reading {
   std::function<Vector<double>(const ResidualFlow<double>& flow, const Vector<double>& x)> numbers;
   double unit = 1;
