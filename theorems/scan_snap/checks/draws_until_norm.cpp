@@ -31,7 +31,7 @@ That bound is loose: its product is a sum, to order eps + 1/(M eps)
 
 const Clause own_draws = sheet.clause("norm eps after s - ln(1/eps)/2 own draws");
 const Clause own_sum = sheet.clause("eta_Y s = 1/eps + ln(M/eps) - 1");
-const Clause all_draws = sheet.clause("E T by the last class");
+const Clause all_draws = sheet.clause("E T waits for the last class");
 const Clause bound = sheet.clause("T <= (K/(eps eta_Y)) ln(M/eps)");
 
 const Control no_logarithm = sheet.control("no-logarithm", "1/(eta_Y eps) draws of a class");

@@ -51,7 +51,7 @@ const Knob across = sheet.knob(across_weight);
 const Knob tokens = sheet.knob(residual_vocabulary);
 const Knob time_of_decoder = sheet.knob(decoder_time);
 
-// Sums of f_nl^2 over the tokens of n alone and over those of several classes (K each).
+// Sums of f_nl^2 over the tokens that only n has and over those of several classes (K each).
 struct Squares {
   Vector<double> own, shared;
 

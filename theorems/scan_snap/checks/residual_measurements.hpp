@@ -22,7 +22,7 @@ inline constexpr Knob residual_vocabulary =
 inline constexpr Knob decoder_time =
     logarithmic_knob("decoder-time", "tau = eta_Y s, s draws of each class", 0.1, 6, 2);
 
-/// What knobs and seed draw, tokens shared inside a query in units of those of one class alone.
+/// What knobs and seed draw, tokens shared inside a query in units of those of only one class.
 QueryDraw chosen_queries(const Setting& setting, double inside);
 SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw);
 
