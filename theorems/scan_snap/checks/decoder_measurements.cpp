@@ -6,13 +6,13 @@
 
 namespace popgrad::scan_snap::checks {
 
-TrainingInstance<double> decoder_training(const Setting& setting, Index count,
-                                          const Knob& vocabulary, const Knob& rate) {
+TrainingInstance<double> decoder_training(const Setting& setting, Index count, const Knob& tokens,
+                                          const Knob& rate) {
   return examined_training(setting, [&] {
     TrainingInstance<double> training;
     training.classes = classes_from_matrix<double>(
         Matrix<double>::Identity(count, count),
-        std::vector<Index>(static_cast<std::size_t>(count), 0), setting.count(vocabulary));
+        std::vector<Index>(static_cast<std::size_t>(count), 0), setting.count(tokens));
     training.decoder_rate = setting.value(rate);
     return training;
   });
@@ -22,8 +22,8 @@ Decoder decoder_of(const TrainingInstance<double>& training) {
   return {static_cast<double>(training.classes.tokens), training.decoder_rate};
 }
 
-Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate) {
-  return decoder_of(decoder_training(setting, 1, vocabulary, rate));
+Decoder chosen_decoder(const Setting& setting, const Knob& tokens, const Knob& rate) {
+  return decoder_of(decoder_training(setting, 1, tokens, rate));
 }
 
 Quantity limit_of(double nearest, const std::function<Quantity(double)>& value) {

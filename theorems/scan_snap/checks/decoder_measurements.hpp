@@ -15,10 +15,10 @@ struct Decoder {
 };
 /// The user's instance, or `count` classes of one token each, whose laws do not matter, with M and
 /// eta_Y of the two knobs.
-TrainingInstance<double> decoder_training(const Setting& setting, Index count,
-                                          const Knob& vocabulary, const Knob& rate);
+TrainingInstance<double> decoder_training(const Setting& setting, Index count, const Knob& tokens,
+                                          const Knob& rate);
 Decoder decoder_of(const TrainingInstance<double>& training);
-Decoder chosen_decoder(const Setting& setting, const Knob& vocabulary, const Knob& rate);
+Decoder chosen_decoder(const Setting& setting, const Knob& tokens, const Knob& rate);
 
 /// Limit of value(p) as p -> 0, from p = 2 nearest and p = nearest.
 Quantity limit_of(double nearest, const std::function<Quantity(double)>& value);
