@@ -5,68 +5,6 @@
 #include "theorems/scan_snap/rungs/response.hpp"
 
 namespace popgrad::scan_snap::checks {
-namespace {
-
-// The sum over one class, added to the field.
-template <class T>
-void add_class(const PopulationFlow<T>& flow, const Vector<T>& x, const Vector<T>& f, Index n,
-               Formula formula, Vector<T>& field) {
-  const TrainingInstance<T>& training = flow.instance();
-  const SequenceClasses<T>& classes = training.classes;
-  const Layout& layout = flow.layout();
-  const Index columns = layout.columns();
-  const auto at = static_cast<std::size_t>(n);
-  Vector<T> multiplicity(columns);
-  for (Index c = 0; c < columns; ++c) {
-    multiplicity[c] = T(static_cast<int>(layout.multiplicity[static_cast<std::size_t>(c)]));
-  }
-  Vector<T> logits = Vector<T>::Constant(columns, T(0));
-  T total(0);  // |f_n|_1
-  for (Index e = classes.first[at]; e < classes.first[at + 1]; ++e) {
-    const Index row = layout.entry_row[static_cast<std::size_t>(e)];
-    for (Index c = 0; c < columns; ++c) logits[c] = logits[c] + f[e] * x[row * columns + c];
-    total = total + f[e];
-  }
-  const T norm = formula == Formula::no_norm ? total : T(1);
-  const T projection = formula == Formula::weak_projection ? T(T(9) / T(10)) : T(1);
-  Vector<T> residual(columns);
-  respond(static_cast<const T*>(logits.data()), multiplicity, layout.class_column[at],
-          residual.data());
-  const T along = logits.dot(Vector<T>(residual.cwiseProduct(multiplicity)));  // f_n.g_n
-  for (Index e = classes.first[at]; e < classes.first[at + 1]; ++e) {
-    const Index row = layout.entry_row[static_cast<std::size_t>(e)];
-    const Index pair = layout.entry_pair[static_cast<std::size_t>(e)];
-    T g(0);
-    for (Index c = 0; c < columns; ++c) {
-      T& slope = field[row * columns + c];
-      slope = slope + training.decoder_rate * classes.weight[n] * f[e] / norm * residual[c];
-      g = g + x[row * columns + c] * multiplicity[c] * residual[c];
-    }
-    T& slope = field[layout.rows() * columns + pair];
-    slope = slope + training.attention_rate * classes.weight[n] * f[e] / norm *
-                        (g - projection * f[e] * along);
-  }
-}
-
-}  // namespace
-
-template <class T>
-Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula formula) {
-  Vector<T> field = Vector<T>::Constant(x.size(), T(0));
-  if (formula == Formula::lemma_1) {
-    flow.rhs(x, field, T(0));
-    return field;
-  }
-  const Vector<T> f = flow.features_at(x);
-  for (Index n = 0; n < flow.instance().classes.classes(); ++n) {
-    add_class(flow, x, f, n, formula, field);
-  }
-  return field;
-}
-template Vector<double> field_of(const PopulationFlow<double>&, const Vector<double>&, Formula);
-template Vector<Real> field_of(const PopulationFlow<Real>&, const Vector<Real>&, Formula);
-template Vector<Expression> field_of(const PopulationFlow<Expression>&, const Vector<Expression>&,
-                                     Formula);
 
 TrainingInstance<Expression> generic_training() {
   TrainingInstance<Expression> training;

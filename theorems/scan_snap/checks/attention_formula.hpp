@@ -1,5 +1,5 @@
 #pragma once
-/// Lemma 1's field with mistakes in it, beside the code that training runs.
+/// Gradients on generic symbols and by differences, to set against the code that training runs.
 
 #include <functional>
 #include <type_traits>
@@ -10,16 +10,6 @@
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 
 namespace popgrad::scan_snap::checks {
-
-enum class Formula {
-  lemma_1,
-  weak_projection,  ///< I - 0.9 f f'
-  no_norm,          ///< c_n = f_n/|f_n|_1 in place of f_n in dY, and of diag(f_n) in dz
-};
-
-/// The field of the flow, or what the formula makes of it. For double, Real and Expression.
-template <class T>
-Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula formula);
 
 /// Two classes of generic laws and weights that share one token of three.
 TrainingInstance<Expression> generic_training();

@@ -1,19 +1,3 @@
-// Theorem    scan-snap.backprop-gradient
-// Status     proved in source (Theorem 1), sign corrected
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Theorem 1, Eqn 88
-// Statement  with Y = F (I - E') W and G = (I + E)^{-1}
-//              g_n  = Y (e_n - alpha_n)
-//                   = gamma (iota_n f_n - sum_{n' != n} beta_nn' f_n')
-//              xi_n = gamma sum_{n' != n} beta_nn' f_n.f_n'
-//                   = gamma q1 [G_nn - 1 - sum_{k != n} G_nk/(M-1)],
-//            and xi_n > 0 if n overlaps another class and lambda_max(E) < 1/(1 + sqrt(K-1))
-// Hypotheses H1 features at rest; H2 F has full rank; H3 Y(0) = 0; H4 P(n) = 1/K, a next token of
-//            its own for each class; H5 lambda_max(E) < 1/(1 + sqrt(K-1)), for xi_n > 0
-// Check      both identities for generic E and M, K = 3; coefficients of g_n in F and xi_n from the
-//            Y that fast-decoder arrives at, against the formulas; the sign of every xi_n
-// Controls   the sign of q0 in Eqn 88; E in place of E'; xi_n without the sum over k
-// Uses       rung fast-decoder; backprop, decoder
-
 #include "theorems/scan_snap/checks/backprop_identity.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/features_at_rest.hpp"
@@ -22,20 +6,48 @@
 namespace popgrad::scan_snap::checks::backprop_gradient {
 namespace {
 
-constexpr const char* overlap_text = "lambda_max(E) < 1/(1 + sqrt(K - 1)) for xi_n > 0";
-constexpr Knob class_count = class_count_knob(2, 8, 4);
-constexpr Knob vocabulary = vocabulary_knob(8, 1e5, 30);
-constexpr Knob draws = logarithmic_knob("draws", "draws s of each class", 1, 1e4, 50);
-constexpr Knob excess = excess_overlap(overlap_text);
+Statement sheet{.id = "scan-snap.backprop-gradient",
+                .paper = "arXiv 2305.16380, Theorem 1",
+                .status = "proved in source",
+                .about = "the flow of the fast decoder",
+                .theorem = R"(
+With F'F = I + E, (I + E)^-1 = I - E' = G and Y = F (I - E') W
+  g_n  = Y (e_n - alpha_n)
+       = gamma (iota_n f_n - sum_{n' != n} beta_nn' f_n')
+  xi_n = gamma sum_{n' != n} beta_nn' f_n.f_n'
+       = gamma q1 [G_nn - 1 - sum_{k != n} G_nk/(M-1)],
+and xi_n > 0 if n overlaps another class and lambda_max(E) < 1/(1 + sqrt(K-1)). Eqn 88 prints the
+second term of beta with another sign.)",
+                .hypotheses = {features_rest, full_rank, zero_start, equal_classes},
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .reads = "fast-decoder"};
 
-void derive(Examination& it) {
-  it.judge(Identity{.what = "coefficients of g_n/gamma in F are iota_n and -beta_nn'",
-                    .holds = [] { return gradient_identity(Beta::derived); },
-                    .mistakes = {{"eqn-88", [] { return gradient_identity(Beta::of_eqn_88); }}},
-                    .detail = "generic E of three classes, generic M"});
-  it.judge(Identity{.what = "both forms of xi_n",
-                    .holds = [] { return xi_identity(Beta::derived); },
-                    .mistakes = {{"eqn-88", [] { return xi_identity(Beta::of_eqn_88); }}}});
+const Clause in_features = sheet.clause("g_n = gamma (iota_n f_n - sum beta_nn' f_n')");
+const Clause two_forms = sheet.clause("xi_n = gamma q1 (G_nn - 1 - sum_{k != n} G_nk/(M-1))");
+const Clause positive = sheet.clause("xi_n > 0 for small overlap");
+
+const Hypothesis small_overlap = sheet.assume("lambda_max(E) < 1/(1 + sqrt(K - 1)) for xi_n > 0");
+
+const Control eqn_88 = sheet.control("eqn-88", "+ q0 in beta, as Eqn 88 prints its second term");
+const Control first_order = sheet.control("first-order", "E in place of E' in iota");
+const Control no_sum = sheet.control("no-sum", "xi_n without sum_{k != n} G_nk/(M-1)");
+
+const Knob class_count = sheet.knob(class_count_knob(2, 8, 4));
+const Knob vocabulary = sheet.knob(vocabulary_knob(8, 1e5, 30));
+const Knob share_of_most = sheet.knob(overlap_share);
+const Knob draws = sheet.knob(logarithmic_knob("draws", "draws s of each class", 1, 1e4, 50));
+const Knob excess = sheet.knob(excess_overlap(small_overlap.text));
+const Knob attention_rate = sheet.knob(attention_rate_knob);
+
+void prove(Examination& it) {
+  it.judge(in_features, identity("coefficients of g_n/gamma in F are iota_n and -beta_nn'", [] {
+                          return gradient_identity(Beta::derived);
+                        }).unless(eqn_88, [] {
+                            return gradient_identity(Beta::of_eqn_88);
+                          }).with("generic E of three classes, generic M"));
+  it.judge(two_forms, identity("both forms of xi_n", [] {
+                        return xi_identity(Beta::derived);
+                      }).unless(eqn_88, [] { return xi_identity(Beta::of_eqn_88); }));
 }
 
 void judge_formulas(const Features& at, const Solved& run, double m, double gamma,
@@ -52,33 +64,28 @@ void judge_formulas(const Features& at, const Solved& run, double m, double gamm
   const auto measured = [&](const std::function<Vector<double>(const Matrix<double>&)>& part) {
     return read_off(run, 0, [&](const Vector<double>& x) { return part(at.coefficients(x)); });
   };
-  const Matrix<double> first_order = 2 * Matrix<double>::Identity(g.rows(), g.cols()) - at.gram;
+  const Matrix<double> by_e = 2 * Matrix<double>::Identity(g.rows(), g.cols()) - at.gram;
   const Matrix<double> beta = beta_of<double>(g, m);
-  it.judge(Comparison{
-      .what = "coefficient of f_n in g_n against gamma iota_n",
-      .measured = measured([](const Matrix<double>& c) -> Vector<double> { return c.diagonal(); }),
-      .predicted = predicted(iota_of<double>(g, m)),
-      .mistakes = {predicts("first-order", predicted(iota_of<double>(first_order, m)))}});
-  it.judge(Comparison{
-      .what = "coefficients of f_n' in g_n, negated, against gamma beta_nn'",
-      .measured = measured([](const Matrix<double>& c) { return off_diagonal(-c.transpose()); }),
-      .predicted = predicted(off_diagonal(beta)),
-      .scale = {gamma * beta.cwiseAbs().maxCoeff()},
-      .mistakes = {predicts("eqn-88", predicted(off_diagonal(beta_of_eqn_88<double>(g, m))))}});
+  it.judge(in_features,
+           equal("coefficient of f_n in g_n against gamma iota_n",
+                 measured([](const auto& c) -> Vector<double> { return c.diagonal(); }),
+                 predicted(iota_of<double>(g, m)))
+               .unless(first_order, predicted(iota_of<double>(by_e, m))));
+  it.judge(in_features, equal("coefficients of f_n' in g_n, negated, against gamma beta_nn'",
+                              measured([](const auto& c) { return off_diagonal(-c.transpose()); }),
+                              predicted(off_diagonal(beta)))
+                            .in_units_of(gamma * beta.cwiseAbs().maxCoeff())
+                            .unless(eqn_88, predicted(off_diagonal(beta_of_eqn_88<double>(g, m)))));
   const std::vector<Index> overlapping = at.overlapping();
   if (overlapping.empty()) return;
   const std::vector<Quantity> xi = measured([&](const Matrix<double>& c) -> Vector<double> {
     return (c.diagonal() - (at.gram * c).diagonal())(overlapping);
   });
-  it.judge(
-      Comparison{.what = "xi_n of classes that overlap",
-                 .measured = xi,
-                 .predicted = predicted(xi_formula(g, m, 1)(overlapping)),
-                 .mistakes = {predicts("no-sum", predicted(xi_formula(g, m, 0)(overlapping)))}});
-  it.judge(Comparison{.what = "0 < xi_n of classes that overlap",
-                      .measured = std::vector<Quantity>(xi.size(), 0.0),
-                      .relation = Relation::below,
-                      .predicted = xi});
+  it.judge(two_forms,
+           equal("xi_n of classes that overlap", xi, predicted(xi_formula(g, m, 1)(overlapping)))
+               .unless(no_sum, predicted(xi_formula(g, m, 0)(overlapping))));
+  it.judge(positive,
+           below("0 < xi_n of classes that overlap", std::vector<Quantity>(xi.size(), 0.0), xi));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -104,7 +111,7 @@ void examine(const Setting& setting, Examination& it) {
   require_rest(training, at, flow.logits_at(run.state(0)).cwiseAbs().maxCoeff(), it);
   require_uniform(training.classes, it);
   const double lambda = at.spectrum[k - 1] - 1;
-  it.require(overlap_text, overlap_bound(k) - lambda,
+  it.require(small_overlap, overlap_bound(k) - lambda,
              fmt::format("{:.4g} against {:.4g}", lambda, overlap_bound(k)));
   if (!training.shares_column()) return;
   const double gamma = backprop_scale(m, decoder_scale(m, training.decoder_rate, s));
@@ -113,22 +120,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  std::vector<Hypothesis> hypotheses = rest_hypotheses();
-  hypotheses.insert(hypotheses.end(), {uniform_text, overlap_text});
-  return {.id = "scan-snap.backprop-gradient",
-          .claim = "g_n = gamma (iota_n f_n - sum beta_nn' f_n'), and xi_n > 0 for small overlap",
-          .paper = "arXiv 2305.16380, Theorem 1",
-          .status = "proved in source",
-          .hypotheses = hypotheses,
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"eqn-88", "+ q0 in beta, as Eqn 88 prints its second term"},
-                       {"first-order", "E in place of E' in iota"},
-                       {"no-sum", "xi_n without sum_{k != n} G_nk/(M-1)"}},
-          .knobs = {class_count, vocabulary, overlap_share, draws, excess, attention_rate_knob},
-          .reads = "fast-decoder",
-          .derive = derive,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::backprop_gradient

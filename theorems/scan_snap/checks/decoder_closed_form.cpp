@@ -1,21 +1,4 @@
-// Theorem    scan-snap.decoder-closed-form
-// Status     proved in source (Lemmas 6, 7, 9)
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemmas 6, 7 and 9
-// Statement  h' = eta_Y/(M - 1 + exp(M h)), h(0) = 0, is solved by
-//              exp(M h) + (M-1) M h = M eta_Y s + 1;
-//            the discrete h* obeys
-//              0 <= h* - h <= 2 eta_Y/M
-//              h* - h = (h'/2) ln(eta_Y/(M h')) + O(eta_Y^2),  up to eta_Y/(2 e M);
-//            from s -> 0 to s -> infinity
-//              h     ~ eta_Y s/M             ->  ln(M eta_Y s)/M
-//              gamma ~ (1 - 1/M)^2 eta_Y s   ->  (1 - 1/M)^2 ln(M eta_Y s)/(eta_Y s)
-// Hypotheses H1 M >= 2; H2 eta_Y > 0
-// Check      the implicit relation on symbols, and its solution against integration of h'; the sign
-//            of the relation at h* and at h* - 2 eta_Y/M, enclosed; limits of (h* - h)/eta_Y as
-//            eta_Y -> 0 and of h and gamma at both ends of s
-// Controls   M in place of M - 1; h* - h 10 % larger; the late logarithm without M (Theorem 1)
-// Uses       closed forms of the decoder
-
+#include "popgrad/scalars/interval.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/decoder_measurements.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
@@ -23,25 +6,131 @@
 namespace popgrad::scan_snap::checks::decoder_closed_form {
 namespace {
 
-constexpr Knob vocabulary = vocabulary_knob(2, 1e6, 1000);
-constexpr Knob decoder_rate = decoder_rate_knob(0.01, 100);
+Statement sheet{
+    .id = "scan-snap.decoder-closed-form",
+    .paper = "arXiv 2305.16380, Lemmas 6, 7 and 9",
+    .status = "proved in source",
+    .about = "the decoder's scale, integrated and in steps",
+    .theorem = R"(
+h' = eta_Y/(M - 1 + exp(M h)), h(0) = 0, is solved by
+  exp(M h) + (M-1) M h = M eta_Y s + 1;
+the discrete h* <- h* + eta_Y/(M - 1 + exp(M h*)) obeys
+  0 <= h* - h <= 2 eta_Y/M
+  h* - h = (h'/2) ln(eta_Y/(M h')) + O(eta_Y^2),  up to eta_Y/(2 e M);
+from s -> 0 to s -> infinity
+  h     ~ eta_Y s/M             ->  ln(M eta_Y s)/M
+  gamma ~ (1 - 1/M)^2 eta_Y s   ->  (1 - 1/M)^2 ln(M eta_Y s)/(eta_Y s).)",
+    .reaches = {EvidenceKind::symbolic, EvidenceKind::certified, EvidenceKind::numerical},
+    .reads = "reduced"};
+
+const Clause solved = sheet.clause("exp(M h) + (M-1) M h = M eta_Y s + 1");
+const Clause enclosed_gap = sheet.clause("h <= h* <= h + 2 eta_Y/M");
+const Clause gap_of_order_1 = sheet.clause("h* - h ~ (h'/2) ln(eta_Y/(M h'))");
+const Clause both_ends = sheet.clause("limits of h and gamma early and late");
+
+const Hypothesis two_tokens = sheet.assume("M >= 2");
+const Hypothesis positive_rate = sheet.assume("eta_Y > 0");
+
+const Control all_tokens =
+    sheet.control("all-tokens", "M in place of M - 1 in the relation and in gamma");
+const Control larger_gap = sheet.control("gap", "h* - h 10 % larger");
+const Control without_m =
+    sheet.control("no-factor", "ln(eta_Y s) for ln(M eta_Y s), as Theorem 1 prints");
+
+const Knob vocabulary = sheet.knob(vocabulary_knob(2, 1e6, 1000));
+const Knob decoder_rate = sheet.knob(decoder_rate_knob(0.01, 100));
 
 // d/ds of the relation with `factor` in place of M - 1, h' from the code that is integrated.
-Truth implicit_relation(bool all_tokens) {
+Truth implicit_relation(bool every_token) {
   const Expression m = symbol("M");
   const Expression eta = symbol("eta_Y");
   const Expression h = symbol("h");
-  const Expression factor = all_tokens ? m : Expression(m - 1);
+  const Expression factor = every_token ? m : Expression(m - 1);
   const Expression left = GiNaC::exp(m * h) + factor * m * h;
   const Expression rate = decoder_rate_of<Expression>(m, eta, h);
   return vanishes(Expression(left.diff(GiNaC::ex_to<GiNaC::symbol>(h)) * rate - m * eta));
 }
 
-void derive(Examination& it) {
-  it.judge(Identity{.what = "the implicit relation is solved by h' of the code",
-                    .holds = [] { return implicit_relation(false); },
-                    .mistakes = {{"all-tokens", [] { return implicit_relation(true); }}},
-                    .detail = "generic M, eta_Y, h"});
+void prove(Examination& it) {
+  it.judge(solved, identity("the implicit relation is solved by h' of the code", [] {
+                     return implicit_relation(false);
+                   }).unless(all_tokens, [] {
+                       return implicit_relation(true);
+                     }).with("generic M, eta_Y, h"));
+}
+
+// x = M h (one number) on the clock eta_Y s, by the rate that training runs:
+//   dx/d(eta_Y s) = M/(M - 1 + exp(x))
+AnyRung<double> decoder_flow(double tokens) {
+  AnyRung<double> rung;
+  rung.dimension = 1;
+  rung.initial = Vector<double>::Zero(1);
+  rung.state_names = {"M h"};
+  rung.field.value = [tokens](const Vector<double>& x, Vector<double>& dx, const double&) {
+    dx[0] = tokens * decoder_rate_of(tokens, 1.0, x[0] / tokens);
+  };
+  rung.observables.read = [](const Vector<double>&, const double&, std::span<double>) {};
+  return rung;
+}
+
+// Where h' has fallen to exp(-fall) of its first value eta_Y/M: eta_Y s and M h.
+struct Fallen {
+  double clock, x;
+};
+Fallen fallen(double tokens, double fall) {
+  const double x = std::log1p(tokens * std::expm1(fall));
+  return {((tokens - 1) * x + std::expm1(x)) / tokens, x};
+}
+
+// (h* - h)/((h'/2) ln(eta_Y/(M h'))) where that logarithm is `fall`, as eta_Y -> 0.
+Quantity discrete_gap(double tokens, double fall) {
+  const Fallen at = fallen(tokens, fall);
+  constexpr long draws = 4096;
+  // At these rates eta_Y s is reached after whole draws.
+  return limit_of(at.clock / draws, [&](double rate) -> Quantity {
+    const double leading = rate / tokens * std::exp(-fall) * fall / 2;
+    const double h = at.x / tokens;
+    const long steps = std::lround(at.clock / rate);
+    return {(discrete_decoder_scale(tokens, rate, steps) - h) / leading,
+            {ErrorPart::rounding(static_cast<double>(steps), h / leading)}};
+  });
+}
+
+// The number nearest to the middle of an interval, which lies within the part "enclosure".
+Quantity enclosed(const Interval& x) {
+  const double middle = to_double(x);
+  return {middle,
+          {ErrorPart::enclosure(std::max(upper_double(x) - middle, middle - lower_double(x)))}};
+}
+
+// The implicit relation
+//   exp(M h) + (M-1) M h - M eta_Y s - 1, over M eta_Y s,
+// which rises with h.
+Quantity relation(const Interval& m, const Interval& eta, long s, const Interval& h) {
+  using std::exp;
+  const Interval target = m * eta * Interval(s);
+  const Interval x = m * h;
+  const Interval defect = (exp(x) + (m - Interval(1)) * x - Interval(1)) / target - Interval(1);
+  return enclosed(defect);
+}
+
+// h <= h* <= h + 2 eta_Y/M, enclosed: negative where the bounds hold. The relation at
+// h*(s) - 2 eta_Y/M and, negated, at h*(s). At s = 1, 2, ... until h* - h has passed its largest
+// value, where h' has fallen by e, and as long again.
+std::vector<Quantity> beyond_bounds_of_gap(double tokens, double rate) {
+  const Interval m(tokens);
+  const Interval eta(rate);
+  const Interval bound = Interval(2) * eta / m;
+  const auto last = static_cast<long>(std::ceil(2 * fallen(tokens, 1).clock / rate));
+  std::vector<Quantity> beyond;
+  Interval discrete(0);
+  for (long s = 1; s <= last; ++s) {
+    throw_if_stopped();
+    discrete = discrete + decoder_rate_of<Interval>(m, eta, discrete);
+    beyond.push_back(-relation(m, eta, s, discrete));
+    beyond.push_back(relation(m, eta, s, discrete - bound));
+  }
+  return beyond;
 }
 
 // M h on the clock eta_Y s, from its linear rise to long after it has bent at about ln M.
@@ -49,31 +138,28 @@ void judge_solution(double m, Examination& it) {
   const double bend = std::log(m);
   const Solved run(decoder_flow(m), {bend / 16, bend, 16 * bend, 256 * bend}, 1e-12);
   std::vector<Quantity> implicit;
-  std::vector<Quantity> all_tokens;
+  std::vector<Quantity> of_more;
   for (const double clock : run.times()) {
     implicit.emplace_back(m * decoder_scale(m, 1.0, clock));
     // exp(x) + M x = M s + 1 is the relation of M + 1 tokens at a rate lower by M/(M + 1).
-    all_tokens.emplace_back((m + 1) * decoder_scale(m + 1, m / (m + 1), clock));
+    of_more.emplace_back((m + 1) * decoder_scale(m + 1, m / (m + 1), clock));
   }
-  it.judge(Comparison{.what = "M h integrated against the implicit relation",
-                      .measured = run.along([](const Vector<double>& x) { return x[0]; }),
-                      .predicted = implicit,
-                      .mistakes = {predicts("all-tokens", all_tokens)},
-                      .places = run.places()});
+  it.judge(solved, equal("M h integrated against the implicit relation",
+                         run.along([](const Vector<double>& x) { return x[0]; }), implicit)
+                       .at(run.places())
+                       .unless(all_tokens, of_more));
 }
 
 void judge_gap(double m, double eta, Examination& it) {
-  it.judge(Comparison{.kind = EvidenceKind::certified,
-                      .what = "h <= h* <= h + 2 eta_Y/M, by the sign of the relation",
-                      .measured = beyond_bounds_of_gap(m, eta),
-                      .relation = Relation::at_most,
-                      .predicted = {0.0},
-                      .scale = {1.0}});
-  it.judge(Comparison{.what = "h* - h over (h'/2) ln(eta_Y/(M h')) as eta_Y -> 0",
-                      .measured = {discrete_gap(m, 0.5), discrete_gap(m, 1), discrete_gap(m, 2)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("gap", 1.1)},
-                      .places = {"ln(eta_Y/(M h')) = 1/2", "1, where the gap is largest", "2"}});
+  it.judge(enclosed_gap, at_most("h <= h* <= h + 2 eta_Y/M, by the sign of the relation",
+                                 beyond_bounds_of_gap(m, eta), 0)
+                             .of_kind(EvidenceKind::certified)
+                             .in_units_of(1));
+  it.judge(gap_of_order_1, equal("h* - h over (h'/2) ln(eta_Y/(M h')) as eta_Y -> 0")
+                               .add("ln(eta_Y/(M h')) = 1/2", discrete_gap(m, 0.5), 1)
+                               .add("1, where the gap is largest", discrete_gap(m, 1), 1)
+                               .add("2", discrete_gap(m, 2), 1)
+                               .unless(larger_gap, times(1.1)));
 }
 
 // Limits of shares at eta_Y s = p (early) or 1/p (late) as p -> 0: the next order is p.
@@ -95,20 +181,21 @@ void judge_regimes(double m, Examination& it) {
   };
   const double others = (1 - 1 / m) * (1 - 1 / m);
   const double no_factor = std::log(1 / p) / logarithm;
-  it.judge(Comparison{.what = "h and gamma over what they tend to",
-                      .measured = {limit(false, early_h), limit(false, early_gamma),
-                                   limit(true, late_h), limit(true, late_gamma)},
-                      .predicted = {1.0, others, 1.0, others},
-                      .mistakes = {predicts("all-tokens", 1.0),
-                                   predicts("no-factor", {1.0, others, 1 / m, others * no_factor})},
-                      .places = {"h early", "gamma early", "exp(M h) late", "gamma late"}});
+  it.judge(both_ends,
+           equal("h and gamma over what they tend to")
+               .add("h early", limit(false, early_h), 1)
+               .add("gamma early", limit(false, early_gamma), others)
+               .add("exp(M h) late", limit(true, late_h), 1)
+               .add("gamma late", limit(true, late_gamma), others)
+               .unless(all_tokens, 1)
+               .unless(without_m, std::vector<Quantity>{1, others, 1 / m, others * no_factor}));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const auto [m, eta] = chosen_decoder(setting, vocabulary, decoder_rate);
   it.parameters = {{"M", m}, {"eta_Y", eta}};
-  it.require("M >= 2", m - 2);
-  it.require_positive("eta_Y > 0", eta);
+  it.require(two_tokens, m - 2);
+  it.require_positive(positive_rate, eta);
   judge_solution(m, it);
   judge_gap(m, eta, it);
   judge_regimes(m, it);
@@ -116,21 +203,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "scan-snap.decoder-closed-form",
-      .claim = "h solves exp(M h) + (M-1) M h = M eta_Y s + 1 and stays below h* by <= 2 eta_Y/M",
-      .paper = "arXiv 2305.16380, Lemmas 6, 7 and 9",
-      .status = "proved in source",
-      .hypotheses = {"M >= 2", "eta_Y > 0"},
-      .reaches = {EvidenceKind::symbolic, EvidenceKind::certified, EvidenceKind::numerical},
-      .controls = {{"all-tokens", "M in place of M - 1 in the relation and in gamma"},
-                   {"gap", "h* - h 10 % larger"},
-                   {"no-factor", "ln(eta_Y s) for ln(M eta_Y s), as Theorem 1 prints"}},
-      .knobs = {vocabulary, decoder_rate},
-      .reads = "reduced",
-      .derive = derive,
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::decoder_closed_form

@@ -1,20 +1,3 @@
-// Theorem    scan-snap.decoder-recursion
-// Status     proved in source (Lemma 5)
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemma 5, Remark 1
-// Statement  repeated for one class n from w = 0,
-//              w <- w + eta_Y (e_n - alpha),  alpha = softmax(w),
-//            stays on
-//              w           = (M-1) h* zeta_n
-//              e_n - alpha = (M-1)/(M - 1 + exp(M h*)) zeta_n
-//              zeta_n      = M/(M-1) (e_n - 1/M)
-//            with
-//              h* <- h* + eta_Y/(M - 1 + exp(M h*))
-// Hypotheses H1 orthonormal features; H2 one class is drawn again and again
-// Check      e_n - alpha at the claimed w on symbols; w and e_n - alpha of the recursion itself
-//            after 1, 2, 4, ... draws, at 60 digits and at 30; both by the code of training
-// Controls   exp((M-1) h*) for exp(M h*); zeta_n with 1/(M-1) in place of 1/M
-// Uses       closed form of the decoder, its answer to a feature
-
 #include <array>
 
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
@@ -25,9 +8,42 @@
 namespace popgrad::scan_snap::checks::decoder_recursion {
 namespace {
 
-constexpr Knob vocabulary = vocabulary_knob(2, 1e5, 30);
-constexpr Knob decoder_rate = decoder_rate_knob(0.01, 100);
-constexpr Knob draws = whole_knob("draws", "draws of the class", 1, 200, 200);
+Statement sheet{.id = "scan-snap.decoder-recursion",
+                .paper = "arXiv 2305.16380, Lemma 5",
+                .status = "proved in source",
+                .about = "the recursion of one class's decoder",
+                .theorem = R"(
+Repeated for one class n from w = 0,
+  w <- w + eta_Y (e_n - alpha),  alpha = softmax(w),
+stays on
+  w           = (M-1) h* zeta_n
+  e_n - alpha = (M-1)/(M - 1 + exp(M h*)) zeta_n
+  zeta_n      = M/(M-1) (e_n - 1/M)
+with
+  h* <- h* + eta_Y/(M - 1 + exp(M h*)).)",
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .reads = "reduced"};
+
+const Clause along_zeta =
+    sheet.clause("repeated draws of one class move its decoder along zeta_n, w = (M-1) h* zeta_n");
+const Clause error_there = sheet.clause("there e_n - alpha = (M-1)/(M - 1 + exp(M h*)) zeta_n");
+
+const Hypothesis orthonormal = sheet.assume("orthonormal features");
+const Hypothesis drawn_again = sheet.assume(by_construction(
+    "one class is drawn again and again", "where features are orthonormal no other class is felt"));
+
+const Control short_exponent =
+    sheet.control("short-exponent", "exp((M-1) h*) in place of exp(M h*)");
+const Control wrong_mean = sheet.control("wrong-mean", "1/(M-1) taken off in zeta_n, not 1/M");
+
+const Knob vocabulary = sheet.knob(vocabulary_knob(2, 1e5, 30));
+const Knob decoder_rate = sheet.knob(decoder_rate_knob(0.01, 100));
+const Knob draws = sheet.knob(whole_knob("draws", "draws of the class", 1, 200, 200));
+const Knob feature_overlap = sheet.knob(
+    logarithmic_knob("feature-overlap", "f_n.f_j with a class j that is drawn as often, at random",
+                     1e-4, 1, 0)
+        .breaking(orthonormal));
+
 enum class Claim { lemma_5, short_exponent, wrong_mean };
 
 // zeta_n at token n and at any other one; h*' = eta_Y/(M - 1 + exp(M h)), e_n - alpha in zeta_n.
@@ -57,13 +73,69 @@ Truth symbolic_error(Claim claim) {
                                       Expression(residual[1] - claimed.error * claimed.other)}});
 }
 
-void derive(Examination& it) {
-  it.judge(Identity{
-      .what = "e_n - alpha at w = (M-1) h zeta_n is the claimed multiple of zeta_n",
-      .holds = [] { return symbolic_error(Claim::lemma_5); },
-      .mistakes = {{"short-exponent", [] { return symbolic_error(Claim::short_exponent); }},
-                   {"wrong-mean", [] { return symbolic_error(Claim::wrong_mean); }}},
-      .detail = "generic M and h"});
+void prove(Examination& it) {
+  it.judge(error_there,
+           identity("e_n - alpha at w = (M-1) h zeta_n is the claimed multiple of zeta_n",
+                    [] { return symbolic_error(Claim::lemma_5); })
+               .unless(short_exponent, [] { return symbolic_error(Claim::short_exponent); })
+               .unless(wrong_mean, [] { return symbolic_error(Claim::wrong_mean); })
+               .with("generic M and h"));
+}
+
+// The decoder of class n after so many draws of it: w and e_n - alpha at the next tokens of n and
+// of a class j, and at each of the M - 2 other tokens.
+struct AfterDraws {
+  long draws;
+  Vector<Real> w, error;
+};
+
+// After 1, 2, 4, ... and all draws of class n, by the answer that training runs. If features
+// overlap, draws of class j come between at random, and either moves the row of the other by the
+// overlap as much.
+std::vector<AfterDraws> repeated_draws(const Decoder& decoder, double overlap, long count,
+                                       std::uint64_t seed) {
+  std::array<Vector<Real>, 2> rows;  // of classes n and j
+  rows.fill(Vector<Real>::Constant(3, Real(0)));
+  Vector<Real> multiplicity = Vector<Real>::Constant(3, Real(1));
+  multiplicity[2] = Real(decoder.vocabulary - 2);
+  Vector<Real> error(3);
+  const auto answer = [&](Index drawn) {
+    respond(static_cast<const Real*>(rows[static_cast<std::size_t>(drawn)].data()), multiplicity,
+            drawn, error.data());
+  };
+  const auto draw = [&](Index drawn) {
+    answer(drawn);
+    const Vector<Real> pull = error * Real(decoder.rate);
+    rows[static_cast<std::size_t>(drawn)] += pull;
+    rows[static_cast<std::size_t>(1 - drawn)] += pull * Real(overlap);
+  };
+  Stream stream(seed, 0, 8);
+  std::vector<AfterDraws> saved;
+  for (long s = 1; s <= count; ++s) {
+    throw_if_stopped();
+    while (overlap > 0 && stream.uniform() < 0.5) draw(1);
+    draw(0);
+    if ((s & (s - 1)) != 0 && s != count) continue;
+    answer(0);
+    saved.push_back({s, rows[0], error});
+  }
+  return saved;
+}
+
+// Numbers computed with many digits, with the largest change of any of them when computed with
+// fewer as the part "solver" of each.
+std::vector<Quantity> with_change(const std::vector<double>& many_digits,
+                                  const std::vector<double>& fewer_digits) {
+  std::size_t worst = 0;
+  const auto change = [&](std::size_t i) { return std::fabs(many_digits[i] - fewer_digits[i]); };
+  for (std::size_t i = 0; i < many_digits.size(); ++i) {
+    if (change(i) > change(worst)) worst = i;
+  }
+  std::vector<Quantity> found;
+  for (const double number : many_digits) {
+    found.push_back({number, {ErrorPart::solver(many_digits[worst], fewer_digits[worst])}});
+  }
+  return found;
 }
 
 // (w - (M-1) h* zeta_n)/((M-1) h*) and e_n - alpha minus its claimed value, in so many digits.
@@ -75,7 +147,7 @@ std::vector<double> defects(const Decoder& decoder, const Setting& setting, Clai
   Real h(0);
   long s = 0;
   std::vector<double> found;
-  for (const AfterDraws& at : repeated_draws(decoder, setting.value(feature_overlap_knob),
+  for (const AfterDraws& at : repeated_draws(decoder, setting.value(feature_overlap),
                                              setting.count(draws), setting.seed)) {
     for (; s < at.draws; ++s) h = h + Claimed<Real>(claim, m, eta, h).rate;
     const Claimed<Real> claimed(claim, m, eta, h);
@@ -90,42 +162,25 @@ std::vector<double> defects(const Decoder& decoder, const Setting& setting, Clai
 
 void examine(const Setting& setting, Examination& it) {
   const Decoder decoder = chosen_decoder(setting, vocabulary, decoder_rate);
-  const double overlap = setting.value(feature_overlap_knob);
+  const double overlap = setting.value(feature_overlap);
   it.parameters = {{"M", decoder.vocabulary},
                    {"eta_Y", decoder.rate},
                    {"draws", setting.count(draws)},
                    {"feature overlap", overlap},
                    {"seed", setting.seed}};
-  it.require("orthonormal features", -overlap, fmt::format("f_n.f_j = {:.3g}", overlap));
+  it.require(orthonormal, -overlap, fmt::format("f_n.f_j = {:.3g}", overlap));
   const auto measured = [&](Claim claim) {
     return with_change(defects(decoder, setting, claim, 60), defects(decoder, setting, claim, 30));
   };
-  it.judge(Comparison{
-      .what = "w over (M-1) h* minus zeta_n, e_n - alpha minus its multiple of it",
-      .measured = measured(Claim::lemma_5),
-      .predicted = {0.0},
-      .scale = {1.0},
-      .mistakes = {measures("short-exponent", [&] { return measured(Claim::short_exponent); }),
-                   measures("wrong-mean", [&] { return measured(Claim::wrong_mean); })}});
+  it.judge(along_zeta, equal("w over (M-1) h* minus zeta_n, e_n - alpha minus its multiple of it",
+                             measured(Claim::lemma_5), 0)
+                           .in_units_of(1)
+                           .unless(short_exponent, [&] { return measured(Claim::short_exponent); })
+                           .unless(wrong_mean, [&] { return measured(Claim::wrong_mean); }));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.decoder-recursion",
-          .claim = "repeated draws of one class move its decoder along zeta_n, w = (M-1) h* zeta_n",
-          .paper = "arXiv 2305.16380, Lemma 5",
-          .status = "proved in source",
-          .hypotheses = {"orthonormal features",
-                         by_construction("one class is drawn again and again",
-                                         "where features are orthonormal no other class is felt")},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"short-exponent", "exp((M-1) h*) in place of exp(M h*)"},
-                       {"wrong-mean", "1/(M-1) taken off in zeta_n, not 1/M"}},
-          .knobs = {vocabulary, decoder_rate, draws, feature_overlap_knob},
-          .reads = "reduced",
-          .derive = derive,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::decoder_recursion

@@ -1,20 +1,3 @@
-// Theorem    scan-snap.decoder-regimes
-// Status     proved in source (Lemmas 7 to 9, Remarks 2, 3), with constants
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemmas 7, 8 and 9, Remarks 2 and 3
-// Statement  the discrete h* is ahead of h by c draws, h(s + c) = h*(s), with x = M h*
-//              c = ln((M - 1 + e^x)/M)/2 + O(eta_Y),
-//            at most ln(2)/2 up to s = ln M/eta_Y, and like ln(eta_Y s)/2 for ever after; with
-//            (1 + omega1) ln M = x1 the larger root of e^x = (M-1) x,
-//              M h <= eta_Y s,         gamma <= eta_Y s,  e^x <= min(M-1, (M-1) x)
-//            for 1 <= s <= ln M/eta_Y, and from s = 2 x1/eta_Y on
-//              M h <= ln(M eta_Y s + 1),  e^x >= max(M-1, (M-1) x)
-//              gamma <= 2 ln(M eta_Y s + 1)/(eta_Y s)
-// Hypotheses H1 M > 100; H2 M^-0.99 < eta_Y < 1
-// Check      c of the recursion at ln M, 2 x1 and 20 x1 over eta_Y; x1 against the Lambert W; all
-//            inequalities at the ends of the two regimes and between
-// Controls   c 10 % larger; x1 of M tokens; the late regime from 0.9 times its begin on
-// Uses       closed forms of the decoder
-
 #include <boost/math/special_functions/lambert_w.hpp>
 
 #include "theorems/scan_snap/checks/claim_hypotheses.hpp"
@@ -25,9 +8,36 @@
 namespace popgrad::scan_snap::checks::decoder_regimes {
 namespace {
 
-constexpr Knob vocabulary = vocabulary_knob(101, 1e6, 1000);
-constexpr Knob decoder_rate =
-    logarithmic_knob("decoder-rate", "learning rate eta_Y", 0.02, 0.3, 0.1);
+Statement sheet{.id = "scan-snap.decoder-regimes",
+                .paper = "arXiv 2305.16380, Lemmas 7 to 9, Remarks 2 and 3",
+                .status = "proved in source",
+                .about = "the decoder's scale in steps; its closed forms",
+                .theorem = R"(
+The discrete h* is ahead of h by c draws, h(s + c) = h*(s), with x = M h*
+  c = ln((M - 1 + e^x)/M)/2 + O(eta_Y),
+at most ln(2)/2 up to s = ln M/eta_Y, and like ln(eta_Y s)/2 for ever after; with
+(1 + omega1) ln M = x1 the larger root of e^x = (M-1) x, that is -W(-1/(M-1)) of Lambert,
+  M h <= eta_Y s,         gamma <= eta_Y s,  e^x <= min(M-1, (M-1) x)
+for 1 <= s <= ln M/eta_Y, and from s = 2 x1/eta_Y on
+  M h <= ln(M eta_Y s + 1),  e^x >= max(M-1, (M-1) x)
+  gamma <= 2 ln(M eta_Y s + 1)/(eta_Y s).
+Where the paper has >> and <<, M > 100 and M^-0.99 < eta_Y are meant.)",
+                .hypotheses = {"M >> 100", "M^-0.99 << eta_Y < 1"},
+                .reaches = {EvidenceKind::numerical},
+                .reads = "fast-decoder"};
+
+const Clause ahead_by = sheet.clause("h* is ahead of h by ln((M - 1 + e^x)/M)/2 draws");
+const Clause little_ahead = sheet.clause("at most ln(2)/2 at s = ln M/eta_Y");
+const Clause crosses = sheet.clause("x1 = -W(-1/(M-1))");
+const Clause two_regimes = sheet.clause("inequalities of both regimes");
+
+const Control lead = sheet.control("lead", "10 % more draws ahead");
+const Control all_tokens = sheet.control("all-tokens", "x1 from e^x = M x");
+const Control sooner = sheet.control("sooner", "the late regime from 0.9 times its begin on");
+
+const Knob vocabulary = sheet.knob(vocabulary_knob(101, 1e6, 1000));
+const Knob decoder_rate =
+    sheet.knob(logarithmic_knob("decoder-rate", "learning rate eta_Y", 0.02, 0.3, 0.1));
 
 // c with h(s + c) = h*(s) after s whole draws.
 Quantity draws_ahead(const Decoder& decoder, long s) {
@@ -50,27 +60,21 @@ void judge_lead(const Decoder& decoder, double x1, Examination& it) {
     const double h = decoder_scale(m, decoder.rate, static_cast<double>(s));
     predicted.emplace_back(std::log((m - 1 + std::exp(m * h)) / m) / 2);
   }
-  it.judge(Comparison{.what = "draws by which h* is ahead of h, as eta_Y -> 0",
-                      .measured = measured,
-                      .predicted = predicted,
-                      .mistakes = {predicts_times("lead", 1.1)},
-                      .places = {"s = ln M/eta_Y", "2 x1/eta_Y", "20 x1/eta_Y"}});
-  it.judge(Comparison{.what = "the first of them against ln(2)/2",
-                      .measured = {measured.front()},
-                      .relation = Relation::at_most,
-                      .predicted = {std::log(2.0) / 2}});
+  it.judge(ahead_by, equal("draws by which h* is ahead of h, as eta_Y -> 0", measured, predicted)
+                         .at({"s = ln M/eta_Y", "2 x1/eta_Y", "20 x1/eta_Y"})
+                         .unless(lead, times(1.1)));
+  it.judge(little_ahead,
+           at_most("the first of them against ln(2)/2", measured.front(), std::log(2.0) / 2));
 }
 
 void judge_regimes(const Decoder& decoder, double x1, Examination& it) {
   const double m = decoder.vocabulary;
-  std::vector<Quantity> lower, upper;
+  Comparison inequalities = at_most("inequalities of the two regimes");
   std::vector<double> scale;
-  std::vector<std::string> places;
   const auto claim = [&](const char* what, double clock, double less, double more) {
-    lower.emplace_back(less, std::vector{ErrorPart::rounding(std::log(m * clock), less)});
-    upper.emplace_back(more);
+    inequalities.add(fmt::format("{} at eta_Y s = {:.4g}", what, clock),
+                     {less, {ErrorPart::rounding(std::log(m * clock), less)}}, more);
     scale.push_back(more);
-    places.push_back(fmt::format("{} at eta_Y s = {:.4g}", what, clock));
   };
   const double bend = std::log(m);
   for (const double clock : {decoder.rate, std::sqrt(decoder.rate * bend), bend}) {
@@ -86,22 +90,15 @@ void judge_regimes(const Decoder& decoder, double x1, Examination& it) {
     claim("gamma", clock, backprop_scale(m, h), 2 * logarithm / clock);
     claim("max(M-1, (M-1) M h)", clock, (m - 1) * std::max(1.0, m * h), std::exp(m * h));
   }
-  it.judge(Comparison{.what = "inequalities of the two regimes",
-                      .measured = lower,
-                      .relation = Relation::at_most,
-                      .predicted = upper,
-                      .scale = scale,
-                      .places = places});
-  const auto excess = [&](double clock) -> std::vector<Quantity> {
+  it.judge(two_regimes, inequalities.in_units_of(scale));
+  const auto excess = [&](double clock) -> Quantity {
     const double x = m * decoder_scale(m, 1.0, clock);
-    return {{1 - std::exp(x) / ((m - 1) * x), {ErrorPart::rounding(x, 1)}}};
+    return {1 - std::exp(x) / ((m - 1) * x), {ErrorPart::rounding(x, 1)}};
   };
-  it.judge(Comparison{.what = "(M-1) M h over exp(M h) from 2 x1/eta_Y on, less 1",
-                      .measured = excess(2 * x1),
-                      .relation = Relation::at_most,
-                      .predicted = {0.0},
-                      .scale = {1.0},
-                      .mistakes = {measures("sooner", [&] { return excess(1.8 * x1); })}});
+  it.judge(two_regimes,
+           at_most("(M-1) M h over exp(M h) from 2 x1/eta_Y on, less 1", excess(2 * x1), 0)
+               .in_units_of(1)
+               .unless(sooner, [&] { return excess(1.8 * x1); }));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -113,29 +110,15 @@ void examine(const Setting& setting, Examination& it) {
   const double x1 = crossover(m);
   const auto lambert = [](double others) { return -boost::math::lambert_wm1(-1 / others); };
   const ErrorPart rounding = ErrorPart::rounding(x1, x1);
-  it.judge(Comparison{.what = "x1 = (1 + omega1) ln M against -W(-1/(M-1))",
-                      .measured = {Quantity(x1, {rounding})},
-                      .predicted = {lambert(m - 1)},
-                      .mistakes = {predicts("all-tokens", lambert(m))}});
+  it.judge(crosses, equal("x1 = (1 + omega1) ln M against -W(-1/(M-1))", Quantity(x1, {rounding}),
+                          lambert(m - 1))
+                        .unless(all_tokens, lambert(m)));
   judge_lead(decoder, x1, it);
   judge_regimes(decoder, x1, it);
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.decoder-regimes",
-          .claim = "h* is ahead of h by ln((M - 1 + e^x)/M)/2 draws; inequalities of both regimes",
-          .paper = "arXiv 2305.16380, Lemmas 7 to 9, Remarks 2 and 3",
-          .status = "proved in source",
-          .hypotheses = {"M >> 100", "M^-0.99 << eta_Y < 1"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"lead", "10 % more draws ahead"},
-                       {"all-tokens", "x1 from e^x = M x"},
-                       {"sooner", "the late regime from 0.9 times its begin on"}},
-          .knobs = {vocabulary, decoder_rate},
-          .reads = "fast-decoder",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scan_snap::checks::decoder_regimes

@@ -1,24 +1,3 @@
-// Theorem    scan-snap.draws-until
-// Status     proved in source (Corollary 1, last part), with the exact law
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Corollary 1
-// Statement  K equally likely classes are drawn until |e_n - alpha_n| <= eps for all n. A class
-//            needs S draws of its own,
-//              S = s - ln(sqrt(1 - 1/M)/eps)/2 + O(eta_Y),  rounded up
-//              s = (exp(x) - 1 + (M-1) x)/(M eta_Y)
-//              x = ln(M-1) + ln(sqrt(M/(M-1))/eps - 1);
-//            T draws in all are needed with
-//              E T = K int_0^inf 1 - P[Poisson(u) >= S]^K du,
-//            and with probability 1 - delta
-//              T <= (K/(eps eta_Y)) ln(M/eps).
-//            That bound is loose: its product is a sum, to order eps + 1/(M eps)
-//              eta_Y s = 1/eps + ln(M/eps) - 1
-// Hypotheses H1 P(n) = 1/K; H2 M > 100; H3 M^-0.99 < eta_Y < 1; H4 rows of F'Y decouple
-// Check      S against steps of the recursion, and against the sum; mean T of random draws against
-//            the integral, and its quantiles at delta = 0.1 and 0.01 against the bound
-// Controls   1/(eta_Y eps) draws of a class; s for S; the sum without -1; T = K S, no waiting for
-//            the class that lags
-// Uses       decoder; counts of classes
-
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scan_snap/checks/class_counts.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
@@ -26,8 +5,41 @@
 namespace popgrad::scan_snap::checks::draws_until_norm {
 namespace {
 
-constexpr Knob target =
+const Knob target =
     logarithmic_knob("norm", "eps to which |e_n - alpha_n| falls", 0.01, 0.03, 0.02);
+
+Statement sheet{.id = "scan-snap.draws-until",
+                .paper = "arXiv 2305.16380, Corollary 1",
+                .status = "proved in source",
+                .about = "random draws of classes, the recursion of the decoder",
+                .theorem = R"(
+K equally likely classes are drawn until |e_n - alpha_n| <= eps for all n. A class needs S draws of
+its own,
+  S = s - ln(sqrt(1 - 1/M)/eps)/2 + O(eta_Y),  rounded up
+  s = (exp(x) - 1 + (M-1) x)/(M eta_Y)
+  x = ln(M-1) + ln(sqrt(M/(M-1))/eps - 1);
+T draws in all are needed with
+  E T = K int_0^inf 1 - P[Poisson(u) >= S]^K du,
+and with probability 1 - delta
+  T <= (K/(eps eta_Y)) ln(M/eps).
+That bound is loose: its product is a sum, to order eps + 1/(M eps)
+  eta_Y s = 1/eps + ln(M/eps) - 1.)",
+                .hypotheses = drawn_class_hypotheses({}),
+                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .knobs = drawn_class_knobs(target),
+                .reads = "fast-decoder"};
+
+const Clause own_draws = sheet.clause("norm eps after s - ln(1/eps)/2 own draws");
+const Clause own_sum = sheet.clause("eta_Y s = 1/eps + ln(M/eps) - 1");
+const Clause all_draws = sheet.clause("E T waits for the last class");
+const Clause bound = sheet.clause("T <= (K/(eps eta_Y)) ln(M/eps)");
+
+const Control no_logarithm = sheet.control("no-logarithm", "1/(eta_Y eps) draws of a class");
+const Control no_lead = sheet.control("no-lead", "s draws of a class, as if h* were h");
+const Control without_one = sheet.control("without-one", "ln(M/eps) in place of ln(M/eps) - 1");
+const Control equal_waiting =
+    sheet.control("equal-waiting", "T = K S, as if all classes came equally often");
+
 constexpr std::uint32_t runs = 10'000;
 
 void judge_own(const Decoder& decoder, double eps, Examination& it) {
@@ -42,23 +54,21 @@ void judge_own(const Decoder& decoder, double eps, Examination& it) {
   const double between = decoder.rate * m / (24 * (m - 1));
   const auto whole = static_cast<double>(discrete_draws_until(decoder, eps));
   const double before = whole - 1;  // too few
-  it.judge(Comparison{
-      .what = "draws of a class until |e_n - alpha_n| <= eps",
-      .measured = {Quantity((before + whole) / 2, {ErrorPart::enclosure((whole - before) / 2)})},
-      .predicted = {Quantity(s - lead,
-                             {ErrorPart::next_order(ends), ErrorPart::next_order(between)})},
-      .mistakes = {predicts("no-logarithm", 1 / (eps * decoder.rate)), predicts("no-lead", s)},
-      .detail = fmt::format("{} steps", whole)});
+  it.judge(own_draws,
+           equal("draws of a class until |e_n - alpha_n| <= eps",
+                 Quantity((before + whole) / 2, {ErrorPart::enclosure((whole - before) / 2)}),
+                 Quantity(s - lead, {ErrorPart::next_order(ends), ErrorPart::next_order(between)}))
+               .unless(no_logarithm, 1 / (eps * decoder.rate))
+               .unless(no_lead, s)
+               .with(fmt::format("{} steps", whole)));
   // What the sum leaves out of s, term by term.
   const double logarithm = std::log(m / eps);
   const Quantity sum(logarithm - 1,
                      {ErrorPart::next_order((1 - std::sqrt(1 - 1 / m)) / eps),
                       ErrorPart::next_order(std::log1p(-eps)),
                       ErrorPart::next_order(logarithm / m - std::log1p(-1 / m) / 2)});
-  it.judge(Comparison{.what = "eta_Y s - 1/eps against ln(M/eps) - 1",
-                      .measured = {s * decoder.rate - 1 / eps},
-                      .predicted = {sum},
-                      .mistakes = {predicts("without-one", logarithm)}});
+  it.judge(own_sum, equal("eta_Y s - 1/eps against ln(M/eps) - 1", s * decoder.rate - 1 / eps, sum)
+                        .unless(without_one, logarithm));
 }
 
 void judge_all(const DrawnClasses& at, double eps, const Setting& setting, Examination& it) {
@@ -66,20 +76,20 @@ void judge_all(const DrawnClasses& at, double eps, const Setting& setting, Exami
   const std::vector<double> waited =
       drawn_for_all(at.classes, own, setting.draws(runs), setting.draw_seed(), 23);
   const Matrix<double> column = Eigen::Map<const Vector<double>>(waited.data(), std::ssize(waited));
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "mean T until |e_n - alpha_n| <= eps for all n",
-                      .measured = sample_moments(column, setting.false_alarm / 2).mean,
-                      .predicted = {mean_draws_for_all(at.classes, own)},
-                      .mistakes = {predicts("equal-waiting", at.k() * static_cast<double>(own))},
-                      .detail = fmt::format("{} runs", waited.size())});
-  it.judge(Comparison{
-      .kind = EvidenceKind::statistical,
-      .what = "quantiles of T against (K/(eps eta_Y)) ln(M/eps)",
-      .measured = {sampled_quantile(waited, 0.1, setting.false_alarm / 4),
-                   sampled_quantile(waited, 0.01, setting.false_alarm / 4)},
-      .relation = Relation::at_most,
-      .predicted = {at.k() / (eps * at.decoder.rate) * std::log(at.decoder.vocabulary / eps)},
-      .places = {"delta = 0.1", "delta = 0.01"}});
+  it.judge(all_draws, equal("mean T until |e_n - alpha_n| <= eps for all n",
+                            sample_moments(column, setting.false_alarm / 2).mean,
+                            mean_draws_for_all(at.classes, own))
+                          .of_kind(EvidenceKind::statistical)
+                          .unless(equal_waiting, at.k() * static_cast<double>(own))
+                          .with(fmt::format("{} runs", waited.size())));
+  const double most = at.k() / (eps * at.decoder.rate) * std::log(at.decoder.vocabulary / eps);
+  const auto beyond = [&](double delta) {
+    return sampled_quantile(waited, delta, setting.false_alarm / 4);
+  };
+  it.judge(bound, at_most("quantiles of T against (K/(eps eta_Y)) ln(M/eps)")
+                      .add("delta = 0.1", beyond(0.1), most)
+                      .add("delta = 0.01", beyond(0.01), most)
+                      .of_kind(EvidenceKind::statistical));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -92,20 +102,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.draws-until",
-          .claim = "all |e_n - alpha_n| fall to eps in (K/eta_Y)(1/eps + ln(M/eps)) draws",
-          .paper = "arXiv 2305.16380, Corollary 1",
-          .status = "proved in source",
-          .hypotheses = drawn_class_hypotheses({}),
-          .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = {{"no-logarithm", "1/(eta_Y eps) draws of a class"},
-                       {"no-lead", "s draws of a class, as if h* were h"},
-                       {"without-one", "ln(M/eps) in place of ln(M/eps) - 1"},
-                       {"equal-waiting", "T = K S, as if all classes came equally often"}},
-          .knobs = drawn_class_knobs(target),
-          .reads = "fast-decoder",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scan_snap::checks::draws_until_norm

@@ -81,19 +81,14 @@ std::vector<Quantity> read_off(
   return run.all_at(save, reading);
 }
 
-std::vector<Hypothesis> rest_hypotheses() {
-  return {"features at rest", "F has full rank", "Y(0) = 0"};
-}
-
 void require_rest(const TrainingInstance<double>& training, const Features& at, double moved,
                   Examination& it) {
-  it.require("features at rest", -moved, fmt::format("|z| up to {:.3g}", moved));
+  it.require(features_rest, -moved, fmt::format("|z| up to {:.3g}", moved));
   Quantity smallest(at.spectrum[0]);
   smallest.add(
       ErrorPart::rounding(static_cast<double>(at.classes()), at.spectrum[at.classes() - 1]));
-  it.require("F has full rank", smallest,
-             fmt::format("smallest eigenvalue of F'F {:.3g}", at.spectrum[0]));
-  it.require("Y(0) = 0", training.shares_column() ? Truth::yes : Truth::no);
+  it.require(full_rank, smallest, fmt::format("smallest eigenvalue of F'F {:.3g}", at.spectrum[0]));
+  it.require(zero_start, training.shares_column());
 }
 
 void require_uniform(const SequenceClasses<double>& classes, Examination& it) {
@@ -102,7 +97,7 @@ void require_uniform(const SequenceClasses<double>& classes, Examination& it) {
   const std::set<Index> next(classes.next.begin(), classes.next.end());
   const bool own = std::ssize(next) == classes.classes();
   const bool even = uneven <= k * machine_epsilon<double>();
-  it.require(uniform_text, own && even ? Truth::yes : Truth::no,
+  it.require(equal_classes, own && even,
              fmt::format("K P(n) - 1 up to {:.2g}, {} next tokens", uneven, next.size()));
 }
 

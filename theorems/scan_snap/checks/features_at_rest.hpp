@@ -28,8 +28,8 @@ struct Features {
   [[nodiscard]] Index classes() const { return gram.rows(); }
   /// Products in g of all classes, each rounded, times what the inverse makes of a rounding.
   [[nodiscard]] double operations() const;
-  /// Coefficients (K x K) in F of g_n = Y (e_n - alpha_n), a column a class, at a state x that begins
-  /// with Y.
+  /// Coefficients (K x K) in F of g_n = Y (e_n - alpha_n), a column a class, at a state x that
+  /// begins with Y.
   [[nodiscard]] Matrix<double> coefficients(const Vector<double>& x) const;
   /// Classes that share a token with another class.
   [[nodiscard]] std::vector<Index> overlapping() const;
@@ -41,14 +41,14 @@ struct Features {
 std::vector<Quantity> read_off(const Solved& run, std::size_t save,
                                const std::function<Vector<double>(const Vector<double>&)>& reading);
 
-/// "features at rest", "F has full rank", "Y(0) = 0": the hypotheses of a solve that ends with
-/// logits no larger than `moved`.
+inline constexpr Hypothesis features_rest{"features at rest"};
+inline constexpr Hypothesis full_rank{"F has full rank"};
+inline constexpr Hypothesis zero_start{"Y(0) = 0"};
+/// Evaluates these for a solve that ends with logits no larger than `moved`.
 void require_rest(const TrainingInstance<double>& training, const Features& at, double moved,
                   Examination& it);
-/// Their texts.
-std::vector<Hypothesis> rest_hypotheses();
 
-inline constexpr const char* uniform_text = "P(n) = 1/K, a next token of its own for each class";
+inline constexpr Hypothesis equal_classes{"P(n) = 1/K, a next token of its own for each class"};
 void require_uniform(const SequenceClasses<double>& classes, Examination& it);
 
 }  // namespace popgrad::scan_snap::checks

@@ -1,32 +1,104 @@
-// Theorem    scan-snap.gradient
-// Status     proved in source (Lemma 1)
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemma 1
-// Statement  the training formulas
-//              dY   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
-//              dz_m = eta_Z sum_n w_n diag(f_n) (I - f_n f_n') Y (e_n - alpha_n)
-//            are eta_Y, eta_Z times the derivatives of
-//              sum_n w_n ln alpha_n(n),
-//            and every row of dY and of dz sums to 0
-// Hypotheses H1 every class has a positive weight and f_n does not vanish
-// Check      the derivative of the objective on generic symbols (M = 3, two classes, one shared
-//            token), taken of the code that training runs; its slopes along random directions in Y
-//            and in Z at a random state, from central differences extrapolated to width 0; sums of
-//            rows for one generic class and at the same state
-// Controls   a tenth of f f' left out of I - f f'; c_n in place of f_n outside the projection
-// Uses       rung flow
-
 #include "theorems/scan_snap/checks/attention_formula.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
+#include "theorems/scan_snap/rungs/response.hpp"
 
 namespace popgrad::scan_snap::checks::gradient {
 namespace {
 
-constexpr const char* weight_text = "every class has a positive weight and f_n does not vanish";
-constexpr Knob class_count = class_count_knob(1, 6, 2);
-constexpr Knob common_count = common_count_knob(0, 4, 2);
-constexpr Knob common_weight = common_weight_knob(1e-3, 1e3);
+Statement sheet{.id = "scan-snap.gradient",
+                .paper = "arXiv 2305.16380, Lemma 1",
+                .status = "proved in source",
+                .about = "the population flow",
+                .theorem = R"(
+Classes n of weight w_n and query m = psi(n), whose contexts have the features f_n of norm 1, and
+whose next token is answered by alpha_n = softmax(Y'f_n). The training formulas
+  dY   = eta_Y sum_n w_n f_n (e_n - alpha_n)'
+  dz_m = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') Y (e_n - alpha_n)
+are eta_Y, eta_Z times the derivatives of the log-likelihood
+  sum_n w_n ln alpha_n(n),
+and every row of dY and of dz sums to 0.)",
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .reads = "flow"};
 
+const Clause is_gradient =
+    sheet.clause("the training formulas are the gradient of the log-likelihood");
+const Clause rows_cancel = sheet.clause("their rows sum to 0");
+
+const Hypothesis positive_weights =
+    sheet.assume("every class has a positive weight and f_n does not vanish");
+
+const Control weak_projection =
+    sheet.control("weak-projection", "I - 0.9 f f' in the attention part");
+const Control no_norm =
+    sheet.control("no-norm", "attention weights c_n = f_n/|f_n|_1 in place of f_n");
+
+const Knob class_count = sheet.knob(class_count_knob(1, 6, 2));
+const Knob common_count = sheet.knob(common_count_knob(0, 4, 2));
+const Knob common_weight = sheet.knob(common_weight_knob(1e-3, 1e3));
+const Knob state_size = sheet.knob(state_size_knob);
+
+// Lemma 1's field with mistakes in it, to set against the code that training runs.
+enum class Formula {
+  lemma_1,
+  weak_projection,  // I - 0.9 f f'
+  no_norm,          // c_n = f_n/|f_n|_1 in place of f_n in dY, and of diag(f_n) in dz
+};
+
+// The sum over one class, added to the field.
+template <class T>
+void add_class(const PopulationFlow<T>& flow, const Vector<T>& x, const Vector<T>& f, Index n,
+               Formula formula, Vector<T>& field) {
+  const TrainingInstance<T>& training = flow.instance();
+  const SequenceClasses<T>& classes = training.classes;
+  const Layout& layout = flow.layout();
+  const Index columns = layout.columns();
+  const auto at = static_cast<std::size_t>(n);
+  Vector<T> multiplicity(columns);
+  for (Index c = 0; c < columns; ++c) {
+    multiplicity[c] = T(static_cast<int>(layout.multiplicity[static_cast<std::size_t>(c)]));
+  }
+  Vector<T> logits = Vector<T>::Constant(columns, T(0));
+  T total(0);  // |f_n|_1
+  for (Index e = classes.first[at]; e < classes.first[at + 1]; ++e) {
+    const Index row = layout.entry_row[static_cast<std::size_t>(e)];
+    for (Index c = 0; c < columns; ++c) logits[c] = logits[c] + f[e] * x[row * columns + c];
+    total = total + f[e];
+  }
+  const T norm = formula == Formula::no_norm ? total : T(1);
+  const T projection = formula == Formula::weak_projection ? T(T(9) / T(10)) : T(1);
+  Vector<T> residual(columns);
+  respond(static_cast<const T*>(logits.data()), multiplicity, layout.class_column[at],
+          residual.data());
+  const T along = logits.dot(Vector<T>(residual.cwiseProduct(multiplicity)));  // f_n.g_n
+  for (Index e = classes.first[at]; e < classes.first[at + 1]; ++e) {
+    const Index row = layout.entry_row[static_cast<std::size_t>(e)];
+    const Index pair = layout.entry_pair[static_cast<std::size_t>(e)];
+    T g(0);
+    for (Index c = 0; c < columns; ++c) {
+      T& slope = field[row * columns + c];
+      slope = slope + training.decoder_rate * classes.weight[n] * f[e] / norm * residual[c];
+      g = g + x[row * columns + c] * multiplicity[c] * residual[c];
+    }
+    T& slope = field[layout.rows() * columns + pair];
+    slope = slope + training.attention_rate * classes.weight[n] * f[e] / norm *
+                        (g - projection * f[e] * along);
+  }
+}
+
+template <class T>
+Vector<T> field_of(const PopulationFlow<T>& flow, const Vector<T>& x, Formula formula) {
+  Vector<T> field = Vector<T>::Constant(x.size(), T(0));
+  if (formula == Formula::lemma_1) {
+    flow.rhs(x, field, T(0));
+    return field;
+  }
+  const Vector<T> f = flow.features_at(x);
+  for (Index n = 0; n < flow.instance().classes.classes(); ++n) {
+    add_class(flow, x, f, n, formula, field);
+  }
+  return field;
+}
 Truth symbolic_gradient(Formula formula) {
   const PopulationFlow<Expression> flow(generic_training());
   const Vector<Expression> x = symbols("x", flow.dimension());
@@ -39,17 +111,17 @@ Truth rows_vanish(Formula formula) {
   return vanishes(Matrix<Expression>(row_sums(flow.layout(), field_of(flow, x, formula))));
 }
 
-void derive(Examination& it) {
-  it.judge(Identity{
-      .what = "derivatives of the objective are the field",
-      .holds = [] { return symbolic_gradient(Formula::lemma_1); },
-      .mistakes = {{"weak-projection", [] { return symbolic_gradient(Formula::weak_projection); }},
-                   {"no-norm", [] { return symbolic_gradient(Formula::no_norm); }}},
-      .detail = "generic P, w, Y, Z"});
-  it.judge(Identity{
-      .what = "rows of the field sum to 0",
-      .holds = [] { return rows_vanish(Formula::lemma_1); },
-      .mistakes = {{"weak-projection", [] { return rows_vanish(Formula::weak_projection); }}}});
+void prove(Examination& it) {
+  it.judge(is_gradient,
+           identity("derivatives of the objective are the field",
+                    [] { return symbolic_gradient(Formula::lemma_1); })
+               .unless(weak_projection, [] { return symbolic_gradient(Formula::weak_projection); })
+               .unless(no_norm, [] { return symbolic_gradient(Formula::no_norm); })
+               .with("generic P, w, Y, Z"));
+  it.judge(rows_cancel,
+           identity("rows of the field sum to 0", [] {
+             return rows_vanish(Formula::lemma_1);
+           }).unless(weak_projection, [] { return rows_vanish(Formula::weak_projection); }));
 }
 
 template <class T>
@@ -82,12 +154,11 @@ void judge_directions(const TrainingInstance<double>& training, double size, std
     }
     return products;
   };
-  it.judge(Comparison{.what = "slopes of the objective against the field",
-                      .measured = slopes,
-                      .predicted = predicted(Formula::lemma_1),
-                      .mistakes = {predicts("weak-projection", predicted(Formula::weak_projection)),
-                                   predicts("no-norm", predicted(Formula::no_norm))},
-                      .places = places});
+  it.judge(is_gradient,
+           equal("slopes of the objective against the field", slopes, predicted(Formula::lemma_1))
+               .at(places)
+               .unless(weak_projection, predicted(Formula::weak_projection))
+               .unless(no_norm, predicted(Formula::no_norm)));
   const Vector<T> field = field_of(flow, x, Formula::lemma_1);
   const double largest = to_double(T(field.cwiseAbs().maxCoeff()));
   // Components are products with responses of both signs, which add up to 2 at most and round as
@@ -98,10 +169,8 @@ void judge_directions(const TrainingInstance<double>& training, double size, std
   for (const T& sum : row_sums(flow.layout(), field)) {
     sums.push_back(rounded<T>(sum, tokens.sum(), term));
   }
-  it.judge(Comparison{.what = "sums of the rows of dY and dZ",
-                      .measured = std::move(sums),
-                      .predicted = {0.0},
-                      .scale = {largest}});
+  it.judge(rows_cancel,
+           equal("sums of the rows of dY and dZ", std::move(sums), 0).in_units_of(largest));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -111,31 +180,18 @@ void examine(const Setting& setting, Examination& it) {
   });
   training.track_growth = false;
   const SequenceClasses<double>& classes = training.classes;
-  const double size = setting.value(state_size_knob);
+  const double size = setting.value(state_size);
   it.parameters = {{"K", classes.classes()},
                    {"M", classes.tokens},
                    {"size of the state", size},
                    {"seed", setting.seed}};
   const double least = std::min(classes.weight.minCoeff(), classes.law.minCoeff());
-  it.require_positive(weight_text, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
+  it.require_positive(positive_weights, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
   in_refined_digits([&]<class T>() { judge_directions<T>(training, size, setting.seed, it); });
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.gradient",
-          .claim = "the training formulas are the gradient of the log-likelihood, of rows of sum 0",
-          .paper = "arXiv 2305.16380, Lemma 1",
-          .status = "proved in source",
-          .hypotheses = {weight_text},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"weak-projection", "I - 0.9 f f' in the attention part"},
-                       {"no-norm", "attention weights c_n = f_n/|f_n|_1 in place of f_n"}},
-          .knobs = {class_count, common_count, common_weight, state_size_knob},
-          .reads = "flow",
-          .derive = derive,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::gradient

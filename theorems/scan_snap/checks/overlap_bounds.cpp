@@ -1,18 +1,3 @@
-// Theorem    scan-snap.overlap-bounds
-// Status     proved in source (Lemmas 13 to 17), with the spectrum of E'
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Lemmas 13 to 17
-// Statement  F'F = I + E with |lambda_1(E)| < 1, (I + E)^-1 = I - E':
-//              max |E_ij|         <= |lambda_1|
-//              max |lambda_i(E')| <= |lambda_1|/(1 - |lambda_1|)
-//              E'_nn              <= 0
-//              |E' - E|_2         <= lambda_1^2/(1 - |lambda_1|),
-//            as E' and E' - E have the eigenvalues lambda/(1 + lambda), -lambda^2/(1 + lambda) and
-//              E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i)
-// Hypotheses H1 |lambda_1(E)| < 1
-// Check      the four bounds; eigenvalues and diagonal of E' by elimination against those of E
-// Controls   lambda/(1 - lambda), as Eqn 93 prints a sign; lambda^2 for lambda^2/(1 + lambda)
-// Uses       features
-
 #include <Eigen/LU>
 
 #include "scalars/linear_algebra.hpp"
@@ -23,9 +8,36 @@
 namespace popgrad::scan_snap::checks::overlap_bounds {
 namespace {
 
-constexpr Knob class_count = class_count_knob(2, 8, 4);
-constexpr Knob common_count = common_count_knob(1, 4, 2);
-constexpr Knob overlap = linear_knob("overlap", "lambda_1(E)", 0.05, 0.95, 0.3);
+Statement sheet{.id = "scan-snap.overlap-bounds",
+                .paper = "arXiv 2305.16380, Lemmas 13 to 17",
+                .status = "proved in source",
+                .about = "features at z = 0",
+                .theorem = R"(
+F'F = I + E of the features of K classes, |lambda_1(E)| < 1, (I + E)^-1 = I - E':
+  max |E_ij|         <= |lambda_1|
+  max |lambda_i(E')| <= |lambda_1|/(1 - |lambda_1|)
+  E'_nn              <= 0
+  |E' - E|_2         <= lambda_1^2/(1 - |lambda_1|),
+as E' and E' - E have the eigenvalues lambda/(1 + lambda), -lambda^2/(1 + lambda) and, with the
+eigenvectors u_i of E,
+  E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i).)",
+                .reaches = {EvidenceKind::numerical},
+                .reads = "reduced"};
+
+const Clause spectrum = sheet.clause("E' has the eigenvalues lambda/(1 + lambda)");
+const Clause on_diagonal = sheet.clause("E'_nn = -sum_i u_in^2 lambda_i^2/(1 + lambda_i)");
+const Clause bounds = sheet.clause("bounds of E, E' and E' - E by |lambda_1(E)|");
+
+const Hypothesis below_one = sheet.assume("|lambda_1(E)| < 1");
+
+const Control wrong_sign =
+    sheet.control("other-sign", "lambda/(1 - lambda) for lambda/(1 + lambda)");
+const Control second_order =
+    sheet.control("second-order", "lambda^2 in place of lambda^2/(1 + lambda)");
+
+const Knob class_count = sheet.knob(class_count_knob(2, 8, 4));
+const Knob common_count = sheet.knob(common_count_knob(1, 4, 2));
+const Knob overlap = sheet.knob(linear_knob("overlap", "lambda_1(E)", 0.05, 0.95, 0.3));
 
 TrainingInstance<double> drawn_training(const Setting& setting) {
   Stream stream(setting.seed, stream_of_drawn_classes, 6);
@@ -49,8 +61,7 @@ void examine(const Setting& setting, Examination& it) {
   const Eigen::ArrayXd lambda = axes.values.array() - 1;
   const double largest = lambda.abs().maxCoeff();
   it.parameters = {{"K", classes.classes()}, {"lambda_1(E)", largest}, {"seed", setting.seed}};
-  it.require_positive("|lambda_1(E)| < 1", 1 - largest, fmt::format("{:.4g}", largest));
-  if (!(largest < 1)) return;
+  if (!it.require_positive(below_one, 1 - largest, fmt::format("{:.4g}", largest))) return;
 
   const Matrix<double> e = gram - identity;
   const Matrix<double> inverted = identity - gram.inverse();  // E'
@@ -67,44 +78,29 @@ void examine(const Setting& setting, Examination& it) {
   const Vector<double> without = -(axes.vectors.cwiseAbs2() * lambda.square().matrix());
   Eigen::ArrayXd other_sign = lambda / (1 - lambda);
   std::sort(other_sign.begin(), other_sign.end());
-  const std::vector<double> scale{largest};
-  it.judge(Comparison{.what = "eigenvalues of E' against lambda/(1 + lambda)",
-                      .measured = rounded(symmetric_eigenvalues<double>(inverted)),
-                      .predicted = rounded(Eigen::ArrayXd(lambda / (1 + lambda))),
-                      .scale = scale,
-                      .mistakes = {predicts("other-sign", rounded(other_sign))}});
-  it.judge(Comparison{.what = "E'_nn against -sum_i u_in^2 lambda_i^2/(1 + lambda_i)",
-                      .measured = rounded(Vector<double>(inverted.diagonal())),
-                      .predicted = rounded(diagonal),
-                      .scale = {largest * largest},
-                      .mistakes = {predicts("second-order", rounded(without))}});
+  it.judge(spectrum, equal("eigenvalues of E' against lambda/(1 + lambda)",
+                           rounded(symmetric_eigenvalues<double>(inverted)),
+                           rounded(Eigen::ArrayXd(lambda / (1 + lambda))))
+                         .in_units_of(largest)
+                         .unless(wrong_sign, rounded(other_sign)));
+  it.judge(on_diagonal, equal("E'_nn against -sum_i u_in^2 lambda_i^2/(1 + lambda_i)",
+                              rounded(Vector<double>(inverted.diagonal())), rounded(diagonal))
+                            .in_units_of(largest * largest)
+                            .unless(second_order, rounded(without)));
   const double apart =
       symmetric_eigenvalues<double>(Matrix<double>(inverted - e)).cwiseAbs().maxCoeff();
   const double most = symmetric_eigenvalues<double>(inverted).cwiseAbs().maxCoeff();
-  it.judge(Comparison{
-      .what = "bounds by |lambda_1|",
-      .measured = rounded(
-          std::vector{e.cwiseAbs().maxCoeff(), most, inverted.diagonal().maxCoeff(), apart}),
-      .relation = Relation::at_most,
-      .predicted = {largest, largest / (1 - largest), 0.0, largest * largest / (1 - largest)},
-      .scale = {largest, largest, largest, largest * largest},
-      .places = {"max |E_ij|", "max |lambda(E')|", "max E'_nn", "|E' - E|"}});
+  const auto measured = [&](double number) { return Quantity(number, {rounding}); };
+  it.judge(bounds, at_most("bounds by |lambda_1|")
+                       .add("max |E_ij|", measured(e.cwiseAbs().maxCoeff()), largest)
+                       .add("max |lambda(E')|", measured(most), largest / (1 - largest))
+                       .add("max E'_nn", measured(inverted.diagonal().maxCoeff()), 0)
+                       .add("|E' - E|", measured(apart), largest * largest / (1 - largest))
+                       .in_units_of(std::vector{largest, largest, largest, largest * largest}));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.overlap-bounds",
-          .claim = "E' and E' - E are bounded by the largest eigenvalue of E",
-          .paper = "arXiv 2305.16380, Lemmas 13 to 17",
-          .status = "proved in source",
-          .hypotheses = {"|lambda_1(E)| < 1"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"other-sign", "lambda/(1 - lambda) for lambda/(1 + lambda)"},
-                       {"second-order", "lambda^2 in place of lambda^2/(1 + lambda)"}},
-          .knobs = {class_count, common_count, overlap},
-          .reads = "reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scan_snap::checks::overlap_bounds

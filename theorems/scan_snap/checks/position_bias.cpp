@@ -1,39 +1,104 @@
-// Theorem    scan-snap.position-bias
-// Status     derived here (Section 7: a linear position bias is a prior e^{z0})
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Section 7; Lemma 2
-// Statement  attention of logits z_m + z0_m, z0 fixed by query and token, learns on P(l|n) as
-//            attention of logits z_m does on
-//              prior(l|n) = P(l|n) exp(z0_ml)/sum_k P(k|n) exp(z0_mk):
-//            Y and z are the same at all times. A bias -a j by the distance j of a token is no such
-//            prior at z = 0, where P(l|n) does not depend on j: it leaves c_n = P(l|n), but
-//              Var (X'b)_l = P(l|n) (1 - P(l|n)) tanh(a/2) (1 + q)/(1 - q),   q = exp(-a (T-1)),
-//            which goes to 0 with 1/T if a T is fixed, and not at fixed a: Lemma 2 asks for a -> 0
-// Hypotheses H1 the bias is fixed, by query and token, or by distance
-// Check      the two fields at generic P, z, z0; Y and z of either training along a trajectory; the
-//            variance of (X'b)_l over sampled sequences
-// Controls   -z0 for z0; 0.9 z0 for z0; the variance P (1 - P)/(T-1) of no bias
-// Uses       rung flow
-
 #include "popgrad/walks/ensemble.hpp"
-#include "theorems/scan_snap/checks/position_prior.hpp"
+#include "theorems/scan_snap/checks/attention_formula.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
 #include "theorems/scan_snap/checks/residual_classes.hpp"
 
 namespace popgrad::scan_snap::checks::position_bias {
 namespace {
 
-constexpr Knob bias_size =
-    logarithmic_knob("size-of-the-bias", "standard deviation of z0 over pairs", 0.1, 2, 1);
-constexpr Knob slope = logarithmic_knob("slope", "bias a for each token of distance", 0.05, 1, 0.2);
-constexpr Knob ratio = logarithmic_knob("rate-ratio", "eta_Y/eta_Z, eta_Y = 1", 0.3, 100, 2);
-constexpr Knob duration = logarithmic_knob("time", "end of the trajectory, draws", 10, 300, 100);
+Statement sheet{
+    .id = "scan-snap.position-bias",
+    .paper = "arXiv 2305.16380, Section 7",
+    .status = "derived here",
+    .about = "the population flow; sampled sequences",
+    .theorem = R"(
+Attention of logits z_m + z0_m, z0 fixed by query and token, learns on P(l|n) as attention of logits
+z_m does on
+  prior(l|n) = P(l|n) exp(z0_ml)/sum_k P(k|n) exp(z0_mk),   m = psi(n):
+Y and z are the same at all times (Section 7: a linear position bias is a prior e^{z0}). A bias -a j
+by the distance j of a token is no such prior at z = 0, where P(l|n) does not depend on j: it leaves
+c_n = P(l|n), but
+  Var (X'b)_l = P(l|n) (1 - P(l|n)) tanh(a/2) (1 + q)/(1 - q),   q = exp(-a (T-1)),
+which goes to 0 with 1/T if a T is fixed, and not at fixed a: Lemma 2 asks for a -> 0.)",
+    .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
+    .knobs = {class_count, common_count},
+    .reads = "flow"};
 
-void derive(Examination& it) {
-  it.judge(Identity{.what = "field under the bias is that of the prior",
-                    .holds = [] { return symbolic_prior(1, 1); },
-                    .mistakes = {{"other-sign", [] { return symbolic_prior(-1, 1); }},
-                                 {"weaker", [] { return symbolic_prior(9, 10); }}},
-                    .detail = "generic P, w, Y, z, z0"});
+const Clause is_prior =
+    sheet.clause("a bias of the logits by query and token is a prior of the tokens");
+const Clause of_distance =
+    sheet.clause("one by distance has variance P (1 - P) tanh(a/2) (1 + q)/(1 - q)");
+
+const Hypothesis fixed_bias =
+    sheet.assume(by_construction("the bias is fixed, by query and token, or by distance",
+                                 "z0 and a are constants of the training"));
+
+const Control other_sign = sheet.control("other-sign", "-z0 in place of z0");
+const Control weaker = sheet.control("weaker", "0.9 z0 in place of z0");
+const Control no_bias = sheet.control("no-bias", "variance P (1 - P)/(T-1)");
+
+const Knob bias_size = sheet.knob(
+    logarithmic_knob("size-of-the-bias", "standard deviation of z0 over pairs", 0.1, 2, 1));
+const Knob slope =
+    sheet.knob(logarithmic_knob("slope", "bias a for each token of distance", 0.05, 1, 0.2));
+const Knob ratio = sheet.knob(rate_ratio);
+const Knob duration =
+    sheet.knob(logarithmic_knob("time", "end of the trajectory, draws", 10, 300, 100));
+
+// Is the field of a class of generic P at z + z0 that of P exp(share z0) at z, with
+//   share = numerator/denominator?
+Truth symbolic_prior(int numerator, int denominator) {
+  TrainingInstance<Expression> training = generic_class_with_query();
+  const PopulationFlow<Expression> biased(training);
+  const Vector<Expression> x = symbols("x", biased.dimension());
+  const Index pairs = biased.layout().pairs();
+  const Vector<Expression> bias = symbols("z0", pairs);
+  Vector<Expression> shifted = x;
+  for (Index p = 0; p < pairs; ++p) {
+    Expression& logit = shifted[x.size() - pairs + p];
+    logit = logit + bias[p];
+  }
+  for (std::size_t e = 0; e < biased.layout().entry_pair.size(); ++e) {
+    Expression& p = training.classes.law[static_cast<Index>(e)];
+    p = p * GiNaC::exp(bias[biased.layout().entry_pair[e]] * numerator / denominator);
+  }
+  const PopulationFlow<Expression> prior(training);
+  Vector<Expression> rate(x.size()), rate_of_prior(x.size());
+  biased.rhs(shifted, rate, Expression(0));
+  prior.rhs(x, rate_of_prior, Expression(0));
+  return vanishes(Matrix<Expression>(rate - rate_of_prior));
+}
+
+// Training that begins at Z = z0 (pairs), so that z - z0 is what is learned.
+template <class T>
+TrainingInstance<T> with_bias(TrainingInstance<T> training, const Vector<T>& bias) {
+  const Layout layout = lay_out(training.classes, true);
+  const Index m = training.classes.tokens;
+  training.logit_start = Matrix<T>::Zero(m, m);
+  for (std::size_t e = 0; e < layout.entry_pair.size(); ++e) {
+    training.logit_start(training.classes.query[static_cast<std::size_t>(layout.entry_class[e])],
+                         training.classes.token[e]) = bias[layout.entry_pair[e]];
+  }
+  return training;
+}
+
+// Training on the prior of z0 (pairs).
+template <class T>
+TrainingInstance<T> with_prior(TrainingInstance<T> training, const Vector<T>& bias) {
+  using std::exp;
+  const Layout layout = lay_out(training.classes, true);
+  for (std::size_t e = 0; e < layout.entry_pair.size(); ++e) {
+    reweigh(training.classes, static_cast<Index>(e), exp(bias[layout.entry_pair[e]]));
+  }
+  return training;
+}
+
+void prove(Examination& it) {
+  it.judge(is_prior, identity("field under the bias is that of the prior",
+                              [] { return symbolic_prior(1, 1); })
+                         .unless(other_sign, [] { return symbolic_prior(-1, 1); })
+                         .unless(weaker, [] { return symbolic_prior(9, 10); })
+                         .with("generic P, w, Y, z, z0"));
 }
 
 // Y, and z to which `bias` by pairs is added, at the save points.
@@ -59,19 +124,21 @@ void judge_trajectories(const TrainingInstance<double>& in_double, double size, 
   const auto on_prior = [&](double share) {
     return followed<T>(with_prior<T>(training, T(share) * bias), bias, end);
   };
-  // Solved only where controls are judged.
-  const auto mistaken = [&](const char* control, double share) {
-    return Mistake{control, [&, share](const std::vector<Quantity>&) { return on_prior(share); }};
-  };
   double largest = 0;  // of what is learned
   for (const Quantity& number : followed<T>(with_prior<T>(training, bias), none, end)) {
     largest = std::max(largest, std::fabs(number.value()));
   }
-  it.judge(Comparison{.what = "Y and logits under the bias against Y and z + z0 on the prior",
-                      .measured = followed<T>(with_bias<T>(training, bias), none, end),
-                      .predicted = on_prior(1),
-                      .scale = {largest},
-                      .mistakes = {mistaken("other-sign", -1), mistaken("weaker", 0.9)}});
+  Comparison same = equal("Y and logits under the bias against Y and z + z0 on the prior",
+                          followed<T>(with_bias<T>(training, bias), none, end), on_prior(1))
+                        .in_units_of(largest);
+  // Solved only where controls are judged.
+  const auto unless = [&](const Control& control, double share) {
+    same.mistakes.push_back(
+        {std::string(control.name), [&on_prior, share](const auto&) { return on_prior(share); }});
+  };
+  unless(other_sign, -1);
+  unless(weaker, 0.9);
+  it.judge(is_prior, same);
 }
 
 // (X'b)_l of the first entry, a bias by distance, over sequences of class 0.
@@ -91,12 +158,11 @@ void judge_distance(const SequenceClasses<double>& classes, double a, const Sett
   }
   const double q = std::exp(-a * static_cast<double>(length));
   const double variance = p * (1 - p) * std::tanh(a / 2) * (1 + q) / (1 - q);
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "variance of (X'b)_l under a bias by distance",
-                      .measured = sample_moments(samples, setting.false_alarm).variance,
-                      .predicted = {variance},
-                      .mistakes = {predicts("no-bias", p * (1 - p) / static_cast<double>(length))},
-                      .detail = fmt::format("T - 1 = {}, {} sequences", length, runs)});
+  it.judge(of_distance, equal("variance of (X'b)_l under a bias by distance",
+                              sample_moments(samples, setting.false_alarm).variance, variance)
+                            .of_kind(EvidenceKind::statistical)
+                            .unless(no_bias, p * (1 - p) / static_cast<double>(length))
+                            .with(fmt::format("T - 1 = {}, {} sequences", length, runs)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -121,21 +187,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.position-bias",
-          .claim = "a fixed bias of the attention logits is a prior of the tokens",
-          .paper = "arXiv 2305.16380, Section 7",
-          .status = "derived here",
-          .hypotheses = {by_construction("the bias is fixed, by query and token, or by distance",
-                                         "z0 and a are constants of the training")},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = {{"other-sign", "-z0 in place of z0"},
-                       {"weaker", "0.9 z0 in place of z0"},
-                       {"no-bias", "variance P (1 - P)/(T-1)"}},
-          .knobs = {class_count, common_count, bias_size, slope, ratio, duration},
-          .reads = "flow",
-          .derive = derive,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::position_bias

@@ -115,7 +115,7 @@ std::vector<Index> ResidualView::distinct_pairs() const {
 }
 
 void ResidualView::require_apart(Examination& it) const {
-  it.require(apart_text, -static_cast<double>(queries_in_contexts_),
+  it.require(queries_apart, -static_cast<double>(queries_in_contexts_),
              fmt::format("{} entries of P(l|n) are of query tokens", queries_in_contexts_));
 }
 
@@ -128,7 +128,7 @@ void ResidualView::require_independent(Examination& it) const {
       if (same(n, j) > 0 && dense.col(n) == dense.col(j)) least = 0;  // for certain
     }
   }
-  it.require_positive(independent_text, least,
+  it.require_positive(independent_inputs, least,
                       fmt::format("smallest eigenvalue of kappa {:.3g}", found));
 }
 

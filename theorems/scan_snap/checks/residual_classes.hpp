@@ -32,9 +32,9 @@ struct QueryDraw {
 /// query and the first of the second; distinct ones; queries.
 SequenceClasses<double> classes_of_queries(Stream stream, const QueryDraw& draw);
 
-/// The texts of what is asked of all instances, and of those in which kappa is inverted.
-inline constexpr const char* apart_text = "no query token is in a context";
-inline constexpr const char* independent_text = "inputs of the classes are linearly independent";
+/// What is asked of all instances, and of those in which kappa is inverted.
+inline constexpr Hypothesis queries_apart{"no query token is in a context"};
+inline constexpr Hypothesis independent_inputs{"inputs of the classes are linearly independent"};
 
 /// Features at z = 0, and what the residual connection makes of their overlaps.
 class ResidualView {

@@ -1,5 +1,5 @@
 #pragma once
-/// Scan and snap with a residual connection: the decoder reads the query token beside what
+/// Scan and snap with a residual connection: the decoder reads the query token together with what
 /// attention averages.
 ///
 ///   phi_n   = (f_n + e_m)/|f_n + e_m|,   m = psi(n), e_m one-hot

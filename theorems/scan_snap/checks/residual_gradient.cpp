@@ -1,22 +1,3 @@
-// Theorem    scan-snap.residual-gradient
-// Status     derived here (Section 7 sketches the model)
-// Source     Tian et al., Scan and Snap, arXiv 2305.16380, Section 7
-// Statement  the decoder reads phi_n = (f_n + e_m)/|f_n + e_m|, m = psi(n): with
-//            alpha_n = softmax(Y' phi_n), g_n = Y (e_n - alpha_n), the training formulas
-//              dY   = eta_Y sum_n w_n phi_n (e_n - alpha_n)'
-//              dz_m = eta_Z sum_n w_n diag(f_n) (I - f_n f_n') (I - phi_n phi_n') g_n/|f_n + e_m|
-//            are eta_Y, eta_Z times the derivatives of
-//              sum_n w_n ln alpha_n(n);
-//            where no query token is in a context,
-//              dz_m    = (eta_Z/sqrt(2)) sum_n w_n diag(f_n) (I - f_n f_n') g_n
-// Hypotheses H1 every class has a positive weight and f_n does not vanish
-// Check      the derivative of the objective on generic symbols (one class, its query in its
-//            context), taken of the code that the residual statements integrate; its slopes along
-//            random directions of Y and of Z at a random state, queries in contexts, from central
-//            differences extrapolated to width 0; the short form of dz_m at a random state
-// Controls   no second projection; no norm of f_n + e_m; eta_Z in place of eta_Z/sqrt(2)
-// Uses       rung flow
-
 #include "theorems/scan_snap/checks/attention_formula.hpp"
 #include "theorems/scan_snap/checks/decoder_knobs.hpp"
 #include "theorems/scan_snap/checks/prelude.hpp"
@@ -25,10 +6,37 @@
 namespace popgrad::scan_snap::checks::residual_gradient {
 namespace {
 
-constexpr const char* weight_text = "every class has a positive weight and f_n does not vanish";
-constexpr Knob class_count = class_count_knob(1, 6, 3);
-constexpr Knob common_count = common_count_knob(0, 4, 2);
-constexpr Knob common_weight = common_weight_knob(1e-3, 1e3);
+Statement sheet{.id = "scan-snap.residual-gradient",
+                .paper = "arXiv 2305.16380, Section 7",
+                .status = "derived here",
+                .about = "the population flow with a residual connection",
+                .theorem = R"(
+The decoder reads phi_n = (f_n + e_m)/|f_n + e_m|, m = psi(n) (Section 7 sketches the model). With
+alpha_n = softmax(Y' phi_n) and g_n = Y (e_n - alpha_n) the training formulas
+  dY   = eta_Y sum_n w_n phi_n (e_n - alpha_n)'
+  dz_m = eta_Z sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') (I - phi_n phi_n') g_n/|f_n + e_m|
+are eta_Y, eta_Z times the derivatives of
+  sum_n w_n ln alpha_n(n);
+where no query token is in a context,
+  dz_m = (eta_Z/sqrt(2)) sum_{n: psi(n) = m} w_n diag(f_n) (I - f_n f_n') g_n.)",
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .reads = "flow"};
+
+const Clause is_gradient =
+    sheet.clause("the training formulas with a residual connection are the gradient");
+const Clause short_form = sheet.clause("z' has a factor 1/sqrt(2) where no query is in a context");
+
+const Hypothesis positive_weights =
+    sheet.assume("every class has a positive weight and f_n does not vanish");
+
+const Control one_projection = sheet.control("one-projection", "I in place of I - phi phi'");
+const Control no_norm = sheet.control("no-norm", "1 in place of 1/|f_n + e_m|");
+const Control full_rate = sheet.control("full-rate", "eta_Z in place of eta_Z/sqrt(2)");
+
+const Knob class_count = sheet.knob(class_count_knob(1, 6, 3));
+const Knob common_count = sheet.knob(common_count_knob(0, 4, 2));
+const Knob common_weight = sheet.knob(common_weight_knob(1e-3, 1e3));
+const Knob state_size = sheet.knob(state_size_knob);
 
 Truth symbolic_gradient(Backward backward) {
   const ResidualFlow<Expression> flow(generic_class_with_query(), DecoderRule::gradient, backward);
@@ -36,14 +44,14 @@ Truth symbolic_gradient(Backward backward) {
   return derivatives_are(flow, x, flow.field(x));
 }
 
-void derive(Examination& it) {
+void prove(Examination& it) {
   it.judge(
-      Identity{.what = "derivatives of the objective are the field",
-               .holds = [] { return symbolic_gradient(Backward::gradient); },
-               .mistakes = {{"one-projection",
-                             [] { return symbolic_gradient(Backward::without_projection); }},
-                            {"no-norm", [] { return symbolic_gradient(Backward::without_norm); }}},
-               .detail = "generic P, w, Y, Z"});
+      is_gradient,
+      identity("derivatives of the objective are the field",
+               [] { return symbolic_gradient(Backward::gradient); })
+          .unless(one_projection, [] { return symbolic_gradient(Backward::without_projection); })
+          .unless(no_norm, [] { return symbolic_gradient(Backward::without_norm); })
+          .with("generic P, w, Y, Z"));
 }
 
 void judge_directions(const TrainingInstance<double>& training, double size, std::uint64_t seed,
@@ -73,13 +81,11 @@ void judge_directions(const TrainingInstance<double>& training, double size, std
     }
     return products;
   };
-  it.judge(
-      Comparison{.what = "slopes of the objective against the field",
-                 .measured = slopes,
-                 .predicted = predicted(Backward::gradient),
-                 .mistakes = {predicts("one-projection", predicted(Backward::without_projection)),
-                              predicts("no-norm", predicted(Backward::without_norm))},
-                 .places = places});
+  it.judge(is_gradient,
+           equal("slopes of the objective against the field", slopes, predicted(Backward::gradient))
+               .at(places)
+               .unless(one_projection, predicted(Backward::without_projection))
+               .unless(no_norm, predicted(Backward::without_norm)));
 }
 
 // The short form, with queries beyond the vocabulary, which are in no context.
@@ -92,11 +98,11 @@ void judge_apart(TrainingInstance<double> training, double size, std::uint64_t s
   Stream stream(seed, 0, 2);
   const Vector<double> x = random_state(stream, flow.dimension(), size);
   const Vector<double> rates = flow.logits_at(flow.field(x));
-  it.judge(Comparison{.what = "z' where no query token is in a context",
-                      .measured = std::vector<Quantity>(rates.begin(), rates.end()),
-                      .predicted = short_rates(flow, x),
-                      .scale = {rates.cwiseAbs().maxCoeff()},
-                      .mistakes = {predicts_times("full-rate", std::sqrt(2.0))}});
+  it.judge(short_form,
+           equal("z' where no query token is in a context",
+                 std::vector<Quantity>(rates.begin(), rates.end()), short_rates(flow, x))
+               .in_units_of(rates.cwiseAbs().maxCoeff())
+               .unless(full_rate, times(std::sqrt(2.0))));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -109,33 +115,19 @@ void examine(const Setting& setting, Examination& it) {
   training.track_growth = false;
   training.start = Start::uniform;
   const auto& classes = training.classes;
-  const double size = setting.value(state_size_knob);
+  const double size = setting.value(state_size);
   it.parameters = {{"K", classes.classes()},
                    {"M", classes.tokens},
                    {"size of the state", size},
                    {"seed", setting.seed}};
   const double least = std::min(classes.weight.minCoeff(), classes.law.minCoeff());
-  it.require_positive(weight_text, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
+  it.require_positive(positive_weights, least, fmt::format("least P(n) and P(l|n) {:.3g}", least));
   judge_directions(training, size, setting.seed, it);
   judge_apart(training, size, setting.seed, it);
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scan-snap.residual-gradient",
-          .claim = "the training formulas with a residual connection are the gradient",
-          .paper = "arXiv 2305.16380, Section 7",
-          .status = "derived here",
-          .hypotheses = {weight_text},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"one-projection", "I in place of I - phi phi'"},
-                       {"no-norm", "1 in place of 1/|f_n + e_m|"},
-                       {"full-rate", "eta_Z in place of eta_Z/sqrt(2)"}},
-          .knobs = {class_count, common_count, common_weight, state_size_knob},
-          .reads = "flow",
-          .derive = derive,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scan_snap::checks::residual_gradient

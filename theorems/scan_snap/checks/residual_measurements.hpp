@@ -9,7 +9,7 @@
 
 namespace popgrad::scan_snap::checks {
 
-/// Knobs of drawn classes.
+/// Knobs of drawn classes, and of the time.
 inline constexpr Knob query_count = whole_knob("queries", "queries Q", 2, 3, 2);
 inline constexpr Knob most_classes =
     whole_knob("classes-of-a-query", "a query holds 2 up to so many classes", 2, 4, 3);
@@ -22,21 +22,12 @@ inline constexpr Knob residual_vocabulary =
 inline constexpr Knob decoder_time =
     logarithmic_knob("decoder-time", "tau = eta_Y s, s draws of each class", 0.1, 6, 2);
 
-/// What knobs and seed draw, tokens shared inside a query in units of those of one class alone.
+/// What knobs and seed draw, tokens shared inside a query in units of those of only one class.
 QueryDraw chosen_queries(const Setting& setting, double inside);
 SequenceClasses<double> drawn_queries(const Setting& setting, const QueryDraw& draw);
 
-/// f_nl of tokens that several classes have times `share`, |f_n| = 1 again by those of one class: all
-/// overlaps times share^2, as many as there are.
-SequenceClasses<double> with_lighter(SequenceClasses<double> classes, double share);
-/// Do classes share tokens, and has each class one of its own?
-bool overlaps_can_vanish(const SequenceClasses<double>& classes);
-/// The share at which max |lambda(E)| is `spread`, where overlaps can vanish; a smaller one where f_n of
-/// shared tokens would outweigh the rest by it.
-double share_of_overlap(const SequenceClasses<double>& classes, double spread);
-
-/// Numbers that are read off a state, in units of `unit`, after a solve with a matrix of this condition
-/// number, by which roundings grow.
+/// Numbers that are read off a state, in units of `unit`, after a solve with a matrix of this
+/// condition number, by which roundings grow.
 struct Reading {
   std::function<Vector<double>(const ResidualFlow<double>& flow, const Vector<double>& x)> numbers;
   double unit = 1;
@@ -52,21 +43,8 @@ std::vector<Quantity> limit_of_vocabulary(const SequenceClasses<double>& classes
 /// gamma of the modified gradient at tau.
 double driving(const TrainingInstance<double>& training, double tau);
 
-/// beta_nn' of the different classes of `at`, row by row, over `unit`.
-Reading couplings_over(const ResidualView& at, double unit);
-/// 2 z'/(eta_Z w) of all pairs, over `unit`.
-Reading gains_over(double unit);
-
-/// 0 < gains of distinct tokens, of the gains of all pairs.
-void judge_gain(const char* what, const ResidualView& at, const std::vector<Quantity>& gains,
-                Examination& it);
-/// How much of the overlaps inside its query the class has for which the rest weighs most:
-///   |E e_n| l sqrt(1 + (K-1)/(M-1)^2)/(1 - l) / (sum_{j != n: psi(j) = psi(n)} E_nj/(1 + K_m)),
-/// l = max |lambda_i(E)|; infinite for l >= 1. Below 1: xi_n > 0 by the modified gradient.
-double outside_share(const ResidualView& at, double tokens);
-
-/// "features at rest, Y(0) = 0": solves at eta_Z = 0 from Y = 0.
-Hypothesis at_rest();
+inline constexpr Hypothesis solved_at_rest =
+    by_construction("features at rest, Y(0) = 0", "the solves start at 0 and have eta_Z = 0");
 
 std::vector<Quantity> exactly(const Vector<double>& values);
 

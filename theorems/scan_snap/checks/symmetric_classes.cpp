@@ -20,10 +20,10 @@ constexpr Knob distinct_spread =
         .breaking(distinct_alike);
 
 // Other shares of the same sum.
-void make_unlike(Stream& stream, double spread, Eigen::Ref<Vector<double>> part) {
+void make_unlike(Stream& stream, double width, Eigen::Ref<Vector<double>> part) {
   const double sum = part.sum();
-  for (double& p : part) p *= std::exp(spread * stream.normal());
-  if (spread > 0) part *= sum / part.sum();
+  for (double& p : part) p *= std::exp(width * stream.normal());
+  if (width > 0) part *= sum / part.sum();
 }
 
 TrainingInstance<double> drawn_training(const Setting& setting) {

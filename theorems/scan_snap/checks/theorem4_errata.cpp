@@ -12,10 +12,10 @@ namespace {
 
 constexpr double late = 700;  // t, steps of batch 1
 
-CommonToken<double> growth_token(double decoder_rate) {
+CommonToken<double> growth_token(double rate) {
   const TrainingInstance<double> instance = with_ratio(growth_classes<double>(), 2);
   CommonToken<double> token = common_token(instance);
-  token.decoder_rate = decoder_rate;
+  token.decoder_rate = rate;
   return token;
 }
 
