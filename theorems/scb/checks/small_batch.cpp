@@ -26,8 +26,9 @@ where it ends nearer than mu 1', 1/T are.)",
                 .reads = "reduced"};
 
 const Clause feeds_itself = sheet.clause(
-    "the noise of plain steps on A feeds on itself as eta T tr M^2/(mu_k B) while V is P");
+    "while V is P, noise on A feeds on itself");
 const Clause farther = sheet.clause("where half of the plain runs stay, l1 steps end nearer");
+[[maybe_unused]] const Clause stay = sheet.not_checked("l1 steps stay");
 
 const Hypothesis quiet_values = sheet.assume("noise of V, eta sigma_V^2 n/(2 K_Q B), below K_P");
 const Hypothesis quiet_steps =

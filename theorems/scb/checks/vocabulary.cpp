@@ -25,7 +25,7 @@ steps do. The laws q^k are even.)",
                 .reaches = {EvidenceKind::statistical}};
 
 const Clause beaten =
-    sheet.clause("with settings that scale alike l1 steps beat plain SGD at N, 2 N and 5 N tokens");
+    sheet.clause("l1 steps beat plain SGD at N, 2 N and 5 N tokens, settings scaled alike");
 const Clause sustained =
     sheet.clause("which sustains eta T sigma_A^2/(K_P B (2 - eta <V,V>)) in A");
 
