@@ -12,7 +12,7 @@ Statement sheet{.id = "scb.l1-needed",
                 .status = "observed in source",
                 .about = "SGD with Gaussian noise",
                 .theorem = R"(
-At a small batch threshold and l1 steps come nearer than plain SGD does. Plain SGD
+At a small batch threshold and l1 steps come nearer to P and Q than plain SGD does. Plain SGD
 sustains, up to O(1/T), the noise of all positions,
   |a^k off the support|^2 = eta T sigma_{A,k}^2/(K_P B (2 - eta <V,V>)),
 which feeds back on V by d = sum_k mu_k |a^k|^2. (A threshold without l1 steps may come as near.)
@@ -22,8 +22,8 @@ steps; lambda is the geometric mean of the noise of l1 steps and of q_min K_P.)"
                 .reaches = {EvidenceKind::statistical},
                 .reads = "reduced"};
 
-const Clause nearer = sheet.clause(
-    "at a small batch threshold and l1 steps come nearer than plain SGD at four eta");
+const Clause nearer =
+    sheet.clause("at a small batch threshold and l1 steps come nearer than plain SGD at four eta");
 const Clause sustained =
     sheet.clause("which sustains eta T sigma_A^2/(K_P B (2 - eta <V,V>)) in A");
 

@@ -10,7 +10,7 @@ Statement sheet{.id = "scb.scratch-range",
                 .status = "conjectured in source, exponents derived here",
                 .about = "SGD with Gaussian noise",
                 .theorem = R"(
-From scratch the sample size is no power of Q alone: with q^k even on Q positions and the noise of
+From scratch the sample size is not a power of Q only: with q^k even on Q positions and the noise of
 SGD, the batch at which a run leaves 0 along the right branch with a given probability Phi(z) is, at
 a fixed eta, to leading order
   B = z^2 eta T rate W_V/(2 K_P K_Q),

@@ -25,8 +25,7 @@ where it ends nearer than mu 1', 1/T are.)",
                 .reaches = {EvidenceKind::statistical},
                 .reads = "reduced"};
 
-const Clause feeds_itself = sheet.clause(
-    "while V is P, noise on A feeds on itself");
+const Clause feeds_itself = sheet.clause("while V is P, noise on A feeds on itself");
 const Clause farther = sheet.clause("where half of the plain runs stay, l1 steps end nearer");
 [[maybe_unused]] const Clause stay = sheet.not_checked("l1 steps stay");
 

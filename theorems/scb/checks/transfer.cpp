@@ -16,7 +16,7 @@ one step on A (V stays) and a threshold at half of what the least q gets find al
 probability, up to O(1/T),
   prod_k Phi(z_k)^(T - Q_k) prod_t Phi((2 q^k_t/q_min - 1) z_k),
   z_k = rho K_P q_min sqrt(B)/(2 sigma_{A,k}),
-whatever theta is: to leading order at
+for every theta: to leading order at
   B = 8 sigma_A^2 ln T/(rho K_P q_min)^2.
 All supports are found where exactly as many positions survive as the supports have.)",
                 .reaches = {EvidenceKind::statistical},

@@ -15,7 +15,7 @@ Statement sheet{.id = "scb.vocabulary",
                 .status = "observed in source, scaling derived here",
                 .about = "SGD with Gaussian noise",
                 .theorem = R"(
-Whatever the size N of the vocabulary, with settings that scale alike, which are eta sqrt(K_P K_Q),
+At every size N of the vocabulary, with settings that scale alike, which are eta sqrt(K_P K_Q),
 lambda/(q_min <V,P>) and the noise that plain steps sustain over K_Q,
   |a^k off the support|^2 = eta T sigma_{A,k}^2/(K_P B (2 - eta <V,V>)),
 threshold and l1 steps come nearer to P and Q than as many plain steps, which that noise keeps away.
