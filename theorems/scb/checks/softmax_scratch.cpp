@@ -61,9 +61,12 @@ constexpr double left = 10;  // T alpha_A
 // Does a run leave within `most` steps? `most` 0: after how many steps, without noise.
 using Run = std::function<std::uint64_t(std::uint64_t most, std::uint32_t run)>;
 
+std::uint32_t runs_of(const Setting& setting) { return setting.draws(16000); }
+
 // Share of runs that leave within twice the steps that expected gradients take.
-Quantity share_of(const std::function<Run()>& make, std::uint32_t runs, std::uint32_t first_run,
+Quantity share_of(const std::function<Run()>& make, std::uint32_t first_run,
                   const Setting& setting) {
+  const std::uint32_t runs = runs_of(setting);
   const std::uint64_t most = 2 * make()(0, 0);
   throw_if_stopped();
   const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
@@ -83,23 +86,25 @@ Quantity share_of(const std::function<Run()>& make, std::uint32_t runs, std::uin
 
 // Stage 1 of a law at eta = step/g, g = sqrt(c K_P K_Q) the growth rate; c = 1.
 struct Boost {
-  Boost(const Bigrams<double>& law, double own_step) : b(law) {
+  Boost(const Bigrams<double>& law, const Setting& own_setting) : setting(own_setting), b(law) {
     const Vector<double>& mu = b.stationary;
     const Matrix<double> covariance = Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
     along = (b.transition * covariance).norm() / transition;
-    step = own_step / std::sqrt(transition * context);
+    step = setting.value(step_knob) / std::sqrt(transition * context);
   }
+  const Setting& setting;
   Bigrams<double> b;
   double transition = transition_size(b), context = context_size(b);
   double level = noise_at_solution(b).value;  // sigma_V
   double along = 0;                           // |P C|/K_P
   double step = 0;
 
-  // T/B at which the share of the linear model would be Phi(argument):
+  // T/B at which the share of the linear model would be Phi(z):
   // B = z^2 eta T g W_V/(2 K_P K_Q), W_V = sigma_V^2 |P C|^2/K_P (scb.two-stages).
-  [[nodiscard]] double load(double argument) const {
+  [[nodiscard]] double load() const {
+    const double z = setting.value(argument_knob);
     const double rate = std::sqrt(transition * context);
-    return 2 * context / (argument * argument * step * rate * std::pow(level * along, 2));
+    return 2 * context / (z * z * step * rate * std::pow(level * along, 2));
   }
   // d = sum_k mu_k |a^k|^2 at a state: from the loss it would cancel.
   [[nodiscard]] double attention_square(const Vector<double>& x, double positions) const {
@@ -117,8 +122,7 @@ struct Boost {
   }
   // With B = T/load; its sampling error, and as next order the noise of logits and 10/T, what
   // attention takes from other positions.
-  [[nodiscard]] Quantity share(double positions, double own_load, std::uint32_t runs,
-                               std::uint32_t first_run, const Setting& setting) const {
+  [[nodiscard]] Quantity share(double positions, double own_load, std::uint32_t first_run) const {
     const Index n = b.tokens();
     const Vector<double>& mu = b.stationary;
     Training<double> training;
@@ -133,9 +137,8 @@ struct Boost {
       return [&, flow = PopulationFlow<double>(training)](std::uint64_t most, std::uint32_t run) {
         Vector<double> x = flow.initial();
         Vector<double> dx(x.size());
-        const std::vector<std::string> columns = flow.columns();
-        const std::size_t alpha_A = place_of(columns, "alpha_A");
-        std::vector<double> row(columns.size());
+        const std::size_t alpha_A = place_of(flow.columns(), "alpha_A");
+        std::vector<double> row(flow.columns().size());
         Matrix<double> kick(n, n);
         std::uint64_t i = 0;
         for (; most == 0 || i < most; ++i) {
@@ -155,15 +158,14 @@ struct Boost {
         return i;
       };
     };
-    Quantity found = share_of(make, runs, first_run, setting);
+    Quantity found = share_of(make, first_run, setting);
     const double of_logits = noise_at_solution(b).attention.maxCoeff() / (level * along);
     found.add(ErrorPart::next_order(std::sqrt(context / positions) * of_logits));
     found.add(ErrorPart::next_order(left / positions));
     return found;
   }
   // The same in the limit.
-  [[nodiscard]] Quantity limit_share(double own_load, std::uint32_t runs, std::uint32_t first_run,
-                                     const Setting& setting) const {
+  [[nodiscard]] Quantity limit_share(double own_load) const {
     const double noise = step * level * along * std::sqrt(own_load / context);
     const std::uint64_t seed = setting.draw_seed();
     Vector<double> weight(b.entries());  // mu_k q^k_t
@@ -180,13 +182,12 @@ struct Boost {
         const double overlap = weight.dot(grown);
         if ((overlap - weight.sum()) / context >= left) break;
         Stream stream(seed, run, i);
-        const double before = v;
+        w.array() += step * transition * v * b.law.array() * grown.array();
         v += step * overlap + (most > 0 ? noise * stream.normal() : 0.0);
-        w.array() += step * transition * before * b.law.array() * grown.array();
       }
       return i;
     };
-    return share_of([&] { return leaves; }, runs, first_run, setting);
+    return share_of([&] { return leaves; }, 0, setting);
   }
 };
 
@@ -194,34 +195,31 @@ void examine(const Setting& setting, Examination& it) {
   const Index support = setting.count(few_positions);
   const Bigrams<double> b =
       random_bigrams(setting.count(vocabulary), 4 * support, support, setting.seed);
-  const double given = setting.value(short_length);
-  const double positions = std::round(given > 0 ? given : setting.value(length));
+  const Knob& own_length = setting.value(short_length) > 0 ? short_length : length;
+  const double positions = std::round(setting.value(own_length));
   it.parameters = {{"N", b.tokens()}, {"T", positions}, {"Q", support}, {"seed", setting.seed}};
-  const Boost boost(b, setting.value(step_knob));
-  const double load = boost.load(setting.value(argument_knob));
-  const std::uint32_t runs = setting.draws(16000);
+  const Boost boost(b, setting);
+  const double load = boost.load();
+  const std::uint32_t runs = runs_of(setting);
   std::uint32_t first_run = 0;
   const auto share = [&](double ratio, double own_load) {
     first_run += runs;
-    return boost.share(ratio * positions, own_load, runs, first_run, setting);
+    return boost.share(ratio * positions, own_load, first_run);
   };
   const Quantity at_first = share(1, load);
   const double of_logits = at_first.error("next order");
-  constexpr double twentieth = 0.05;
-  it.require(long_context, twentieth - of_logits, fmt::format("{:.3g}", of_logits));
+  it.require(long_context, 0.05 - of_logits, fmt::format("{:.3g}", of_logits));
   const auto grown = [&](double power) {
     return std::vector{at_first, share(longer, load * std::pow(longer, 1 - power))};
   };
-  const std::vector<Quantity> as_length = grown(1);
-  const Quantity limit = boost.limit_share(load, runs, 0, setting);
-  it.judge(batch_as_length,
-           equal("share of softmax runs that leave the start, B as T", as_length, limit)
-               .of_kind(EvidenceKind::statistical)
-               .in_units_of(1)
-               .unless(smaller_power, [&] { return grown(0.9); })
-               .unless(larger_power, [&] { return grown(1.1); })
-               .unless(half_batch, [&] { return share(1, load * 2); })
-               .with(fmt::format("{} runs, T/B = {:.4g}", runs, load)));
+  it.judge(batch_as_length, equal("share of softmax runs that leave the start, B as T", grown(1),
+                                  boost.limit_share(load))
+                                .of_kind(EvidenceKind::statistical)
+                                .in_units_of(1)
+                                .unless(smaller_power, [&] { return grown(0.9); })
+                                .unless(larger_power, [&] { return grown(1.1); })
+                                .unless(half_batch, [&] { return share(1, load * 2); })
+                                .with(fmt::format("{} runs, T/B = {:.4g}", runs, load)));
 }
 
 }  // namespace

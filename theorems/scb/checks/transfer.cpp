@@ -20,18 +20,17 @@ for every theta: to leading order at
   B = 8 sigma_A^2 ln T/(rho K_P q_min)^2.
 All supports are found where exactly as many positions survive as the supports have.)",
                 .reaches = {EvidenceKind::statistical},
+                .controls = {independent_batch},
                 .reads = "reduced"};
 
 const Clause found = sheet.clause(
-    "from a correlated start, V kept, a threshold after one step on A finds the supports at a "
-    "batch "
-    "as ln T, to leading order");
+    "V kept at a correlated start, one step on A and a threshold find all supports at a batch "
+    "as ln T, at leading order");
 
-const Hypothesis positive = sheet.assume("positive correlation");
+const Hypothesis positive = sheet.assume(positive_correlation);
 const Hypothesis one_law = sheet.assume(by_construction(
     "eta and the instance fixed while T grows", "one law and one eta are run at both lengths"));
 
-const Control no_length = sheet.control("independent", "a batch independent of T");
 const Control weaker_power = sheet.control("correlation", "z as the power 0.9 of rho");
 const Control same_noise = sheet.control("noise", "noise that does not scale with theta");
 
@@ -39,30 +38,20 @@ const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabul
 const Knob shortest =
     sheet.knob(logarithmic_knob("shortest", "positions T of the shorter context", 500, 5000, 1000));
 const Knob positions = sheet.knob(support_knob);
-const Knob theta = sheet.knob(
-    logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.3, 0.8, 0.5));
+const Knob theta = sheet.knob(kernel_size);
 const Knob correlation_knob =
     sheet.knob(linear_knob("correlation", "rho, of the transferred kernel with P", 0.1, 0.6, 0.5));
-const Knob lost_correlation =
-    sheet.knob(linear_knob("lost-correlation", "the same, not positive; 1: as correlation says",
-                           -0.5, -0.01, 1)
-                   .breaking(positive));
-const Knob level_knob =
-    sheet.knob(linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7));
+const Knob lost = sheet.knob(lost_correlation);
+const Knob level_knob = sheet.knob(found_level);
 
 constexpr double longer = 1e4;  // times
 
-Training<double> drawn_training(const Setting& setting) {
-  Training<double> training = from_scratch(setting.count(vocabulary), setting.count(shortest),
-                                           setting.count(positions), setting.seed);
-  const double lost = setting.value(lost_correlation);
-  const double rho = lost < 0 ? lost : setting.value(correlation_knob);
-  training.start = transfer_start(training.bigrams, setting.value(theta), rho, setting.seed);
-  return training;
-}
-
 void examine(const Setting& setting, Examination& it) {
-  Training<double> training = examined_training(setting, [&] { return drawn_training(setting); });
+  Training<double> training = examined_training(setting, [&] {
+    return correlated_start(from_scratch(setting.count(vocabulary), setting.count(shortest),
+                                         setting.count(positions), setting.seed),
+                            correlation_knob, setting);
+  });
   Bigrams<double>& b = training.bigrams;
   const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
   const double transition = transition_size(b);
@@ -99,7 +88,7 @@ void examine(const Setting& setting, Examination& it) {
     b.context = own_context;
   }
   it.judge(found, shares.of_kind(EvidenceKind::statistical)
-                      .unless(no_length, independent)
+                      .unless(independent_batch, independent)
                       .unless(weaker_power, weaker)
                       .unless(same_noise, unscaled));
 }

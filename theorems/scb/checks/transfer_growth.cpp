@@ -21,13 +21,14 @@ nothing but rho counts. (The procedure that boosts V and A together is another: 
 it sums the noise of T positions, figure scb-transfer.) All supports are found where exactly as many
 positions survive as the supports have.)",
                 .reaches = {EvidenceKind::statistical},
+                .controls = {independent_batch},
                 .reads = "reduced"};
 
 const Clause logarithm = sheet.clause(
     "with V kept, k steps on A and a threshold need a batch b (ln T - ln ln T/2 + O(1)), no power "
     "of T");
 
-const Hypothesis positive = sheet.assume("positive correlation");
+const Hypothesis positive = sheet.assume(positive_correlation);
 const Hypothesis stable = sheet.assume("eta <V,V> below 1");
 const Hypothesis above_zero = sheet.assume(
     {"threshold above 0", Basis::evaluated,
@@ -36,7 +37,6 @@ const Hypothesis above_zero = sheet.assume(
 const Hypothesis one_law = sheet.assume(by_construction(
     "eta and the instance fixed while T grows", "one law and one eta are run at all lengths"));
 
-const Control no_length = sheet.control("independent", "a batch independent of T");
 const Control power = sheet.control("power", "the power of T through the batches at both ends");
 const Control every_step = sheet.control("every-step", "every step worth a batch: k_eff = k");
 const Control smaller_batch = sheet.control("smaller", "the batch a tenth smaller");
@@ -45,37 +45,27 @@ const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabul
 const Knob shortest =
     sheet.knob(logarithmic_knob("shortest", "positions T of the shortest context", 200, 800, 200));
 const Knob positions = sheet.knob(support_knob);
-const Knob theta = sheet.knob(
-    logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.3, 0.8, 0.5));
+const Knob theta = sheet.knob(kernel_size);
 const Knob correlation_knob =
     sheet.knob(linear_knob("correlation", "rho, of the transferred kernel with P", 0.1, 0.9, 0.5));
-const Knob lost_correlation =
-    sheet.knob(linear_knob("lost-correlation", "the same, not positive; 1: as correlation says",
-                           -0.5, -0.01, 1)
-                   .breaking(positive));
+const Knob lost = sheet.knob(lost_correlation);
 const Knob count_knob = sheet.knob(whole_knob("steps", "steps k on A", 5, 20, 10));
 const Knob decay_knob = sheet.knob(
     linear_knob("decay", "k eta <V,V>, by which A comes near its limit <V,P>/<V,V> q", 1, 3, 2));
 const Knob long_step = sheet.knob(
     linear_knob("long-step", "eta <V,V>, too long; 0: as decay and steps say", 1.05, 1.9, 0)
         .breaking(stable));
-const Knob level_knob =
-    sheet.knob(linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7));
+const Knob level_knob = sheet.knob(found_level);
 
 // Beyond 10^6 positions the rung draws only large entries.
 constexpr std::array growth{1.0, 2e4, 1e6};
 
-Training<double> drawn_training(const Setting& setting) {
-  Training<double> training = from_scratch(setting.count(vocabulary), setting.count(shortest),
-                                           setting.count(positions), setting.seed);
-  const double lost = setting.value(lost_correlation);
-  training.start = transfer_start(training.bigrams, setting.value(theta),
-                                  lost < 0 ? lost : setting.value(correlation_knob), setting.seed);
-  return training;
-}
-
 void examine(const Setting& setting, Examination& it) {
-  Training<double> training = examined_training(setting, [&] { return drawn_training(setting); });
+  Training<double> training = examined_training(setting, [&] {
+    return correlated_start(from_scratch(setting.count(vocabulary), setting.count(shortest),
+                                         setting.count(positions), setting.seed),
+                            correlation_knob, setting);
+  });
   Bigrams<double>& b = training.bigrams;
   const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
   const Vector<double>& mu = b.stationary;
@@ -113,7 +103,7 @@ void examine(const Setting& setting, Examination& it) {
   }
   it.judge(logarithm,
            shares.of_kind(EvidenceKind::statistical)
-               .unless(no_length, made.independent)
+               .unless(independent_batch, made.independent)
                .unless(power, made.power)
                .unless(every_step, made.larger_by(static_cast<double>(steps.count) / worth))
                .unless(smaller_batch, made.larger_by(1 / 0.9)));

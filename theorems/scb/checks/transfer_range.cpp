@@ -34,8 +34,7 @@ const Control one_level = sheet.control("one-level", "sigma_A of the smallest Q 
 
 const Knob correlation_knob =
     sheet.knob(linear_knob("correlation", "rho, of the transferred kernel with P", 0.2, 0.8, 0.5));
-const Knob level_knob =
-    sheet.knob(linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7));
+const Knob level_knob = sheet.knob(found_level);
 
 void examine(const Setting& setting, Examination& it) {
   require_long_context(setting, it);
