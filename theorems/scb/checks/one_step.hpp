@@ -27,7 +27,7 @@ inline constexpr Knob lost_correlation =
 inline constexpr Knob found_level =
     linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7);
 
-/// From V(0) = mu 1' + theta (P_hat - mu 1'), `fresh` otherwise; rho as `correlation` says, or lost.
+/// `fresh` from V(0) = mu 1' + theta (P_hat - mu 1'); rho as `correlation` says, or lost.
 Training<double> correlated_start(Training<double> fresh, const Knob& correlation,
                                   const Setting& setting);
 
@@ -66,7 +66,7 @@ struct FrozenSteps {
   [[nodiscard]] double threshold(const Training<double>& training) const;
 };
 
-/// Share of `setting.draws(2000)` runs of which as many positions survive as are looked at.
+/// Share of `setting.draws(2000)` runs of which as many positions survive as the supports have.
 Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
                      const FrozenSteps& steps, Index batch, std::uint32_t first_run,
                      const Setting& setting);

@@ -10,9 +10,9 @@ Statement sheet{.id = "scb.scratch-range",
                 .status = "conjectured in source, exponents derived here",
                 .about = "SGD with Gaussian noise",
                 .theorem = R"(
-From scratch the sample size is not a power of Q only: with q^k even on Q positions and the noise of
-SGD, the batch at which a run leaves 0 along the right branch with a given probability Phi(z) is, at
-a fixed eta, to leading order
+From scratch the sample size is not a power of Q only: with q^k even on Q positions and the noise
+of SGD, the batch at which a run leaves 0 along the right branch with a given probability Phi(z)
+is, at a fixed eta, to leading order
   B = z^2 eta T rate W_V/(2 K_P K_Q),
 1 in T at every Q and -1/2 in Q: rate = sqrt(K_P K_Q) falls, and W_V/K_Q hardly depends on Q.
 (W_V as in scb.two-stages; supports must be found as well.))",

@@ -12,16 +12,16 @@ Statement sheet{.id = "scb.small-batch",
                 .status = "observed in source, rates derived here",
                 .about = "SGD on sequences",
                 .theorem = R"(
-At a small batch plain SGD does not stay at the solution V = P, A = Q; l1 steps from the same draws
-end nearer to it. While V is P, the noise of plain steps on A feeds on itself, as the residual
-contains it: X_k = E |a^k - q^k|^2 becomes in a step, up to O(1/T),
+At a small batch plain SGD does not stay at the solution V = P, A = Q; l1 steps from the same
+draws end nearer to it. While V is P, the noise of plain steps on A feeds on itself, as the
+residual contains it: X_k = E |a^k - q^k|^2 becomes in a step, up to O(1/T),
   (1 - eta K_P)^2 X_k + eta^2 T (tr M C + (X_k - |q^k|^2) tr M^2)/(B mu_k),
-C = D - mu mu', M = P C P', which grows without bound below
+C = diag(mu) - mu mu', M = P C P', which grows without bound below
   B = eta T tr M^2/(mu_k K_P (2 - eta K_P)).
-(Gaussian noise scaled by <V,V> lacks it.) With V trained as well, d = K_Q + X drives V away already
-above that batch, as long as eta d is not small. (l1 steps may end farther with Q = 1, N = 4: plain
-steps nearer in 93 % of runs, T = 493, seed 27.) l1 steps have lambda = q_min K_P/2; a run stays
-where it ends nearer than mu 1', 1/T are.)",
+(Gaussian noise scaled by <V,V> lacks it.) With V trained as well, d = K_Q + X drives V away
+already above that batch, as long as eta d is not small. (l1 steps may end farther with Q = 1,
+N = 4: plain steps nearer in 93 % of runs, T = 493, seed 27.) l1 steps have lambda = q_min K_P/2;
+a run stays where it ends nearer than mu 1', 1/T are.)",
                 .reaches = {EvidenceKind::statistical},
                 .reads = "reduced"};
 

@@ -13,23 +13,22 @@ Statement sheet{.id = "scb.softmax-patterns",
                 .about = "the population flow and SGD on sequences",
                 .theorem = R"(
 After training linear and softmax patterns are alike, both match Q, and their losses are similar;
-and this is one fact. Patterns are vectors with the product sum_k mu_k a^k.b^k. With phi the angle of
-A to Q, once V has followed A,
+and this is one fact. Patterns are vectors with the product sum_k mu_k a^k.b^k. With phi the
+angle of A to Q, once V has followed A,
   L - L_least = K_P K_Q/2 sin^2 phi
-for either link, so that a loss within a hundredth of what can be learnt means a pattern within
-a tenth. Linear attention on the flow ends with
+for either link, so that a loss within a hundredth of what can be learnt means a pattern within a
+tenth. Linear attention on the flow ends with
   sin^2 phi = (1 - alpha_V)^2/(T K_Q)
 (softmax as well once all tokens leave the same mass off their supports, but a position of small
-weight, found at a rate as its attention squared, may be missing long). Alike means: patterns scaled
-to length 1 less than 0.1 apart, losses over K_P K_Q/2 less than 0.01; for means over pairs of runs on
-the same sequences, in a short context, 0.15 and 0.0225.)",
+weight, found at a rate as its attention squared, may be missing long). Alike means: patterns
+scaled to length 1 less than 0.1 apart, losses over K_P K_Q/2 less than 0.01; for means over
+pairs of runs on the same sequences, in a short context, 0.15 and 0.0225.)",
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical}};
 
-const Clause alike_on_flow =
-    sheet.clause("on the flow linear and softmax attention end near Q, losses alike");
-const Clause alike_in_runs = sheet.clause("also in runs");
+const Clause alike_on_flow = sheet.clause("linear and softmax attention end near Q, losses alike");
+const Clause alike_in_runs = sheet.clause("in runs too");
 const Clause law_of_loss = sheet.clause("L - L_least = K_P K_Q/2 sin^2 phi");
-const Clause linear_angle = sheet.clause("sin^2 phi as 1/T if linear");
+const Clause linear_angle = sheet.clause("if linear, sin^2 phi = (1 - alpha_V)^2/(T K_Q)");
 
 const Hypothesis trained =
     sheet.assume("trained: loss below half, hardly falling in the second half");

@@ -16,12 +16,12 @@ Statement sheet{.id = "scb.softmax-scratch",
                 .status = "claimed in source, scaling derived here",
                 .about = "softmax steps with Gaussian noise",
                 .theorem = R"(
-Softmax does not cure stage 1. With eta_A = c T^2, v = T alpha_V and logits w begin at 0 and are of
-order one where runs leave the start. A step on V adds Gaussian noise of level sigma_V sqrt(d/K_Q),
-along P, with C = diag(mu) - mu mu',
+Softmax does not cure stage 1. With eta_A = c T^2, v = T alpha_V and logits w begin at 0 and are
+of order one where runs leave the start. A step on V adds Gaussian noise of level sigma_V
+sqrt(d/K_Q), along P, with C = diag(mu) - mu mu',
   eta sigma_V sqrt(d/(K_Q B)) |P C|/K_P
-and d = 1/T at first; that of logits, which <V,V> scales, is O(T^(-1/2)) of it. As T grows with T/B
-fixed
+and d = 1/T at first; that of logits, which <V,V> scales, is O(T^(-1/2)) of it. As T grows with
+T/B fixed
   dv   = sum_k mu_k q^k.exp(w^k) dt + noise of level sqrt(T/B) sigma_V |P C|/(K_P sqrt(K_Q))
   dw_t = c K_P v q_t exp(w_t) dt
   T alpha_A = sum_k mu_k sum_t q^k_t (exp(w^k_t) - 1)/K_Q,

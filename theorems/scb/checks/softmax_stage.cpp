@@ -15,11 +15,11 @@ Statement sheet{.id = "scb.softmax-stage",
 Stage 2 of softmax attention is as sample-efficient as that of l1 steps: what noise leaves in
 attention after it,
   X/B = E sum_k mu_k |a^k - that of expected gradients|^2,
-and with it the sequences for a given distance, tends to a constant as T grows, since J^2 keeps the
-noise off small weights. So does X of l1 steps, which keep positions off the supports at 0 (from a
-batch as ln T on, scb.convergence), while X of plain linear steps goes as T (on sequences:
-scb.small-batch). X is propagated with the exact covariance of one sequence; that of softmax is
-measured on sequences as well, in shorter contexts.)",
+and with it the sequences for a given distance, tends to a constant as T grows, since J^2 keeps
+the noise off small weights. So does X of l1 steps, which keep positions off the supports at 0
+(from a batch as ln T on, scb.convergence), while X of plain linear steps goes as T (on
+sequences: scb.small-batch). X is propagated with the exact covariance of one sequence; that of
+softmax is measured on sequences as well, in shorter contexts.)",
                 .reaches = {EvidenceKind::numerical, EvidenceKind::statistical}};
 
 const Clause powers =

@@ -12,14 +12,14 @@ Statement sheet{.id = "scb.transfer-growth",
                 .status = "bound proved in source",
                 .about = "SGD with Gaussian noise, V kept",
                 .theorem = R"(
-While V stays at a correlated start, k steps on A and a threshold find all supports from a critical
-batch that is, at every level of success,
+While V stays at a correlated start, k steps on A and a threshold find all supports from a
+critical batch that is, at every level of success,
   B = b (ln T - ln ln T/2 + O(1)),  b = 8 sigma_A^2/((rho K_P q_min)^2 k_eff)
   k_eff = (1 - r^k)(1 + r)/((1 + r^k)(1 - r)),  r = 1 - eta <V,V>
 and no power of T: over six decades its exponent falls. k steps are worth k_eff < k batches, of V
-nothing but rho counts. (The procedure that boosts V and A together is another: without a threshold
-it sums the noise of T positions, figure scb-transfer.) All supports are found where exactly as many
-positions survive as the supports have.)",
+nothing but rho counts. (The procedure that boosts V and A together is another: without a
+threshold it sums the noise of T positions, figure scb-transfer.) All supports are found where
+exactly as many positions survive as the supports have.)",
                 .reaches = {EvidenceKind::statistical},
                 .controls = {independent_batch},
                 .reads = "reduced"};

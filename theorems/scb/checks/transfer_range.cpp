@@ -12,11 +12,11 @@ Statement sheet{.id = "scb.transfer-range",
                 .about = "SGD with Gaussian noise, V kept",
                 .theorem = R"(
 The sample size of transfer is a power of Q, the range of context, not of T: with q^k even on Q
-positions and V kept, one step on A and a threshold find all supports with a given probability at a
-batch of, to leading order,
+positions and V kept, one step on A and a threshold find all supports with a given probability at
+a batch of, to leading order,
   B = 8 sigma_A^2 Q^2 ln T/(rho K_P)^2,
-with the exponent 2 of Q (a little more: sigma_A^2 falls with |q^k|^2). The probability is that of
-scb.transfer, of which this is the leading order.)",
+with the exponent 2 of Q (a little more: sigma_A^2 falls with |q^k|^2). The probability is that
+of scb.transfer, of which this is the leading order.)",
                 .hypotheses = {long_context},
                 .reaches = {EvidenceKind::statistical},
                 .knobs = {range_vocabulary, range_length, short_range_length, least_range}};

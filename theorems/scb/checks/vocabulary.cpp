@@ -18,16 +18,15 @@ Statement sheet{.id = "scb.vocabulary",
 At every size N of the vocabulary, with settings that scale alike, which are eta sqrt(K_P K_Q),
 lambda/(q_min <V,P>) and the noise that plain steps sustain over K_Q,
   |a^k off the support|^2 = eta T sigma_{A,k}^2/(K_P B (2 - eta <V,V>)),
-threshold and l1 steps come nearer to P and Q than as many plain steps, which that noise keeps away.
-Nearer is judged by the larger of the two normalised distances, each over its start; l1 steps also
-end nearer than half way, in logarithms, from where l1 steps end on expected gradients to where plain
-steps do. The laws q^k are even.)",
+threshold and l1 steps come nearer to P and Q than as many plain steps, which that noise keeps
+away. Nearer is judged by the larger of the two normalised distances, each over its start; l1
+steps also end nearer than half way, in logarithms, from where l1 steps end on expected gradients
+to where plain steps do. The laws q^k are even.)",
                 .reaches = {EvidenceKind::statistical}};
 
 const Clause beaten =
     sheet.clause("l1 steps beat plain SGD at N, 2 N and 5 N tokens, settings scaled alike");
-const Clause sustained =
-    sheet.clause("which sustains eta T sigma_A^2/(K_P B (2 - eta <V,V>)) in A");
+const Clause sustained = sheet.clause("SGD sustains eta T sigma_A^2/(K_P B (2 - eta <V,V>)) in A");
 
 const Hypothesis scratch =
     sheet.assume(by_construction("V(0) = mu 1'", "every instance is made so"));
