@@ -60,7 +60,6 @@ set(optimised
   perturbed_start
   reduction
   sampled_runs
-  softmax_boost
   softmax_patterns
   softmax_scratch
   softmax_stage

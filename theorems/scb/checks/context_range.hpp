@@ -12,17 +12,17 @@
 
 namespace popgrad::scb::checks {
 
-inline constexpr const char* long_context_text = "T above 100 Q";
+inline constexpr Hypothesis long_context{"T above 100 Q"};
 inline constexpr std::array range_growth{1, 4, 16};
 
 inline constexpr Knob range_vocabulary =
     whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3);
-/// Beyond 10^6 positions the rung draws at the threshold large entries alone.
+/// Beyond 10^6 positions the rung draws at the threshold only large entries.
 inline constexpr Knob range_length =
     logarithmic_knob("length", "positions T of the context, beyond 10^6", 2e6, 1e7, 4e6);
 inline constexpr Knob short_range_length =
     logarithmic_knob("short-length", "the same, too short; 0: length", 100, 1000, 0)
-        .breaking(long_context_text);
+        .breaking(long_context);
 inline constexpr Knob least_range =
     whole_knob("support", "positions Q that a token looks at, the fewest", 1, 4, 2);
 
@@ -35,12 +35,12 @@ inline Training<double> ranged_training(const Setting& setting, int times) {
   return training;
 }
 
-/// Tells the largest instance; requires T above 100 Q there.
+/// Reports the largest instance; requires T above 100 Q there.
 inline void require_long_context(const Setting& setting, Examination& it) {
   const Bigrams<double> b = ranged_training(setting, range_growth.back()).bigrams;
   it.parameters = {
       {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
-  it.require(long_context_text, static_cast<double>(b.context - 100 * b.support(0)),
+  it.require(long_context, static_cast<double>(b.context - 100 * b.support(0)),
              fmt::format("Q = {}, T = {}", b.support(0), b.context));
 }
 

@@ -1,21 +1,3 @@
-// Theorem    scb.l1-needed
-// Status     observed in source
-// Source     Ren, Wang, Lee, arXiv 2410.23438, Section 6
-// Statement  at a small batch threshold and l1 steps come nearer to P and Q than plain SGD does,
-//            whatever its step size. Plain SGD sustains, up to O(1/T), the noise of all positions,
-//              |a^k off the support|^2 = eta T sigma_{A,k}^2/(K_P B (2 - eta <V,V>)),
-//            which feeds back on V by d = sum_k mu_k |a^k|^2. (A threshold alone may come as near.)
-// Hypotheses H1 V(0) = mu 1'; H2 small batch: at the largest eta that noise exceeds K_Q; H3 equal
-//            numbers of samples; H4 noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P;
-//            H5 (derived) without noise, part 2 begins within the run, else no l1 step is made:
-//            at T = 524, B = 7, K_P = 9.6e-4 plain steps of 0.005 stay where they begin, nearer in
-//            95 % of the runs than steps of 0.02 of part 1, at 1.7 times that distance.
-// Check      share of runs in which the worse normalised distance (over its start) of plain SGD is
-//            the smaller, at four step sizes, after 4000 steps, lambda the geometric mean of both
-//            sides of H4; the noise of plain SGD at the largest eta after four times as many
-// Controls   that noise 10 % larger; the 2 in it left out
-// Uses       rung noisy-lumped, plain and three-part
-
 #include <array>
 
 #include "theorems/scb/checks/plain_runs.hpp"
@@ -25,25 +7,57 @@
 namespace popgrad::scb::checks::l1_needed {
 namespace {
 
+Statement sheet{.id = "scb.l1-needed",
+                .paper = "arXiv 2410.23438, Section 6",
+                .status = "observed in source",
+                .about = "SGD with Gaussian noise",
+                .theorem = R"(
+At a small batch threshold and l1 steps come nearer to P and Q than plain SGD does. Plain SGD
+sustains, up to O(1/T), the noise of all positions,
+  |a^k off the support|^2 = eta T sigma_{A,k}^2/(K_P B (2 - eta <V,V>)),
+which feeds back on V by d = sum_k mu_k |a^k|^2. (A threshold without l1 steps may come as near.)
+Plain SGD runs at eta = 0.04, 0.02, 0.01 and 0.005. Nearer is judged by the larger of the two
+normalised distances, each over its start, after 4000 steps; lambda is the geometric mean of the
+noise of l1 steps and of q_min K_P.)",
+                .hypotheses = {from_scratch_text},
+                .reaches = {EvidenceKind::statistical},
+                .reads = "reduced"};
+
+const Clause nearer =
+    sheet.clause("at a small batch threshold and l1 steps come nearer than plain SGD at four eta");
+const Clause sustained = sheet.clause("SGD sustains eta T sigma_A^2/(K_P B (2 - eta <V,V>)) in A");
+
+const Hypothesis small_batch = sheet.assume(
+    {"small batch", Basis::evaluated, "at the largest eta that noise of plain SGD exceeds K_Q"});
+const Hypothesis equal_samples = sheet.assume("the same number of samples");
+const Hypothesis quiet_steps =
+    sheet.assume("the noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P");
+const Hypothesis part_two_begins = sheet.assume(
+    {"without noise, part 2 begins within the run", Basis::evaluated,
+     "else no l1 step is made: at T = 524, B = 7, K_P = 9.6e-4 plain steps of 0.005 stay where "
+     "they begin, nearer in 95 % of the runs than steps of 0.02 of part 1, at 1.7 times that "
+     "distance"});
+
+const Control larger_noise = sheet.control("noise", "the noise of plain SGD 10 % larger");
+const Control damping = sheet.control("damping", "the 2 in it left out");
+
+const Knob length =
+    sheet.knob(logarithmic_knob("length", "positions T of the context", 500, 2000, 1000));
+const Knob batch_share = sheet.knob(
+    logarithmic_knob("batch-share", "B/T, sequences of a step over positions", 0.0128, 0.03, 0.02));
+const Knob large_batch = sheet.knob(
+    logarithmic_knob("large-batch-share", "B/T of batches that are not small", 2, 2000, 0)
+        .breaking(small_batch));
+const Knob share_of_samples =
+    sheet.knob(logarithmic_knob("share-of-samples",
+                                "samples that threshold and l1 get, of those of SGD", 0.01, 0.9, 1)
+                   .breaking(equal_samples));
+
 constexpr std::uint64_t all_steps = 4000;
 constexpr double boost_step = 0.02;  // of part 1
 constexpr double l1_step = 0.002;
 constexpr std::uint32_t rounds = 8;  // of runs, until the share is known to differ from 1/2
 constexpr std::array step_sizes{0.04, 0.02, 0.01, 0.005};
-constexpr const char* small_text = "small batch";
-constexpr const char* long_text = "without noise, part 2 begins within the run";
-constexpr const char* quiet_text =
-    "the noise of l1 steps, sigma_A sqrt(eta_2 K_P/B), below q_min K_P";
-constexpr Knob length = logarithmic_knob("length", "positions T of the context", 500, 2000, 1000);
-constexpr Knob batch_share =
-    logarithmic_knob("batch-share", "B/T, sequences of a step over positions", 0.0128, 0.03, 0.02);
-constexpr Knob large_batch =
-    logarithmic_knob("large-batch-share", "B/T of batches that are not small", 2, 2000, 0)
-        .breaking(small_text);
-constexpr Knob share_of_samples =
-    logarithmic_knob("share-of-samples", "samples that threshold and l1 get, of those of SGD", 0.01,
-                     0.9, 1)
-        .breaking("the same number of samples");
 
 NoisyTraining drawn_setup(const Setting& setting, Examination& it) {
   NoisyTraining setup;
@@ -60,18 +74,19 @@ NoisyTraining drawn_setup(const Setting& setting, Examination& it) {
 double l1_weight_of(const NoisyTraining& setup, const Setting& setting, Examination& it) {
   const Bigrams<double>& b = setup.training.bigrams;
   const double transition = transition_size(b);
-  const double sustained = sustained_noise(setup, step_sizes.front());
-  it.require(small_text, sustained - context_size(b),
-             fmt::format("noise {:.3g}, K_Q = {:.3g}", sustained, context_size(b)));
-  it.require("the same number of samples", setting.value(share_of_samples) - 1);
+  const double of_plain = sustained_noise(setup, step_sizes.front());
+  it.require(small_batch, of_plain - context_size(b),
+             fmt::format("noise {:.3g}, K_Q = {:.3g}", of_plain, context_size(b)));
+  it.require(equal_samples, setting.value(share_of_samples) - 1);
   const double pull = b.law.minCoeff() * transition;
   const double noise = setup.levels.attention.maxCoeff() *
                        std::sqrt(l1_step * transition / static_cast<double>(setup.batch));
-  it.require(quiet_text, pull - noise, fmt::format("{:.3g} against {:.3g}", noise, pull));
+  it.require(quiet_steps, pull - noise, fmt::format("{:.3g} against {:.3g}", noise, pull));
   return std::sqrt(noise * pull);
 }
 
-// Requires that there are threshold and l1 steps at all: what has not left part 1 is nowhere near P and Q.
+// Requires that there are threshold and l1 steps at all: what has not left part 1 is nowhere near
+// P and Q.
 void require_part_two(NoisyTraining setup, const Schedule& schedule, std::uint64_t steps,
                       const Setting& setting, Examination& it) {
   setup.batch = 0;
@@ -79,7 +94,7 @@ void require_part_two(NoisyTraining setup, const Schedule& schedule, std::uint64
   const Vector<double>& end = run.states.back();
   const bool begun = part_of(end) != Part::boost;
   const double reached = run.column("alpha_A").back() / boost_goal(schedule, setup.training);
-  it.require(long_text,
+  it.require(part_two_begins,
              begun ? end[end.size() - 1] / static_cast<double>(steps) : std::min(reached - 1, 0.0),
              begun ? fmt::format("{:.0f} of {} steps in part 2", end[end.size() - 1], steps)
                    : fmt::format("alpha_A comes to {:.3g} of what ends part 1", reached));
@@ -91,11 +106,10 @@ void judge_noise(const NoisyTraining& setup, const Schedule& plain, const Settin
   const auto runs = runs_of(setup, plain, step, {2 * all_steps, 4 * all_steps}, setting);
   Quantity noise = noise_of_plain(setup, runs, step, 1, setting);
   noise.add(ErrorPart::next_order(missing_after_as_long(setup, runs, step, 0, setting)));
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "noise of plain SGD over what is sustained",
-                      .measured = {noise},
-                      .predicted = {1.0},
-                      .mistakes = {predicts("noise", 1.1), predicts("damping", 2.0)}});
+  it.judge(sustained, equal("noise of plain SGD over what is sustained", noise, 1)
+                          .of_kind(EvidenceKind::statistical)
+                          .unless(larger_noise, times(1.1))
+                          .unless(damping, times(2)));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -109,16 +123,11 @@ void examine(const Setting& setting, Examination& it) {
   plain.boost_until = std::numeric_limits<double>::max();
   plain.boost_steps = 8 * all_steps;  // not within the run
   judge_noise(setup, plain, setting, it);
-  Comparison nearer{
-      .kind = EvidenceKind::statistical,
-      .what = "share of runs in which plain SGD comes nearer than threshold and l1 steps",
-      .measured = {},
-      .relation = Relation::below,
-      .predicted = {0.5}};
+  Comparison shares =
+      below("share of runs in which plain SGD comes nearer than threshold and l1 steps");
   std::vector<std::vector<double>> l1;  // by round
   for (const double step : step_sizes) {
-    nearer.places.push_back(fmt::format("eta = {}", step));
-    Quantity& share = nearer.measured.emplace_back();
+    Quantity share;
     std::vector<double> of_plain;
     std::vector<double> of_l1;
     for (std::uint32_t round = 0; round < rounds; ++round) {
@@ -133,26 +142,13 @@ void examine(const Setting& setting, Examination& it) {
       share = share_nearer(of_plain, of_l1, setting.false_alarm / rounds);
       if (std::abs(share.value() - 0.5) > share.error()) break;
     }
+    shares.add(fmt::format("eta = {}", step), share, 0.5);
   }
-  it.judge(nearer);
+  it.judge(nearer, shares.of_kind(EvidenceKind::statistical));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "scb.l1-needed",
-      .claim = "at a small batch threshold and l1 steps come nearer to P and Q than any plain SGD",
-      .paper = "arXiv 2410.23438, Section 6",
-      .status = "observed in source",
-      .hypotheses = {from_scratch_text, small_text, "the same number of samples", quiet_text,
-                     long_text},
-      .reaches = {EvidenceKind::statistical},
-      .controls = {{"noise", "the noise of plain SGD 10 % larger"},
-                   {"damping", "the 2 in it left out"}},
-      .knobs = {length, batch_share, large_batch, share_of_samples},
-      .reads = "reduced",
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scb::checks::l1_needed

@@ -8,6 +8,14 @@
 
 namespace popgrad::scb::checks {
 
+Training<double> correlated_start(Training<double> fresh, const Knob& correlation,
+                                  const Setting& setting) {
+  const double lost = setting.value(lost_correlation);
+  fresh.start = transfer_start(fresh.bigrams, setting.value(kernel_size),
+                               lost < 0 ? lost : setting.value(correlation), setting.seed);
+  return fresh;
+}
+
 double log_found(const Bigrams<double>& b, const NoiseLevels& levels, double scale) {
   double sum = 0;
   for (Index k = 0; k < b.tokens(); ++k) {

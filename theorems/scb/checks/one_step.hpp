@@ -15,6 +15,22 @@
 
 namespace popgrad::scb::checks {
 
+inline constexpr Hypothesis positive_correlation{"positive correlation"};
+inline constexpr Control independent_batch{"independent", "a batch independent of T"};
+
+inline constexpr Knob kernel_size =
+    logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.3, 0.8, 0.5);
+inline constexpr Knob lost_correlation =
+    linear_knob("lost-correlation", "the same, not positive; 1: as correlation says", -0.5, -0.01,
+                1)
+        .breaking(positive_correlation);
+inline constexpr Knob found_level =
+    linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7);
+
+/// `fresh` from V(0) = mu 1' + theta (P_hat - mu 1'); rho as `correlation` says, or lost.
+Training<double> correlated_start(Training<double> fresh, const Knob& correlation,
+                                  const Setting& setting);
+
 /// ln of the probability, up to O(1/T), that all positions of the supports and no others reach the
 /// threshold,
 ///   sum_k (T - Q_k) ln Phi(z_k) + sum_t ln Phi((2 q^k_t/q_min - 1) z_k),  z_k = scale/sigma_{A,k}.
@@ -50,7 +66,7 @@ struct FrozenSteps {
   [[nodiscard]] double threshold(const Training<double>& training) const;
 };
 
-/// Share of `setting.draws(2000)` runs of which as many positions survive as are looked at.
+/// Share of `setting.draws(2000)` runs of which as many positions survive as the supports have.
 Quantity found_share(const Training<double>& training, const NoiseLevels& levels,
                      const FrozenSteps& steps, Index batch, std::uint32_t first_run,
                      const Setting& setting);

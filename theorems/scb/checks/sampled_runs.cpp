@@ -116,7 +116,7 @@ double SolutionRuns::left_out() const {
   const Bigrams<double>& b = training_.bigrams;
   const SequenceSgd<double> sampled(training_);
   const Vector<double> x = sampled.initial();
-  // A column for every position that is looked at, and one for the others.
+  // A column for every position of a support, and one for the others.
   const Index n = b.tokens();
   Matrix<double> vectors = Matrix<double>::Zero(x.size(), b.entries() + n);
   std::vector<double> counts;

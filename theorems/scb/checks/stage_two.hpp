@@ -7,7 +7,7 @@
 /// steps on expected gradients, x, the covariance of a state goes as
 ///   C <- (I + eta J(x)) C (I + eta J(x))' + eta^2/B Sigma(x),
 /// Sigma the covariance of one sample (exact). Positions off the support of a token are alike, so C
-/// is kept for V, supports and means of the rest, and beside it the variance about these means.
+/// is kept for V, supports and means of the rest, and with it the variance about these means.
 /// Leading order in 1/B. Derived here.
 
 #include "popgrad/evidence/statement.hpp"

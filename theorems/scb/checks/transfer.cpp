@@ -1,19 +1,3 @@
-// Theorem    scb.transfer
-// Status     bound proved in source; measured here
-// Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 4.1
-// Statement  from
-//              V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> = rho K_P > 0
-//            one step on A (V stays) and a threshold at half of what the least q gets find all
-//            supports with probability, up to O(1/T),
-//              prod_k Phi(z_k)^(T - Q_k) prod_t Phi((2 q^k_t/q_min - 1) z_k),
-//              z_k = rho K_P q_min sqrt(B)/(2 sigma_{A,k}),
-//            whatever theta is: to leading order at B = 8 sigma_A^2 ln T/(rho K_P q_min)^2
-// Hypotheses H1 positive correlation; H2 eta and the instance fixed while T grows
-// Check      share of runs after whose first step exactly as many positions survive as are looked
-//            at, at two lengths, with the batch that the probability asks for
-// Controls   a batch independent of T; z as rho^0.9; noise that does not scale with theta
-// Uses       rung noisy-lumped, transfer
-
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/one_step.hpp"
 #include "theorems/scb/checks/prelude.hpp"
@@ -21,33 +5,53 @@
 namespace popgrad::scb::checks::transfer {
 namespace {
 
+Statement sheet{.id = "scb.transfer",
+                .paper = "arXiv 2410.23438, Theorem 4.1",
+                .status = "bound proved in source",
+                .about = "SGD with Gaussian noise, V kept",
+                .theorem = R"(
+From
+  V(0) = mu 1' + theta (P_hat - mu 1') with <P_hat, P> = rho K_P > 0
+one step on A (V stays) and a threshold at half of what the least q gets find all supports with
+probability, up to O(1/T),
+  prod_k Phi(z_k)^(T - Q_k) prod_t Phi((2 q^k_t/q_min - 1) z_k),
+  z_k = rho K_P q_min sqrt(B)/(2 sigma_{A,k}),
+for every theta: to leading order at
+  B = 8 sigma_A^2 ln T/(rho K_P q_min)^2.
+All supports are found where exactly as many positions survive as the supports have.)",
+                .reaches = {EvidenceKind::statistical},
+                .controls = {independent_batch},
+                .reads = "reduced"};
+
+const Clause found = sheet.clause(
+    "V kept at a correlated start, one step on A and a threshold find all supports at a batch "
+    "as ln T, at leading order");
+
+const Hypothesis positive = sheet.assume(positive_correlation);
+const Hypothesis one_law = sheet.assume(by_construction(
+    "eta and the instance fixed while T grows", "one law and one eta are run at both lengths"));
+
+const Control weaker_power = sheet.control("correlation", "z as the power 0.9 of rho");
+const Control same_noise = sheet.control("noise", "noise that does not scale with theta");
+
+const Knob vocabulary = sheet.knob(whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3));
+const Knob shortest =
+    sheet.knob(logarithmic_knob("shortest", "positions T of the shorter context", 500, 5000, 1000));
+const Knob positions = sheet.knob(support_knob);
+const Knob theta = sheet.knob(kernel_size);
+const Knob correlation_knob =
+    sheet.knob(linear_knob("correlation", "rho, of the transferred kernel with P", 0.1, 0.6, 0.5));
+const Knob lost = sheet.knob(lost_correlation);
+const Knob level_knob = sheet.knob(found_level);
+
 constexpr double longer = 1e4;  // times
 
-constexpr Knob vocabulary = whole_knob("tokens", "tokens N of the vocabulary", 3, 6, 3);
-constexpr Knob shortest =
-    logarithmic_knob("shortest", "positions T of the shorter context", 500, 5000, 1000);
-constexpr Knob theta =
-    logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.3, 0.8, 0.5);
-constexpr Knob correlation_knob =
-    linear_knob("correlation", "rho, of the transferred kernel with P", 0.1, 0.6, 0.5);
-constexpr Knob lost_correlation =
-    linear_knob("lost-correlation", "the same, not positive; 1: as correlation says", -0.5, -0.01,
-                1)
-        .breaking("positive correlation");
-constexpr Knob level_knob =
-    linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7);
-
-Training<double> drawn_training(const Setting& setting) {
-  Training<double> training = from_scratch(setting.count(vocabulary), setting.count(shortest),
-                                           setting.count(support_knob), setting.seed);
-  const double lost = setting.value(lost_correlation);
-  const double rho = lost < 0 ? lost : setting.value(correlation_knob);
-  training.start = transfer_start(training.bigrams, setting.value(theta), rho, setting.seed);
-  return training;
-}
-
 void examine(const Setting& setting, Examination& it) {
-  Training<double> training = examined_training(setting, [&] { return drawn_training(setting); });
+  Training<double> training = examined_training(setting, [&] {
+    return correlated_start(from_scratch(setting.count(vocabulary), setting.count(shortest),
+                                         setting.count(positions), setting.seed),
+                            correlation_knob, setting);
+  });
   Bigrams<double>& b = training.bigrams;
   const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
   const double transition = transition_size(b);
@@ -59,12 +63,10 @@ void examine(const Setting& setting, Examination& it) {
   const double size = variance > rounding ? std::sqrt(variance / transition) : 0.0;
   const double rho = size > 0 ? pull / (size * transition) : 0.0;
   it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"rho", rho}, {"seed", setting.seed}};
-  it.require_positive("positive correlation", rho, fmt::format("rho = {:.3g}", rho));
+  it.require_positive(positive, rho, fmt::format("rho = {:.3g}", rho));
   if (rho == 0) return;
   const double per_root = std::fabs(rho) * transition * b.law.minCoeff() / 2;
-  Comparison shares;
-  shares.kind = EvidenceKind::statistical;
-  shares.what = "share of runs that find all supports";
+  Comparison shares = equal("share of runs that find all supports");
   std::vector<Quantity> weaker;
   std::vector<Quantity> unscaled;
   std::vector<Quantity> independent;
@@ -75,41 +77,24 @@ void examine(const Setting& setting, Examination& it) {
     const Index batch = counted(std::ceil(wanted * wanted));
     const double scale = per_root * std::sqrt(static_cast<double>(batch));
     const auto chance = [&](double own) { return std::exp(log_found(b, levels, own)); };
-    shares.measured.push_back(
-        found_share(training, levels, FrozenSteps{}, batch, ratio > 1 ? 1U << 20U : 0, setting));
-    shares.predicted.push_back(found_probability(b, levels, scale));
-    shares.places.push_back(fmt::format("T = {}, B = {}", b.context, batch));
+    shares.add(
+        fmt::format("T = {}, B = {}", b.context, batch),
+        found_share(training, levels, FrozenSteps{}, batch, ratio > 1 ? 1U << 20U : 0, setting),
+        found_probability(b, levels, scale));
     weaker.emplace_back(chance(scale * std::pow(std::fabs(rho), -0.1)));
     unscaled.emplace_back(chance(scale * size));
     const Index own_context = std::exchange(b.context, shorter);
     independent.emplace_back(chance(scale));
     b.context = own_context;
   }
-  shares.mistakes = {predicts("independent", independent), predicts("correlation", weaker),
-                     predicts("noise", unscaled)};
-  it.judge(shares);
+  it.judge(found, shares.of_kind(EvidenceKind::statistical)
+                      .unless(independent_batch, independent)
+                      .unless(weaker_power, weaker)
+                      .unless(same_noise, unscaled));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scb.transfer",
-          .claim =
-              "from a correlated start a threshold after one step on A finds the supports at a "
-              "batch that grows as ln T",
-          .paper = "arXiv 2410.23438, Theorem 4.1",
-          .status = "bound proved in source",
-          .hypotheses = {"positive correlation",
-                         by_construction("eta and the instance fixed while T grows",
-                                         "one law and one eta are run at both lengths")},
-          .reaches = {EvidenceKind::statistical},
-          .controls = {{"independent", "a batch independent of T"},
-                       {"correlation", "z as the power 0.9 of rho"},
-                       {"noise", "noise that does not scale with theta"}},
-          .knobs = {vocabulary, shortest, support_knob, theta, correlation_knob, lost_correlation,
-                    level_knob},
-          .reads = "reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scb::checks::transfer

@@ -1,17 +1,3 @@
-// Theorem    scb.transfer-range
-// Status     claimed in source, exponent derived here
-// Source     Ren, Wang, Lee, arXiv 2410.23438, abstract and replies to the reviewers
-// Statement  the sample size of transfer is a power of Q, the range of context, not of T: with q^k
-//            even on Q positions and V kept, one step on A and a threshold find all supports with
-//            a given probability at a batch of, to leading order,
-//              B = 8 sigma_A^2 Q^2 ln T/(rho K_P)^2,
-//            with the exponent 2 of Q (a little more: sigma_A^2 falls with |q^k|^2)
-// Hypotheses H1 T above 100 Q; H2 positive correlation; H3 P and eta fixed while Q grows
-// Check      share of runs that find all supports at Q, 4 Q and 16 Q, with the batch that is
-//            derived there; the exponent of the batch is reported
-// Controls   an exponent smaller by 0.2; sigma_A of the smallest Q at all of them
-// Uses       rung noisy-lumped, transfer
-
 #include "theorems/scb/checks/branching.hpp"
 #include "theorems/scb/checks/context_range.hpp"
 #include "theorems/scb/checks/one_step.hpp"
@@ -20,24 +6,46 @@
 namespace popgrad::scb::checks::transfer_range {
 namespace {
 
-constexpr Knob correlation_knob =
-    linear_knob("correlation", "rho, of the transferred kernel with P", 0.2, 0.8, 0.5);
-constexpr Knob level_knob =
-    linear_knob("level", "probability that all supports are found", 0.6, 0.8, 0.7);
+Statement sheet{.id = "scb.transfer-range",
+                .paper = "arXiv 2410.23438, abstract and replies to the reviewers",
+                .status = "claimed in source, exponent derived here",
+                .about = "SGD with Gaussian noise, V kept",
+                .theorem = R"(
+The sample size of transfer is a power of Q, the range of context, not of T: with q^k even on Q
+positions and V kept, one step on A and a threshold find all supports with a given probability at
+a batch of, to leading order,
+  B = 8 sigma_A^2 Q^2 ln T/(rho K_P)^2,
+with the exponent 2 of Q (a little more: sigma_A^2 falls with |q^k|^2). The probability is that
+of scb.transfer, of which this is the leading order.)",
+                .hypotheses = {long_context},
+                .reaches = {EvidenceKind::statistical},
+                .knobs = {range_vocabulary, range_length, short_range_length, least_range}};
+
+const Clause square = sheet.clause(
+    "one step of transfer on A, V kept, finds all supports at a batch that grows as sigma_A^2 Q^2");
+
+const Hypothesis positive =
+    sheet.assume(by_construction("positive correlation", "drawn from 0.2 to 0.8"));
+const Hypothesis one_law =
+    sheet.assume(by_construction("P and eta fixed while Q grows", "one seed and step"));
+
+const Control exponent = sheet.control("exponent", "an exponent of Q smaller by 0.2");
+const Control one_level = sheet.control("one-level", "sigma_A of the smallest Q at all of them");
+
+const Knob correlation_knob =
+    sheet.knob(linear_knob("correlation", "rho, of the transferred kernel with P", 0.2, 0.8, 0.5));
+const Knob level_knob = sheet.knob(found_level);
 
 void examine(const Setting& setting, Examination& it) {
   require_long_context(setting, it);
   const double rho = setting.value(correlation_knob);
-  Comparison shares{.kind = EvidenceKind::statistical,
-                    .what = "share of transferred runs that find all supports",
-                    .measured = {},
-                    .predicted = {}};
+  Comparison shares = equal("share of transferred runs that find all supports");
   std::vector<Quantity> weaker;
-  std::vector<Quantity> one_level;
+  std::vector<Quantity> with_first_level;
   std::vector<double> batches;
   double first_level = 0;
-  for (const int times : range_growth) {
-    Training<double> training = ranged_training(setting, times);
+  for (const int ratio : range_growth) {
+    Training<double> training = ranged_training(setting, ratio);
     const Bigrams<double>& b = training.bigrams;
     training.start = transfer_start(b, 0.5, rho, setting.seed);
     const NoiseLevels levels = levels_of_shape(b, NoiseShape::multiplicative);
@@ -45,36 +53,23 @@ void examine(const Setting& setting, Examination& it) {
     batches.push_back(
         std::ceil(std::pow(scale_for(b, levels, setting.value(level_knob)) / per_root, 2)));
     const double scale = per_root * std::sqrt(batches.back());
-    shares.measured.push_back(found_share(training, levels, FrozenSteps{}, counted(batches.back()),
-                                          static_cast<std::uint32_t>(times) << 20U, setting));
-    shares.predicted.push_back(found_probability(b, levels, scale));
-    shares.places.push_back(fmt::format("Q = {}, B = {}", b.support(0), batches.back()));
+    shares.add(fmt::format("Q = {}, B = {}", b.support(0), batches.back()),
+               found_share(training, levels, FrozenSteps{}, counted(batches.back()),
+                           static_cast<std::uint32_t>(ratio) << 20U, setting),
+               found_probability(b, levels, scale));
     if (first_level == 0) first_level = levels.attention.norm();
-    weaker.emplace_back(std::exp(log_found(b, levels, scale * std::pow(times, 0.1))));
-    one_level.emplace_back(
+    weaker.emplace_back(std::exp(log_found(b, levels, scale * std::pow(ratio, 0.1))));
+    with_first_level.emplace_back(
         std::exp(log_found(b, levels, scale * levels.attention.norm() / first_level)));
   }
-  shares.mistakes = {predicts("exponent", weaker), predicts("one-level", one_level)};
   report_exponent(batches, it);
-  it.judge(shares);
+  it.judge(square, shares.of_kind(EvidenceKind::statistical)
+                       .unless(exponent, weaker)
+                       .unless(one_level, with_first_level));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scb.transfer-range",
-          .claim = "transfer needs a batch that grows with the range of context as Q^2",
-          .paper = "arXiv 2410.23438, abstract and replies to the reviewers",
-          .status = "claimed in source, exponent derived here",
-          .hypotheses = {long_context_text,
-                         by_construction("positive correlation", "drawn from 0.2 to 0.8"),
-                         by_construction("P and eta fixed while Q grows", "one seed and step")},
-          .reaches = {EvidenceKind::statistical},
-          .controls = {{"exponent", "an exponent of Q smaller by 0.2"},
-                       {"one-level", "sigma_A of the smallest Q at all of them"}},
-          .knobs = {range_vocabulary, range_length, short_range_length, least_range,
-                    correlation_knob, level_knob},
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scb::checks::transfer_range
