@@ -45,5 +45,4 @@ set(optimised
   masked_frequencies
   ode_limit
   random_member
-  sampled_kinds
   two_stage)
