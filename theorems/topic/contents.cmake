@@ -3,8 +3,7 @@ set(statements
   masked_frequencies
   embedding
   value
-  attention_block
-  attention_diagonal
+  attention_optimum
   attention_limit
   two_stage
   stage2_optimum

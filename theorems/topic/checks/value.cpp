@@ -30,7 +30,7 @@ const Clause sums_and_column =
 const Clause all_such = sheet.clause("all such W_V, no others");
 const Clause least_entries = sheet.clause("minimum-norm limit");
 const Clause ridge = sheet.clause("l2 form");
-const Clause first_order = sheet.clause("at a distance of order lambda");
+const Clause first_order = sheet.clause("off it by O(lambda)");
 
 const Hypothesis squared_loss =
     sheet.assume(by_construction("squared loss", "moments and gradient are those of it"));
