@@ -95,12 +95,12 @@ Beyond the hypotheses: alpha* = beta* = 1 at p_c = 0; at tau = 1 that mean is be
               value_deviation_knob(diagonal_only.text), single_topic, never_kept},
     .reads = "optimum"};
 
-const Clause point = sheet.clause("diagonal W_V: an isolated best point");
+const Clause point = sheet.clause("diagonal W_V: isolated best point");
 const Clause order = sheet.clause("alpha* of order tau");
 const Clause below_one = sheet.clause("beta* < 1");
 const Clause above = sheet.clause("same topic above others");
 const Clause one_topic = sheet.clause("below at tau = 1");
-const Clause slope = sheet.clause("slopes at uniform attention");
+const Clause slope = sheet.clause("slopes at uniform");
 const Clause borders = sheet.clause("uniform at p_c = 0");
 
 const Control same_word = sheet.control("same-word", "tau v in place of tau v - 1 in dL/dalpha");
