@@ -3,8 +3,7 @@ set(statements
   masked_frequencies
   embedding
   value
-  attention_block
-  attention_diagonal
+  attention_optimum
   attention_limit
   two_stage
   stage2_optimum
@@ -45,5 +44,4 @@ set(optimised
   masked_frequencies
   ode_limit
   random_member
-  sampled_kinds
   two_stage)

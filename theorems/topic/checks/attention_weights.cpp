@@ -1,6 +1,5 @@
 #include "theorems/topic/checks/attention_weights.hpp"
 
-#include "theorems/topic/checks/distant_optimum.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 
 namespace popgrad::topic::checks {
@@ -13,18 +12,6 @@ Box<double> rounded(const Box<T>& box) {
           to_double(box.beta_high)};
 }
 
-// Does the hull of the minimisers leave open on which side of beta = 0 and beta = 1 they are, or of
-// uniform attention g = v where they lie on a line of g?
-bool straddles(const Certificate& found, bool narrow, Index words) {
-  const Rational uniform(static_cast<int>(words));
-  if (!narrow) {
-    return found.minimisers.alpha_low <= uniform && uniform <= found.minimisers.alpha_high;
-  }
-  if (found.beta == 0) return false;
-  return found.minimisers.beta_low == 0 ||
-         (found.minimisers.beta_low <= 1 && found.minimisers.beta_high >= 1);
-}
-
 }  // namespace
 
 Box<Rational> weight_box(const TopicLaw<Rational>& law, bool narrow) {
@@ -32,42 +19,6 @@ Box<Rational> weight_box(const TopicLaw<Rational>& law, bool narrow) {
   const Rational far = Rational(20) * Rational(static_cast<int>(law.active * law.words)) *
                        Rational(std::max(1, static_cast<int>(std::ceil(longer - 1e-9))));
   return {Rational(0), far, Rational(0), narrow ? Rational(20) : far};
-}
-
-double depth(const TopicLaw<Rational>& law, const Landscape<double>& landscape, bool narrow) {
-  return landscape(1, 1) - find_minimum(landscape, rounded(weight_box(law, narrow))).value;
-}
-
-std::optional<Certificate> certified(const TopicLaw<Rational>& law,
-                                     const Landscape<Rational>& landscape, bool narrow,
-                                     const Rational& off, std::string& detail) {
-  Rational tolerance = Rational(1) / 1'000'000'000;
-  const double deep = depth(law, landscape.cast<double>(), narrow);
-  for (double d = 1e-3; d > deep && d > 1e-12; d /= 10) tolerance /= 10;
-  try {
-    const Box<Rational> box = weight_box(law, narrow);
-    Certificate found = certify_minimum(law, landscape, box, tolerance);
-    for (int closer = 0; closer < 3 && straddles(found, narrow, law.words); ++closer) {
-      tolerance /= 100;
-      found = certify_minimum(law, landscape, box, tolerance);
-    }
-    if (off != 0) {
-      const Rational claimed = found.upper + off;
-      found = certify_minimum(law, landscape, box, tolerance, &claimed);
-    }
-    detail = fmt::format("min L in [{:.12f}, {:.12f}], {} boxes", to_double(found.lower),
-                         to_double(found.upper), found.boxes);
-    return found;
-  } catch (const Refuted& refuted) {
-    detail = refuted.what();
-    return std::nullopt;
-  }
-}
-
-TopicLaw<Rational> crowded_law(const Setting& setting) {
-  const Index tau = setting.count(active_topics);
-  const auto wide = std::llround(setting.value(crowding) * static_cast<double>(tau));
-  return examined_law(setting, std::max<Index>(wide, tau + 1), tau, setting.count(words_of_topic));
 }
 
 CertifiedWeights certified_weights(const TopicLaw<Rational>& law,
@@ -115,27 +66,6 @@ BestSum best_sum(const TopicLaw<Rational>& law, const Landscape<Rational>& lands
   const Minimum best = find_minimum(landscape.cast<double>(), rounded(weight_box(law, false)));
   const Rational g = Rational(best.alpha) + others * Rational(best.beta);
   return {to_double(g), g};
-}
-
-Quantity order_in_active(const TopicLaw<Rational>& law, bool diagonal) {
-  // So far out that rare selections count; four, so that a correction that passes 0 is seen.
-  const std::vector<double> parameter = falling_parameters(std::ldexp(1.0, -30), 2, 4);
-  std::vector<Quantity> inverse;
-  for (const double less : parameter) {
-    const LargeLaw larger = enlarged(unbounded(law), Rational(1 / less), 1);
-    inverse.push_back(Quantity(less) / best_weights(larger, diagonal).ratio);
-  }
-  return order_in(parameter, inverse);
-}
-
-BlockValue<Rational> value_beside(const BlockValue<Rational>& value, double size,
-                                  std::uint64_t seed) {
-  if (size == 0) return value;
-  return deviating(value.cast<double>(), size, seed).cast<Rational>();
-}
-
-Evidence certificate_evidence(bool certified, const std::string& what, const std::string& detail) {
-  return identity(EvidenceKind::certified, what, certified ? Truth::yes : Truth::no, detail);
 }
 
 }  // namespace popgrad::topic::checks

@@ -1,10 +1,6 @@
 #pragma once
-/// The landscape of attention at numbers of topics far beyond those that can be enumerated, and in
-/// the limit.
+/// The landscape of attention at numbers of topics far beyond those that can be enumerated.
 
-#include <vector>
-
-#include "popgrad/scalars/expression.hpp"
 #include "popgrad/scalars/quantity.hpp"
 #include "popgrad/scalars/rational.hpp"
 #include "theorems/topic/rungs/law.hpp"
@@ -25,24 +21,5 @@ struct BestWeights {
 };
 /// The global minimum in double, then Newton steps in 50 digits. Part: rounding.
 BestWeights best_weights(const LargeLaw& law, bool diagonal);
-
-/// One over the sizes of at_sizes, in units of the first: 1, 1/2, 1/4.
-std::vector<double> inverse_sizes();
-/// At a size and at twice and four times it in tau and T/tau.
-std::vector<Quantity> at_sizes(const LargeLaw& law, bool diagonal, Quantity BestWeights::*weight);
-
-/// Twice the change when the size is doubled, in units of `unit`: what is left to a limit that is
-/// approached in first order.
-double left_to_limit(const Quantity& here, const Quantity& there, const Quantity& unit);
-
-/// dL/dy as T, tau and T/tau grow, for g = y tau (minimum-norm W_V) or alpha = y tau (diagonal W_V,
-/// beta a symbol): from the joint limits of the coefficients of the landscape.
-struct LimitingSlope {
-  Expression v, p_m, p_c, y, a;
-  Expression weight;  ///< v^2 block-wise, v diagonal
-  Expression slope;
-};
-/// Throws std::domain_error if a coefficient has no limit.
-LimitingSlope limiting_slope(bool diagonal);
 
 }  // namespace popgrad::topic::checks

@@ -1,17 +1,3 @@
-// Theorem    topic.embedding
-// Status     sign proved in source (Theorem 1), value 1/a and the family derived here
-// Source     Li, Li, Risteski, arXiv 2303.04245, Theorem 1
-// Statement  with uniform attention, W_V = I, squared loss and long documents, embeddings of least
-//            loss have, for E = W_E' W_E and every other topic t,
-//              sum_{l in topic(i)} E_il - sum_{l in t} E_il = 1/a;
-//            the family given in value_optimum.hpp is stationary, and of least loss
-// Hypotheses H1 embedding dimension at least T; H2 uniform attention; H3 the minimum, not a
-//            saddle (W_E = 0 is one)
-// Check      E C - c' and hence the gradient of W_E are 0 in fractions on members of three u, with
-//            random entries inside blocks; inertia of E; embeddings trained by the flow, all gaps
-// Controls   1 - p_m in place of a; a gap 10 % too large; one entry off by 1/10; a rank of T + 1
-// Uses       rung flow with trained embeddings
-
 #include "theorems/topic/checks/exact_inertia.hpp"
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/random_member.hpp"
@@ -20,36 +6,69 @@
 namespace popgrad::topic::checks::embedding {
 namespace {
 
-constexpr Knob absent = absent_knob(1, 2, 2);
-constexpr Knob active = active_knob(1, 3, 2);
-constexpr Knob words = words_knob(1, 4, 3);
+Statement sheet{.id = "topic.embedding",
+                .paper = "arXiv 2303.04245, Theorem 1",
+                .status = "sign proved in source, value 1/a and the family derived here",
+                .about = "the flow of the embeddings",
+                .theorem = R"(
+With uniform attention, W_V = I, squared loss and long documents, embeddings of least loss have, for
+E = W_E' W_E and every other topic t,
+  sum_{l in topic(i)} E_il - sum_{l in t} E_il = 1/a,  a = 1 - (1 - p_c) p_m.
+The family with block sums and column 0
+  sum_{j in t} E_ij = [t = topic(i)]/a + u_i
+  E_i0              = -(b/a + u_i s)/p0,  b = p_m p_r/(T v),  s = a/v + T b
+is stationary, and of least loss.)",
+                .reaches = {EvidenceKind::exact, EvidenceKind::numerical},
+                .reads = "optimum"};
+
+const Clause add_up =
+    sheet.clause("best embeddings: same-topic less other-topic inner products add up to 1/a");
+const Clause family = sheet.clause("a family of E is stationary");
+const Clause of_rank_topics = sheet.clause("one of it has rank T");
+
+const Hypothesis wide = sheet.assume("embedding dimension at least T");
+const Hypothesis uniform = sheet.assume("uniform attention");
+const Hypothesis at_minimum =
+    sheet.assume({"the minimum, not a saddle", Basis::evaluated, "W_E = 0 is a saddle"});
+
+const Control nothing_kept = sheet.control("nothing-kept", "1 - p_m in place of a");
+const Control tenth_more = sheet.control("tenth-more", "a gap 10 % too large");
+const Control no_member = sheet.control("no-member", "one entry off by 1/10");
+const Control larger_rank = sheet.control("rank", "a rank of T + 1");
+
+const Knob absent = sheet.knob(absent_knob(1, 2, 2));
+const Knob active = sheet.knob(active_knob(1, 3, 2));
+const Knob words = sheet.knob(words_knob(1, 4, 3));
 // Relaxation takes times of order 1/a^2.
-constexpr Knob selecting = masking_knob(0.02, 0.6);
-constexpr Knob missing =
-    whole_knob("missing-dimensions", "by how many the dimension of the embeddings is below T", 1, 3,
-               0)
-        .breaking("embedding dimension at least T");
-constexpr Knob attention =
-    logarithmic_knob("attention-entries", "deviation of the entries of W_K and W_Q, one row each",
-                     0.01, 3, 0)
-        .breaking("uniform attention");
+const Knob selecting = sheet.knob(masking_knob(0.02, 0.6));
+const Knob any_keeping = sheet.knob(keeping);
+const Knob any_replacing = sheet.knob(replacing);
+const Knob missing =
+    sheet.knob(whole_knob("missing-dimensions",
+                          "by how many the dimension of the embeddings is below T", 1, 3, 0)
+                   .breaking(wide));
+const Knob attention =
+    sheet.knob(logarithmic_knob("attention-entries",
+                                "deviation of the entries of W_K and W_Q, one row each", 0.01, 3, 0)
+                   .breaking(uniform));
 
 void judge_family(const TopicLaw<Rational>& law, std::uint64_t seed, Examination& it) {
-  it.judge(Identity{.kind = EvidenceKind::exact,
-                    .what = "E C - c' on members of the family: the gradient is 0",
-                    .holds = [&] { return gram_is_stationary(law, seed, 0); },
-                    .mistakes = {{"no-member", [&] {
-                                    return gram_is_stationary(law, seed, Rational(1) / 10);
-                                  }}}});
+  const auto stationary = [&](const Rational& error) {
+    return gram_is_stationary(law, seed, error);
+  };
+  it.judge(family, identity("E C - c' on members of the family: the gradient is 0",
+                            [&] { return stationary(0); })
+                       .of_kind(EvidenceKind::exact)
+                       .unless(no_member, [&] { return stationary(Rational(1) / 10); }));
   // The member whose row 0 is 0.
   const Rational s = law.kept() / Rational(law.words) + Rational(law.topics) * law.stray();
   const Rational u = -law.stray() / (law.kept() * s);
   const SignCount signs = exact_inertia(random_gram(law, u, false, seed));
-  it.judge(Identity{
-      .kind = EvidenceKind::exact,
-      .what = "the member with zero row 0 is positive semidefinite of rank T",
-      .holds = [&] { return semidefinite_of_rank(signs, law.topics); },
-      .mistakes = {{"rank", [&] { return semidefinite_of_rank(signs, law.topics + 1); }}}});
+  it.judge(of_rank_topics,
+           identity("the member with zero row 0 is positive semidefinite of rank T",
+                    [&] { return semidefinite_of_rank(signs, law.topics); })
+               .of_kind(EvidenceKind::exact)
+               .unless(larger_rank, [&] { return semidefinite_of_rank(signs, law.topics + 1); }));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -67,40 +86,24 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
   const Index width = width_of(law);
-  it.require("embedding dimension at least T", static_cast<double>(width - law.topics),
+  it.require(wide, static_cast<double>(width - law.topics),
              fmt::format("{} of {}", width, law.topics));
   const double entries = setting.value(attention);
-  it.require("uniform attention", -entries, fmt::format("entries of size {:g}", entries));
+  it.require(uniform, -entries, fmt::format("entries of size {:g}", entries));
   judge_family(law, setting.seed, it);
   const TrainedEmbedding trained = train_embedding(rounded(law), width, entries, setting.seed);
   it.require(
-      "the minimum, not a saddle", trained.falling - trained.excess,
+      at_minimum, trained.falling - trained.excess,
       fmt::format("the loss is {:.1e} above the least, and fell by {:.1e} in the second half",
                   trained.excess, trained.falling));
-  it.judge(Comparison{.what = "trained embeddings: own block sum less those of other topics",
-                      .measured = trained.gaps,
-                      .predicted = {1 / to_double(law.kept())},
-                      .mistakes = {predicts("nothing-kept", 1 / (1 - to_double(law.masked))),
-                                   predicts_times("tenth-more", 1.1)}});
+  it.judge(add_up, equal("trained embeddings: own block sum less those of other topics",
+                         trained.gaps, 1 / to_double(law.kept()))
+                       .unless(nothing_kept, 1 / (1 - to_double(law.masked)))
+                       .unless(tenth_more, times(1.1)));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "topic.embedding",
-          .claim = "best embeddings: same-topic less other-topic inner products add up to 1/a",
-          .paper = "arXiv 2303.04245, Theorem 1",
-          .status = "sign proved in source",
-          .hypotheses = {"embedding dimension at least T", "uniform attention",
-                         "the minimum, not a saddle"},
-          .reaches = {EvidenceKind::exact, EvidenceKind::numerical},
-          .controls = {{"nothing-kept", "1 - p_m in place of a"},
-                       {"tenth-more", "a gap 10 % too large"},
-                       {"no-member", "one entry off by 1/10"},
-                       {"rank", "a rank of T + 1"}},
-          .knobs = {absent, active, words, selecting, keeping, replacing, missing, attention},
-          .reads = "optimum",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::topic::checks::embedding

@@ -1,21 +1,3 @@
-// Theorem    topic.stage2-optimum
-// Status     derived here
-// Source     stage 2 of Li, Li, Risteski, arXiv 2303.04245, Section 5/6
-// Statement  attention restricted to logits (ln alpha, ln beta, 0) and trained on the frozen
-//            minimum-norm W_V ends at the certified optimum g* of g = alpha + (v - 1) beta, at the
-//            rate
-//              L''(g*) g*^2/(T v^2);
-//            free W_K and W_Q, started alike on all words, end lower, at the least loss over g and
-//            the weight of the [MASK] key
-// Hypotheses H1 a = 1 - (1 - p_c) p_m > 0, without which there is no W_V of least norm; H2 stage 1
-//            has ended: W_V of least norm; H3 squared loss; H4 several topics a document: of one,
-//            uniform attention is best already
-// Check      loss and g at the end of the block-reduced flow against the certificate, and its last
-//            rate; loss and weight of [MASK] at the end of the symmetric flow on the same W_V
-// Controls   g* a tenth farther from uniform attention; an optimum a tenth deeper; the rate 10 %
-//            larger; a gain by [MASK] 10 % larger; its weight 10 % larger
-// Uses       rungs block-reduced, symmetric; certified minimum
-
 #include "theorems/topic/checks/prelude.hpp"
 #include "theorems/topic/checks/second_stage.hpp"
 #include "theorems/topic/rungs/optimum.hpp"
@@ -23,18 +5,49 @@
 namespace popgrad::topic::checks::stage2_optimum {
 namespace {
 
-constexpr Knob absent = absent_knob(1, 2, 2);
-constexpr Knob active = active_knob(2, 4, 2);
-constexpr Knob words = words_knob(2, 4, 3);
-constexpr Knob some_masked = masking_knob(0.05, 0.5);
-constexpr Knob some_kept = keeping_knob(0.03, 0.5);
-constexpr Knob some_replaced = replacing_knob(0.01, 0.4);
-constexpr Knob start_size =
-    logarithmic_knob("start", "deviation of the entries of W_K and W_Q at first", 0.001, 0.1, 0.01);
-constexpr Knob deviation = value_deviation_knob("stage 1 has ended");
+Statement sheet{.id = "topic.stage2-optimum",
+                .paper = "arXiv 2303.04245, Section 5/6",
+                .status = "derived here",
+                .about = "the block-reduced and the symmetric flow",
+                .theorem = R"(
+Attention restricted to logits (ln alpha, ln beta, 0) and trained on the frozen minimum-norm W_V ends
+at the certified optimum g* of g = alpha + (v - 1) beta, at the rate
+  L''(g*) g*^2/(T v^2);
+free W_K and W_Q, started alike on all words, end lower, at the least loss over g and the weight of
+the [MASK] key.)",
+                .reaches = {EvidenceKind::certified, EvidenceKind::numerical},
+                .reads = "block-reduced"};
 
-constexpr const char* kept_text = "a = 1 - (1 - p_c) p_m > 0";
-constexpr const char* several_text = "several topics a document";
+const Clause certified_end =
+    sheet.clause("stage 2, restricted to (alpha, beta), ends at the certified optimum");
+const Clause last_rate = sheet.clause("at the rate there");
+const Clause lower = sheet.clause("free it ends lower");
+const Clause by_mask = sheet.clause("by the weight of [MASK]");
+
+const Hypothesis words_kept = sheet.assume(
+    {"a = 1 - (1 - p_c) p_m > 0", Basis::evaluated, "else there is no W_V of least norm"});
+const Hypothesis stage_one_ended =
+    sheet.assume({"stage 1 has ended", Basis::evaluated, "W_V is that of least norm"});
+const Hypothesis squared_loss =
+    sheet.assume(by_construction("squared loss", "all flows here are of that loss"));
+const Hypothesis several_topics = sheet.assume(
+    {"several topics a document", Basis::evaluated, "of one, uniform attention is best already"});
+
+const Control deeper = sheet.control("deeper", "an optimum a tenth deeper below uniform attention");
+const Control farther = sheet.control("farther", "g* a tenth farther from uniform attention");
+const Control larger_rate = sheet.control("rate", "the last rate 10 % larger");
+const Control larger_gain = sheet.control("gain", "a gain by [MASK] 10 % larger");
+const Control larger_weight = sheet.control("mask-weight", "a weight of [MASK] 10 % larger");
+
+const Knob absent = sheet.knob(absent_knob(1, 2, 2));
+const Knob active = sheet.knob(active_knob(2, 4, 2));
+const Knob words = sheet.knob(words_knob(2, 4, 3));
+const Knob some_masked = sheet.knob(masking_knob(0.05, 0.5));
+const Knob some_kept = sheet.knob(keeping_knob(0.03, 0.5));
+const Knob some_replaced = sheet.knob(replacing_knob(0.01, 0.4));
+const Knob start_size = sheet.knob(logarithmic_knob(
+    "start", "deviation of the entries of W_K and W_Q at first", 0.001, 0.1, 0.01));
+const Knob deviation = sheet.knob(value_deviation_knob(stage_one_ended.text));
 
 // What is predicted of stage 2 on the minimum-norm W_V.
 struct Predicted {
@@ -77,69 +90,41 @@ void examine(const Setting& setting, Examination& it) {
   tell_probabilities(law, it.parameters);
   it.parameters["seed"] = setting.seed;
   if (!makes_a_law(law, it)) return;
-  it.require_positive(kept_text, to_double(law.kept()), fmt::format("a = {}", to_text(law.kept())));
-  it.require(several_text, static_cast<double>(law.active - 2),
-             fmt::format("tau = {}", law.active));
-  if (!(law.kept() > 0) || law.active < 2) return;
+  const bool kept = it.require_positive(words_kept, to_double(law.kept()),
+                                        fmt::format("a = {}", to_text(law.kept())));
+  const bool several = it.require(several_topics, static_cast<double>(law.active - 2),
+                                  fmt::format("tau = {}", law.active));
+  if (!kept || !several) return;
   const TopicLaw<double> close = rounded(law);
-  const BlockValue<double> value =
-      deviating(minimum_norm_value(close), setting.value(deviation), setting.seed);
-  it.require("stage 1 has ended", -setting.value(deviation),
-             fmt::format("W_V off by {:.3g} of its largest entry", setting.value(deviation)));
+  const double off = setting.value(deviation);
+  const BlockValue<double> value = deviating(minimum_norm_value(close), off, setting.seed);
+  it.require(stage_one_ended, -off, fmt::format("W_V off by {:.3g} of its largest entry", off));
   const Predicted claimed = predict(law);
   const auto v = static_cast<double>(law.words);
   const double depth = claimed.uniform - claimed.restricted.loss;
+  const double way = claimed.restricted.sum - v;
   const RestrictedEnd end = restricted_end(close, value, claimed.restricted.sum);
-  it.judge(Comparison{.kind = EvidenceKind::certified,
-                      .what = "loss at the end of the restricted flow",
-                      .measured = {end.loss},
-                      .predicted = {claimed.loss},
-                      .scale = {depth},
-                      .mistakes = {predicts("deeper", claimed.uniform - 1.1 * depth)}});
-  it.judge(Comparison{.kind = EvidenceKind::certified,
-                      .what = "g at its end",
-                      .measured = {end.sum},
-                      .predicted = {claimed.sum},
-                      .scale = {claimed.restricted.sum - v},
-                      .mistakes = {predicts("farther", v + 1.1 * (claimed.restricted.sum - v))}});
-  it.judge(Comparison{.what = "rate at which g comes to its end",
-                      .measured = {end.rate},
-                      .predicted = {claimed.rate},
-                      .mistakes = {predicts_times("rate", 1.1)}});
+  it.judge(certified_end, equal("loss at the end of the restricted flow", end.loss, claimed.loss)
+                              .in_units_of(depth)
+                              .of_kind(EvidenceKind::certified)
+                              .unless(deeper, claimed.uniform - 1.1 * depth));
+  it.judge(certified_end, equal("g at its end", end.sum, claimed.sum)
+                              .in_units_of(way)
+                              .of_kind(EvidenceKind::certified)
+                              .unless(farther, v + 1.1 * way));
+  it.judge(last_rate, equal("rate at which g comes to its end", end.rate, claimed.rate)
+                          .unless(larger_rate, times(1.1)));
   const double gain = claimed.restricted.loss - claimed.free.loss;
   const FreeEnd free = free_end(close, value, setting.value(start_size), gain / 1000);
-  it.judge(Comparison{.what = "loss by which free W_K and W_Q end lower",
-                      .measured = {Quantity(claimed.restricted.loss) - free.loss},
-                      .predicted = {gain},
-                      .mistakes = {predicts_times("gain", 1.1)}});
-  it.judge(Comparison{.what = "weight of the [MASK] key at their end",
-                      .measured = {free.mask},
-                      .predicted = {claimed.free.mask},
-                      .mistakes = {predicts_times("mask-weight", 1.1)}});
+  it.judge(lower, equal("loss by which free W_K and W_Q end lower",
+                        Quantity(claimed.restricted.loss) - free.loss, gain)
+                      .unless(larger_gain, times(1.1)));
+  it.judge(by_mask, equal("weight of the [MASK] key at their end", free.mask, claimed.free.mask)
+                        .unless(larger_weight, times(1.1)));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "topic.stage2-optimum",
-          .claim =
-              "stage 2, restricted to (alpha, beta), ends at the certified optimum; free it "
-              "ends lower, by the weight of [MASK]",
-          .paper = "arXiv 2303.04245, Section 5/6",
-          .status = "derived here",
-          .hypotheses = {kept_text, "stage 1 has ended",
-                         by_construction("squared loss", "all flows here are of that loss"),
-                         several_text},
-          .reaches = {EvidenceKind::certified, EvidenceKind::numerical},
-          .controls = {{"deeper", "an optimum a tenth deeper below uniform attention"},
-                       {"farther", "g* a tenth farther from uniform attention"},
-                       {"rate", "the last rate 10 % larger"},
-                       {"gain", "a gain by [MASK] 10 % larger"},
-                       {"mask-weight", "a weight of [MASK] 10 % larger"}},
-          .knobs = {absent, active, words, some_masked, some_kept, some_replaced, start_size,
-                    deviation},
-          .reads = "block-reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::topic::checks::stage2_optimum

@@ -1,41 +1,190 @@
-// Theorem    topic.two-stage
-// Status     observed in source, rates derived here
-// Source     Li, Li, Risteski, arXiv 2303.04245, Section 5/6 (two-stage optimisation)
-// Statement  trained jointly from near zero, W_V relaxes first to its minimum-norm member, last at
-//              value_rate = 2 a^2 (T - tau)/(tau v T (T - 1)),
-//            while W_K and W_Q stay small; they then grow at
-//              attention_rate = 2 p_c pi_1 (tau - 1)/(a v tau (T - 1) sqrt(d_a)),
-//            whatever sigma is, so that at sigma/10 they are late by ln(10)/attention_rate;
-//            W_K W_K' - W_Q W_Q' is conserved
-// Hypotheses H1 W_V = 0 and entries of W_K, W_Q of size sigma << 1 at first; H2 rates of one size;
-//            H3 squared loss, one-hot embeddings, no penalty, all trained, temperature 1;
-//            H4 2 <= tau < T, p_c > 0, p0 > 0
-// Check      rate of W_V and growth of |W_K| at the end of stage 1; rate of |W_K| while logits are
-//            small; delay at sigma/10; drift of the difference over both stages
-// Controls   value_rate 10 % larger; attention_rate 10 % larger; T for T - 1 in both;
-//            W_K W_K' - 1.1 W_Q W_Q' conserved
-// Uses       rung flow
-
 #include "theorems/topic/checks/prelude.hpp"
-#include "theorems/topic/checks/stages.hpp"
+#include "theorems/topic/rungs/training.hpp"
 
 namespace popgrad::topic::checks::two_stage {
 namespace {
 
-constexpr Knob topics = topics_knob(3, 5, 4);
-constexpr Knob active = active_knob(2, 3, 2);
-constexpr Knob words = words_knob(2, 4, 3);
-constexpr Knob some_masked = masking_knob(0.05, 0.4);
-constexpr Knob some_kept = keeping_knob(0.05, 0.25);
-constexpr Knob some_replaced = replacing_knob(0.01, 0.3);
-constexpr Knob key_rows = whole_knob("key-width", "d_a, rows of W_K and W_Q", 8, 40, 13);
-constexpr Knob start_size =
-    logarithmic_knob("start", "sigma, deviation of the entries of W_K and W_Q at first", 1e-2, 2,
-                     1e-5)
-        .breaking("W_V = 0, sigma << 1 at first");
-constexpr Knob faster =
+Statement sheet{.id = "topic.two-stage",
+                .paper = "arXiv 2303.04245, Section 5/6",
+                .status = "observed in source, rates derived here",
+                .about = "the population flow",
+                .theorem = R"(
+Trained jointly from near zero, W_V relaxes first to its minimum-norm member, last at
+  value_rate = 2 a^2 (T - tau)/(tau v T (T - 1)),  a = 1 - (1 - p_c) p_m,
+while W_K and W_Q stay small; they then grow at
+  attention_rate = 2 p_c pi_1 (tau - 1)/(a v tau (T - 1) sqrt(d_a)),
+with pi_1 the frequency of a word of the document's topics, for any small size sigma of their start,
+so that at sigma/10 they are late by ln(10)/attention_rate. W_K W_K' - W_Q W_Q' is conserved.)",
+                .reaches = {EvidenceKind::numerical},
+                .reads = "flow"};
+
+const Clause value_first = sheet.clause("W_V relaxes first, at value_rate");
+const Clause slower_before = sheet.clause("W_K grows slower till then");
+const Clause then_keys = sheet.clause("then at attention_rate");
+const Clause later = sheet.clause("later from smaller sigma");
+const Clause conserved = sheet.clause("W_K W_K' - W_Q W_Q' conserved");
+
+const Hypothesis near_zero = sheet.assume("W_V = 0, sigma << 1 at first");
+const Hypothesis equal_rates = sheet.assume("rates of one size");
+const Hypothesis plain_training =
+    sheet.assume("squared loss, one-hot embeddings, no penalty, all trained");
+const Hypothesis attention_moves = sheet.assume("2 <= tau < T, p_c > 0, p0 > 0");
+
+const Control larger_value_rate = sheet.control("value-rate", "value_rate 10 % larger");
+const Control larger_attention_rate = sheet.control("attention-rate", "attention_rate 10 % larger");
+const Control independent =
+    sheet.control("independent", "topics drawn independently: T for T - 1 in both rates");
+const Control weighted = sheet.control("weighted", "W_K W_K' - 1.1 W_Q W_Q' conserved");
+
+const Knob topics = sheet.knob(topics_knob(3, 5, 4));
+const Knob active = sheet.knob(active_knob(2, 3, 2));
+const Knob words = sheet.knob(words_knob(2, 4, 3));
+const Knob some_masked = sheet.knob(masking_knob(0.05, 0.4));
+const Knob some_kept = sheet.knob(keeping_knob(0.05, 0.25));
+const Knob some_replaced = sheet.knob(replacing_knob(0.01, 0.3));
+const Knob key_rows = sheet.knob(whole_knob("key-width", "d_a, rows of W_K and W_Q", 8, 40, 13));
+const Knob start_size =
+    sheet.knob(logarithmic_knob("start", "sigma, deviation of the entries of W_K and W_Q at first",
+                                1e-2, 2, 1e-5)
+                   .breaking(near_zero));
+const Knob faster = sheet.knob(
     logarithmic_knob("rate-ratio", "learning rate of W_K and W_Q over that of W_V", 2, 1000, 1)
-        .breaking("rates of one size");
+        .breaking(equal_rates));
+
+constexpr double stage_tolerance = 1e-10;
+constexpr int saves_of_growth = 120;
+// Size of the logits below which stage 2 is read as linear.
+constexpr double small_logits = 1e-3;
+
+// |W_K|^2/sqrt(d_a), the size of the logits.
+double logits_size(const Layout& layout, const Vector<double>& x) {
+  return x.head(layout.queries()).squaredNorm() / std::sqrt(static_cast<double>(layout.key_width));
+}
+
+// W_K and W_Q at `ratio` times the rate of W_V.
+AnyRung<double> with_ratio(const Training& training, double ratio) {
+  AnyRung<double> rung = forget_type(PopulationFlow(training));
+  rung.field.value = [inner = rung.field.value, keys = Layout(training).values(), ratio](
+                         const Vector<double>& x, Vector<double>& dx, const double& t) {
+    inner(x, dx, t);
+    dx.head(keys) *= ratio;
+  };
+  return rung;
+}
+
+// The joint flow, solved over both stages: the first two save points are in stage 1, when the slowest
+// mode of W_V has e^-4 and e^-8 of its way left; the others spread over stage 2.
+class Stages {
+ public:
+  Stages(const Training& start, double ratio)
+      : training_(start),
+        layout_(start),
+        rung_(with_ratio(start, ratio)),
+        value_(topic::value_rate(start.law)),
+        attention_(ratio * topic::attention_rate(start.law, start.key_width)),
+        run_(rung_, save_points(), stage_tolerance) {}
+
+  // Rates as claimed.
+  [[nodiscard]] double value_rate() const { return value_; }
+  [[nodiscard]] double attention_rate() const { return attention_; }
+
+  // Of |W_V - minimum norm| at the second save point. Part "next order": what faster modes made of
+  // it since the first, and what it changes by under uniform attention.
+  [[nodiscard]] Quantity rate_of_value() const {
+    const Matrix<double> least = expand(training_.law, minimum_norm_value(training_.law));
+    const auto rate = [&](const Vector<double>& x) {
+      return -logarithmic_rate(x, layout_.values(), Vector<double>(least.reshaped()));
+    };
+    Quantity measured = run_.at(1, rate);
+    measured.add(ErrorPart::next_order(rate(run_.state(1)) - rate(run_.state(0))));
+    Vector<double> uniform = run_.state(1);
+    uniform.head(layout_.values()).setZero();
+    measured.add(ErrorPart::next_order(rate(run_.state(1)) - rate(uniform)));
+    return measured;
+  }
+
+  // Of |W_K| at the last save point with small logits. Part "next order": how it differs where
+  // logits are four times as large (growth is linear to first order in them), and half way, where
+  // modes that grow less have a larger share.
+  [[nodiscard]] Quantity rate_of_keys() const {
+    const Vector<double> zero = Vector<double>::Zero(layout_.queries());
+    const auto rate = [&](const Vector<double>& x) { return logarithmic_rate(x, 0, zero); };
+    const std::size_t save = save_below(small_logits);
+    const std::size_t larger = save_below(4 * small_logits);
+    Quantity measured = run_.at(save, rate);
+    const double here = rate(run_.state(save));
+    measured.add(ErrorPart::next_order(rate(run_.state(larger)) - here));
+    measured.add(ErrorPart::next_order(rate(run_.state(save / 2)) - here));
+    return measured;
+  }
+
+  // When the logits are as large as `small_logits`.
+  [[nodiscard]] Quantity time_of_small() const {
+    const std::size_t save = save_below(small_logits);
+    const Quantity size =
+        run_.at(save, [&](const Vector<double>& x) { return logits_size(layout_, x); });
+    return Quantity(run_.times()[save]) +
+           (Quantity(std::log(small_logits)) - log(size)) / (Quantity(2) * rate_of_keys());
+  }
+
+  // |W_K| over its start, when W_V has e^-8 of its way left.
+  [[nodiscard]] Quantity early_growth() const {
+    const double first = rung_.initial.head(layout_.queries()).norm();
+    return run_.at(
+        1, [&](const Vector<double>& x) { return x.head(layout_.queries()).norm() / first; });
+  }
+
+  // Change of W_K W_K' - weight W_Q W_Q' from the start to the end, over |W_K|^2 at the end.
+  [[nodiscard]] Quantity drift(double weight) const {
+    const auto difference = [&](const Vector<double>& x) {
+      const ConstView keys(x.data() + layout_.keys(), layout_.key_width, layout_.width);
+      const ConstView queries(x.data() + layout_.queries(), layout_.key_width, layout_.width);
+      return Matrix<double>(keys * keys.transpose() - weight * queries * queries.transpose());
+    };
+    const Matrix<double> first = difference(rung_.initial);
+    const std::size_t last = run_.size() - 1;
+    const double size = run_.state(last).head(layout_.queries()).squaredNorm();
+    Quantity change = run_.at(
+        last, [&](const Vector<double>& x) { return (difference(x) - first).norm() / size; });
+    // At least a product at every step of the solver, and a step between any two save points.
+    change.add(ErrorPart::rounding(
+        static_cast<double>(layout_.width) * static_cast<double>(run_.size()), 1 + weight));
+    return change;
+  }
+
+ private:
+  // To the time at which W_K, from sigma, would be e^4 in size were growth linear: it has saturated.
+  [[nodiscard]] std::vector<double> save_points() const {
+    std::vector<double> all{4 / value_, 8 / value_};
+    const double duration = (std::log1p(1 / training_.scale) + 4) / attention_;
+    for (int i = 1; i <= saves_of_growth; ++i) {
+      all.push_back(all[1] + duration * i / saves_of_growth);
+    }
+    return all;
+  }
+
+  // d/dt ln |y - centre| for the part y of the state from `begin` on.
+  [[nodiscard]] double logarithmic_rate(const Vector<double>& x, Index begin,
+                                        const Vector<double>& centre) const {
+    Vector<double> dx(x.size());
+    rung_.field.value(x, dx, 0.0);
+    const Vector<double> apart = x.segment(begin, centre.size()) - centre;
+    return apart.dot(dx.segment(begin, centre.size())) / apart.squaredNorm();
+  }
+
+  // The last save point with smaller logits, but one of stage 2.
+  [[nodiscard]] std::size_t save_below(double size) const {
+    std::size_t save = run_.size() - 1;
+    while (save > 2 && logits_size(layout_, run_.state(save)) > size) --save;
+    return save;
+  }
+
+  Training training_;
+  Layout layout_;
+  AnyRung<double> rung_;
+  double value_, attention_;
+  Solved run_;
+};
 
 Training drawn_training(const Setting& setting) {
   Training training;
@@ -47,6 +196,7 @@ Training drawn_training(const Setting& setting) {
   return training;
 }
 
+// Whether anything can be measured.
 bool require_hypotheses(const Training& training, double ratio, Examination& it) {
   const TopicLaw<double>& law = training.law;
   const Layout layout(training);
@@ -54,20 +204,19 @@ bool require_hypotheses(const Training& training, double ratio, Examination& it)
   const double first = logits_size(layout, x);
   const double value = x.segment(layout.values(), layout.width * layout.width).norm();
   it.require(
-      "W_V = 0, sigma << 1 at first", value > 0 ? -value : small_logits - first,
+      near_zero, value > 0 ? -value : small_logits - first,
       fmt::format("|W_V| = {:.3g}, logits {:.3g}, small below {:g}", value, first, small_logits));
-  it.require("rates of one size", 1 - ratio, fmt::format("{:.3g} times as fast", ratio));
-  const bool plain = training.loss == LossKind::squared && !layout.embedded &&
-                     training.penalty == 0 && training.train_value && training.train_attention &&
-                     training.temperature == 1;
-  it.require("squared loss, one-hot embeddings, no penalty, all trained",
-             plain ? Truth::yes : Truth::no,
-             training.temperature == 1 ? std::string()
-                                       : fmt::format("temperature {:.3g}", training.temperature));
+  it.require(equal_rates, 1 - ratio, fmt::format("{:.3g} times as fast", ratio));
+  const bool plain = it.require(
+      plain_training,
+      training.loss == LossKind::squared && !layout.embedded && training.penalty == 0 &&
+          training.train_value && training.train_attention && training.temperature == 1,
+      training.temperature == 1 ? std::string()
+                                : fmt::format("temperature {:.3g}", training.temperature));
   const bool moves =
-      law.active >= 2 && law.active < law.topics && law.correct > 0 && law.mask() > 0;
-  it.require("2 <= tau < T, p_c > 0, p0 > 0", moves ? Truth::yes : Truth::no,
-             fmt::format("tau = {} of {}", law.active, law.topics));
+      it.require(attention_moves,
+                 law.active >= 2 && law.active < law.topics && law.correct > 0 && law.mask() > 0,
+                 fmt::format("tau = {} of {}", law.active, law.topics));
   return plain && moves && training.scale > 0;
 }
 
@@ -82,55 +231,33 @@ void examine(const Setting& setting, Examination& it) {
   if (!require_hypotheses(training, ratio, it)) return;
   const Stages stages(training, ratio);
   const double fewer = 1 - 1 / static_cast<double>(law.topics);
-  it.judge(Comparison{
-      .what = "rate of W_V at the end of stage 1",
-      .measured = {stages.rate_of_value()},
-      .predicted = {stages.value()},
-      .mistakes = {predicts_times("value-rate", 1.1), predicts_times("independent", fewer)}});
-  it.judge(Comparison{.what = "growth of |W_K| in stage 1, against its rate in stage 2",
-                      .measured = {stages.early_growth()},
-                      .relation = Relation::below,
-                      .predicted = {std::exp(8 * stages.attention() / stages.value())}});
-  it.judge(Comparison{
-      .what = "rate of W_K in stage 2, while it is small",
-      .measured = {stages.rate_of_keys()},
-      .predicted = {stages.attention()},
-      .mistakes = {predicts_times("attention-rate", 1.1), predicts_times("independent", fewer)}});
+  it.judge(value_first,
+           equal("rate of W_V at the end of stage 1", stages.rate_of_value(), stages.value_rate())
+               .unless(larger_value_rate, times(1.1))
+               .unless(independent, times(fewer)));
+  it.judge(slower_before,
+           below("growth of |W_K| in stage 1, against its rate in stage 2", stages.early_growth(),
+                 std::exp(8 * stages.attention_rate() / stages.value_rate())));
+  it.judge(then_keys, equal("rate of W_K in stage 2, while it is small", stages.rate_of_keys(),
+                            stages.attention_rate())
+                          .unless(larger_attention_rate, times(1.1))
+                          .unless(independent, times(fewer)));
   Training smaller = training;
   smaller.scale /= 10;
   smaller.keys /= 10;
   smaller.queries /= 10;
-  it.judge(Comparison{.what = "delay of stage 2 at a tenth of sigma",
-                      .measured = {Stages(smaller, ratio).time_of_small() - stages.time_of_small()},
-                      .predicted = {std::log(10.0) / stages.attention()},
-                      .mistakes = {predicts_times("attention-rate", 1 / 1.1)}});
-  it.judge(Comparison{
-      .what = "drift of W_K W_K' - W_Q W_Q', over W_K W_K' at the end",
-      .measured = {stages.drift(1)},
-      .predicted = {0.0},
-      .scale = {1.0},
-      .mistakes = {measures("weighted", [&] { return std::vector{stages.drift(1.1)}; })}});
+  it.judge(later, equal("delay of stage 2 at a tenth of sigma",
+                        Stages(smaller, ratio).time_of_small() - stages.time_of_small(),
+                        std::log(10.0) / stages.attention_rate())
+                      .unless(larger_attention_rate, times(1 / 1.1)));
+  it.judge(conserved,
+           equal("drift of W_K W_K' - W_Q W_Q', over W_K W_K' at the end", stages.drift(1), 0)
+               .in_units_of(1)
+               .unless(weighted, [&] { return stages.drift(1.1); }));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "topic.two-stage",
-          .claim = "W_V relaxes first, then W_K and W_Q grow; both rates, one conserved difference",
-          .paper = "arXiv 2303.04245, Section 5/6",
-          .status = "observed in source, rates derived here",
-          .hypotheses = {"W_V = 0, sigma << 1 at first", "rates of one size",
-                         "squared loss, one-hot embeddings, no penalty, all trained",
-                         "2 <= tau < T, p_c > 0, p0 > 0"},
-          .reaches = {EvidenceKind::numerical},
-          .controls = {{"value-rate", "value_rate 10 % larger"},
-                       {"attention-rate", "attention_rate 10 % larger"},
-                       {"independent", "topics drawn independently: T for T - 1 in both rates"},
-                       {"weighted", "W_K W_K' - 1.1 W_Q W_Q' conserved"}},
-          .knobs = {topics, active, words, some_masked, some_kept, some_replaced, key_rows,
-                    start_size, faster},
-          .reads = "flow",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::topic::checks::two_stage
