@@ -57,6 +57,7 @@ set(optimised
   frozen_layers
   growth_parts
   invariant_parts
+  invariant_softmax
   latent_networks
   latent_scores
   layer_logits
@@ -65,7 +66,6 @@ set(optimised
   logits_ahead
   nonlinear_uniform
   softmax_growth_parts
-  softmax_rate
   stable_rank
   tree_learning
   tree_order)

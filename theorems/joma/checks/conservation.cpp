@@ -1,9 +1,8 @@
-// Linear and exp attention: the conservation law of Theorem 1 in numbers.
+#include "theorems/joma/checks/conservation.hpp"
 
 #include <functional>
 
 #include "solving/common_error.hpp"
-#include "theorems/joma/checks/invariant_parts.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
@@ -19,7 +18,7 @@ class Sides {
     const Vector<double> z = x.tail(instance_.tokens());
     return instance_.attention == Attention::linear ? Vector<double>(z.cwiseProduct(z)) : z;
   }
-  /// With the first `units` hidden units alone.
+  /// With the first `units` hidden units only.
   [[nodiscard]] Vector<double> weights(const Vector<double>& x, Index units) const {
     const Matrix<double> v = contextual(x).leftCols(units);
     return predicted_logits<double>(instance_.attention, v, instance_.temperature, {});
@@ -59,7 +58,7 @@ double largest(const std::vector<Quantity>& tokens) {
 
 // A token's growth may be small beside that of the others, so the largest is the unit of all.
 void judge_growth(const Sides& sides, const ClassInstance<double>& instance, const Solved& run,
-                  Examination& it) {
+                  const Clause& grows, Examination& it) {
   const Vector<double> initial = PopulationFlow<double>(instance).initial();
   const auto growth = [&](const std::function<Vector<double>(const Vector<double>&)>& side) {
     std::vector<Quantity> tokens;
@@ -73,21 +72,18 @@ void judge_growth(const Sides& sides, const ClassInstance<double>& instance, con
     return growth([&](const Vector<double>& x) { return sides.weights(x, units); });
   };
   const std::vector<Quantity> predicted = of_units(instance.units());
-  it.judge(Comparison{
-      .what = "growth of the logits against that of the weights",
-      .measured = growth([&](const Vector<double>& x) { return sides.logits(x); }),
-      .predicted = predicted,
-      .scale = {largest(predicted)},
-      .mistakes = {predicts_times("weights", 1.1),
-                   {.control = "unit-short",
-                    .predicts = [&](const auto&) { return of_units(instance.units() - 1); }}},
-      .detail = run.places().front()});
+  it.judge(grows, equal("growth of the logits against that of the weights",
+                        growth([&](const Vector<double>& x) { return sides.logits(x); }), predicted)
+                      .in_units_of(largest(predicted))
+                      .unless(larger_weights, times(1.1))
+                      .unless(unit_short, of_units(instance.units() - 1))
+                      .with(run.places().front()));
 }
 
 // Full-batch descent over one unit of time. A slope that is read after the step in place of before
 // it is a mistake of the next order.
 void judge_descent(const Sides& sides, const PopulationFlow<double>& flow, double unit,
-                   Examination& it) {
+                   const Clause& drifts, Examination& it) {
   constexpr int steps = 20;
   const double eta = unit / steps;
   Vector<double> x = flow.initial();
@@ -108,32 +104,28 @@ void judge_descent(const Sides& sides, const PopulationFlow<double>& flow, doubl
   const Vector<double> late = predicted + eta * eta * (sides.second_order(slope) - first);
   const Vector<double> drift = sides.logits(x) - sides.weights(x) - at_start;
   std::vector<Quantity> measured;
-  std::vector<Quantity> claimed;
-  std::vector<Quantity> mistaken;
-  for (Index l = 0; l < drift.size(); ++l) {
-    measured.push_back({drift[l], {ErrorPart::rounding(sides.terms(), size)}});
-    claimed.emplace_back(predicted[l]);
-    mistaken.emplace_back(late[l]);
+  for (const double token : drift) {
+    measured.push_back({token, {ErrorPart::rounding(sides.terms(), size)}});
   }
-  it.judge(Comparison{.what = "drift of the invariant under descent",
-                      .measured = measured,
-                      .predicted = claimed,
-                      .scale = {largest(claimed)},
-                      .mistakes = {predicts("late-slope", mistaken)},
-                      .detail = fmt::format("{} steps of {:.4g}", steps, eta)});
+  const std::vector<Quantity> claimed(predicted.begin(), predicted.end());
+  it.judge(drifts, equal("drift of the invariant under descent", measured, claimed)
+                       .in_units_of(largest(claimed))
+                       .unless(late_slope, std::vector<Quantity>(late.begin(), late.end()))
+                       .with(fmt::format("{} steps of {:.4g}", steps, eta)));
 }
 
 }  // namespace
 
-void judge_conservation(const ClassInstance<double>& instance, Examination& it) {
+void judge_conservation(const ClassInstance<double>& instance, const Clause& grows,
+                        const Clause& drifts, Examination& it) {
   const Sides sides(instance);
   const PopulationFlow<double> flow(instance);
   const double unit = time_unit(flow);
   // One solve a time: between the ends of its steps a solver has errors of another kind.
   for (const double time : {unit / 2, unit}) {
-    judge_growth(sides, instance, Solved(forget_type(flow), {time}, 1e-11), it);
+    judge_growth(sides, instance, Solved(forget_type(flow), {time}, 1e-11), grows, it);
   }
-  judge_descent(sides, flow, unit, it);
+  judge_descent(sides, flow, unit, drifts, it);
 }
 
 }  // namespace popgrad::joma::checks

@@ -1,19 +1,4 @@
-// Theorem    joma.invariant-linear
-// Status     proved in source (Theorem 1)
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (linear attention)
-// Statement  under the population dynamics, entrywise, for any K, phi, sample law and T,
-//              R = z^2 - sum_k v_k^2
-//            is constant (without T); full-batch descent of step eta moves it by
-//              eta^2 sum over steps of (z'^2 - sum_k v_k'^2)
-// Hypotheses H1 linear attention; H2 orthonormal embeddings; H3 f is not l2-normalised
-// Prediction dR/dt = 0 with no fitted constant
-// Check      derivative of R along the field for generic samples (symbols); growth of z^2 along the
-//            flow against that of the weights; drift under descent against its sum
-// Controls   weights that count 10 % too much; the last unit left out; slopes of descent read one
-//            step late; f divided by its norm; the factor 1/2 of exp attention
-// Uses       rungs flow, gd
-
-#include "theorems/joma/checks/invariant_parts.hpp"
+#include "theorems/joma/checks/conservation.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/invariant.hpp"
 
@@ -23,6 +8,31 @@ namespace {
 // From z of order 0.01 linear attention hardly moves.
 constexpr Knob start =
     logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 50);
+constexpr Hypothesis linear_attention{"linear attention"};
+
+Statement sheet{.id = "joma.invariant-linear",
+                .paper = "arXiv 2310.00535, Theorem 1",
+                .status = "proved in source",
+                .about = "the population flow and full-batch descent",
+                .theorem = R"(
+Linear attention. Under the population dynamics, entrywise over tokens, for any K, phi, sample law
+and temperature T,
+  R = z^2 - sum_k v_k^2
+is constant; T is not in it. Full-batch descent of step eta moves it by
+  eta^2 sum over steps of (z'^2 - sum_k v_k'^2).)",
+                .hypotheses = {linear_attention, orthonormal, not_normalised},
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .controls = {larger_weights, unit_short, late_slope, normalised_f},
+                .knobs = {attention_temperature, start, hidden_units, token_law_of_authors,
+                          activation, overlap, normalisation},
+                .reads = "flow"};
+
+const Clause conserved =
+    sheet.clause("linear attention: z^2 - sum_k v_k^2 is conserved, generic samples, any phi");
+const Clause along_flow = sheet.clause("so for K units on the population flow");
+const Clause under_descent = sheet.clause("descent moves it by its terms of order eta^2");
+
+const Control halved = sheet.control("halved", "z^2 - (1/2) sum v^2, the factor of exp attention");
 
 // z^2 - factor sum_k v_k^2 for 2 tokens, 2 units, 2 samples.
 Truth conserved_with(const Expression& factor, bool normalised) {
@@ -32,43 +42,23 @@ Truth conserved_with(const Expression& factor, bool normalised) {
 }
 
 void prove(Examination& it) {
-  it.judge(Identity{
-      .what = "d/dt of z^2 - sum v^2 is 0 for 2 tokens, 2 units, 2 samples",
-      .holds = [] { return conserved_with(1, false); },
-      .mistakes = {{"halved", [] { return conserved_with(Expression(1) / Expression(2), false); }},
-                   {"normalised-f", [] { return conserved_with(1, true); }}}});
+  it.judge(conserved,
+           identity("d/dt of z^2 - sum v^2 is 0 for 2 tokens, 2 units, 2 samples", [] {
+             return conserved_with(1, false);
+           }).unless(halved, [] {
+               return conserved_with(Expression(1) / Expression(2), false);
+             }).unless(normalised_f, [] { return conserved_with(1, true); }));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const ClassInstance<double> instance =
       training_instance(setting, Attention::linear, setting.value(start));
-  it.parameters = {{"tokens", instance.tokens()},
-                   {"units", instance.units()},
-                   {"temperature", instance.temperature},
-                   {"seed", setting.seed}};
-  require_hypotheses(instance, Attention::linear, "linear attention", it);
-  if (instance.attention == Attention::linear) judge_conservation(instance, it);
+  if (!require_hypotheses(instance, setting, Attention::linear, linear_attention, it)) return;
+  judge_conservation(instance, along_flow, under_descent, it);
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "joma.invariant-linear",
-          .claim = "linear attention: z^2 - sum_k v_k^2 is conserved, any K, phi, samples",
-          .paper = "arXiv 2310.00535, Theorem 1",
-          .status = "proved in source",
-          .hypotheses = {"linear attention", "orthonormal embeddings", "f is not l2-normalised"},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-          .controls = {{"weights", "1.1 sum v^2 in place of sum v^2"},
-                       {"unit-short", "the sum over all hidden units but the last"},
-                       {"late-slope", "slopes after the step in place of before it"},
-                       {"normalised-f", "f divided by its norm, so the third hypothesis fails"},
-                       {"halved", "z^2 - (1/2) sum v^2, the factor of exp attention"}},
-          .knobs = {attention_temperature, start, hidden_units, token_law_of_authors, activation,
-                    overlap, normalisation},
-          .reads = "flow",
-          .derive = prove,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::joma::checks::invariant_linear

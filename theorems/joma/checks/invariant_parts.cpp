@@ -56,10 +56,6 @@ Matrix<double> overlapping_gram(Index count, double cosine, std::uint64_t seed) 
   return gram;
 }
 
-}  // namespace
-
-namespace {
-
 ClassInstance<double> drawn_instance(const Setting& setting, Attention attention, double enlarged) {
   Parameters p("joma");
   p.set("law", setting.count(token_law_of_authors) == 0 ? "gaussian" : "uniform");
@@ -90,18 +86,23 @@ ClassInstance<double> training_instance(const Setting& setting, Attention attent
                   [&] { return drawn_instance(setting, attention, enlarged); });
 }
 
-void require_hypotheses(const ClassInstance<double>& instance, Attention attention,
-                        const char* attention_text, Examination& it) {
-  it.require(attention_text, instance.attention == attention ? Truth::yes : Truth::no,
-             "of the instance: attention");
+bool require_hypotheses(const ClassInstance<double>& instance, const Setting& setting,
+                        Attention attention, const Hypothesis& of_attention, Examination& it) {
+  it.parameters = {{"tokens", instance.tokens()},
+                   {"units", instance.units()},
+                   {"temperature", instance.temperature},
+                   {"seed", setting.seed}};
+  const bool of_this =
+      it.require(of_attention, instance.attention == attention, "of the instance: attention");
   const Matrix<double>& gram = instance.features.gram;
   const double cosine =
       gram.size() == 0
           ? 0.0
           : (gram - Matrix<double>::Identity(gram.rows(), gram.cols())).cwiseAbs().maxCoeff();
-  it.require("orthonormal embeddings", -cosine, fmt::format("largest |cosine| {:.3g}", cosine));
+  it.require(orthonormal, -cosine, fmt::format("largest |cosine| {:.3g}", cosine));
   const double share = instance.features.normalise ? instance.features.share : 0.0;
-  it.require("f is not l2-normalised", -share, fmt::format("share {:.3g} of |f|", share));
+  it.require(not_normalised, -share, fmt::format("share {:.3g} of |f|", share));
+  return of_this;
 }
 
 double time_unit(const PopulationFlow<double>& flow) {

@@ -1,6 +1,6 @@
 #pragma once
-/// What the three invariant statements share: generic samples for proofs, training instances, and
-/// the conservation law of linear and exp attention in numbers.
+/// What the three invariant statements share: hypotheses and knobs, generic samples for proofs, and
+/// training instances.
 
 #include "popgrad/evidence/statement.hpp"
 #include "popgrad/scalars/expression.hpp"
@@ -26,6 +26,9 @@ SymbolicTraining symbolic_training(Attention attention, Index tokens, Index unit
 /// Does every entry have the rate 0 along the field?
 Truth is_conserved(const SymbolicTraining& training, const Vector<Expression>& entries);
 
+inline constexpr Hypothesis orthonormal{"orthonormal embeddings"};
+inline constexpr Hypothesis not_normalised{"f is not l2-normalised"};
+
 inline constexpr Knob attention_temperature =
     logarithmic_knob("temperature", "temperature T of the attention", 0.25, 4, 0.5);
 inline constexpr Knob hidden_units =
@@ -35,30 +38,24 @@ inline constexpr Knob token_law_of_authors =
 inline constexpr Knob activation = whole_knob("activation", "phi: 0 linear, 1 GELU", 0, 1, 1);
 inline constexpr Knob overlap =
     logarithmic_knob("overlap", "root mean square cosine between embeddings", 1e-4, 0.5, 0)
-        .breaking("orthonormal embeddings");
+        .breaking(orthonormal);
 inline constexpr Knob normalisation =
     logarithmic_knob("normalisation", "share s of |f| in f / (1 - s + s |f|)", 1e-4, 1, 0)
-        .breaking("f is not l2-normalised");
+        .breaking(not_normalised);
 
 /// The user's file, or the authors' instance with the knobs above; weights and logits of the latter
 /// begin at `enlarged` times the authors'.
 ClassInstance<double> training_instance(const Setting& setting, Attention attention,
                                         double enlarged);
 
-/// The three hypotheses, the first of which names the attention (`attention_text`).
-void require_hypotheses(const ClassInstance<double>& instance, Attention attention,
-                        const char* attention_text, Examination& it);
+/// Parameters and the three hypotheses, the first of which is that of this attention. Returns false
+/// where the instance has another.
+bool require_hypotheses(const ClassInstance<double>& instance, const Setting& setting,
+                        Attention attention, const Hypothesis& of_attention, Examination& it);
 
 /// Time in which the state changes by its own size, or its slope by its own, at the first rates:
 ///   min(|x|/|x'|, |x'|/|x''|)
 /// Throws std::runtime_error where nothing moves.
 double time_unit(const PopulationFlow<double>& flow);
-
-/// Linear or exp attention: growth of z^2 or z along the flow against what the invariant makes of
-/// that of v, and the drift of the invariant under full-batch descent against
-///   linear   eta^2 sum over steps of (z'^2 - sum_k v_k'^2)
-///   exp      -(eta^2/2T) sum over steps of sum_k v_k'^2
-/// Controls: weights, unit-short, late-slope.
-void judge_conservation(const ClassInstance<double>& instance, Examination& it);
 
 }  // namespace popgrad::joma::checks

@@ -1,34 +1,52 @@
-// Theorem    joma.invariant-softmax
-// Status     proved in source, corrected here (Theorem 1)
-// Source     Tian et al., JoMA, arXiv 2310.00535, Theorem 1 (softmax attention)
-// Statement  with
-//              b_bar = E[b]
-//              q     = sum_k g_k phi' v_k'b
-//              R     = z - (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar)
-//            it always holds that
-//              T R' = -(E[b q] - b_bar E[q]) + 1/2 sum_k |v_k|^2 b_bar'
-//            and
-//              E[b q] = b_bar E[q]
-//            if for each k
-//              E[g_k phi' b b'] = b_bar E[g_k phi' b'],
-//            but not if that holds only summed over k (K >= 2)
-// Hypotheses H1 softmax attention; H2 orthonormal embeddings; H3 f is not l2-normalised
-// Check      the identities on generic samples (symbols); the counterexample (exact); the rate of R
-//            at states of the flow, by dual numbers, against its terms
-// Controls   a drift term 10 % too large; q with the query row of the weights; the drift term left
-//            out; the condition summed over units
-// Uses       rung flow
-
+#include "popgrad/scalars/dual.hpp"
 #include "theorems/joma/checks/invariant_parts.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/checks/softmax_rate.hpp"
 #include "theorems/joma/checks/softmax_terms.hpp"
+#include "theorems/joma/rungs/invariant.hpp"
+#include "theorems/joma/rungs/joint_direction.hpp"
 
 namespace popgrad::joma::checks::invariant_softmax {
 namespace {
 
 constexpr Knob start =
     logarithmic_knob("start", "size of the start, in units of that of the authors", 1, 100, 10);
+constexpr Hypothesis softmax_attention{"softmax attention"};
+
+Statement sheet{.id = "joma.invariant-softmax",
+                .paper = "arXiv 2310.00535, Theorem 1",
+                .status = "proved in source, corrected here",
+                .about = "the population flow",
+                .theorem = R"(
+Softmax attention. With
+  b_bar = E[b]
+  q     = sum_k g_k phi' v_k'b
+  R     = z - (1/2T) sum_k (v_k^2 - |v_k|^2 b_bar)
+it always holds that
+  T R' = -(E[b q] - b_bar E[q]) + (1/2) sum_k |v_k|^2 b_bar'
+and
+  E[b q] = b_bar E[q]
+if for each k
+  E[g_k phi' b b'] = b_bar E[g_k phi' b'],
+but not if that holds only summed over k (K >= 2).)",
+                .hypotheses = {softmax_attention, orthonormal, not_normalised},
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::numerical},
+                .knobs = {attention_temperature, start, hidden_units, token_law_of_authors,
+                          activation, overlap, normalisation},
+                .reads = "flow"};
+
+const Clause exact_rate =
+    sheet.clause("softmax: T R' = b_bar E[q] - E[b q] + (1/2) sum_k |v_k|^2 b_bar'");
+const Clause factors = sheet.clause("E[b q] = b_bar E[q] if b factors out per unit");
+const Clause not_summed = sheet.clause("not if summed over units");
+
+const Control drift_factor =
+    sheet.control("drift-factor", "the term 1/2 sum |v|^2 b_bar' 10 % too large");
+const Control query_in_q =
+    sheet.control("query-in-q", "q = sum_k g_k phi' w_k'f, with the weights of the query");
+const Control no_drift_term =
+    sheet.control("no-drift-term", "the term 1/2 sum |v|^2 b_bar' left out");
+const Control summed_condition =
+    sheet.control("summed-condition", "the condition summed over units");
 
 SoftmaxTerms<Expression> terms_of(const SymbolicTraining& s) {
   return softmax_terms<Expression>(s.b, s.weight, s.pulled, s.v.transpose() * s.b);
@@ -62,21 +80,122 @@ Truth defect_is_sum_over_units() {
 }
 
 void prove(Examination& it) {
-  it.judge(Identity{.what = "T R' = -(E[b q] - b_bar E[q]) + 1/2 sum |v|^2 b_bar', generic samples",
-                    .holds = [] { return rate_is_exact(1); },
-                    .mistakes = {{"no-drift-term", [] { return rate_is_exact(0); }}}});
-  it.judge(Identity{.what = "the condition for each unit makes E[b q] = b_bar E[q]",
-                    .holds = defect_is_sum_over_units});
+  it.judge(exact_rate,
+           identity("T R' = -(E[b q] - b_bar E[q]) + 1/2 sum |v|^2 b_bar', generic samples", [] {
+             return rate_is_exact(1);
+           }).unless(no_drift_term, [] { return rate_is_exact(0); }));
+  it.judge(factors, identity("the condition for each unit makes E[b q] = b_bar E[q]",
+                             defect_is_sum_over_units));
   const SummedConditionExample<Expression> example;
   const Matrix<Expression> defect = example.defect();
   const Truth summed = vanishes(example.summed_condition());
   const Expression left = defect(0, 0) - Expression(3) / Expression(8);
-  it.judge(Identity{
-      .kind = EvidenceKind::exact,
-      .what = "summed condition met, E[b q] - b_bar E[q] = 3/8 all the same",
-      .holds = [&] { return summed == Truth::yes && left.is_zero() ? Truth::yes : Truth::no; },
-      .mistakes = {{"summed-condition", [&] { return vanishes(defect); }}},
-      .detail = "defect " + to_text(defect(0, 0))});
+  it.judge(not_summed,
+           identity("summed condition met, E[b q] - b_bar E[q] = 3/8 all the same",
+                    [&] { return summed == Truth::yes && left.is_zero() ? Truth::yes : Truth::no; })
+               .of_kind(EvidenceKind::exact)
+               .unless(summed_condition, [&] { return vanishes(defect); })
+               .with("defect " + to_text(defect(0, 0))));
+}
+
+template <class T>
+Matrix<T> contextual(const ClassInstance<double>& instance, const Vector<T>& state) {
+  return Eigen::Map<const Matrix<T>>(state.data(), instance.weights.rows(), instance.units())
+      .topRows(instance.tokens());
+}
+
+// T R' along the field.
+Vector<double> measured_rate(const PopulationFlow<double>& flow, const Vector<double>& state,
+                             const Vector<double>& slope) {
+  using Moving = Dual<double>;
+  const ClassInstance<double>& instance = flow.instance();
+  Vector<Moving> moving(state.size());
+  for (Index i = 0; i < state.size(); ++i) moving[i] = Moving(state[i], slope[i]);
+  const Vector<Moving> residual = invariant<Moving>(
+      Attention::softmax, contextual(instance, moving), moving.tail(instance.tokens()),
+      Moving(instance.temperature), flow.cast<Moving>().mean_attention(moving));
+  Vector<double> rate(residual.size());
+  for (Index l = 0; l < rate.size(); ++l) rate[l] = instance.temperature * residual[l].slope;
+  return rate;
+}
+
+// g_k phi' of every class (K x C) from W'f: the gradient of the mean log-likelihood.
+Matrix<double> pulled_back(const ClassInstance<double>& instance, const Matrix<double>& hidden) {
+  const bool decoded = instance.decoder.size() > 0;
+  const Matrix<double> active =
+      hidden.unaryExpr([&](double h) { return activate(instance.phi, h); });
+  const Matrix<double> logits = decoded ? Matrix<double>(instance.decoder * active) : active;
+  // A noisy label is drawn uniformly.
+  const double noise = instance.label_noise;
+  Matrix<double> error = Matrix<double>::Constant(logits.rows(), logits.cols(),
+                                                  noise / static_cast<double>(logits.rows()));
+  error.diagonal().array() += 1 - noise;
+  for (Index c = 0; c < logits.cols(); ++c) {
+    error.col(c) -= softmax<double>(Vector<double>(logits.col(c)));
+  }
+  const Matrix<double> back =
+      decoded ? Matrix<double>(instance.decoder.transpose() * error) : error;
+  return back.cwiseProduct(
+      hidden.unaryExpr([&](double h) { return activation_slope(instance.phi, h); }));
+}
+
+// Sums of absolute values of everything that is added up in T R', the largest over tokens.
+double size_of_terms(const Matrix<double>& v, const Matrix<double>& b, const Matrix<double>& pulled,
+                     const Vector<double>& weight, const Vector<double>& drift) {
+  const Matrix<double> size = v.cwiseAbs();
+  const Matrix<double> gradient = pulled.cwiseAbs();
+  const SoftmaxTerms<double> terms =
+      softmax_terms<double>(b, weight, gradient, size.transpose() * b);
+  const Matrix<double> moments = b * weight.asDiagonal() * gradient.transpose();
+  const Vector<double> products = size.cwiseProduct(moments).rowwise().sum();
+  return (drift.cwiseAbs() + terms.joint + terms.mean_attention * terms.mean_q + products)
+      .maxCoeff();
+}
+
+// The rate of R at a state, measured and term by term; everything an entry a token (M_C).
+struct SoftmaxRate {
+  std::vector<Quantity> measured;    // T R' by dual numbers along the rung's field; rounding
+  Vector<double> defect;             // E[b q] - b_bar E[q], q = sum_k g_k phi' v_k'b
+  Vector<double> defect_with_query;  // the same with q = sum_k g_k phi' w_k'f
+  Vector<double> drift;              // 1/2 sum_k |v_k|^2 b_bar'
+};
+
+// Cost: one evaluation of the field over dual numbers.
+SoftmaxRate softmax_rate(const PopulationFlow<double>& flow, const Vector<double>& state) {
+  const ClassInstance<double>& instance = flow.instance();
+  const double temperature = instance.temperature;
+  const Vector<double> z = flow.logits(state);
+  Vector<double> slope(state.size());
+  flow.rhs(state, slope, 0.0);
+  const Matrix<double> v = contextual(instance, state);
+
+  JointWorkspace<double> work;
+  const Matrix<double> all_weights =
+      Eigen::Map<const Matrix<double>>(state.data(), instance.weights.rows(), instance.units());
+  hidden_preactivations(Attention::softmax, instance.features, temperature, all_weights, z,
+                        instance.token_law, work);
+  const Matrix<double> pulled = pulled_back(instance, work.hidden);
+  const Vector<double>& weight = instance.class_law;
+  // The Jacobian of softmax is symmetric: it gives b' from z' as well.
+  Vector<double> mean_rate = Vector<double>::Zero(z.size());
+  const Matrix<double> logit_rate = slope.tail(z.size()).replicate(1, weight.size());
+  add_attention_pullback(Attention::softmax, work.b, instance.token_law, logit_rate, weight,
+                         temperature, mean_rate);
+
+  SoftmaxRate rate;
+  rate.defect = softmax_terms<double>(work.b, weight, pulled, v.transpose() * work.b).defect();
+  rate.defect_with_query = softmax_terms<double>(work.b, weight, pulled, work.hidden).defect();
+  rate.drift = v.squaredNorm() / 2 * mean_rate;
+  // b has the relative error of its exponents, as many roundings as they are large.
+  const double operations =
+      static_cast<double>(instance.tokens() + instance.units() + instance.classes()) *
+      (1 + z.cwiseAbs().maxCoeff() / temperature);
+  const double size = size_of_terms(v, work.b, pulled, weight, rate.drift);
+  const Vector<double> measured = measured_rate(flow, state, slope);
+  for (Index l = 0; l < z.size(); ++l) {
+    rate.measured.push_back({measured[l], {ErrorPart::rounding(operations, size)}});
+  }
+  return rate;
 }
 
 void judge_rate(const PopulationFlow<double>& flow, const Solved& run, std::size_t save,
@@ -86,25 +205,17 @@ void judge_rate(const PopulationFlow<double>& flow, const Solved& run, std::size
     const Vector<double> sum = share * rate.drift - defect;
     return std::vector<Quantity>(sum.begin(), sum.end());
   };
-  const Vector<double> claimed = rate.drift - rate.defect;
-  it.judge(Comparison{.what = "T R' against its terms",
-                      .measured = rate.measured,
-                      .predicted = predicted(rate.defect, 1),
-                      .scale = {claimed.cwiseAbs().maxCoeff()},
-                      .mistakes = {predicts("drift-factor", predicted(rate.defect, 1.1)),
-                                   predicts("query-in-q", predicted(rate.defect_with_query, 1))},
-                      .detail = run.places()[save]});
+  it.judge(exact_rate, equal("T R' against its terms", rate.measured, predicted(rate.defect, 1))
+                           .in_units_of((rate.drift - rate.defect).cwiseAbs().maxCoeff())
+                           .unless(drift_factor, predicted(rate.defect, 1.1))
+                           .unless(query_in_q, predicted(rate.defect_with_query, 1))
+                           .with(run.places()[save]));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const ClassInstance<double> instance =
       training_instance(setting, Attention::softmax, setting.value(start));
-  it.parameters = {{"tokens", instance.tokens()},
-                   {"units", instance.units()},
-                   {"temperature", instance.temperature},
-                   {"seed", setting.seed}};
-  require_hypotheses(instance, Attention::softmax, "softmax attention", it);
-  if (instance.attention != Attention::softmax) return;
+  if (!require_hypotheses(instance, setting, Attention::softmax, softmax_attention, it)) return;
   const PopulationFlow<double> flow(instance);
   const double unit = time_unit(flow);
   // The identity holds at every state, so the states need not be those of the flow to many digits.
@@ -114,23 +225,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "joma.invariant-softmax",
-      .claim = "softmax: exact rate of the residual; conserved if b_bar is and factors per unit",
-      .paper = "arXiv 2310.00535, Theorem 1",
-      .status = "proved in source, corrected here",
-      .hypotheses = {"softmax attention", "orthonormal embeddings", "f is not l2-normalised"},
-      .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::numerical},
-      .controls = {{"drift-factor", "the term 1/2 sum |v|^2 b_bar' 10 % too large"},
-                   {"query-in-q", "q = sum_k g_k phi' w_k'f, with the weights of the query"},
-                   {"no-drift-term", "the term 1/2 sum |v|^2 b_bar' left out"},
-                   {"summed-condition", "the condition summed over units"}},
-      .knobs = {attention_temperature, start, hidden_units, token_law_of_authors, activation,
-                overlap, normalisation},
-      .reads = "flow",
-      .derive = prove,
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::joma::checks::invariant_softmax
