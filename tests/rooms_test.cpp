@@ -122,16 +122,18 @@ TEST_CASE("a theory includes nothing of another", "[structure]") {
   }
 }
 
-// Sources of theorems/*/FOLDER that define FUNCTION.
-std::size_t sources_with(const std::string& folder, const std::string& function) {
+// Functions without arguments that return TYPE in the sources of theorems/*/FOLDER.
+std::size_t functions_of(const std::string& folder, const std::string& type) {
   std::size_t found = 0;
+  const std::regex definition("\n" + type + R"( \w+\(\) \{)");
   for (const fs::directory_entry& entry :
        fs::recursive_directory_iterator(fs::path(places::sources()) / "theorems")) {
     if (entry.path().extension() != ".cpp") continue;
     if (entry.path().parent_path().filename() != folder) continue;
     std::ifstream in(entry.path());
     const std::string text(std::istreambuf_iterator<char>(in), {});
-    if (text.find("\n" + function + "() {") != std::string::npos) ++found;
+    found += static_cast<std::size_t>(
+        std::distance(std::sregex_iterator(text.begin(), text.end(), definition), {}));
   }
   return found;
 }
@@ -139,8 +141,8 @@ std::size_t sources_with(const std::string& folder, const std::string& function)
 // CMake finds them by a line of their text when it configures.
 TEST_CASE("every source of a statement or figure is registered", "[structure][figure]") {
   using namespace popgrad;
-  CHECK(statements(theories()).size() == sources_with("checks", "Statement statement"));
-  CHECK(figures(theories()).size() == sources_with("figures", "FigureMaker figure"));
+  CHECK(statements(theories()).size() == functions_of("checks", "Statement"));
+  CHECK(figures(theories()).size() == functions_of("figures", "FigureMaker"));
 }
 
 // What theories name: folders, models, statements, figures, landscapes, rungs and parameters.

@@ -55,7 +55,7 @@ std::vector<std::string> bare_numbers(const std::string& text) {
 std::vector<std::string> bare_bounds(const std::string& source) {
   std::vector<std::string> found;
   static const std::regex bound(
-      R"(ErrorPart::(solver|rounding|rounding_moved|next_order|sampling|between_points|enclosure)(\()|\.scale = (\{))");
+      R"(ErrorPart::(solver|rounding|rounding_moved|next_order|sampling|between_points|enclosure)(\()|\.scale = (\{)|\.in_units_of(\())");
   for (std::sregex_iterator at(source.begin(), source.end(), bound), end; at != end; ++at) {
     const auto open = static_cast<std::size_t>(at->position() + at->length() - 1);
     for (const std::string& number : bare_numbers(inside_parentheses(source, open))) {
@@ -76,6 +76,7 @@ TEST_CASE("bare numbers in bounds are found", "[statement]") {
   CHECK(bare_bounds("x.add(ErrorPart::solver(a, a + 0.5));").size() == 1);
   CHECK(bare_bounds(".scale = {5.5},").size() == 1);
   CHECK(bare_bounds(".scale = {1.0},").empty());
+  CHECK(bare_bounds("equal(\"x\", x, 1).in_units_of(5.5)").size() == 1);
   CHECK(bare_bounds("const double tolerance = 1e-12;").empty());
 }
 
