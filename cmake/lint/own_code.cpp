@@ -101,6 +101,15 @@ class OwnCode final : public clang::tidy::ClangTidyCheck {
   }
 
  private:
+  // Made by a call that changes an object, as a declaration on the sheet of a statement: it has a use without a reader.
+  static bool changes_another(const clang::VarDecl& variable) {
+    const clang::Expr* made = variable.getInit();
+    const auto* call = made == nullptr
+                           ? nullptr
+                           : llvm::dyn_cast<clang::CXXMemberCallExpr>(made->IgnoreImplicit());
+    return call != nullptr && !call->getMethodDecl()->isConst();
+  }
+
   void report_unused(const clang::Decl& declaration, const Named& named,
                      const clang::SourceManager& sources) {
     if (const auto* inside = llvm::dyn_cast<clang::NamespaceDecl>(&declaration)) {
@@ -115,7 +124,7 @@ class OwnCode final : public clang::tidy::ClangTidyCheck {
     const auto* variable = llvm::dyn_cast<clang::VarDecl>(&declaration);
     if (variable != nullptr && !variable->isReferenced() && !variable->isInline() &&
         !variable->isInvalidDecl() && variable->getType().isConstQualified() &&
-        !variable->isExternallyVisible()) {
+        !variable->isExternallyVisible() && !changes_another(*variable)) {
       diag(place, "nothing reads %0") << variable;
     }
   }
