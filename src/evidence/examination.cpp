@@ -352,28 +352,16 @@ Comparison equal(std::string what, Numbers measured, Numbers predicted) {
           .predicted = std::move(predicted.all)};
 }
 
-Comparison equal(std::string what) {
-  return {.what = std::move(what), .measured = {}, .predicted = {}};
-}
-
 Comparison at_most(std::string what, Numbers measured, Numbers predicted) {
   Comparison comparison = equal(std::move(what), std::move(measured), std::move(predicted));
   comparison.relation = Relation::at_most;
   return comparison;
 }
 
-Comparison at_most(std::string what) {
-  return {.what = std::move(what), .measured = {}, .relation = Relation::at_most, .predicted = {}};
-}
-
 Comparison below(std::string what, Numbers measured, Numbers predicted) {
   Comparison comparison = equal(std::move(what), std::move(measured), std::move(predicted));
   comparison.relation = Relation::below;
   return comparison;
-}
-
-Comparison below(std::string what) {
-  return {.what = std::move(what), .measured = {}, .relation = Relation::below, .predicted = {}};
 }
 
 Identity& Identity::of_kind(EvidenceKind own) {

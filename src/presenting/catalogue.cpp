@@ -273,13 +273,21 @@ std::string catalogue_json(Theories theories) {
   return document.dump(1) + "\n";
 }
 
+std::string indented(std::string_view text, std::string_view indent) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines += fmt::format("{}{}\n", indent, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 std::string statement_text(const Statement& s) {
   std::string text = declared_text(s);
   const auto out = std::back_inserter(text);
   if (!s.about.empty()) fmt::format_to(out, "\n  judged on {}\n", s.about);
-  for (const std::string& line : lines_of(s.theorem)) {
-    if (!line.empty()) fmt::format_to(out, "    {}\n", line);
-  }
+  text += indented(s.theorem, "    ");
   if (!s.clauses.empty()) fmt::format_to(out, "\n  the claim\n");
   for (const Clause& clause : s.clauses) {
     fmt::format_to(out, "    {}{}\n", clause.text, clause.checked ? "" : " (not checked)");

@@ -3,6 +3,7 @@
 /// regimes, statements with hypotheses, controls and knobs, and figures.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "popgrad/evidence/theory.hpp"
@@ -14,6 +15,8 @@ std::string catalogue_text(Theories theories);
 /// "statements", "figures", "errata"}]}.
 std::string catalogue_json(Theories theories);
 
+/// The lines that are not empty, each behind the indent.
+std::string indented(std::string_view text, std::string_view indent);
 /// One statement as declared: claim and clauses, theorem, hypotheses, controls, knobs.
 std::string statement_text(const Statement& statement);
 

@@ -11,6 +11,7 @@
 #include "io/json_document.hpp"
 #include "io/json_number.hpp"
 #include "io/made_with.hpp"
+#include "presenting/catalogue.hpp"
 #include "presenting/reproduction.hpp"
 
 namespace popgrad {
@@ -107,16 +108,6 @@ Json survey_json(const Verification& v, const Statement& statement, const Survey
 
 std::string clause_verdict(const Examination& examination, const Clause& clause) {
   return clause.checked ? name_of(examination.verdict(clause)) : "not checked";
-}
-
-std::string indented(std::string_view text, std::string_view indent) {
-  std::string lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines += fmt::format("{}{}\n", indent, text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 // What decides this clause; without one, what decides none.

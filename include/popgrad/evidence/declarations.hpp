@@ -10,7 +10,7 @@ namespace popgrad {
 /// How the truth of a hypothesis is known.
 enum class Basis {
   evaluated,        ///< on the instance at hand
-  by_construction,  ///< whatever the instance: the code has no way to break it
+  by_construction,  ///< for every instance: the code has no way to break it
   assumed,          ///< not tested; said wherever the verdict is
 };
 std::string name_of(Basis basis);

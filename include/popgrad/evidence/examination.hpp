@@ -101,13 +101,14 @@ Mistake measures(std::string control, std::function<std::vector<Quantity>()> on_
 
 /// One number, or one a place.
 struct Numbers {
+  Numbers() = default;
   Numbers(double number) : all{number} {}
   Numbers(Quantity number) : all{std::move(number)} {}
   Numbers(std::vector<Quantity> numbers) : all(std::move(numbers)) {}
   std::vector<Quantity> all;
 };
 
-/// In place of numbers: so many times what the claim predicts.
+/// In place of numbers: a multiple of what the claim predicts.
 struct Times {
   double factor;
 };
@@ -163,12 +164,9 @@ struct Comparison {
 };
 /// measured = predicted, measured <= predicted, measured < predicted; numbers for each place may be
 /// added later.
-Comparison equal(std::string what, Numbers measured, Numbers predicted);
-Comparison equal(std::string what);
-Comparison at_most(std::string what, Numbers measured, Numbers predicted);
-Comparison at_most(std::string what);
-Comparison below(std::string what, Numbers measured, Numbers predicted);
-Comparison below(std::string what);
+Comparison equal(std::string what, Numbers measured = {}, Numbers predicted = {});
+Comparison at_most(std::string what, Numbers measured = {}, Numbers predicted = {});
+Comparison below(std::string what, Numbers measured = {}, Numbers predicted = {});
 
 /// An identity, and what mistakes make of it.
 struct Identity {

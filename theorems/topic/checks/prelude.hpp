@@ -15,57 +15,30 @@
 namespace popgrad::topic::checks {
 
 constexpr Knob topics_knob(double low, double high, double usual) {
-  return {.name = "topics",
-          .meaning = "T, number of topics",
-          .low = low,
-          .high = high,
-          .usual = usual,
-          .spacing = Spacing::whole};
+  return whole_knob("topics", "T, number of topics", low, high, usual);
 }
 constexpr Knob active_knob(double low, double high, double usual) {
-  return {.name = "topics-a-document",
-          .meaning = "tau, number of topics in a document",
-          .low = low,
-          .high = high,
-          .usual = usual,
-          .spacing = Spacing::whole};
+  return whole_knob("topics-a-document", "tau, number of topics in a document", low, high, usual);
 }
 constexpr Knob absent_knob(double low, double high, double usual) {
-  return {.name = "absent-topics",
-          .meaning = "T - tau, number of topics that a document has not",
-          .low = low,
-          .high = high,
-          .usual = usual,
-          .spacing = Spacing::whole};
+  return whole_knob("absent-topics", "T - tau, number of topics that a document has not", low, high,
+                    usual);
 }
 constexpr Knob words_knob(double low, double high, double usual) {
-  return {.name = "words-a-topic",
-          .meaning = "v, number of words of a topic",
-          .low = low,
-          .high = high,
-          .usual = usual,
-          .spacing = Spacing::whole};
+  return whole_knob("words-a-topic", "v, number of words of a topic", low, high, usual);
 }
 constexpr Knob masking_knob(double low, double high) {
-  return {.name = "masking-probability",
-          .meaning = "p_m, probability that a position is selected",
-          .low = low,
-          .high = high,
-          .usual = 0.15};
+  return linear_knob("masking-probability", "p_m, probability that a position is selected", low,
+                     high, 0.15);
 }
 constexpr Knob keeping_knob(double low, double high) {
-  return {.name = "keeping-probability",
-          .meaning = "p_c, probability that a selected position keeps its word",
-          .low = low,
-          .high = high,
-          .usual = 0.1};
+  return linear_knob("keeping-probability",
+                     "p_c, probability that a selected position keeps its word", low, high, 0.1);
 }
 constexpr Knob replacing_knob(double low, double high) {
-  return {.name = "replacing-probability",
-          .meaning = "p_r, probability that a selected position becomes a random word",
-          .low = low,
-          .high = high,
-          .usual = 0.1};
+  return linear_knob("replacing-probability",
+                     "p_r, probability that a selected position becomes a random word", low, high,
+                     0.1);
 }
 inline constexpr Knob masking = masking_knob(0.01, 1);
 inline constexpr Knob keeping = keeping_knob(0.001, 0.8);
