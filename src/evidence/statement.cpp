@@ -18,10 +18,10 @@ namespace {
 // Declared hypotheses that the check did not evaluate, with how they are known.
 void complete_hypotheses(const Statement& statement, Examination& found) {
   for (const Hypothesis& declared : statement.hypotheses) {
-    const bool told =
+    const bool evaluated =
         std::any_of(found.hypotheses.begin(), found.hypotheses.end(),
                     [&](const EvaluatedHypothesis& h) { return h.text == declared.text; });
-    if (told) continue;
+    if (evaluated) continue;
     EvaluatedHypothesis own{std::string(declared.text), Truth::undecided, std::string(declared.why),
                             declared.basis, std::numeric_limits<double>::quiet_NaN()};
     if (declared.basis == Basis::by_construction) own.met = Truth::yes;

@@ -95,7 +95,7 @@ double first_logarithm(const ReducedInstance<double>& instance, Index token) {
   return -std::log(std::fabs(1 - instance.start(token, unit) / instance.target(token, unit)));
 }
 
-Record told(const ReducedInstance<double>& instance, const Setting& setting) {
+Record parameters_of(const ReducedInstance<double>& instance, const Setting& setting) {
   return {{"mu", std::vector<double>(instance.target.data(),
                                      instance.target.data() + instance.target.size())},
           {"units", instance.units()},

@@ -57,7 +57,7 @@ Truth gain_is_the_rate();
 /// than 8 of it are left out.
 Comparison flow_in_logarithms(const ReducedInstance<double>& instance);
 
-/// mu, K, tau and the seed, as told beside a verdict.
-Record told(const ReducedInstance<double>& instance, const Setting& setting);
+/// mu, K, tau and the seed, as a verdict reports them.
+Record parameters_of(const ReducedInstance<double>& instance, const Setting& setting);
 
 }  // namespace popgrad::joma::checks

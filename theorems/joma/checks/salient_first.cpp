@@ -89,7 +89,7 @@ void judge_limits(const ReducedInstance<double>& instance, Examination& it) {
 void examine(const Setting& setting, Examination& it) {
   ReducedInstance<double> instance =
       examined(setting, reduced_instance<double>, [&] { return pair_instance(setting); });
-  it.parameters = told(instance, setting);
+  it.parameters = parameters_of(instance, setting);
   it.require("nonlinear phi", instance.nonlinear ? Truth::yes : Truth::no);
   const double nearest = (1 - instance.start.array() / instance.target.array()).abs().minCoeff();
   it.require("v(0) differs from mu", nearest > 0 ? Truth::yes : Truth::no,

@@ -164,7 +164,7 @@ void judge_last_rise(const ReducedInstance<double>& instance, Examination& it) {
 void examine(const Setting& setting, Examination& it) {
   ReducedInstance<double> instance =
       examined(setting, reduced_instance<double>, [&] { return token_a_unit(setting); });
-  it.parameters = told(instance, setting);
+  it.parameters = parameters_of(instance, setting);
   require_hypotheses(instance, it);
   if (!instance.nonlinear) return;
   instance.attention = Attention::exp;  // softmax attention has the same orbit

@@ -146,7 +146,7 @@ void examine(const Setting& setting, Examination& it) {
   const LatentTree<double> tree = drawn_tree(setting, setting.value(edge));
   const ReducedInstance<double> instance = learning_on(tree, setting);
   const double kappa = setting.value(scale);
-  it.parameters = told(instance, setting);
+  it.parameters = parameters_of(instance, setting);
   double off = 0;
   for (Index l = 0; l < tree.depth; ++l) {
     const double chance = cooccurrence_by_summation(tree, static_cast<int>(l) + 1);

@@ -36,7 +36,11 @@ const Knob class_count = sheet.knob(class_count_knob(2, 8, 4));
 const Knob vocabulary = sheet.knob(vocabulary_knob(8, 1e5, 30));
 const Knob share_of_most = sheet.knob(overlap_share);
 const Knob draws = sheet.knob(logarithmic_knob("draws", "draws s of each class", 1, 1e4, 50));
-const Knob excess = sheet.knob(excess_overlap(small_overlap.text));
+const Knob excess = sheet.knob(
+    linear_knob("excess-overlap",
+                "lambda_max(E), as a share of the way from the bound to the largest there is", 0.01,
+                0.99, 0)
+        .breaking(small_overlap));
 const Knob attention_rate = sheet.knob(attention_rate_knob);
 
 void prove(Examination& it) {

@@ -26,18 +26,10 @@ double largest_overlap(const SequenceClasses<double>& classes);
 double largest_overlap(const Layout& layout, const Vector<double>& f);
 double overlap_bound(Index classes);
 
-/// Where lambda_max(E) of an instance lies: below the bound, or beyond it.
+/// Where lambda_max(E) of an instance lies: below the bound.
 inline constexpr Knob overlap_share = logarithmic_knob(
     "overlap", "lambda_max(E) of the features, in units of 1/(1 + sqrt(K - 1))", 0.02, 0.999, 0.5);
-/// `breaks`: the bound, as the statement words it.
-constexpr Knob excess_overlap(std::string_view breaks) {
-  return {.name = "excess-overlap",
-          .meaning = "lambda_max(E), as a share of the way from the bound to the largest there is",
-          .low = 0.01,
-          .high = 0.99,
-          .usual = 0,
-          .breaks = breaks};
-}
+
 /// "lambda_max(E) < 1/(1 + sqrt(K - 1))" for these classes.
 EvaluatedHypothesis overlap_below_bound(const SequenceClasses<double>& classes);
 

@@ -29,12 +29,11 @@ namespace block {
 
 constexpr Hypothesis least_norm{"W_V of least norm"};
 
-Statement sheet{
-    .id = "topic.attention-block",
-    .paper = "arXiv 2303.04245, Theorem 3",
-    .status = "proved in source",
-    .about = "the loss by attention weights",
-    .theorem = R"(
+Statement sheet{.id = "topic.attention-block",
+                .paper = "arXiv 2303.04245, Theorem 3",
+                .status = "proved in source",
+                .about = "the loss by attention weights",
+                .theorem = R"(
 With the minimum-norm W_V the loss depends only on
   g = alpha + (v - 1) beta,
 so that the minimisers form a line; from uniform attention it falls as
@@ -43,12 +42,12 @@ with pi_1 the frequency of a word of the document's topics and a = 1 - (1 - p_c)
 of same-topic words, g*/v, is above 1, and of order tau as tau grows at one T/tau. Beyond the
 hypotheses uniform attention is optimal: g* = v at tau = 1 and at p_c = 0, where g*/v - 1 comes to 0
 as p_c does.)",
-    .hypotheses = {several_topics, some_kept, squared_loss, least_norm},
-    .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::certified,
-                EvidenceKind::numerical},
-    .knobs = {active_topics, crowding, words_of_topic, some_masking, some_keeping, replacing,
-              value_deviation_knob(least_norm.text), single_topic, never_kept},
-    .reads = "optimum"};
+                .hypotheses = {several_topics, some_kept, squared_loss, least_norm},
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::certified,
+                            EvidenceKind::numerical},
+                .knobs = {active_topics, crowding, words_of_topic, some_masking, some_keeping,
+                          replacing, value_deviation_knob(least_norm), single_topic, never_kept},
+                .reads = "optimum"};
 
 const Clause line = sheet.clause("block-wise W_V: best attention is a line");
 const Clause above = sheet.clause("same topic above others");
@@ -92,7 +91,7 @@ Beyond the hypotheses: alpha* = beta* = 1 at p_c = 0; at tau = 1 that mean is be
     .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::certified,
                 EvidenceKind::numerical},
     .knobs = {active_topics, crowding, words_of_topic, some_masking, some_keeping, replacing,
-              value_deviation_knob(diagonal_only.text), single_topic, never_kept},
+              value_deviation_knob(diagonal_only), single_topic, never_kept},
     .reads = "optimum"};
 
 const Clause point = sheet.clause("diagonal W_V: isolated best point");
@@ -186,7 +185,7 @@ std::optional<Examined> examined_attention(const Setting& setting, bool on_diago
                fmt::format("v = {}", law.words));
   }
   const Hypothesis& of_value = on_diagonal ? diagonal::diagonal_only : block::least_norm;
-  const double off = setting.value(value_deviation_knob(of_value.text));
+  const double off = setting.value(value_deviation_knob(of_value));
   it.require(of_value, -off, fmt::format("off by {:.3g} of its largest entry", off));
   if (on_diagonal && law.words < 2) return {};
   BlockValue<Rational> value = on_diagonal ? diagonal_value(law) : minimum_norm_value(law);

@@ -45,14 +45,11 @@ inline constexpr Knob keeping = keeping_knob(0.001, 0.8);
 inline constexpr Knob replacing = replacing_knob(0.001, 0.8);
 
 /// The direction in which W_V is off its member; the knob is the size.
-constexpr Knob value_deviation_knob(std::string_view hypothesis) {
-  return {.name = "value-deviation",
-          .meaning = "random deviation of the four entries of W_V, relative to its largest",
-          .low = 1e-4,
-          .high = 1,
-          .usual = 0,
-          .spacing = Spacing::logarithmic,
-          .breaks = hypothesis};
+constexpr Knob value_deviation_knob(const Hypothesis& hypothesis) {
+  return logarithmic_knob("value-deviation",
+                          "random deviation of the four entries of W_V, relative to its largest",
+                          1e-4, 1, 0)
+      .breaking(hypothesis);
 }
 
 /// Six decimals: fractions stay short, and the usual probabilities are those that the text says.

@@ -47,7 +47,7 @@ const Knob some_kept = sheet.knob(keeping_knob(0.03, 0.5));
 const Knob some_replaced = sheet.knob(replacing_knob(0.01, 0.4));
 const Knob start_size = sheet.knob(logarithmic_knob(
     "start", "deviation of the entries of W_K and W_Q at first", 0.001, 0.1, 0.01));
-const Knob deviation = sheet.knob(value_deviation_knob(stage_one_ended.text));
+const Knob deviation = sheet.knob(value_deviation_knob(stage_one_ended));
 
 // What is predicted of stage 2 on the minimum-norm W_V.
 struct Predicted {
