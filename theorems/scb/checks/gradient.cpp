@@ -1,28 +1,46 @@
-// Theorem    scb.gradient
-// Status     proved in source, constraints derived here
-// Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3.1
-// Statement  the expected gradients of V and a^k, preconditioned by D^{-1} and 1/mu_k, with and
-//            without projection, and the expected loss, are what the population rungs integrate:
-//              -dL/dV = sum_k mu_k [(q^k.a^k) P C + S_k P mu mu' - |a^k|^2 V C - S_k^2 V mu mu']
-//              -dL/da^k_t = mu_k [q^k_t <V,P> - a^k_t <V,V> + mu'V'P mu - S_k mu'V'V mu]
-// Hypotheses H1 mu > 0 sums to 1; H2 the columns of P and q sum to 1
-// Check      all sequences of N = T = 2 enumerated, mu, P, q, A, V generic; the field of the rung
-//            flow against that of sgd at 1'V = 1', positions off the support equal; the mean of
-//            sampled directions on the instance, component by component
-// Controls   the term of V mu left out of the a-gradient; the query weight 1/mu_k left out; the
-//            direction of V 10 % larger
-// Uses       rungs sgd, flow
-
-#include "theorems/scb/checks/enumeration.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_directions.hpp"
+#include "theorems/scb/rungs/population_flow.hpp"
+#include "theorems/scb/rungs/sequence_sgd.hpp"
 
 namespace popgrad::scb::checks::gradient {
 namespace {
 
-constexpr Knob positions = whole_knob("positions", "positions T of the context", 5, 40, 12);
-constexpr Knob projected =
-    whole_knob("projected", "1: gradients projected onto the constraints; 0: not", 0, 1, 0);
+Statement sheet{.id = "scb.gradient",
+                .paper = "arXiv 2410.23438, Section 3.1",
+                .status = "proved in source, constraints derived here",
+                .about = "SGD on sequences and the population flow",
+                .theorem = R"(
+With C = diag(mu) - mu mu', S_k = sum_t a^k_t and <V,P> = tr V'P C, the expected gradients of the
+loss L are
+  -dL/dV     = sum_k mu_k [(q^k.a^k) P C + S_k P mu mu' - |a^k|^2 V C - S_k^2 V mu mu']
+  -dL/da^k_t = mu_k [q^k_t <V,P> - a^k_t <V,V> + mu'V'P mu - S_k mu'V'V mu].
+Steps precondition them by D^{-1}, D = diag(mu), and 1/mu_k, and may project them onto 1'V = 1' and
+1'a^k = 1. On 1'V = 1', positions off the support being equal, the population flow integrates the
+same.)",
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::statistical},
+                .reads = "sgd"};
+
+const Clause over_samples =
+    sheet.clause("expected gradients and loss are sums over all samples (N = T = 2)");
+const Clause projected_as_well = sheet.clause("projected ones as well");
+const Clause flow_field = sheet.clause("the flow's field is SGD's");
+const Clause sampled = sheet.clause("sampled directions have this mean");
+
+const Hypothesis token_law = sheet.assume("mu > 0 sums to 1");
+const Hypothesis column_laws = sheet.assume("columns of P and q sum to 1");
+
+const Control no_mean_value = sheet.control("no-mean-value", "the term S_k |V mu|^2 left out");
+const Control no_query_weight =
+    sheet.control("no-query-weight", "1/mu_k left out of the attention part");
+const Control larger_values = sheet.control("larger-values", "the direction of V 10 % larger");
+
+const Knob vocabulary = sheet.knob(tokens_knob);
+const Knob positions = sheet.knob(whole_knob("positions", "positions T of the context", 5, 40, 12));
+const Knob few_positions = sheet.knob(support_knob);
+const Knob size_of_state = sheet.knob(state_size);
+const Knob projected = sheet.knob(
+    whole_knob("projected", "1: gradients projected onto the constraints; 0: not", 0, 1, 0));
 
 // Slips in the formulas.
 enum class Slip { none, no_mean_value, no_query_weight, larger_values };
@@ -50,83 +68,150 @@ Vector<T> expected(const SequenceSgd<T>& rung, const Vector<T>& x, Slip slip) {
   return direction + slipped;
 }
 
-Truth is_expectation(bool project, Slip slip) {
-  const SymbolicSample s = symbolic_training(project);
-  const SequenceSgd<Expression> rung(s.training);
-  const Vector<Expression> x = symbols("x", 8);
-  Expression loss;
-  const Vector<Expression> mean = enumerated(rung, s, x, loss);
-  Matrix<Expression> missed(9, 1);
-  missed << mean - expected(rung, x, slip), loss - observed_at(rung, x, "loss");
-  return vanishes(missed);
+// Columns (p, 1 - p) of symbols.
+Matrix<Expression> two_laws(const std::string& name) {
+  const Vector<Expression> p = symbols(name, 2);
+  Matrix<Expression> law(2, 2);
+  law << p[0], p[1], 1 - p[0], 1 - p[1];
+  return law;
 }
 
-void derive(Examination& it) {
+// Two tokens, mu, P and q generic; `places` of each are the two positions that it looks at.
+Training<Expression> generic_training(Index context, std::vector<Index> places, bool project) {
+  Training<Expression> training;
+  Bigrams<Expression>& b = training.bigrams;
+  b.transition = two_laws("P");
+  b.stationary = symbols("mu", 2);
+  b.stationary[1] = 1 - b.stationary[0];
+  b.context = context;
+  b.first = {0, 2, 4};
+  b.position = std::move(places);
+  b.law = two_laws("q").reshaped();
+  training.start = Matrix<Expression>::Constant(2, 2, Expression(0));
+  training.attention_rate = symbol("eta");
+  training.project = project;
+  return training;
+}
+
+// The expected direction and, below it, the loss: sums over all sequences, queries, sources and
+// labels, N = T = 2.
+Vector<Expression> enumerated(const SequenceSgd<Expression>& rung, const Vector<Expression>& x) {
+  const Bigrams<Expression>& b = rung.training().bigrams;
+  Vector<Expression> sum = Vector<Expression>::Constant(x.size(), Expression(0));
+  Expression loss = 0;
+  rung.attend(x);
+  const Eigen::Map<const Matrix<Expression>> v(x.data(), 2, 2);
+  for (int sample = 0; sample < 32; ++sample) {
+    const auto drawn = [sample](int place) -> Index { return sample >> place & 1; };
+    const std::vector<Index> sequence{drawn(0), drawn(1)};
+    const Index query = drawn(2);
+    const Index source = drawn(3);
+    const Index label = drawn(4);
+    const Expression weight = b.stationary[sequence[0]] * b.stationary[sequence[1]] *
+                              b.stationary[query] * b.law[2 * query + source] *
+                              b.transition(label, drawn(static_cast<int>(source)));
+    rung.add_sample(x, sequence, query, label, weight, sum);
+    for (Index i = 0; i < 2; ++i) {
+      const Expression answer =
+          v(i, sequence[0]) * x[4 + 2 * query] + v(i, sequence[1]) * x[5 + 2 * query];
+      loss += weight * GiNaC::pow((i == label ? 1 : 0) - answer, 2) / 2;
+    }
+  }
+  rung.finish(sum);
+  Vector<Expression> both(x.size() + 1);
+  both << sum, loss;
+  return both;
+}
+
+Truth is_expectation(bool project, Slip slip) {
+  const SequenceSgd<Expression> rung(generic_training(2, {0, 1, 0, 1}, project));
+  const Vector<Expression> x = symbols("x", 8);
+  Vector<Expression> formulas(9);
+  formulas << expected(rung, x, slip), observed_at(rung, x, "loss");
+  return vanishes(Matrix<Expression>(enumerated(rung, x) - formulas));
+}
+
+// The field of the rung flow minus that of the rung sgd at the same V and A, in which positions off
+// the support are equal and, as projections keep it, 1'V = 1': N = 2, T = 4, else generic.
+Truth is_field_of_flow(bool project) {
+  const Training<Expression> training = generic_training(4, {0, 2, 1, 2}, project);
+  const PopulationFlow<Expression> flow(training);
+  const SequenceSgd<Expression> dense(training);
+  Vector<Expression> x = symbols("x", flow.dimension());
+  x.head(4) = two_laws("V").reshaped();
+  // Where V and the positions 0..3 of both tokens stand in the state of the flow.
+  const std::vector<Index> place{0, 1, 2, 3, 4, 6, 5, 6, 9, 7, 8, 9};
+  Vector<Expression> lumped(x.size());
+  flow.rhs(x, lumped, Expression(0));
+  Vector<Expression> field(12);
+  dense.rhs(Vector<Expression>(x(place)), field, Expression(0));
+  return vanishes(Matrix<Expression>(field - lumped(place)));
+}
+
+void prove(Examination& it) {
   for (const bool project : {false, true}) {
     const auto with = [project](Slip slip) {
       return [project, slip] { return is_expectation(project, slip); };
     };
     const char* const kind = project ? ", projected" : "";
-    Identity enumeration{
-        .what = fmt::format("enumerated gradients and loss minus formulas{}", kind),
-        .holds = with(Slip::none),
-        .mistakes = {{"no-query-weight", with(Slip::no_query_weight)}},
-        .detail = "32 weighted samples, generic mu, P, q, A, V"};
+    Identity enumeration =
+        identity(fmt::format("enumerated gradients and loss minus formulas{}", kind),
+                 with(Slip::none))
+            .unless(no_query_weight, with(Slip::no_query_weight))
+            .with("32 weighted samples, generic mu, P, q, A, V");
     // Its term is the same for all positions, so that the projection removes it.
-    if (!project) enumeration.mistakes.emplace_back("no-mean-value", with(Slip::no_mean_value));
-    it.judge(enumeration);
-    it.judge(Identity{.what = fmt::format("field of the rung flow minus that of sgd{}", kind),
-                      .holds = [=] { return vanishes(lumped_field_minus_dense(project)); }});
+    if (!project) enumeration.unless(no_mean_value, with(Slip::no_mean_value));
+    it.judge(project ? projected_as_well : over_samples, enumeration);
+    it.judge(flow_field, identity(fmt::format("field of the rung flow minus that of sgd{}", kind),
+                                  [=] { return is_field_of_flow(project); }));
   }
 }
 
-void judge_samples(const Training<double>& training, const Setting& setting, Examination& it) {
-  const SequenceSgd<double> rung(training);
-  const Vector<double> x = drawn_state(rung, setting.value(state_size), setting.seed);
-  const auto predicted = [&](Slip slip) {
-    const Vector<double> direction = expected(rung, x, slip);
-    return std::vector<Quantity>(direction.begin(), direction.end());
-  };
-  it.judge(
-      Comparison{.kind = EvidenceKind::statistical,
-                 .what = "mean of sampled directions",
-                 .measured = sampled_means(rung, x, setting),
-                 .predicted = predicted(Slip::none),
-                 .scale = largest_of_part(expected(rung, x, Slip::none), training.start.size()),
-                 .mistakes = {predicts("no-mean-value", predicted(Slip::no_mean_value)),
-                              predicts("no-query-weight", predicted(Slip::no_query_weight)),
-                              predicts("larger-values", predicted(Slip::larger_values))},
-                 .places = rung.state_names()});
+// Up to the rounding of the sums.
+void require_laws(const Bigrams<double>& b, Examination& it) {
+  const auto n = static_cast<double>(b.tokens());
+  const double least = b.stationary.minCoeff();
+  const double miss = std::fabs(b.stationary.sum() - 1);
+  it.require(token_law, std::min(least, ErrorPart::rounding(n, 1).size() - miss),
+             fmt::format("least {:.3g}, sum off by {:.3g}", least, miss));
+  double off = (b.transition.colwise().sum().array() - 1).abs().maxCoeff();
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const Index begin = b.first[static_cast<std::size_t>(k)];
+    off = std::max(off, std::fabs(b.law.segment(begin, b.support(k)).sum() - 1));
+  }
+  const auto terms = static_cast<double>(b.entries()) + n;
+  it.require(column_laws, ErrorPart::rounding(terms, 1).size() - off,
+             fmt::format("off by {:.3g}", off));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training = examined_training(setting, [&] {
-    auto drawn = from_scratch(setting.count(tokens_knob), setting.count(positions),
-                              setting.count(support_knob), setting.seed);
+    auto drawn = from_scratch(setting.count(vocabulary), setting.count(positions),
+                              setting.count(few_positions), setting.seed);
     drawn.project = setting.count(projected) == 1;
     return drawn;
   });
   it.parameters = {{"T", training.bigrams.context}, {"seed", setting.seed}};
   require_laws(training.bigrams, it);
-  judge_samples(training, setting, it);
+  const SequenceSgd<double> rung(training);
+  const Vector<double> x = drawn_state(rung, setting.value(size_of_state), setting.seed);
+  const auto direction = [&](Slip slip) {
+    const Vector<double> all = expected(rung, x, slip);
+    return std::vector<Quantity>(all.begin(), all.end());
+  };
+  it.judge(
+      sampled,
+      equal("mean of sampled directions", sampled_means(rung, x, setting), direction(Slip::none))
+          .at(rung.state_names())
+          .of_kind(EvidenceKind::statistical)
+          .in_units_of(largest_of_part(expected(rung, x, Slip::none), training.start.size()))
+          .unless(no_mean_value, direction(Slip::no_mean_value))
+          .unless(no_query_weight, direction(Slip::no_query_weight))
+          .unless(larger_values, direction(Slip::larger_values)));
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scb.gradient",
-          .claim = "expected gradients, loss and projected directions equal those over samples",
-          .paper = "arXiv 2410.23438, Section 3.1",
-          .status = "proved in source",
-          .hypotheses = {"mu > 0 sums to 1", "columns of P and q sum to 1"},
-          .reaches = {EvidenceKind::symbolic, EvidenceKind::statistical},
-          .controls = {{"no-mean-value", "the term S_k |V mu|^2 left out"},
-                       {"no-query-weight", "1/mu_k left out of the attention part"},
-                       {"larger-values", "the direction of V 10 % larger"}},
-          .knobs = {tokens_knob, positions, support_knob, state_size, projected},
-          .reads = "sgd",
-          .derive = derive,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scb::checks::gradient

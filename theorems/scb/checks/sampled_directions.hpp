@@ -1,8 +1,6 @@
 #pragma once
 /// Directions of the rung sgd by draws, at a state that is drawn as well.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -92,23 +90,6 @@ inline std::vector<Quantity> sampled_means(const SequenceSgd<double>& rung, cons
     means[i].add(ErrorPart::sampling(missed, largest[static_cast<Index>(i)]));
   }
   return means;
-}
-
-/// The hypotheses on the laws, up to the rounding of their sums.
-inline void require_laws(const Bigrams<double>& b, Examination& it) {
-  const auto n = static_cast<double>(b.tokens());
-  const double least = b.stationary.minCoeff();
-  const double miss = std::fabs(b.stationary.sum() - 1);
-  it.require("mu > 0 sums to 1", std::min(least, ErrorPart::rounding(n, 1).size() - miss),
-             fmt::format("least {:.3g}, sum off by {:.3g}", least, miss));
-  double off = (b.transition.colwise().sum().array() - 1).abs().maxCoeff();
-  for (Index k = 0; k < b.tokens(); ++k) {
-    const Index begin = b.first[static_cast<std::size_t>(k)];
-    off = std::max(off, std::fabs(b.law.segment(begin, b.support(k)).sum() - 1));
-  }
-  const auto terms = static_cast<double>(b.entries()) + n;
-  it.require("columns of P and q sum to 1", ErrorPart::rounding(terms, 1).size() - off,
-             fmt::format("off by {:.3g}", off));
 }
 
 }  // namespace popgrad::scb::checks
