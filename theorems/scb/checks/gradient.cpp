@@ -21,9 +21,8 @@ same.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::statistical},
                 .reads = "sgd"};
 
-const Clause over_samples =
-    sheet.clause("expected gradients and loss are sums over all samples (N = T = 2)");
-const Clause projected_as_well = sheet.clause("projected ones as well");
+const Clause over_samples = sheet.clause("gradients and loss are means over samples (N = T = 2)");
+const Clause projected_too = sheet.clause("projected too");
 const Clause flow_field = sheet.clause("the flow's field is SGD's");
 const Clause sampled = sheet.clause("sampled directions have this mean");
 
@@ -161,7 +160,7 @@ void prove(Examination& it) {
             .with("32 weighted samples, generic mu, P, q, A, V");
     // Its term is the same for all positions, so that the projection removes it.
     if (!project) enumeration.unless(no_mean_value, with(Slip::no_mean_value));
-    it.judge(project ? projected_as_well : over_samples, enumeration);
+    it.judge(project ? projected_too : over_samples, enumeration);
     it.judge(flow_field, identity(fmt::format("field of the rung flow minus that of sgd{}", kind),
                                   [=] { return is_field_of_flow(project); }));
   }

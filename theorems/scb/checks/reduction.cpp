@@ -1,26 +1,58 @@
-// Theorem    scb.reduction
-// Status     proved in source; three numbers from a transfer start derived here
-// Source     Ren, Wang, Lee, arXiv 2410.23438, Section 3
-// Statement  from A = 1/T and any V with V mu = mu the flow stays on
-//              V   = mu 1' + alpha_V (P - mu 1') + W,  <W, P> = 0
-//              a^k = 1/T + alpha_A (q^k - 1/T)
-//            where W keeps its direction, and with w = <W, W> it obeys the reduced flow of three
-//            numbers; from V = mu 1' they are two, since w = 0
-// Hypotheses H1 P mu = mu; H2 V(0) mu = mu; H3 linear attention, projected, both at one rate
-// Check      remainder of the field on the family for generic P, q, W (N = 3, T = 4); every
-//            component of the flow's state from the three numbers of the reduced flow
-// Controls   K_Q in place of K_Q - 1/T; the term -alpha_V/T of the drift left out; w falls at the
-//            rate of W
-// Uses       rungs flow, reduced
-
 #include "theorems/scb/checks/family.hpp"
 #include "theorems/scb/checks/prelude.hpp"
-#include "theorems/scb/checks/transfer_start.hpp"
+#include "theorems/scb/rungs/instance.hpp"
 #include "theorems/scb/rungs/instance_record.hpp"
 #include "theorems/scb/rungs/reduced_flow.hpp"
 
 namespace popgrad::scb::checks::reduction {
 namespace {
+
+Statement sheet{.id = "scb.reduction",
+                .paper = "arXiv 2410.23438, Section 3",
+                .status = "proved in source, three numbers from a transfer start derived here",
+                .about = "the population flow",
+                .theorem = R"(
+From A = 1/T and any V with V mu = mu the flow stays on
+  V   = mu 1' + alpha_V (P - mu 1') + W,  <W, P> = 0
+  a^k = 1/T + alpha_A (q^k - 1/T),
+where W keeps its direction. With w = <W, W>, K_P = <P, P> and K_Q = sum_k mu_k |q^k|^2,
+<X, Y> = tr X'Y (diag(mu) - mu mu'), it obeys the reduced flow of three numbers,
+  alpha_V' = 1/T + (K_Q - 1/T) alpha_A - alpha_V [1/T + (K_Q - 1/T) alpha_A^2]
+  alpha_A' = K_P alpha_V (1 - alpha_A alpha_V) - w alpha_A
+  w'       = -2 w [1/T + (K_Q - 1/T) alpha_A^2].
+From V = mu 1' they are two, since w = 0.)",
+                .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
+                .reads = "flow"};
+
+const Clause stays = sheet.clause(
+    "from a transfer start the flow stays on a family of three numbers, from scratch of two");
+const Clause follows = sheet.clause("its state follows from them");
+
+const Hypothesis stationary = sheet.assume("P mu = mu");
+const Hypothesis stationary_start = sheet.assume("V(0) mu = mu");
+const Hypothesis papers = sheet.assume("linear attention, projected, both at one rate");
+
+const Control full_context_size = sheet.control("full-context-size", "K_Q in place of K_Q - 1/T");
+const Control no_drift = sheet.control("no-drift", "the term -alpha_V/T left out");
+const Control residual_rate =
+    sheet.control("residual-rate", "w falls at the rate of W, not at twice that");
+
+const Knob vocabulary =
+    sheet.knob(whole_knob("tokens", "tokens N of the vocabulary; with 2, W = 0", 3, 6, 3));
+const Knob length =
+    sheet.knob(logarithmic_knob("length", "positions T of the context", 5, 1e6, 5000));
+const Knob few_positions = sheet.knob(support_knob);
+const Knob theta = sheet.knob(
+    logarithmic_knob("theta", "size of the transfer start, in units of P - mu 1'", 0.1, 2, 0.5));
+const Knob correlation =
+    sheet.knob(linear_knob("correlation", "of the transferred kernel with P", -0.9, 1, 0.6));
+const Knob tilt = sheet.knob(
+    logarithmic_knob("tilt", "standard deviation of ln mu_k about the stationary law, drawn", 1e-3,
+                     3, 0)
+        .breaking(stationary));
+const Knob mean_value = sheet.knob(
+    logarithmic_knob("mean-value", "|V(0) mu - mu| over |mu|, in a drawn direction", 1e-3, 3, 0)
+        .breaking(stationary_start));
 
 constexpr double tolerance = 1e-11;  // of the solves
 
@@ -60,14 +92,39 @@ Truth stays_on_family(Slip slip) {
   return vanishes(Matrix<Expression>(field - along_family(b, rates[0], rates[1], turning)));
 }
 
-void derive(Examination& it) {
+void prove(Examination& it) {
   const auto with = [](Slip slip) { return [slip] { return stays_on_family(slip); }; };
-  it.judge(Identity{.what = "field on the family minus its tangent at the reduced rates",
-                    .holds = with(Slip::none),
-                    .mistakes = {{"full-context-size", with(Slip::full_context_size)},
-                                 {"no-drift", with(Slip::no_drift)},
-                                 {"residual-rate", with(Slip::residual_rate)}},
-                    .detail = "generic P, q, W, alpha; N = 3, T = 4"});
+  it.judge(stays,
+           identity("field on the family minus its tangent at the reduced rates", with(Slip::none))
+               .unless(full_context_size, with(Slip::full_context_size))
+               .unless(no_drift, with(Slip::no_drift))
+               .unless(residual_rate, with(Slip::residual_rate))
+               .with("generic P, q, W, alpha; N = 3, T = 4"));
+}
+
+// Starts with a kernel transferred from elsewhere, and leaves the hypotheses as knobs say.
+Training<double> drawn_instance(const Setting& setting) {
+  Training<double> training;
+  Bigrams<double>& b = training.bigrams;
+  b = random_bigrams(setting.count(vocabulary), setting.count(length), setting.count(few_positions),
+                     setting.seed);
+  training.start =
+      transfer_start(b, setting.value(theta), setting.value(correlation), setting.seed);
+  Stream stream(setting.seed, 0, 0);
+  Vector<double>& mu = b.stationary;
+  if (const double tilted = setting.value(tilt); tilted > 0) {
+    for (double& weight : mu) weight *= std::exp(tilted * stream.normal());
+    mu /= mu.sum();
+    // V(0) mu = mu is kept.
+    training.start.colwise() += Vector<double>(mu - training.start * mu);
+  }
+  if (const double moved = setting.value(mean_value); moved > 0) {
+    Vector<double> direction(mu.size());
+    for (double& value : direction) value = stream.normal();
+    direction.array() -= direction.mean();
+    training.start.colwise() += Vector<double>(direction * (moved * mu.norm() / direction.norm()));
+  }
+  return training;
 }
 
 // Every component of the flow's state, from the numbers of the reduced flow.
@@ -92,28 +149,34 @@ void judge_states(const Training<double>& training, Examination& it) {
   const Vector<double> ground = full.initial - on_family(start);
   const Solved run(full, times, tolerance);
   const ComponentPlaces places = places_of(run, full.state_names, ground, b.tokens() * b.tokens());
-  const auto slips = [&](std::string control, Slip slip) {
-    return Mistake{std::move(control), [&, slip](const auto&) { return predicted(slip); }, {}};
-  };
-  it.judge(Comparison{
-      .what = "V - mu 1' and A - 1/T against the family",
-      .measured =
-          components_of(run, [&](const Vector<double>& x) { return Vector<double>(x - ground); }),
-      .predicted = predicted(Slip::none),
-      .scale = places.scales,
-      .mistakes = {slips("full-context-size", Slip::full_context_size),
-                   slips("no-drift", Slip::no_drift), slips("residual-rate", Slip::residual_rate)},
-      .places = places.names});
+  const auto with = [&](Slip slip) { return instead([&, slip] { return predicted(slip); }); };
+  it.judge(
+      follows,
+      equal("V - mu 1' and A - 1/T against the family",
+            components_of(run, [&](const Vector<double>& x) { return Vector<double>(x - ground); }),
+            predicted(Slip::none))
+          .at(places.names)
+          .in_units_of(places.scales)
+          .unless(full_context_size, with(Slip::full_context_size))
+          .unless(no_drift, with(Slip::no_drift))
+          .unless(residual_rate, with(Slip::residual_rate)));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const Training<double> training =
-      examined(setting, scb::training<double>, [&] { return drawn_transfer(setting); });
-  it.parameters = {
-      {"N", training.bigrams.tokens()}, {"T", training.bigrams.context}, {"seed", setting.seed}};
-  require_stationary(training, it);
-  const bool papers = !training.softmax && training.project && training.attention_rate == 1;
-  it.require("linear attention, projected, both at one rate", papers ? Truth::yes : Truth::no,
+      examined(setting, scb::training<double>, [&] { return drawn_instance(setting); });
+  const Bigrams<double>& b = training.bigrams;
+  it.parameters = {{"N", b.tokens()}, {"T", b.context}, {"seed", setting.seed}};
+  // Up to the rounding of the products.
+  const double rounding =
+      ErrorPart::rounding(static_cast<double>(b.tokens() * b.tokens()), training.start.norm() + 1)
+          .size();
+  const double off = (b.transition * b.stationary - b.stationary).norm();
+  const double start_off = (training.start * b.stationary - b.stationary).norm();
+  it.require(stationary, rounding - off, fmt::format("|P mu - mu| = {:.3g}", off));
+  it.require(stationary_start, rounding - start_off,
+             fmt::format("|V(0) mu - mu| = {:.3g}", start_off));
+  it.require(papers, !training.softmax && training.project && training.attention_rate == 1,
              fmt::format("{} attention, {}projected, eta_A = {:.4g}",
                          training.softmax ? "softmax" : "linear", training.project ? "" : "not ",
                          training.attention_rate));
@@ -122,21 +185,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {
-      .id = "scb.reduction",
-      .claim = "the flow is two numbers from scratch, and three from a transfer start",
-      .paper = "arXiv 2410.23438, Section 3",
-      .status = "proved in source",
-      .hypotheses = {"P mu = mu", "V(0) mu = mu", "linear attention, projected, both at one rate"},
-      .reaches = {EvidenceKind::symbolic, EvidenceKind::numerical},
-      .controls = {{"full-context-size", "K_Q in place of K_Q - 1/T"},
-                   {"no-drift", "the term -alpha_V/T left out"},
-                   {"residual-rate", "w falls at the rate of W, not at twice that"}},
-      .knobs = {vocabulary, transfer_length, support_knob, theta, correlation, tilt, mean_value},
-      .reads = "flow",
-      .derive = derive,
-      .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scb::checks::reduction
