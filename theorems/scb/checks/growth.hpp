@@ -18,6 +18,9 @@
 
 namespace popgrad::scb::checks {
 
+inline constexpr Hypothesis zero_start{"from scratch"};
+inline constexpr Hypothesis many_growth_times{"T large"};
+
 struct Sizes {
   double transition = 0;  ///< K_P
   double context = 0;     ///< K_Q
@@ -135,9 +138,9 @@ inline Record parameters_of(const Sizes& sizes, const Setting& setting) {
 /// the share that the formulas leave out is not one that has to be noticed.
 inline void require_growth(const Sizes& sizes, double left_out, Examination& it) {
   const double start = sizes.start.norm();
-  it.require("from scratch", ErrorPart::rounding(10, 1 / sizes.transition).size() - start,
+  it.require(zero_start, ErrorPart::rounding(10, 1 / sizes.transition).size() - start,
              fmt::format("a start of size {:.3g}", start));
-  it.require("T large", noticed_share - left_out,
+  it.require(many_growth_times, noticed_share - left_out,
              fmt::format("left out {:.3g}, allowed {:.3g}", left_out, noticed_share));
 }
 
