@@ -41,7 +41,8 @@ const Knob few_positions = sheet.knob(several_positions);
 const Knob light = sheet.knob(l1_weight);
 const Knob heavy = sheet.knob(heavy_weight);
 
-// Excess loss where V = mu 1' + alpha (P - mu 1') and a^k = 1/T + (q^k - 1/T)/alpha, over the least.
+// Excess loss where V = mu 1' + alpha (P - mu 1') and a^k = 1/T + (q^k - 1/T)/alpha, over the
+// least.
 Quantity excess_loss(Training<double> training, double alpha) {
   training.attention_start.resize(0, 0);
   const Bigrams<double>& b = training.bigrams;

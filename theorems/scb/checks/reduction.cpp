@@ -73,8 +73,8 @@ Vector<T> reduced_rates(const Training<T>& training, const Vector<T>& x, Slip sl
   return rates;
 }
 
-// Field at a point of the family minus its tangent at the reduced rates, W' = (w'/2 w) W, for any W:
-// <W, P> is nonzero here and adds <W, P> (1 - 2 alpha_A alpha_V) to alpha_A'.
+// Field at a point of the family minus its tangent at the reduced rates, W' = (w'/2 w) W, for any
+// W: <W, P> is nonzero here and adds <W, P> (1 - 2 alpha_A alpha_V) to alpha_A'.
 Truth stays_on_family(Slip slip) {
   const Training<Expression> training = generic_training();
   const Bigrams<Expression>& b = training.bigrams;
