@@ -146,8 +146,8 @@ void judge_step(const Pair& pair, const Setting& setting, Examination& it) {
   const double share = covariance_product(v, v, b.stationary) / transition_size(b);
   const Vector<double> noise = pair.step * pair.training.attention_rate * pair.levels.attention *
                                std::sqrt(std::max(0.0, share) / static_cast<double>(pair.batch));
-  // Of a lumped state: one entry of V, and of every token the first value on the support, the sum of
-  // these, and r^2.
+  // Of a lumped state: one entry of V, and of every token the first value on the support, the sum
+  // of these, and r^2.
   const auto step_numbers = [&](const Vector<double>& y) {
     Vector<double> numbers(1 + 3 * n);
     numbers[0] = y[0];
