@@ -1,22 +1,3 @@
-// Theorem    scb.convergence
-// Status     proved in source
-// Source     Ren, Wang, Lee, arXiv 2410.23438, Theorem 3.1
-// Statement  from scratch the three-part algorithm brings both normalised distances below any eps
-//            with lambda = O(eps): on expected gradients both are proportional to lambda as it goes
-//            to 0,
-//              dist_Q = lambda/<V,P> sqrt(sum_k mu_k (Q_k^2 |q^k|^2 - Q_k))
-//              dist_P = lambda/<V,P> sqrt(K_P) (sum_k mu_k Q_k - 1/(K_P alpha_V^4 + K_Q))
-//            (up to O(1/T)); with the noise of B sequences a step the mean distance is the same, up
-//            to O(1/B)
-// Hypotheses H1 V(0) = mu 1'; H2 lambda below q_min <V,P>; H3 lambda above
-//            sigma_A sqrt(2 ln T/B), the highest noise of T positions
-// Check      both distances over their predictions as lambda goes to 0
-//            (part_two.hpp, 1/T kept); mean of the larger distance with Gaussian noise
-//            in all parts against that of expected gradients after as many steps
-// Controls   distances 10 % larger; the lag of A behind V left out of dist_P; with noise
-//            the distances of a lambda 10 % larger
-// Uses       rungs gd and noisy-lumped, three-part
-
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/checks/noisy_runs.hpp"
 #include "theorems/scb/checks/part_two.hpp"
@@ -26,29 +7,56 @@
 namespace popgrad::scb::checks::convergence {
 namespace {
 
-constexpr const char* above_noise_text = "lambda above sigma_A sqrt(2 ln T/B)";
-
 constexpr Knob length = logarithmic_knob("length", "positions T of the context", 50, 1e7, 5000);
-constexpr Knob noisy_weight =
-    linear_knob("noisy-weight", "lambda of the runs with noise, in the same unit", 0.1, 0.3, 0.2);
-constexpr Knob noise_share =
+
+Statement sheet{.id = "scb.convergence",
+                .paper = "arXiv 2410.23438, Theorem 3.1",
+                .status = "proved in source",
+                .about = "expected gradients, and SGD with Gaussian noise",
+                .theorem = R"(
+From scratch the three-part algorithm (boost V and A, threshold and l1 steps, normalise) brings
+both normalised distances below any eps with lambda = O(eps): on expected gradients both are
+proportional to lambda as it goes to 0, up to O(1/T),
+  dist_Q = lambda/<V,P> sqrt(sum_k mu_k (Q_k^2 |q^k|^2 - Q_k))
+  dist_P = lambda/<V,P> sqrt(K_P) (sum_k mu_k Q_k - 1/(K_P alpha_V^4 + K_Q))
+(1/T is kept in what is compared); with the noise of B sequences a step in all parts the mean of
+the larger distance after as many steps is the same, up to O(1/B). lambda is above the highest
+noise of T positions.)",
+                .hypotheses = {from_scratch_text, light_weight_text},
+                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
+                .knobs = {tokens_knob, length, several_positions, l1_weight, heavy_weight},
+                .reads = "reduced"};
+
+const Clause proportional =
+    sheet.clause("the three-part algorithm brings both normalised distances to 0 with lambda");
+const Clause same_mean = sheet.clause("noise leaves the mean of the larger one, up to O(1/B)");
+
+const Hypothesis above_noise = sheet.assume("lambda above sigma_A sqrt(2 ln T/B)");
+
+const Control larger_distances = sheet.control("distances", "distances 10 % larger");
+const Control no_lag =
+    sheet.control("no-lag", "the lag of A behind V left out of the distance of P");
+const Control larger_weight =
+    sheet.control("noisy-weight", "with noise the distances of a lambda 10 % larger");
+
+const Knob noisy_weight = sheet.knob(
+    linear_knob("noisy-weight", "lambda of the runs with noise, in the same unit", 0.1, 0.3, 0.2));
+const Knob noise_share = sheet.knob(
     linear_knob("noise-share",
                 "highest noise of T positions in one step over lambda; the batch follows from it",
-                0.1, 0.25, 0.2);
+                0.1, 0.25, 0.2));
 
 void judge_expected_gradients(const Training<double>& training, double weight, Examination& it) {
   const SmallWeights runs = small_weights(training, weight);
   require_light_weight(training.bigrams, weight, runs.alpha_V, it);
-  it.judge(Comparison{
-      .what = "distance of P over its prediction, as lambda goes to 0",
-      .measured = {limit_of_weight(runs.weight, runs.distance_P)},
-      .predicted = {1.0},
-      .mistakes = {predicts_times("distances", 1.1), predicts_times("no-lag", runs.no_lag_P)}});
+  it.judge(proportional, equal("distance of P over its prediction, as lambda goes to 0",
+                               limit_of_weight(runs.weight, runs.distance_P), 1)
+                             .unless(larger_distances, times(1.1))
+                             .unless(no_lag, times(runs.no_lag_P)));
   if (!runs.biased()) return;
-  it.judge(Comparison{.what = "distance of Q over its prediction, as lambda goes to 0",
-                      .measured = {limit_of_weight(runs.weight, runs.distance_Q)},
-                      .predicted = {1.0},
-                      .mistakes = {predicts_times("distances", 1.1)}});
+  it.judge(proportional, equal("distance of Q over its prediction, as lambda goes to 0",
+                               limit_of_weight(runs.weight, runs.distance_Q), 1)
+                             .unless(larger_distances, times(1.1)));
 }
 
 void judge_noisy(const NoisyRuns& noisy, Index batch, const Setting& setting, Examination& it) {
@@ -59,20 +67,15 @@ void judge_noisy(const NoisyRuns& noisy, Index batch, const Setting& setting, Ex
         .mean.front();
   };
   const auto quiet = [&](double factor) {
-    NoisyRuns own = noisy;
-    own.weight *= factor;
-    return std::vector<Quantity>{ends_of_runs(own, 0, 1, 0, setting)[0]};
+    return ends_of_runs({noisy.training, factor * noisy.weight}, 0, 1, 0, setting)[0];
   };
   Quantity mean = mean_at(batch, 0);
   const Quantity change = mean_at(batch / fewer, runs) - mean;
   mean.add(ErrorPart::next_order((std::fabs(change.value()) + change.error()) / (fewer - 1)));
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "mean of the larger distance with noise",
-                      .measured = {mean},
-                      .predicted = quiet(1),
-                      .mistakes = {{.control = "noisy-weight",
-                                    .predicts = [&](const auto&) { return quiet(1.1); }}},
-                      .detail = fmt::format("{} runs at B = {}", runs, batch)});
+  it.judge(same_mean, equal("mean of the larger distance with noise", mean, quiet(1))
+                          .of_kind(EvidenceKind::statistical)
+                          .with(fmt::format("{} runs at B = {}", runs, batch))
+                          .unless(larger_weight, instead([&] { return quiet(1.1); })));
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -86,7 +89,7 @@ void examine(const Setting& setting, Examination& it) {
   const Index batch =
       std::llround(std::ceil(std::pow(highest / (setting.value(noise_share) * noisy.weight), 2)));
   const double noise = highest / std::sqrt(static_cast<double>(batch));
-  it.require(above_noise_text, noisy.weight - noise,
+  it.require(above_noise, noisy.weight - noise,
              fmt::format("lambda = {:.4g}, noise {:.4g}", noisy.weight, noise));
   it.parameters["B"] = batch;
   judge_noisy(noisy, batch, setting, it);
@@ -94,20 +97,6 @@ void examine(const Setting& setting, Examination& it) {
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scb.convergence",
-          .claim = "the three-part algorithm brings both normalised distances below any eps",
-          .paper = "arXiv 2410.23438, Theorem 3.1",
-          .status = "proved in source",
-          .hypotheses = {from_scratch_text, light_weight_text, above_noise_text},
-          .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
-          .controls = {{"distances", "distances 10 % larger"},
-                       {"no-lag", "the lag of A behind V left out of the distance of P"},
-                       {"noisy-weight", "with noise the distances of a lambda 10 % larger"}},
-          .knobs = {tokens_knob, length, several_positions, l1_weight, heavy_weight, noisy_weight,
-                    noise_share},
-          .reads = "reduced",
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine); }
 
 }  // namespace popgrad::scb::checks::convergence

@@ -1,122 +1,130 @@
 #pragma once
-/// What dense and lumped noisy descent have in common, sampled, and compared moment by moment.
+/// States of dense and lumped noisy descent in numbers that both have, sampled.
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <string>
+#include <numeric>
 #include <vector>
 
 #include "popgrad/base/stop.hpp"
-#include "popgrad/evidence/statement.hpp"
 #include "popgrad/walks/ensemble.hpp"
 #include "theorems/scb/rungs/instance.hpp"
 
 namespace popgrad::scb::checks {
 
-/// Is position t of token k on the support of q^k?
-inline bool supported(const Bigrams<double>& b, Index k, Index t) {
+/// The attention of a token in a dense state, on the support of its q and off it.
+struct Attention {
+  std::vector<double> on, off;
+};
+inline Attention attention_of(const Bigrams<double>& b, const Vector<double>& x, Index k) {
   const auto begin = b.position.begin() + b.first[static_cast<std::size_t>(k)];
-  return std::binary_search(begin, begin + b.support(k), t);
+  Attention found;
+  for (Index t = 0; t < b.context; ++t) {
+    const bool on = std::binary_search(begin, begin + b.support(k), t);
+    (on ? found.on : found.off).push_back(x[b.tokens() * b.tokens() + k * b.context + t]);
+  }
+  return found;
 }
 
 /// The state of the rung noisy-lumped that a dense one is lumped to.
 inline Vector<double> lump(const Bigrams<double>& b, const Vector<double>& x) {
-  const Index n = b.tokens();
-  Vector<double> y(n * n + b.entries() + 2 * n);
-  y.head(n * n) = x.head(n * n);
-  Index at = n * n;
-  for (Index k = 0; k < n; ++k) {
-    const auto attention = x.segment(n * n + k * b.context, b.context);
-    double sum = 0;
-    for (Index t = 0; t < b.context; ++t) {
-      if (supported(b, k, t)) {
-        y[at++] = attention[t];
-      } else {
-        sum += attention[t];
-      }
-    }
-    const auto rest = static_cast<double>(b.context - b.support(k));
-    const double mean = rest > 0 ? sum / rest : 0;  // as the rung has it where all positions count
+  std::vector<double> y(x.begin(), x.begin() + b.tokens() * b.tokens());
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const auto [on, off] = attention_of(b, x, k);
+    y.insert(y.end(), on.begin(), on.end());
+    const double sum = std::accumulate(off.begin(), off.end(), 0.0);
+    // As the rung has it where all positions count.
+    const double mean = off.empty() ? 0.0 : sum / static_cast<double>(off.size());
     double squares = 0;  // of differences: those of attention that is spread evenly are 0
-    for (Index t = 0; t < b.context; ++t) {
-      if (!supported(b, k, t)) squares += (attention[t] - mean) * (attention[t] - mean);
-    }
-    y[at++] = mean;
-    y[at++] = std::sqrt(squares);
+    for (const double a : off) squares += (a - mean) * (a - mean);
+    y.push_back(mean);
+    y.push_back(std::sqrt(squares));
   }
-  return y;
+  return Eigen::Map<const Vector<double>>(y.data(), std::ssize(y));
 }
 
-/// Of a lumped state: one entry of V, and of every token the first value on the support, the sum of
-/// these, and r^2.
-inline Vector<double> boost_features(const Bigrams<double>& b, const Vector<double>& y) {
-  const Index n = b.tokens();
-  Vector<double> features(1 + 3 * n);
-  features[0] = y[0];
-  Index at = n * n;
-  for (Index k = 0; k < n; ++k) {
-    const Index count = b.support(k);
-    features.segment(1 + 3 * k, 3) << y[at], y.segment(at, count).sum(),
-        y[at + count + 1] * y[at + count + 1];
-    at += count + 2;
+/// In the l1 stage, over all tokens: an entry of V, the sum over the supports, and of the rest the
+/// numbers above and below zero, their sums, the sum of squares.
+inline Vector<double> l1_numbers(double value, double on, const std::vector<double>& off) {
+  Vector<double> numbers = Vector<double>::Zero(7);
+  numbers.head(2) << value, on;
+  for (const double a : off) {
+    if (a == 0) continue;
+    const Index side = a > 0 ? 2 : 3;
+    numbers[side] += 1;
+    numbers[side + 2] += a;
+    numbers[6] += a * a;
   }
-  return features;
+  return numbers;
 }
-
-/// The sum over all positions of every token's attention in a lumped state.
-inline std::vector<Quantity> masses_of(const Bigrams<double>& b, const Vector<double>& y) {
-  std::vector<Quantity> sums;
+/// Of a state of the rung noisy.
+inline Vector<double> dense_l1_numbers(const Bigrams<double>& b, const Vector<double>& x) {
+  double on = 0;
+  std::vector<double> off;
+  for (Index k = 0; k < b.tokens(); ++k) {
+    const Attention own = attention_of(b, x, k);
+    for (const double a : own.on) on += a;
+    off.insert(off.end(), own.off.begin(), own.off.end());
+  }
+  return l1_numbers(x[0], on, off);
+}
+/// Of a state of the lumped three-part descent. One-sided: zeros have left upwards only.
+inline Vector<double> lumped_l1_numbers(const Bigrams<double>& b, const Vector<double>& x,
+                                        bool one_sided) {
+  double on = 0;
+  std::vector<double> off;
   Index at = b.tokens() * b.tokens();
   for (Index k = 0; k < b.tokens(); ++k) {
-    const Index count = b.support(k);
-    const auto rest = static_cast<double>(b.context - count);
-    sums.push_back({y.segment(at, count).sum() + rest * y[at + count],
-                    {ErrorPart::rounding(static_cast<double>(b.context), 1)}});
-    at += count + 2;
+    on += x.segment(at, b.support(k)).sum();
+    at += b.support(k) + 1;  // with noise the common value behind is 0
+    const auto listed = static_cast<Index>(x[at++]);
+    for (const Index end = at + listed; at < end; ++at) {
+      if (x[at] > 0 || !one_sided) off.push_back(x[at]);
+    }
   }
-  return sums;
+  return l1_numbers(x[0], on, off);
 }
 
 /// One row a draw.
-inline Matrix<double> sample(std::uint32_t draws,
-                             const std::function<Vector<double>(std::uint32_t)>& draw) {
+template <class Draw>
+Matrix<double> sample(std::uint32_t draws, Draw draw) {
   Matrix<double> rows;
   for (std::uint32_t i = 0; i < draws; ++i) {
     throw_if_stopped();
-    const Vector<double> features = draw(i);
-    if (i == 0) rows.resize(draws, features.size());
-    rows.row(i) = features;
+    const Vector<double> numbers = draw(i);
+    if (i == 0) rows.resize(draws, numbers.size());
+    rows.row(i) = numbers;
   }
   return rows;
 }
 
-/// Means, then variances if asked for, of all columns, whose numbers are sums of `terms`.
-inline std::vector<Quantity> moments_of(const Matrix<double>& samples, bool variances, double terms,
-                                        double false_alarm) {
-  SampleMoments moments = sample_moments(samples, false_alarm);
-  for (Index k = 0; k < samples.cols(); ++k) {
-    const auto place = static_cast<std::size_t>(k);
-    const double largest = samples.col(k).cwiseAbs().maxCoeff();
+/// Means, then variances if asked for, and what they are relative to: standard deviations and
+/// variances.
+struct Moments {
+  std::vector<Quantity> numbers;
+  std::vector<double> spreads;
+};
+/// Of all columns, whose numbers are sums over at most `positions`.
+inline Moments moments_of(const Matrix<double>& samples, bool variances, Index positions,
+                          double false_alarm) {
+  const auto terms = static_cast<double>(positions);
+  SampleMoments sampled = sample_moments(samples, false_alarm);
+  Moments found;
+  for (std::size_t place = 0; place < sampled.mean.size(); ++place) {
+    const double largest = samples.col(static_cast<Index>(place)).cwiseAbs().maxCoeff();
     const double rounded = ErrorPart::rounding(terms, largest).size();
-    const double deviation = std::sqrt(moments.variance[place].value());
-    moments.mean[place].add(ErrorPart::rounding(terms, largest));
-    moments.variance[place].add(ErrorPart::rounding(terms, (2 * deviation + rounded) * largest));
+    const double deviation = std::sqrt(sampled.variance[place].value());
+    sampled.mean[place].add(ErrorPart::rounding(terms, largest));
+    sampled.variance[place].add(ErrorPart::rounding(terms, (2 * deviation + rounded) * largest));
+    found.spreads.push_back(deviation);
   }
-  std::vector<Quantity> all = moments.mean;
-  if (variances) all.insert(all.end(), moments.variance.begin(), moments.variance.end());
-  return all;
-}
-
-/// What these are relative to: standard deviations and variances.
-inline std::vector<double> spreads_of(const Matrix<double>& samples, bool variances) {
-  const Vector<double> variance =
-      (samples.rowwise() - samples.colwise().mean()).colwise().squaredNorm() /
-      static_cast<double>(samples.rows());
-  const Vector<double> deviation = variance.cwiseSqrt();
-  std::vector<double> all(deviation.begin(), deviation.end());
-  if (variances) all.insert(all.end(), variance.begin(), variance.end());
-  return all;
+  found.numbers = sampled.mean;
+  for (const Quantity& variance : sampled.variance) {
+    if (!variances) break;
+    found.numbers.push_back(variance);
+    found.spreads.push_back(variance.value());
+  }
+  return found;
 }
 
 }  // namespace popgrad::scb::checks

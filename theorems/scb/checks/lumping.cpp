@@ -1,148 +1,262 @@
-// Theorem    scb.lumping
-// Status     derived here
-// Source     noise model of Ren, Wang, Lee, arXiv 2410.23438, Section 5
-// Statement  support values, mean m and centred norm r of the rest follow the law of dense noisy
-//            descent without its T coordinates: whatever the rest is like, one dense step of size
-//            eta depends on it by m and r alone,
-//              support  a_t <- a_t + eta (field) + s (z_t - zbar)
-//              rest     m <- (1 - sum of the support)/n, r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2);
-//            so do the numbers, sums and squares of what is above and below zero in the l1 stage
-// Hypotheses H1 q^k vanishes off its support; H2 Gaussian noise, projected: its mean over positions
-//            is taken off before the l1 stage
-// Check      covariance of support and mean after one step in rationals; means and variances over
-//            one dense and one lumped step from one state, and over short runs of both into the l1
-//            stage
-// Controls   n - 1 degrees of freedom in place of n - 2; the mean over positions not taken off; m
-//            with a draw of its own; an l1 weight 10 % larger; zeros that leave upwards only
-// Uses       rungs noisy, noisy-lumped
-
-#include "theorems/scb/checks/l1_features.hpp"
-#include "theorems/scb/checks/lumped_covariance.hpp"
+#include "popgrad/scalars/rational.hpp"
 #include "theorems/scb/checks/lumped_samples.hpp"
 #include "theorems/scb/checks/prelude.hpp"
+#include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/noisy_descent.hpp"
+#include "theorems/scb/rungs/three_part_descent.hpp"
 
 namespace popgrad::scb::checks::lumping {
 namespace {
 
-enum class Slip { none, degrees_of_freedom, independent_mean };
+Statement sheet{
+    .id = "scb.lumping",
+    .paper = "arXiv 2410.23438, Section 5",
+    .status = "derived here",
+    .about = "SGD with Gaussian noise",
+    .theorem = R"(
+Of the attention a of a token, the values on its support, the mean m and the centred norm r of the
+n others follow the law of dense noisy descent without its T coordinates: in whatever way the
+others are spread, one dense step of size eta depends on them by m and r only,
+  support  a_t <- a_t + eta (field) + s (z_t - zbar)
+  rest     m <- (1 - sum of the support)/n,  r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2)
+where s is the noise of a step in one position, rho = 1 - eta <V,V>, z_t and g are standard
+normal numbers and zbar is the mean of z over all T positions. In the l1 stage the numbers, sums
+and squares of what is above and below zero follow the law of the dense descent as well.
+The noise is that of Section 5, projected: its mean over positions is taken off before the l1
+stage.)",
+    .reaches = {EvidenceKind::exact, EvidenceKind::statistical, EvidenceKind::numerical},
+    .reads = "flow"};
 
-void derive(Examination& it) {
-  it.judge(Identity{.kind = EvidenceKind::exact,
-                    .what = "covariance of support and mean after one step, Q = 3, T = 50",
-                    .holds = [] { return one_step_covariance(true); },
-                    .mistakes = {{"no-mean", [] { return one_step_covariance(false); }}}});
-}
+const Clause step_moments =
+    sheet.clause("Q + 2 numbers for T positions keep means and variances of a noisy step");
+const Clause kept_sum = sheet.clause("the sum of attention");
+const Clause l1_means = sheet.clause("means in the l1 stage");
+[[maybe_unused]] const Clause whole_law = sheet.not_checked("the law");
 
-// A lumped step with a slip in it.
-Vector<double> lumped_step(const Pair& pair, const LumpedDescent& rung, const Vector<double>& from,
-                           std::uint32_t run, Slip slip) {
-  const Bigrams<double>& b = pair.training.bigrams;
-  Stream stream(pair.sample_seed, run, 1);
-  Vector<double> y = from;
-  rung.sample_step(y, pair.step, stream, pair.batch);
-  Vector<double> other = from;
-  if (slip == Slip::independent_mean) rung.sample_step(other, pair.step, stream, pair.batch);
-  for (Index k = 0; k < b.tokens() && slip != Slip::none; ++k) {
-    const Index begin = rung.begin_of(k);
-    const Index count = b.support(k);
-    double& r = y[begin + count + 1];
-    if (slip == Slip::independent_mean) y[begin + count] = other[begin + count];
-    if (slip == Slip::degrees_of_freedom) r = std::hypot(r, pair.noise(from, k) * stream.normal());
+const Hypothesis supported = sheet.assume("q vanishes off its support");
+const Hypothesis gaussian =
+    sheet.assume(by_construction("Gaussian noise, projected", "both rungs draw it so"));
+
+const Control more_freedom =
+    sheet.control("degrees-of-freedom", "n - 1 degrees of freedom in place of n - 2");
+const Control no_mean = sheet.control("no-mean", "the mean over positions not taken off");
+const Control own_mean = sheet.control("independent-mean", "m with a draw of its own");
+const Control larger_weight = sheet.control("l1-weight", "an l1 weight 10 % larger");
+const Control upwards = sheet.control("one-sided", "zeros of the l1 stage leave upwards only");
+
+const Knob length =
+    sheet.knob(logarithmic_knob("length", "positions T of the context", 20, 50, 40));
+const Knob positions = sheet.knob(support_knob);
+const Knob step_knob =
+    sheet.knob(logarithmic_knob("step-size", "learning rates of both parts", 0.02, 0.3, 0.2));
+const Knob batch_knob =
+    sheet.knob(logarithmic_knob("batch-size", "sequences B of a step", 4, 256, 8));
+const Knob weight_knob = sheet.knob(logarithmic_knob(
+    "l1-weight", "weight lambda of the l1 norm over sigma_A/sqrt(B)", 0.3, 1.5, 1));
+const Knob leak = sheet.knob(
+    logarithmic_knob("leak", "weight that one token, drawn, gives to a position off the support",
+                     1e-4, 0.9, 0)
+        .breaking(supported));
+
+// Covariance of the support and the mean m of the rest after one step, in units of s^2, against
+// that of normals less their mean over T positions, at Q = 3, T = 50:
+//   support with itself  1 - 1/T
+//   m with itself        1/n - 1/T
+//   two different ones   -1/T
+Truth one_step_covariance(bool mean_taken_off) {
+  using T = Rational;
+  const T context(50), rest(47);
+  // Column j: what the unit draw j does to support and mean; the last draw is rest_sum, N(0, n).
+  Matrix<T> effect(4, 4);
+  for (Index j = 0; j < 4; ++j) {
+    Vector<T> z = Vector<T>::Constant(3, T(0));
+    if (j < 3) z[j] = T(1);
+    if (mean_taken_off) take_off_mean(z, T(j == 3 ? 1 : 0), context);
+    effect.col(j) << z, -T(z.sum() / rest);
   }
-  return y;
+  Vector<T> variance = Vector<T>::Constant(4, T(1));
+  variance[3] = rest;
+  Vector<T> own = variance;
+  own[3] = T(1) / rest;
+  const Matrix<T> shared = Matrix<T>::Constant(4, 4, -T(1) / context);
+  const Matrix<T> covariance = effect * variance.asDiagonal() * effect.transpose();
+  return covariance == shared + Matrix<T>(own.asDiagonal()) ? Truth::yes : Truth::no;
 }
 
-// At most, of a sum over a row of attention.
-double terms_of(const Pair& pair) { return static_cast<double>(pair.training.bigrams.context); }
+void prove(Examination& it) {
+  it.judge(step_moments, identity("covariance of support and mean after one step, Q = 3, T = 50",
+                                  [] { return one_step_covariance(true); })
+                             .of_kind(EvidenceKind::exact)
+                             .unless(no_mean, [] { return one_step_covariance(false); }));
+}
+
+// Both descents of one training, the steps that they take, and how many are drawn.
+struct Pair {
+  Training<double> training;
+  Training<double> leaking;  // what the dense descent sees
+  NoiseLevels levels;
+  double step = 0;
+  Index batch = 1;
+  std::uint32_t draws = 0;
+
+  template <class Rung>
+  [[nodiscard]] Vector<double> after_step(const Rung& rung, Vector<double> x,
+                                          Stream& stream) const {
+    rung.sample_step(x, step, stream, batch);
+    return x;
+  }
+};
+
+Pair drawn_pair(const Setting& setting) {
+  Pair pair;
+  pair.training = examined_training(setting, [&] {
+    Training<double> drawn;
+    drawn.bigrams =
+        random_bigrams(3, setting.count(length), setting.count(positions), setting.seed);
+    drawn.start = transfer_start(drawn.bigrams, 1.0, 0.8, setting.seed);
+    return drawn;
+  });
+  const Bigrams<double>& b = pair.training.bigrams;
+  pair.leaking = pair.training;
+  if (const double weight = setting.value(leak); weight > 0) {
+    Stream stream(setting.seed, 0, 0);
+    add_position(pair.leaking.bigrams, stream.index(static_cast<std::uint32_t>(b.tokens())),
+                 weight);
+  }
+  pair.levels = noise_at_solution(b);
+  pair.step = setting.value(step_knob);
+  pair.batch = setting.count(batch_knob);
+  // Long contexts take as long, with fewer draws.
+  const double most = 3e7 / static_cast<double>(b.tokens() * b.context);
+  pair.draws = std::max(100U, std::min(setting.draws(60'000), static_cast<std::uint32_t>(most)));
+  return pair;
+}
 
 // One step of both from a state whose rest has spread.
-void judge_step(const Pair& pair, Examination& it) {
+void judge_step(const Pair& pair, const Setting& setting, Examination& it) {
   const Bigrams<double>& b = pair.training.bigrams;
+  const Index n = b.tokens();
+  const double false_alarm = setting.false_alarm / 4;  // of each of four samples
   const NoisyDescent dense(pair.leaking, pair.levels);
   const LumpedDescent lumped(pair.training, pair.levels);
-  Vector<double> x = dense.initial();
-  Stream before(pair.seed, 0, 0);
-  dense.sample_step(x, pair.step, before, pair.batch);
+  Stream before(setting.seed, 0, 0);
+  const Vector<double> x = pair.after_step(dense, dense.initial(), before);
   const Vector<double> from = lump(b, x);
-  const Matrix<double> ends = sample(pair.draws, [&](std::uint32_t i) {
-    Stream stream(pair.sample_seed, 1 + i, 0);
-    Vector<double> end = x;
-    dense.sample_step(end, pair.step, stream, pair.batch);
-    return boost_features(b, lump(b, end));
-  });
-  const auto predicted = [&](Slip slip) {
+  const Matrix<double> v = from.head(n * n).reshaped(n, n);
+  const double share = covariance_product(v, v, b.stationary) / transition_size(b);
+  const Vector<double> noise = pair.step * pair.training.attention_rate * pair.levels.attention *
+                               std::sqrt(std::max(0.0, share) / static_cast<double>(pair.batch));
+  // Of a lumped state: one entry of V, and of every token the first value on the support, the sum
+  // of these, and r^2.
+  const auto step_numbers = [&](const Vector<double>& y) {
+    Vector<double> numbers(1 + 3 * n);
+    numbers[0] = y[0];
+    for (Index k = 0; k < n; ++k) {
+      const Index at = lumped.begin_of(k);
+      const double r = y[at + b.support(k) + 1];
+      numbers.segment(1 + 3 * k, 3) << y[at], y.segment(at, b.support(k)).sum(), r * r;
+    }
+    return numbers;
+  };
+  const auto predicted = [&](bool one_more_normal) {
     const Matrix<double> steps = sample(pair.draws, [&](std::uint32_t i) {
-      return boost_features(b, lumped_step(pair, lumped, from, 1 + i, slip));
+      Stream stream(setting.draw_seed(), 1 + i, 1);
+      Vector<double> y = pair.after_step(lumped, from, stream);
+      for (Index k = 0; k < n && one_more_normal; ++k) {
+        double& r = y[lumped.begin_of(k) + b.support(k) + 1];
+        r = std::hypot(r, noise[k] * stream.normal());
+      }
+      return step_numbers(y);
     });
-    return moments_of(steps, true, terms_of(pair), pair.false_alarm);
+    return moments_of(steps, true, b.context, false_alarm).numbers;
   };
-  const auto fewer_removed = [&](const auto&) { return predicted(Slip::degrees_of_freedom); };
-  it.judge(Comparison{.kind = EvidenceKind::statistical,
-                      .what = "means and variances after one step",
-                      .measured = moments_of(ends, true, terms_of(pair), pair.false_alarm),
-                      .predicted = predicted(Slip::none),
-                      .scale = spreads_of(ends, true),
-                      .mistakes = {{"degrees-of-freedom", fewer_removed, {}}},
-                      .detail = fmt::format("{} draws of each", pair.draws)});
-  // The sum over all positions, which every dense step keeps at 1.
-  const auto masses = [&](Slip slip) {
-    return masses_of(b, lumped_step(pair, lumped, from, 1, slip));
+  const Matrix<double> ends = sample(pair.draws, [&](std::uint32_t i) {
+    Stream stream(setting.draw_seed(), 1 + i, 0);
+    return step_numbers(lump(b, pair.after_step(dense, x, stream)));
+  });
+  const Moments measured = moments_of(ends, true, b.context, false_alarm);
+  it.judge(step_moments,
+           equal("means and variances after one step", measured.numbers, predicted(false))
+               .of_kind(EvidenceKind::statistical)
+               .in_units_of(measured.spreads)
+               .with(fmt::format("{} draws of each", pair.draws))
+               .unless(more_freedom, instead([&] { return predicted(true); })));
+  // Over all positions, of every token; every dense step keeps it at 1.
+  const auto sums = [&](bool independent) {
+    Stream stream(setting.draw_seed(), 1, 1);
+    const Vector<double> y = pair.after_step(lumped, from, stream);
+    const Vector<double> means = independent ? pair.after_step(lumped, from, stream) : y;
+    std::vector<Quantity> found;
+    for (Index k = 0; k < n; ++k) {
+      const Index at = lumped.begin_of(k);
+      const auto rest = static_cast<double>(b.context - b.support(k));
+      found.push_back({y.segment(at, b.support(k)).sum() + rest * means[at + b.support(k)],
+                       {ErrorPart::rounding(static_cast<double>(b.context), 1)}});
+    }
+    return found;
   };
-  it.judge(Comparison{
-      .what = "sum of the attention of a token after a lumped step",
-      .measured = masses(Slip::none),
-      .predicted = {1.0},
-      .mistakes = {measures("independent-mean", [&] { return masses(Slip::independent_mean); })}});
+  it.judge(kept_sum, equal("sum of the attention of a token after a lumped step", sums(false), 1)
+                         .unless(own_mean, [&] { return sums(true); }));
 }
 
-// From the start through the threshold and one step of the l1 stage.
-void judge_l1(const Pair& pair, Examination& it) {
-  const Matrix<double> ends = dense_l1_ends(pair);
-  const auto predicted = [&](double factor, bool one_sided) {
-    return moments_of(lumped_l1_ends(pair, factor, one_sided), false, terms_of(pair),
-                      pair.false_alarm);
+// From the start through the threshold, which some of the rest survives by chance, and one step of
+// the l1 stage.
+void judge_l1(const Pair& pair, const Setting& setting, Examination& it) {
+  const Bigrams<double>& b = pair.training.bigrams;
+  const double false_alarm = setting.false_alarm / 4;
+  constexpr std::uint64_t boost_steps = 5;
+  const std::uint32_t draws = pair.draws / 4;  // each is six steps long
+  const double level =
+      pair.levels.attention.maxCoeff() / std::sqrt(static_cast<double>(pair.batch));
+  Schedule schedule;
+  schedule.boost_until = std::numeric_limits<double>::infinity();
+  schedule.boost_steps = boost_steps;
+  schedule.threshold = 1 / static_cast<double>(b.context) +
+                       pair.step * level * std::sqrt(static_cast<double>(boost_steps));
+  schedule.l1_step = pair.step;
+  schedule.l1_weight = setting.value(weight_knob) * level;
+  const auto end_of = [&](const auto& rung, std::uint32_t run) {
+    Vector<double> x = rung.initial();
+    for (std::uint64_t done = 0; done <= boost_steps; ++done) {
+      Stream stream(setting.draw_seed(), run, done);
+      x = pair.after_step(rung, x, stream);
+    }
+    return x;
   };
-  it.judge(
-      Comparison{.kind = EvidenceKind::statistical,
-                 .what = "means in the l1 stage",
-                 .measured = moments_of(ends, false, terms_of(pair), pair.false_alarm),
-                 .predicted = predicted(1, false),
-                 .scale = spreads_of(ends, false),
-                 .mistakes = {{"l1-weight", [&](const auto&) { return predicted(1.1, false); }, {}},
-                              {"one-sided", [&](const auto&) { return predicted(1, true); }, {}}},
-                 .places = {"V_0_0", "support", "number above 0", "number below 0", "sum above 0",
-                            "sum below 0", "squares"}});
+  const auto predicted = [&](double factor, bool one_sided) {
+    Schedule own = schedule;
+    own.l1_weight *= factor;
+    const LumpedThreePart lumped(pair.training, own, pair.levels);
+    const Matrix<double> ends = sample(draws, [&](std::uint32_t i) {
+      return lumped_l1_numbers(b, end_of(lumped, (1U << 25U) + i), one_sided);
+    });
+    return moments_of(ends, false, b.context, false_alarm).numbers;
+  };
+  const ThreePartDescent dense(pair.leaking, schedule, pair.levels);
+  const Matrix<double> ends = sample(
+      draws, [&](std::uint32_t i) { return dense_l1_numbers(b, end_of(dense, (1U << 24U) + i)); });
+  const Moments measured = moments_of(ends, false, b.context, false_alarm);
+  it.judge(l1_means, equal("means in the l1 stage", measured.numbers, predicted(1, false))
+                         .of_kind(EvidenceKind::statistical)
+                         .in_units_of(measured.spreads)
+                         .at({"V_0_0", "support", "number above 0", "number below 0", "sum above 0",
+                              "sum below 0", "squares"})
+                         .unless(larger_weight, instead([&] { return predicted(1.1, false); }))
+                         .unless(upwards, instead([&] { return predicted(1, true); })));
 }
 
 void examine(const Setting& setting, Examination& it) {
   const Pair pair = drawn_pair(setting);
-  it.parameters = {{"T", pair.training.bigrams.context}, {"eta", pair.step}, {"seed", pair.seed}};
-  it.require("q vanishes off its support", 0 - setting.value(leak),
-             fmt::format("a weight {:.3g} off it", setting.value(leak)));
-  judge_step(pair, it);
-  judge_l1(pair, it);
+  it.parameters = {
+      {"T", pair.training.bigrams.context}, {"eta", pair.step}, {"seed", setting.seed}};
+  const double weight = setting.value(leak);
+  it.require(supported, 0 - weight, fmt::format("a weight {:.3g} off it", weight));
+  judge_step(pair, setting, it);
+  judge_l1(pair, setting, it);
 }
 
 }  // namespace
 
-Statement statement() {
-  return {.id = "scb.lumping",
-          .claim = "noisy descent keeps its law when T positions are lumped into Q + 2 numbers",
-          .paper = "arXiv 2410.23438, Section 5",
-          .status = "derived here",
-          .hypotheses = {"q vanishes off its support",
-                         by_construction("Gaussian noise, projected", "both rungs draw it so")},
-          .reaches = {EvidenceKind::exact, EvidenceKind::statistical, EvidenceKind::numerical},
-          .controls = {{"degrees-of-freedom", "n - 1 degrees of freedom in place of n - 2"},
-                       {"no-mean", "the mean over positions not taken off"},
-                       {"independent-mean", "m with a draw of its own"},
-                       {"l1-weight", "an l1 weight 10 % larger"},
-                       {"one-sided", "zeros of the l1 stage leave upwards only"}},
-          .knobs = {l1_length, support_knob, step_size, batch_size, l1_weight_knob, leak},
-          .reads = "flow",
-          .derive = derive,
-          .examine = examine};
-}
+Statement statement() { return sheet.checked_by(examine, prove); }
 
 }  // namespace popgrad::scb::checks::lumping
