@@ -8,6 +8,38 @@
 
 namespace popgrad {
 
+Cell::Cell(std::string_view column, double number)
+    : name(column), text(std::isnan(number) ? std::string{} : fmt::format("{:.17g}", number)) {}
+
+FigureTable& FigureTable::add(const std::vector<Cell>& row) {
+  const bool first = columns_.empty();
+  if (!first && row.size() != columns_.size()) {
+    throw std::logic_error(
+        fmt::format("a row has {} columns, not {}", row.size(), fmt::join(columns_, ", ")));
+  }
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (first) {
+      columns_.push_back(row[i].name);
+    } else if (row[i].name != columns_[i]) {
+      throw std::logic_error(
+          fmt::format("column {} of a row is '{}', not '{}'", i + 1, row[i].name, columns_[i]));
+    }
+    rows_ += (i > 0 ? "," : "") + row[i].text;
+  }
+  rows_ += '\n';
+  return *this;
+}
+
+FigureTable& FigureTable::block(std::string_view label) {
+  rows_ += fmt::format("{}# {}\n", rows_.empty() ? "" : "\n\n", label);
+  return *this;
+}
+
+FigureFile FigureTable::file(const FigureRequest& figure, std::string_view part) const {
+  return {fmt::format("{}{}{}.csv", figure.name, part.empty() ? "" : "-", part),
+          fmt::format("{}\n{}", fmt::join(columns_, ","), rows_)};
+}
+
 CsvText::CsvText(std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) word(name);
   end_row();

@@ -68,9 +68,9 @@ void check_theories(Theories theories) {
     take("model", model);
     for (const FigureMaker& maker : theory.figures) {
       take("figure", maker.info.name);
-      if (!maker.data || maker.script.empty()) {
+      if (!maker.data || (maker.picture.panels.empty() && maker.script.empty())) {
         reject(where, "figure", maker.info.name,
-               "has no data or no script; set `data` and `script`");
+               "has no data or nothing to draw; set `data`, and `picture` or `script`");
       }
     }
     for (const LossLandscape& landscape : theory.landscapes) {

@@ -77,7 +77,6 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   complete.parameters = completed(figure, request.parameters);
   Drawing drawing;
   drawing.name = maker.info.name;
-  drawing.script_text = maker.script;
   drawing.title = maker.info.title;
   drawing.command = request.command;
   if (drawing.command.empty()) {
@@ -97,6 +96,9 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   }
   if (!settings.empty()) drawing.title += fmt::format(": {}", fmt::join(settings, ", "));
   drawing.files = maker.data(complete);
+  drawing.script_text = maker.script.empty()
+                            ? picture_script(maker.picture, maker.info.name, drawing.files)
+                            : maker.script;
   return draw(drawing);
 }
 

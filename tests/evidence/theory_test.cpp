@@ -74,7 +74,7 @@ TEST_CASE("what no program could use is refused, with the reason", "[theory]") {
   theory.figures = {{.info = {.name = "scb-line", .title = "a line"},
                      .data = [](const FigureRequest&) { return std::vector<FigureFile>{}; },
                      .script = {}}};
-  CHECK_THAT(fault(theory), Catch::Contains("figure scb-line has no data or no script"));
+  CHECK_THAT(fault(theory), Catch::Contains("figure scb-line has no data or nothing to draw"));
   theory.figures.clear();
   theory.statements = {small_statement("scb.one"), small_statement("scb.one")};
   CHECK_THAT(fault(theory), Catch::Contains("statement scb.one occurs twice"));
@@ -99,19 +99,56 @@ TEST_CASE("a figure of a user's theory is drawn by its script", "[theory][figure
   theory.figures = {
       {.info = {.name = "scb-line", .title = "a line"},
        .data =
-           [](const FigureRequest&) {
-             CsvText csv{"t", "x"};
-             for (const double t : {0.0, 1.0, 2.0}) csv.number(t).number(t * t).end_row();
-             return std::vector<FigureFile>{{"scb-line.csv", csv.text()}};
+           [](const FigureRequest& figure) {
+             FigureTable table;
+             for (const char* block : {"a square", "half of it"}) {
+               table.block(block);
+               for (const double t : {0.0, 1.0, 2.0}) table.add("t", t, "x", t * t, "word", block);
+             }
+             return std::vector<FigureFile>{table.file(figure)};
            },
-       .script = "do for [kind in 'svg png pdf'] {\n  eval terminal(kind, 2)\n"
-                 "  set output name.'.'.kind\n"
-                 "  plot name.'.csv' every ::1 using 1:2 with lines notitle\n  unset output\n}\n"}};
+       .picture = {.height = 2,
+                   .values = {{"end", "", "half of it", "x"}},
+                   .panels = {{.title = "=sprintf('ends at %g', end)",
+                               .x = {.label = "time t"},
+                               .y = {.label = "x", .range = "0:5"},
+                               .key = "top left",
+                               .curves = {plot::line("t", "x").of("a square").titled("it's whole"),
+                                          plot::points("t", "[x]/2").of("half of it").mark(7, 0.5),
+                                          plot::formula("x**2").dashed()},
+                               .guides = {{.y = "4", .text = "four"}}}}}}};
   FigureRequest request;
   request.name = "scb-line";
   request.folder = folder.path;
   CHECK(make_figure({&theory, 1}, request).size() == 5);
-  CHECK_THAT(command_line::content(folder.path / "scb-line.svg"), Catch::Contains("<svg"));
+  CHECK_THAT(
+      command_line::content(folder.path / "scb-line.svg"),
+      Catch::Contains("it's whole") && Catch::Contains("ends at 0") && Catch::Contains("four"));
+  CHECK(command_line::content(folder.path / "scb-line.csv") ==
+        "t,x,word\n# a square\n0,0,a square\n1,1,a square\n2,4,a square\n\n\n# half of it\n"
+        "0,0,half of it\n1,1,half of it\n2,4,half of it\n");
+  CHECK_THAT(command_line::content(folder.path / "scb-line.gp"),
+             Catch::Contains("using 1:(column(2)/2)"));
+}
+
+TEST_CASE("a picture names the table, block or column that is not there", "[theory][figure]") {
+  FigureRequest request;
+  request.name = "scb-line";
+  FigureTable table;
+  table.block("all").add("t", 1, "x", 2);
+  CHECK_THROWS_WITH(table.add("t", 1, "y", 2),
+                    Catch::Contains("column 2 of a row is 'y', not 'x'"));
+  CHECK_THROWS_WITH(table.add("t", 1), Catch::Contains("a row has 1 columns, not t, x"));
+  const std::vector<FigureFile> files{table.file(request)};
+  const auto script_of = [&](const Curve& curve) {
+    return picture_script({.height = 2, .panels = {{.curves = {curve}}}}, request.name, files);
+  };
+  CHECK_THAT(script_of(plot::line("t", "x").of("all")), Catch::Contains("index 'all'"));
+  CHECK_THROWS_WITH(script_of(plot::line("t", "y")), Catch::Contains("no column 'y'"));
+  CHECK_THROWS_WITH(script_of(plot::line("t", "[z]+1")), Catch::Contains("no column 'z'"));
+  CHECK_THROWS_WITH(script_of(plot::line("t", "x").of("al")), Catch::Contains("no block 'al'"));
+  CHECK_THROWS_WITH(script_of(plot::line("t", "x").in("more")),
+                    Catch::Contains("scb-line-more.csv is not made"));
 }
 
 }  // namespace theory_test

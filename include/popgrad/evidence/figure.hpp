@@ -7,9 +7,11 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "popgrad/evidence/picture.hpp"
 #include "popgrad/rungs/declared_parameter.hpp"
 #include "popgrad/rungs/parameters.hpp"
 #include "popgrad/rungs/trajectory.hpp"
@@ -52,14 +54,62 @@ struct FigureFile {
   std::string content;
 };
 
-/// How one figure is made: its info, a function that computes its data as CSV files, and its script.
+/// A number or a word under the name of its column. NaN is written as an empty field, which gnuplot takes
+/// as missing.
+struct Cell {
+  Cell(std::string_view column, double number);
+  Cell(std::string_view column, std::string_view word) : name(column), text(word) {}
+
+  std::string name, text;
+};
+
+/// Rows under named columns, in blocks that each are one curve or panel.
+class FigureTable {
+ public:
+  /// A row, as names and values in turn: add("step", 10, "loss", 0.3). The first row names the columns of
+  /// all; throws std::logic_error where another has others.
+  template <class Value, class... Rest>
+  FigureTable& add(std::string_view name, const Value& value, const Rest&... rest) {
+    std::vector<Cell> cells;
+    cells.reserve(1 + sizeof...(rest) / 2);
+    return add_to(cells, name, value, rest...);
+  }
+  FigureTable& add(const std::vector<Cell>& row);
+  /// The next rows are a data set of their own, gnuplot's `index "label"`.
+  FigureTable& block(std::string_view label);
+
+  [[nodiscard]] FigureFile file(const FigureRequest& figure, std::string_view part = {}) const;
+
+ private:
+  template <class Value, class... Rest>
+  FigureTable& add_to(std::vector<Cell>& cells, std::string_view name, const Value& value,
+                      const Rest&... rest) {
+    if constexpr (std::is_arithmetic_v<Value>) {
+      cells.emplace_back(name, static_cast<double>(value));
+    } else {
+      cells.emplace_back(name, std::string_view(value));
+    }
+    if constexpr (sizeof...(rest) > 0) {
+      return add_to(cells, rest...);
+    } else {
+      return add(cells);
+    }
+  }
+
+  std::vector<std::string> columns_;
+  std::string rows_;
+};
+
+/// How one figure is made: its info, a function that computes its data as CSV files, and its picture.
 struct FigureMaker {
   FigureInfo info;
   std::function<std::vector<FigureFile>(const FigureRequest&)> data;
-  /// The text of a gnuplot script that writes NAME.svg, NAME.png and NAME.pdf. It runs after
-  /// plots/style.gp, with NAME in the variable `name`, each number of the parameters in a variable of
-  /// its name, and `own` = '1' where a parameter is given. Required.
-  std::string script;
+  /// What is drawn. Formulas have each number of the parameters in a variable of its name.
+  Picture picture = {};
+  /// In place of `picture`, where a picture is not made of panels: the text of a gnuplot script that
+  /// writes NAME.svg, NAME.png and NAME.pdf. It runs after plots/style.gp, with NAME in the variable
+  /// `name`, and `own` = '1' where a parameter is given.
+  std::string script = {};
 };
 
 /// Rows of numbers and words under a header line. NaN is written as an empty field, which gnuplot

@@ -3,6 +3,9 @@
 
 #include "theorems/scan_snap/rungs/decoder.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
@@ -11,26 +14,31 @@ namespace popgrad::scan_snap::figures::decoder_figure {
 namespace {
 
 constexpr double vocabulary = 1000;
+constexpr std::array rates{0.01, 1.0, 5.0};
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"s", "h", "early", "late"};
+  FigureTable table;
+  const auto add = [&](double s, double h, double early, double late) {
+    table.add("s", s, "h", h, "early", early, "late", late);
+  };
+  table.block("h");
   for (int i = 0; i <= 200; ++i) {
     const double s = 0.1 * std::pow(1e5, i / 200.0);
-    csv.number(s).number(decoder_scale(vocabulary, 1.0, s));
-    csv.number(early_decoder_scale(vocabulary, 1.0, s));
-    csv.number(late_decoder_scale(vocabulary, 1.0, s)).end_row();
+    add(s, decoder_scale(vocabulary, 1.0, s), early_decoder_scale(vocabulary, 1.0, s),
+        late_decoder_scale(vocabulary, 1.0, s));
   }
-  csv.end_block();
+  table.block("h*, step by step");
   double h = 0;
   double next = 1;
   for (long s = 1; s <= 10'000; ++s) {
     h += decoder_rate_of(vocabulary, 1.0, h);
     if (static_cast<double>(s) < next) continue;
     next *= 1.35;
-    csv.number(static_cast<double>(s)).number(h).number(h).number(h).end_row();
+    add(static_cast<double>(s), h, h, h);
   }
-  CsvText gap{"eta_Y_s", "gap"};
-  for (const double rate : {0.01, 1.0, 5.0}) {
+  FigureTable gap;
+  for (const double rate : rates) {
+    gap.block(fmt::format("η_Y = {:g}", rate));
     double discrete = 0;
     for (long s = 1; static_cast<double>(s) * rate <= 60; ++s) {
       discrete += decoder_rate_of(vocabulary, rate, discrete);
@@ -38,61 +46,50 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       // At the smallest rate a tenth of the points draws the curve.
       if (rate < 0.1 && s % 10 != 0) continue;
       const double continuous = decoder_scale(vocabulary, rate, static_cast<double>(s));
-      gap.number(units).number((discrete - continuous) * vocabulary / rate).end_row();
+      gap.add("eta_Y_s", units, "gap", (discrete - continuous) * vocabulary / rate);
     }
-    gap.end_block();
   }
-  const double t0 = crossover(vocabulary);
-  CsvText marks{"name", "s"};
-  marks.word("ln M").number(std::log(vocabulary)).end_row();
-  marks.word("t0/K").number(2 * t0).end_row();
-  return {{request.name + ".csv", csv.text()},
-          {request.name + "-gap.csv", gap.text()},
-          {request.name + "-marks.csv", marks.text()}};
+  FigureTable marks;
+  marks.add("name", "ln M", "s", std::log(vocabulary));
+  marks.add("name", "t0/K", "s", 2 * crossover(vocabulary));
+  return {table.file(request), gap.file(request, "gap"), marks.file(request, "marks")};
 }
 
-constexpr const char* script =
-    R"gp(# .csv, block 0: s, h, early regime, late regime; block 1: the discrete h* at some s.
-# -gap.csv, blocks eta_Y = 0.01, 1, 5: eta_Y s, (h* - h) M/eta_Y. -marks.csv: name, s.
-height = 3.3
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.15,0.97,0.11,0.97 spacing 0,0.14
-  set logscale x
-  set xrange [0.1:1e4]
-  set yrange [0:18]
-  set format x '10^{%T}'
-  set xlabel 'draws of the class s = t/K (η_Y = 1, M = 1000)'
-  set ylabel 'M h' offset 0.5+right,0
-  set key top left reverse Left
-  set arrow 1 from 6.9078,0 to 6.9078,18 nohead dashtype 3 linecolor rgb grey
-  set arrow 2 from 18.235,0 to 18.235,18 nohead dashtype 3 linecolor rgb grey
-  set label 1 'ln M' at 6.3,16.6 right textcolor rgb grey
-  set label 2 't_0/K' at 20,1.2 left textcolor rgb grey
-  plot name.'.csv' index 0 every ::1 using 1:($2*1000) with lines linetype 1 title 'h', \
-       name.'.csv' index 0 every ::1 using 1:($3*1000) with lines linetype 2 dashtype 2 title 'η_Y s/M', \
-       name.'.csv' index 0 every ::1 using 1:($4*1000) with lines linetype 3 dashtype 2 title 'ln(M η_Y s)/M', \
-       name.'.csv' index 1 using 1:($2*1000) with points pointtype 6 pointsize 0.6 linecolor rgb black linewidth 0.7 title 'h*, step by step'
-  unset logscale x
-  unset arrow
-  unset label
-  set format x '%g'
-  set xrange [0:60]
-  set yrange [0:0.5]
-  set xlabel 'η_Y s'
-  set ylabel '(h* − h) M/η_Y' offset 0.5+right,0
-  set key top right noreverse Right
-  set arrow 3 from 0,0.18394 to 60,0.18394 nohead dashtype 3 linecolor rgb grey
-  set label 3 '1/(2e)' at 59,0.205 right textcolor rgb grey
-  plot for [b=0:2] name.'-gap.csv' index b using 1:2 with lines linetype b+1 title 'η_Y = '.word('0.01 1 5', b+1)
-  unset arrow
-  unset label
-  unset multiplot
-  unset output
+Picture picture() {
+  Panel scale{
+      .x = {.label = "draws of the class s = t/K (η_Y = 1, M = 1000)",
+            .range = "0.1:1e4",
+            .logarithmic = true},
+      .y = {.label = "M h", .range = "0:18"},
+      .key = "top left",
+      .curves = {plot::line("s", "[h]*1000").of("h").colour(1).titled("h"),
+                 plot::line("s", "[early]*1000").of("h").colour(2).dashed().titled("η_Y s/M"),
+                 plot::line("s", "[late]*1000").of("h").colour(3).dashed().titled("ln(M η_Y s)/M"),
+                 plot::points("s", "[h]*1000")
+                     .of("h*, step by step")
+                     .coloured("black")
+                     .mark(6, 0.6)
+                     .wide(0.7)
+                     .titled("h*, step by step")},
+      .guides = {{.x = fmt::format("{:.6g}", std::log(vocabulary)), .text = "ln M"},
+                 {.x = fmt::format("{:.6g}", 2 * crossover(vocabulary)),
+                  .text = "t_0/K",
+                  .text_at = 0.08,
+                  .after = true}}};
+  Panel gap{.x = {.label = "η_Y s", .range = "0:60"},
+            .y = {.label = "(h* − h) M/η_Y", .range = "0:0.5"},
+            .key = "top right",
+            .guides = {{.y = "exp(-1)/2", .text = "1/(2e)"}}};
+  for (const double rate : rates) {
+    const std::string name = fmt::format("η_Y = {:g}", rate);
+    gap.curves.push_back(plot::line("eta_Y_s", "gap")
+                             .in("gap")
+                             .of(name)
+                             .colour(static_cast<int>(gap.curves.size()) + 1)
+                             .titled(name));
+  }
+  return {.height = 3.3, .left = 0.15, .panels = {scale, gap}};
 }
-)gp";
 
 }  // namespace
 
@@ -101,7 +98,7 @@ FigureMaker figure() {
                    .title = "The decoder's scale h, its regimes, and the discrete h*",
                    .shows = {"scan-snap.decoder-recursion", "scan-snap.decoder-closed-form"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::decoder_figure

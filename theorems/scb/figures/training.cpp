@@ -1,6 +1,8 @@
 // Normalised distances to P and Q and the loss: plain noisy descent, the same with part 2 of the
 // three-part algorithm, and part 2 without noise. N = 3, T = 5000, Q = 2, B = 64.
 
+#include <array>
+
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
@@ -10,11 +12,14 @@
 namespace popgrad::scb::figures::training_figure {
 namespace {
 
+constexpr std::array<const char*, 3> kinds{"plain", "threshold and l1", "the same, no noise"};
+
 std::vector<FigureFile> data(const FigureRequest& request) {
   const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
-  CsvText csv{"step", "dist_P", "dist_Q", "loss"};
+  FigureTable table;
   for (const int curve : {0, 1, 2}) {
+    table.block(kinds[static_cast<std::size_t>(curve)]);
     Schedule schedule;
     if (curve == 0) {
       // Never leaves part 1.
@@ -34,52 +39,35 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     const std::vector<double> dist_Q = run.column("dist_Q_normalised");
     const std::vector<double> loss = run.column("loss");
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      csv.number(run.t[i] / walk_request.step_size).number(dist_P[i]).number(dist_Q[i]);
-      csv.number(loss[i]).end_row();
+      table.add("step", run.t[i] / walk_request.step_size, "dist_P", dist_P[i], "dist_Q", dist_Q[i],
+                "loss", loss[i]);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: plain, l1, l1 without noise: step, normalised distances to P and Q, loss.
-height = 4.2
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.16,0.96,0.09,0.95 spacing 0,0.045
-  eval x_range('0:14000', '0:*')
-  set format x ''
-  if (own eq '0') { set xtics 4000 }
-  set key at screen 0.56, screen 0.995 center top horizontal maxcols 3 samplen 1.5 width -1
-  set ylabel '‖V − P‖_μ, normalised' offset 0+right,0
-  set logscale y
-  set format y '10^{%T}'
-  eval y_range('0.001:0.5', '*:*')
-  plot data index 0 using 1:2 with lines linetype 2 title 'plain', \
-       data index 1 using 1:2 with lines linetype 1 title 'threshold and l1', \
-       data index 2 using 1:2 with lines linetype 1 dashtype 2 title 'the same, no noise'
-  set ylabel '‖A − Q‖_μ, normalised' offset 0+right,0
-  eval y_range('0.005:2', '*:*')
-  plot data index 0 using 1:3 with lines linetype 2 notitle, \
-       data index 1 using 1:3 with lines linetype 1 notitle, \
-       data index 2 using 1:3 with lines linetype 1 dashtype 2 notitle
-  unset logscale y
-  set format y '%g'
-  set format x (own eq '0' ? '%g' : '%.0s%c')
-  set xlabel 'step'
-  set ylabel 'loss' offset 0+right,0
-  set autoscale y
-  plot data index 0 using 1:4 with lines linetype 2 notitle, \
-       data index 1 using 1:4 with lines linetype 1 notitle, \
-       data index 2 using 1:4 with lines linetype 1 dashtype 2 notitle
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto curves = [](const std::string& column) {
+    return std::vector<Curve>{plot::line("step", column).of(kinds[0]).colour(2),
+                              plot::line("step", column).of(kinds[1]).colour(1),
+                              plot::line("step", column).of(kinds[2]).colour(1).dashed()};
+  };
+  Panel values{.x = {.range = "0:14000", .tics = "4000", .own_range = "0:*"},
+               .y = {.label = "‖V − P‖_μ, normalised",
+                     .range = "0.001:0.5",
+                     .logarithmic = true,
+                     .own_range = "*:*"},
+               .key = "above",
+               .curves = {}};
+  for (const Curve& curve : curves("dist_P"))
+    values.curves.push_back(curve.titled(kinds[values.curves.size()]));
+  Panel attention{.x = values.x, .y = values.y, .curves = curves("dist_Q")};
+  attention.y.label = "‖A − Q‖_μ, normalised";
+  attention.y.range = "0.005:2";
+  Panel loss{.x = values.x, .y = {.label = "loss"}, .curves = curves("loss")};
+  loss.x.label = "step";
+  return {.height = 4.2, .legend_rows = 2, .panels = {values, attention, loss}};
 }
-)gp";
 
 }  // namespace
 
@@ -90,7 +78,7 @@ FigureMaker figure() {
                    .shows = {"scb.convergence", "scb.l1-needed"},
                    .parameters = data_law("3", "5000", "2")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::training_figure
