@@ -17,9 +17,9 @@ constexpr Knob output = logarithmic_knob("output", "weight o of the output layer
 constexpr Knob start = logarithmic_knob("start", "v(0) of all tokens", 0.01, 0.2, 0.05);
 constexpr Knob mixing =
     logarithmic_knob("mixing", "share of a class that is spread over all tokens", 1e-3, 0.5, 0)
-        .breaking("every class has one token");
+        .breaking(one_token_a_class);
 constexpr Knob offset =
-    logarithmic_knob("offset", "z(0) - v(0)^2/(2T)", 1e-3, 1, 0).breaking("z(0) = v(0)^2/(2T)");
+    logarithmic_knob("offset", "z(0) - v(0)^2/(2T)", 1e-3, 1, 0).breaking(tied_start);
 
 // Between the two classes of a token, and in all.
 Vector<double> class_law(Activation phi, const Vector<double>& target, double o, double& slope) {

@@ -5,6 +5,7 @@
 #include "theorems/joma/checks/clocks.hpp"
 #include "theorems/joma/checks/errata.hpp"
 #include "theorems/joma/checks/prelude.hpp"
+#include "theorems/joma/rungs/closed_form.hpp"
 
 namespace popgrad::joma::checks {
 namespace {
@@ -54,6 +55,32 @@ Quantity enclosed_fixed_point(double mu, double tau) {
     (rises ? low : high) = middle;
   }
   return {low + (high - low) / 2, {ErrorPart::enclosure((high - low) / 2)}};
+}
+
+// How deep the attention entropy falls on the reduced flow, exp attention, and where it ends.
+struct EntropyBounce {
+  Quantity least;
+  double last = 0;
+  [[nodiscard]] Quantity rebound() const { return Quantity(last) - least; }
+};
+// One unit, nonlinear phi. Throws std::runtime_error if the flow does not settle.
+EntropyBounce entropy_bounce_of(const ReducedInstance<double>& instance) {
+  const ReducedFlow<double> flow(instance);
+  const AnyRung<double> rung = forget_type(flow);
+  Vector<double> last(rung.dimension);
+  double slowest = 0;
+  for (Index l = 0; l < last.size(); ++l) {
+    const double mu = instance.target(l, 0);
+    last[l] = instance.attended ? attended_fixed_point(mu, instance.tau) : mu;
+    const double rate =
+        instance.attended ? attended_rate(mu, instance.tau) : std::exp(mu * mu / instance.tau);
+    slowest = l == 0 ? rate : std::min(slowest, rate);
+  }
+  constexpr double folds = 20;  // e^-20 of the way is left
+  const Quantity least = smallest_along(rung, folds / slowest, 1e-10, [&](const Vector<double>& v) {
+    return flow.attention_entropy(v);
+  });
+  return {least, flow.attention_entropy(last)};
 }
 
 void show_target_at_rest(Examination& it) {
