@@ -161,8 +161,9 @@ void judge_sums(const ReducedInstance<double>& instance, const std::vector<Solve
            }));
 }
 
-// How long until some a_l may have grown by exp(2.25) through one unit: a token is at most as fast as
-// alone. Much later a spacing of the exp clock in double moves the states by more than their size.
+// How long until some a_l may have grown by exp(2.25) through one unit: a token is at most as fast
+// as without the others. Much later a spacing of the exp clock in double moves the states by more
+// than their size.
 double time_of_growth(const ReducedInstance<double>& instance) {
   const double first = instance.start.cwiseAbs().maxCoeff();
   const double growth = 2.25 * instance.tau;  // of v^2
@@ -186,7 +187,8 @@ void examine(const Setting& setting, Examination& it) {
   const double way = (instance.target - instance.start).cwiseAbs().minCoeff();
   it.require(off_target, !(instance.nonlinear && way == 0),
              instance.nonlinear ? fmt::format("by at least {:.3g}", way) : "linear phi has no mu");
-  // Until the sum of logarithms is 4, or the steepest token would have reached 1.5 sqrt tau alone.
+  // Until the sum of logarithms is 4, or the steepest token would by itself have reached
+  // 1.5 sqrt tau.
   const double end = instance.nonlinear
                          ? 4
                          : 1.5 * std::sqrt(instance.tau) / instance.target.cwiseAbs().maxCoeff();

@@ -22,8 +22,8 @@ std::vector<Quantity> states_of_exp_flow(ReducedInstance<double> instance,
                                          double tolerance);
 
 /// Sums of ln(|delta(0)|/|delta|), or of (v - v(0))/Delta for linear phi, over the first `tokens`
-/// tokens, for every unit and time of the softmax flow. The errors of the tokens are added up: in the
-/// sum they cancel, for linear phi in both solves alike.
+/// tokens, for every unit and time of the softmax flow. The errors of the tokens are added up: in
+/// the sum they cancel, for linear phi in both solves alike.
 std::vector<Quantity> sums_along(const ReducedInstance<double>& instance,
                                  const std::vector<Solved>& softmax, Index tokens);
 
