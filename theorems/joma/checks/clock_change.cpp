@@ -19,10 +19,9 @@ and along it, for every one of any number of units, since they share a,
                 .knobs = {tau, token_count},
                 .reads = "reduced"};
 
-const Clause same_orbit =
-    sheet.clause("softmax reduced flow = exp orbit on the clock dt = sum a dt_exp");
-const Clause logarithms = sheet.clause("nonlinear phi: sum of ln(|delta(0)|/|delta|) = t");
-const Clause ways = sheet.clause("linear phi: sum of (v - v(0))/Delta = t");
+const Clause same_orbit = sheet.clause("softmax reduced flow = exp orbit on dt = sum a dt_exp");
+const Clause logarithms = sheet.clause("nonlinear phi: sum ln(|delta(0)|/|delta|) = t");
+const Clause ways = sheet.clause("linear phi: sum (v - v(0))/Delta = t");
 
 const Hypothesis not_zero = sheet.assume("mu and Delta are not 0");
 const Hypothesis off_target = sheet.assume("v(0) differs from mu");

@@ -26,8 +26,8 @@ e, the least |w'| over the rays near it is |e| times a constant that is not 0, t
 
 const Clause mean_gradient = sheet.clause(
     "mean gradient of a ReLU unit on Gaussian clouds: sum_c a_c (th1 xbar_c + th2 w/|w|)");
-const Clause moments = sheet.clause("th1 and th2 in closed form");
-const Clause isolated = sheet.clause("critical rays isolated");
+const Clause moments = sheet.clause("closed th1, th2");
+const Clause isolated = sheet.clause("two clouds have isolated critical rays");
 
 const Hypothesis round_noise = sheet.assume("rotation invariant noise");
 const Hypothesis constant_gradient = sheet.assume("g_c constant");
