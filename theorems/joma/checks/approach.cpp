@@ -1,7 +1,5 @@
 #include "theorems/joma/checks/approach.hpp"
 
-#include <boost/math/quadrature/gauss_kronrod.hpp>
-
 #include "theorems/joma/checks/prelude.hpp"
 
 namespace popgrad::joma::checks {
@@ -50,14 +48,6 @@ Index strongest_token(const ReducedInstance<double>& instance) {
   return token;
 }
 
-double late_clock(const ReducedInstance<double>& instance, Index clock_token, double late) {
-  const AnyRung<double> rung = approach_of(instance, clock_token);
-  for (double end = late;; end *= 2) {
-    const Solved run(rung, {end}, 1e-12);
-    if (run.state(0).head(instance.tokens()).minCoeff() >= late) return end;
-  }
-}
-
 std::vector<std::vector<Quantity>> logarithms_of(const ReducedInstance<double>& instance,
                                                  Index clock_token,
                                                  const std::vector<double>& clock) {
@@ -74,30 +64,46 @@ std::vector<std::vector<Quantity>> logarithms_of(const ReducedInstance<double>& 
   return values;
 }
 
-Quantity late_constant(const ReducedInstance<double>& instance, Index token) {
-  const Vector<double> mu = instance.target.row(token).transpose();
-  const Vector<double> way = mu - instance.start.row(token).transpose();
-  const double first = 2 * mu.dot(way) / instance.tau;
-  const double second = way.squaredNorm() / instance.tau;
-  const auto integrand = [&](double u) { return -std::expm1((first - second * u) * u) / u; };
-  // The nodes lie inside (0, 1). Bisected until the two rules agree to all but a few roundings.
-  constexpr unsigned bisections = 12;
+Comparison flow_in_logarithms(const ReducedInstance<double>& instance) {
+  constexpr double tolerance = 1e-12;
+  const Index d = instance.tokens();
+  constexpr double furthest = 8;  // 1 - v/mu keeps most of its digits up to e^-8
+  const Solved logs(approach_of(instance, strongest_token(instance)),
+                    {furthest / 8, furthest / 4, furthest / 2, furthest}, tolerance);
+  std::vector<double> times;
+  for (std::size_t k = 0; k < logs.size(); ++k) times.push_back(logs.state(k)[d]);
+  const Solved flow(forget_type(ReducedFlow<double>(instance)), times, tolerance);
+  Comparison same = equal("ln(delta(0)/delta) along the flow, all weights");
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    const Quantity time = logs.at(k, [d](const Vector<double>& y) { return y[d]; });
+    const Vector<double> v = weights_after(instance, logs.state(k));
+    for (Index i = 0; i < v.size(); ++i) {
+      const Index l = i % d;
+      if (logs.state(k)[l] > furthest) continue;
+      const double mu = instance.target.reshaped()[i];
+      const double way = mu - instance.start.reshaped()[i];
+      Quantity measured =
+          flow.at(k, [&](const Vector<double>& x) { return std::log(way / (mu - x[i])); });
+      measured.add(ErrorPart::rounding(1, mu / (mu - v[i])));
+      // What the time is off by, at the rate of the token.
+      const double rate =
+          std::exp(v.reshaped(d, instance.units()).row(l).squaredNorm() / instance.tau);
+      const auto own = [l](const Vector<double>& y) { return y[l]; };
+      same.add(fmt::format("weight {} of token {}, s = {:.3g}", i / d, l, times[k]), measured,
+               logs.at(k, own) + mapped(time, 0, rate));
+    }
+  }
+  // Two solves may agree by accident at one place: all have the largest difference of any.
   double apart = 0;
-  using Rule = boost::math::quadrature::gauss_kronrod<double, 31>;
-  const double value = Rule::integrate(integrand, 0.0, 1.0, bisections,
-                                       64 * std::numeric_limits<double>::epsilon(), &apart);
-  return {value, {ErrorPart::enclosure(apart)}};
-}
-
-double first_logarithm(const ReducedInstance<double>& instance, Index token) {
-  Index unit = 0;
-  instance.target.row(token).cwiseAbs().maxCoeff(&unit);
-  return -std::log(std::fabs(1 - instance.start(token, unit) / instance.target(token, unit)));
+  for (std::size_t i = 0; i < same.measured.size(); ++i) {
+    apart = std::fmax(apart, (same.measured[i] - same.predicted[i]).error("solver"));
+  }
+  for (Quantity& measured : same.measured) measured.add(ErrorPart::solver(0, apart));
+  return same;
 }
 
 Record parameters_of(const ReducedInstance<double>& instance, const Setting& setting) {
-  return {{"mu", std::vector<double>(instance.target.data(),
-                                     instance.target.data() + instance.target.size())},
+  return {{"mu", numbers_of(instance.target)},
           {"units", instance.units()},
           {"tau", instance.tau},
           {"seed", setting.seed}};

@@ -29,28 +29,11 @@ Vector<double> weights_after(const ReducedInstance<double>& instance, const Vect
 Index weakest_token(const ReducedInstance<double>& instance);
 Index strongest_token(const ReducedInstance<double>& instance);
 
-/// The least y of the clock token among late, 2 late, 4 late, ... at which no token has less than
-/// `late`. Starts beyond 0 may put any token ahead, but none for good.
-double late_clock(const ReducedInstance<double>& instance, Index clock_token, double late);
-
 /// y of all tokens at these values of the clock, one list a value. The solver error is the sum of
 /// what two solves say, at 10 and at 100 times the tolerance: one may agree by accident.
 std::vector<std::vector<Quantity>> logarithms_of(const ReducedInstance<double>& instance,
                                                  Index clock_token,
                                                  const std::vector<double>& clock);
-
-/// c_l of the late solution of token l, any number of units:
-///   y_l = e^{|mu_l|^2/tau} s + c_l + o(1)
-///   c_l = int_0^1 (1 - exp((2 mu_l.g u - |g|^2 u^2)/tau)) / u du,  g = mu_l - v_l(0).
-/// Part: enclosure, from the two rules of Gauss and Kronrod.
-Quantity late_constant(const ReducedInstance<double>& instance, Index token);
-
-/// ln(1/|delta(0)|) of the unit of a token whose |mu| is largest.
-double first_logarithm(const ReducedInstance<double>& instance, Index token);
-
-/// d/ds ln(1/|delta|) = exp(sum_k v_k^2/tau) along the rung `reduced`, two tokens and two units of
-/// generic symbols.
-Truth gain_is_the_rate();
 
 /// ln(delta(0)/delta) of all weights along the rung `reduced`, exp attention, at times at which the
 /// strongest token has 1, 2, 4 and 8 of it, against the flow in logarithms. Weights that have more

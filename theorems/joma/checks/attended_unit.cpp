@@ -8,7 +8,7 @@ namespace popgrad::joma::checks {
 
 namespace {
 
-constexpr Knob activation = whole_knob("activation", "phi: 0 tanh, 1 ReLU, 2 GELU", 0, 2, 0);
+constexpr Knob unit_activation = whole_knob("activation", "phi: 0 tanh, 1 ReLU, 2 GELU", 0, 2, 0);
 constexpr Knob drawn_tokens = whole_knob("tokens", "contextual tokens M_C", 2, 5, 3);
 constexpr Knob weakest = logarithmic_knob("weak", "the least mu", 0.5, 1.5, 1.5);
 constexpr Knob span =
@@ -17,9 +17,9 @@ constexpr Knob output = logarithmic_knob("output", "weight o of the output layer
 constexpr Knob start = logarithmic_knob("start", "v(0) of all tokens", 0.01, 0.2, 0.05);
 constexpr Knob mixing =
     logarithmic_knob("mixing", "share of a class that is spread over all tokens", 1e-3, 0.5, 0)
-        .breaking("every class has one token");
+        .breaking(one_token_a_class);
 constexpr Knob offset =
-    logarithmic_knob("offset", "z(0) - v(0)^2/(2T)", 1e-3, 1, 0).breaking("z(0) = v(0)^2/(2T)");
+    logarithmic_knob("offset", "z(0) - v(0)^2/(2T)", 1e-3, 1, 0).breaking(tied_start);
 
 // Between the two classes of a token, and in all.
 Vector<double> class_law(Activation phi, const Vector<double>& target, double o, double& slope) {
@@ -43,7 +43,7 @@ Vector<double> class_law(Activation phi, const Vector<double>& target, double o,
 }  // namespace
 
 std::vector<Knob> knobs_of_attended_unit() {
-  return {activation, drawn_tokens, weakest, span, output, start, tau, mixing, offset};
+  return {unit_activation, drawn_tokens, weakest, span, output, start, tau, mixing, offset};
 }
 
 AttendedUnit attended_unit(Activation phi, const Vector<double>& target, double tau_of_unit,
@@ -87,7 +87,7 @@ AttendedUnit attended_unit(const Setting& setting) {
   }
   std::sort(target.begin(), target.end());
   AttendedUnit unit =
-      attended_unit(phis.at(static_cast<std::size_t>(setting.count(activation))), target,
+      attended_unit(phis.at(static_cast<std::size_t>(setting.count(unit_activation))), target,
                     setting.value(tau), setting.value(output), setting.value(start));
   unit.mixing = setting.value(mixing);
   unit.offset = setting.value(offset);

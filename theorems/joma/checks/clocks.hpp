@@ -1,8 +1,10 @@
 #pragma once
 /// The reduced flow on the clocks of softmax and of exp attention, side by side.
 
-#include "popgrad/evidence/examination.hpp"
+#include <vector>
+
 #include "popgrad/evidence/solved.hpp"
+#include "popgrad/scalars/quantity.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
 namespace popgrad::joma::checks {
@@ -14,18 +16,15 @@ namespace popgrad::joma::checks {
 std::vector<Solved> solve_softmax_flow(const ReducedInstance<double>& instance,
                                        const std::vector<double>& times, double tolerance);
 
-/// States of the softmax flow against those of the exp flow at the times of its clock.
-/// Control: exp-clock, those times 10 % short.
-void judge_orbits(const ReducedInstance<double>& instance, const std::vector<Solved>& softmax,
-                  double tolerance, Examination& it);
+/// States of the exp flow at `share` of the times that the softmax flow gives its clock.
+std::vector<Quantity> states_of_exp_flow(ReducedInstance<double> instance,
+                                         const std::vector<Solved>& softmax, double share,
+                                         double tolerance);
 
-/// The sums of every unit along the softmax flow, of ln(|delta(0)|/|delta|) or (v - v(0))/Delta,
-/// against t. Controls: sum-rate, token-short.
-void judge_sums(const ReducedInstance<double>& instance, const std::vector<Solved>& softmax,
-                Examination& it);
-
-/// On symbols: one field is the other times sum_l a_l, and the two sums grow at the rate 1.
-/// Controls: inverse-clock, no-logarithm.
-void prove_clock_change(bool nonlinear, Examination& it);
+/// Sums of ln(|delta(0)|/|delta|), or of (v - v(0))/Delta for linear phi, over the first `tokens`
+/// tokens, for every unit and time of the softmax flow. The errors of the tokens are added up: in
+/// the sum they cancel, for linear phi in both solves alike.
+std::vector<Quantity> sums_along(const ReducedInstance<double>& instance,
+                                 const std::vector<Solved>& softmax, Index tokens);
 
 }  // namespace popgrad::joma::checks

@@ -4,8 +4,8 @@
 /// With w = (cos theta, sin theta) in the plane of the two centres, u and v the terms of centre 1
 /// and 2 at a_1 = a_2 = 1,
 ///   w'(theta) = a_1 u(theta) + a_2 v(theta)
-/// vanishes where D = u x v = 0 and a_2/a_1 = -u.v/|v|^2. Off such a value by e, the least |w'|/|a_1|
-/// over the rays beside it is
+/// vanishes where D = u x v = 0 and a_2/a_1 = -u.v/|v|^2. Off such a value by e, the least
+/// |w'|/|a_1| over the rays near it is
 ///   |e| |D'| / |u' + (a_2/a_1) v'| + O(e^2):
 /// the value is isolated where D' is not 0.
 
@@ -29,10 +29,10 @@ struct CriticalRay {
   double ratio = 0;   ///< a_2/a_1
   double growth = 0;  ///< |D'| / |u' + (a_2/a_1) v'|
 };
-/// All that a grid of 4000 angles tells apart.
+/// All that a grid of 4000 angles resolves.
 std::vector<CriticalRay> critical_rays(const PairOfClouds& clouds);
 
-/// Least |w'|/|e| beside a critical ray as e goes to 0, by search over the angle. Part: next order.
+/// Least |w'|/|e| near a critical ray as e goes to 0, by search over the angle. Part: next order.
 Quantity measured_growth(const PairOfClouds& clouds, const CriticalRay& ray);
 
 }  // namespace popgrad::joma::checks

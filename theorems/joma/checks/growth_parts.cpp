@@ -3,9 +3,8 @@
 #include <boost/math/special_functions/erf.hpp>
 
 #include "popgrad/solving/solve.hpp"
-#include "solving/common_error.hpp"
+#include "scalars/softmax.hpp"
 #include "theorems/joma/checks/prelude.hpp"
-#include "theorems/joma/rungs/closed_form.hpp"
 
 namespace popgrad::joma::checks {
 namespace {
@@ -23,14 +22,35 @@ Trajectory<double> solve_to_blow_up(const ReducedInstance<double>& instance, dou
   return run;
 }
 
-// Tokens that move, with |Delta_l| below a bound.
-std::vector<Index> moving_below(const ReducedInstance<double>& instance, double bound) {
-  std::vector<Index> tokens;
-  for (Index l = 0; l < instance.tokens(); ++l) {
-    const double size = std::fabs(instance.target(l, 0));
-    if (size > 0 && size < bound) tokens.push_back(l);
-  }
-  return tokens;
+// Of the logits z = v^2/tau with their rates under the attention weights. At v = 0, where
+// z' = 2 z/t, the limit.
+double correlation(const ReducedFlow<double>& flow, const Vector<double>& v) {
+  Vector<double> slope(v.size());
+  flow.rhs(v, slope, 0.0);
+  const Index d = flow.instance().tokens();
+  const Vector<double> z = flow.attention_logits(v);
+  const Vector<double> rate =
+      v.cwiseProduct(slope).reshaped(d, flow.instance().units()).rowwise().sum();
+  const Vector<double> p = softmax<double>(z);
+  const Vector<double> around = z.array() - p.dot(z);
+  const Vector<double> rate_around = rate.array() - p.dot(rate);
+  const double square = p.dot(around.cwiseAbs2()) * p.dot(rate_around.cwiseAbs2());
+  if (v.cwiseAbs().maxCoeff() == 0) return 1;
+  return p.dot(around.cwiseProduct(rate_around)) / std::sqrt(square);
+}
+
+double variance(const Vector<double>& x) { return (x.array() - x.mean()).square().mean(); }
+
+// The entropy's distance from `from` at a time, in units of `unit`, an entropy of its own.
+Quantity share_of(const ReducedFlow<double>& flow, double time, double from, double unit) {
+  const Solved run(forget_type(flow), {time}, growth_tolerance);
+  const auto distance = [&](const Vector<double>& v) {
+    return (flow.attention_entropy(v) - from) / unit;
+  };
+  Quantity share = run.at(0, distance);
+  share.add(ErrorPart::rounding(static_cast<double>(flow.instance().tokens()),
+                                std::log(static_cast<double>(flow.dimension())) / unit));
+  return share;
 }
 
 }  // namespace
@@ -60,85 +80,52 @@ BlowUp blow_up_of(const ReducedInstance<double>& instance, double latest) {
   return found;
 }
 
-void judge_blow_up(const ReducedInstance<double>& instance, const BlowUp& blow_up,
-                   Examination& it) {
-  it.judge(Comparison{.what = "time of the blow-up",
-                      .measured = {blow_up.time},
-                      .predicted = {blow_up_time(largest_gradient(instance), 0.0, instance.tau)},
-                      .mistakes = {predicts_times("blow-up-late", 1.1)}});
-  const std::vector<Index> others = moving_below(instance, largest_gradient(instance));
-  if (others.empty()) return;
-  const double width = std::sqrt(instance.tau);
-  std::vector<Quantity> stopped;
-  std::vector<Quantity> limits;
-  std::vector<Quantity> smaller;
-  for (const Index l : others) {
-    const double y = limit_of(instance, l, 1);
-    // A token still moves at its slope when the others blow up.
-    const double slope = instance.target(l, 0) * std::exp(y * y);
-    Quantity v = blow_up.state.at(static_cast<std::size_t>(l));
-    v.add(ErrorPart::solver(0, slope * blow_up.time.error()));
-    stopped.push_back(v);
-    limits.emplace_back(width * y);
-    smaller.emplace_back(width * limit_of(instance, l, 0.9));
-  }
-  it.judge(Comparison{.what = "where the other tokens stop",
-                      .measured = with_common_error(stopped),
-                      .predicted = limits,
-                      .mistakes = {predicts("limits", smaller)}});
+Quantity least_correlation(const ReducedInstance<double>& instance, const BlowUp& blow_up) {
+  const ReducedFlow<double> flow(instance);
+  const Vector<double> squares = instance.target.col(0).cwiseAbs2();
+  const double spread = squares.maxCoeff() - squares.minCoeff();
+  Quantity least = smallest_along(forget_type(flow), 0.95 * blow_up.time.value(), growth_tolerance,
+                                  [&](const Vector<double>& v) { return correlation(flow, v); });
+  least.add(
+      ErrorPart::rounding(static_cast<double>(instance.tokens()), squares.maxCoeff() / spread));
+  return least;
 }
 
-void judge_law(const ReducedInstance<double>& instance, const BlowUp& blow_up, Examination& it) {
+Quantity first_fall(const ReducedInstance<double>& instance) {
+  const ReducedFlow<double> flow(instance);
+  const double time = 0.1 * std::sqrt(instance.tau) / largest_gradient(instance);
+  const double even = std::log(static_cast<double>(instance.tokens()));
+  const double coefficient =
+      variance(instance.target.col(0).cwiseAbs2()) / 2 / (instance.tau * instance.tau);
+  std::vector<double> squares;  // what is left out is of order t^2
+  std::vector<Quantity> shares;
+  for (const double t : falling_parameters(time, 2, 2)) {
+    squares.push_back(t * t);
+    shares.push_back(share_of(flow, t, even, -coefficient * std::pow(t, 4)));
+  }
+  return limit_in(squares, shares);
+}
+
+Quantity last_fall(const ReducedInstance<double>& instance, const BlowUp& blow_up, double ties) {
+  const ReducedFlow<double> flow(instance);
+  const std::vector<double> left = falling_parameters(1e-5, 10, 2);
   const double end = blow_up.time.value();
-  // One solve a time: between the ends of its steps a solver has errors of another kind.
-  const std::vector<double> times{end / 4, end / 2, 0.95 * end};
-  const AnyRung<double> rung = forget_type(ReducedFlow<double>(instance));
-  std::vector<Solved> runs;
-  for (const double t : times) runs.emplace_back(rung, std::vector{t}, growth_tolerance);
-  const std::vector<Index> moving = moving_below(instance, INFINITY);
-  const auto grown = [&](double width) {
-    std::vector<Quantity> all;
-    for (const Index l : moving) {
-      const auto of_token = [=](const Vector<double>& v) {
-        return std::erf(v[l] / width) * width * std::sqrt(M_PI) / 2;
-      };
-      for (const Solved& run : runs) all.push_back(run.at(0, of_token));
+  const double top = largest_gradient(instance);
+  std::vector<Quantity> shares;
+  for (const double part : left) {
+    const double x = boost::math::erfc_inv(part);
+    double leading = 0;
+    for (Index l = 0; l < instance.tokens(); ++l) {
+      if (std::fabs(instance.target(l, 0)) == top) continue;
+      const double deficit = x * x - std::pow(limit_of(instance, l, 1), 2);
+      leading += (1 + deficit) * std::exp(-deficit) / ties;
     }
-    return with_common_error(all);
-  };
-  std::vector<Quantity> predicted;
-  std::vector<std::string> places;
-  for (const Index l : moving) {
-    for (const double t : times) {
-      predicted.emplace_back(instance.target(l, 0) * t);
-      places.push_back(fmt::format("t = {:.4g}, token {}", t, l));
-    }
+    Quantity share = share_of(flow, (1 - part) * end, std::log(ties), leading);
+    // The leading term is nearly in proportion to 1 - t/t*.
+    share.add(ErrorPart::solver(0, blow_up.time.error() / end / part));
+    shares.push_back(share);
   }
-  it.judge(Comparison{
-      .what = "erf(v/sqrt tau) sqrt(pi tau)/2 against Delta t",
-      .measured = grown(std::sqrt(instance.tau)),
-      .predicted = predicted,
-      .mistakes = {measures("wide-law", [&] { return grown(std::sqrt(1.1 * instance.tau)); })},
-      .places = places});
-}
-
-void prove_growth(Examination& it) {
-  ReducedInstance<Expression> instance;
-  const Vector<Expression> v = symbols("v", 2);
-  instance.target = symbols("Delta", 2, 1);
-  instance.start = v;
-  const Expression root = GiNaC::possymbol("s");
-  instance.tau = root * root;
-  Vector<Expression> rate(2);
-  ReducedFlow<Expression>(instance).rhs(v, rate, Expression(0));
-  Matrix<Expression> miss(2, 1);
-  for (Index l = 0; l < 2; ++l) {
-    const Expression grown =
-        error_function(Expression(v[l] / root)) * GiNaC::sqrt(GiNaC::Pi) * root / 2;
-    miss(l, 0) = rate_along(grown, v, rate) - instance.target(l, 0);
-  }
-  it.judge(Identity{.what = "d/dt of erf(v/sqrt tau) sqrt(pi tau)/2 - Delta t is 0",
-                    .holds = [&] { return vanishes(miss); }});
+  return limit_in(left, shares);
 }
 
 }  // namespace popgrad::joma::checks

@@ -14,10 +14,10 @@ void show_summed_condition(Examination& it) {
   it.hypotheses.push_back(met_by_construction("b_bar constant", "the example stands still"));
   it.require("the moment factorises when summed over two units",
              vanishes(example.summed_condition()));
-  it.judge(Identity{.kind = EvidenceKind::exact,
-                    .what = "E[b q] - b_bar E[q] is 3/8 for the first token, not 0",
-                    .holds = [&] { return vanishes(Expression(defect[0] - Expression(3) / 8)); },
-                    .mistakes = {{in_paper, [&] { return vanishes(defect[0]); }}}});
+  it.judge(identity("E[b q] - b_bar E[q] is 3/8 for the first token, not 0",
+                    [&] { return vanishes(Expression(defect[0] - Expression(3) / 8)); })
+               .of_kind(EvidenceKind::exact)
+               .unless(in_paper, [&] { return vanishes(defect[0]); }));
 }
 
 struct AuthorsRun {
@@ -32,8 +32,8 @@ double slope_of(const Vector<double>& y, const Vector<double>& x) {
   return centred.dot(y) / centred.squaredNorm();
 }
 
-// Full-batch descent of the authors' instance: 2000 steps of 0.1, read every 20 steps. `spacing`: each
-// step moves every number by this share of itself, neighbours apart, as its roundings may.
+// Full-batch descent of the authors' instance: 2000 steps of 0.1, read every 20 steps. `spacing`:
+// each step moves every number by this share of itself, neighbours apart, as its roundings may.
 AuthorsRun authors_run(TokenLaw token_law, std::uint64_t seed, double spacing = 0) {
   const PopulationFlow<double> flow(invariant_instance(token_law, seed));
   Vector<double> x = flow.initial();
@@ -74,17 +74,14 @@ void show_logits_too_large(Examination& it) {
       const double moved =
           authors_run(token_law, seed, std::numeric_limits<double>::epsilon()).slope;
       const auto tokens = static_cast<double>(run.tokens);
-      refute(
-          Comparison{
-              .what = fmt::format("slope of z_hat in z at the end, {} X, seed {}: "
-                                  "z_hat in place of z",
-                                  name, seed),
-              .measured = {{run.slope,
-                            {ErrorPart::rounding_moved(moved - run.slope, tokens, run.slope)}}},
-              .predicted = {1.0},
-              .detail = fmt::format("relative error {:.2f}; correlation >= {:.3f}",
-                                    run.relative_error, run.least_correlation)},
-          it);
+      const Quantity slope = {run.slope,
+                              {ErrorPart::rounding_moved(moved - run.slope, tokens, run.slope)}};
+      refute(equal(fmt::format("slope of z_hat in z at the end, {} X, seed {}: z_hat in place of z",
+                               name, seed),
+                   slope, 1)
+                 .with(fmt::format("relative error {:.2f}; correlation >= {:.3f}",
+                                   run.relative_error, run.least_correlation)),
+             it);
     }
   }
 }

@@ -41,17 +41,13 @@ void show_sets(Examination& it) {
       ++variables;
     }
   }
-  it.require("binary tree: every variable has one parent",
-             several + none == 0 ? Truth::yes : Truth::no,
+  it.require("binary tree: every variable has one parent", several + none == 0,
              fmt::format("{} of {} have several, {} none", several, variables, none));
-  it.require("noisy edges: child = parent with probability (1 + rho)/2", Truth::no,
+  it.require("noisy edges: child = parent with probability (1 + rho)/2", false,
              "a parent sets all of its children to 1, and says nothing of them otherwise");
-  refute(Comparison{.kind = EvidenceKind::exact,
-                    .what = "share of variables with one parent",
-                    .measured = {static_cast<double>(variables - several - none) /
-                                 static_cast<double>(variables)},
-                    .predicted = {1.0}},
-         it);
+  const double share =
+      static_cast<double>(variables - several - none) / static_cast<double>(variables);
+  refute(equal("share of variables with one parent", share, 1).of_kind(EvidenceKind::exact), it);
 }
 
 }  // namespace
