@@ -15,7 +15,7 @@ namespace {
 
 std::vector<Evidence>& evidence_of_paper(Examination& examination) {
   for (ControlEvidence& own : examination.controls) {
-    if (own.control == in_paper) return own.evidence;
+    if (own.control == in_paper.name) return own.evidence;
   }
   return examination.controls.emplace_back(ControlEvidence{in_paper, {}, true}).evidence;
 }
@@ -59,7 +59,7 @@ void refute(const Comparison& of_paper, Examination& it) {
 const std::vector<Evidence>& ErratumFinding::of_paper() const {
   static const std::vector<Evidence> none;
   for (const ControlEvidence& own : examination.controls) {
-    if (own.control == in_paper) return own.evidence;
+    if (own.control == in_paper.name) return own.evidence;
   }
   return none;
 }

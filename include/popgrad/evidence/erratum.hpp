@@ -46,12 +46,15 @@ struct Erratum {
   std::string algebra_says;
   std::string effect;  ///< what becomes of the paper's conclusions
   /// The hypotheses of the claim on the instance of the evidence, then the evidence: the corrected
-  /// form is what comparisons and identities claim, the paper's is their mistake `in_paper`.
+  /// form is what comparisons and identities claim, `in_paper` the control against which they do.
   std::function<void(Examination&)> examine;
 };
 
-/// Name of the mistake that predicts what the paper has.
-inline constexpr const char* in_paper = "paper";
+/// What the paper has in place of the corrected form: `.unless(in_paper, value)`.
+struct InPaper : Control {
+  operator std::string() const { return std::string(name); }  ///< where a mistake is made by name
+};
+inline constexpr InPaper in_paper{{"paper", "what the paper has in place of the corrected form"}};
 /// Judges what the paper has where there is no corrected form: it has to be violated.
 void refute(const Comparison& of_paper, Examination& it);
 

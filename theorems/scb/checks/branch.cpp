@@ -36,7 +36,7 @@ const Control linear = sheet.control("linear", "an argument that grows as B inst
 const Knob vocabulary = sheet.knob(tokens_knob);
 const Knob length =
     sheet.knob(logarithmic_knob("length", "positions T of the context", 3e3, 1e6, 1e4));
-const Knob range = sheet.knob(support_knob);
+const Knob support = sheet.knob(support_knob);
 const Knob step_knob =
     sheet.knob(logarithmic_knob("step", "learning rate eta times the growth rate", 0.05, 0.2, 0.1));
 const Knob argument_knob = sheet.knob(
@@ -49,14 +49,14 @@ const Knob fast_step = sheet.knob(
 
 Training<double> drawn_training(const Setting& setting) {
   const auto of_length = [&](Index positions) {
-    return from_scratch(setting.count(vocabulary), positions, setting.count(range), setting.seed);
+    return from_scratch(setting.count(vocabulary), positions, setting.count(support), setting.seed);
   };
   Training<double> drawn = of_length(setting.count(length));
   const double time = setting.value(growth_time);
   if (!(time > 0)) return drawn;
   const Bigrams<double>& b = drawn.bigrams;  // K_P and K_Q do not depend on the length
   const double positions = 1 / (time * std::sqrt(transition_size(b) * context_size(b)));
-  return of_length(std::max<Index>(setting.count(range) + 2, std::lround(positions)));
+  return of_length(std::max<Index>(setting.count(support) + 2, std::lround(positions)));
 }
 
 // From a user's file, P and q; the noise is that of a sample at the solution, of constant shape.

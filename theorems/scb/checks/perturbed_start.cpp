@@ -90,7 +90,8 @@ Quantity critical_size(const Sizes& sizes, const Perturbation& perturbation) {
 // alpha_V where the flow settles, as T grows.
 double balanced(const Sizes& sizes) { return std::pow(sizes.context / sizes.transition, 0.25); }
 
-// By how much of itself a delay of the creep v' = (1 - v)/T v^4/(kappa + v^4), v^4 = kappa at first,
+// By how much of itself a delay of the creep
+//   v' = (1 - v)/T v^4/(kappa + v^4),  v^4 = kappa at first,
 // changes in v and in 1/v while runs settle, to first order in 1/T.
 double aged(const Sizes& sizes) {
   return std::max(std::fabs(1 / balanced(sizes) - 1.5), 0.5) * sizes.time_to_settle() /

@@ -18,13 +18,13 @@ Of a selected position in a long document the losses of Bayes' rule are, from th
 document only and from the token at the position as well,
   L_T = 1 - 1/(tau v)
   L_B = L_T (1 - p_c c),  c = p_c/(p_c + p_r tau/T).
-Embeddings alone end at L_T, with inner products that are on average 1/(a v) larger inside a topic,
+Embeddings alone end at L_T, with inner products on average 1/(a v) larger inside a topic,
 a = 1 - (1 - p_c) p_m. Attention alone, on one-hot embeddings and the diagonal W_V, has its least
 loss below L_T and above L_B, by no more than, with P = p_c + p_r tau/T and theta = a c,
   P c^2 (1 - a)^2/(tau v) + p_r (1 - tau/T) theta_0^2 (1/a^2 + 1/(tau v)),
   theta_0/(1 - theta_0) = pi_0/pi_1 theta/(1 - theta),
-pi_1 and pi_0 the frequencies of a word of the document's topics and of another. Trained, it comes as
-near, with more attention inside a topic. No training ends below L_B.)",
+pi_1 and pi_0 the frequencies of a word of the document's topics and of another. Trained, it comes
+as near, with more attention inside a topic. No training ends below L_B.)",
                 .reaches = {EvidenceKind::symbolic, EvidenceKind::exact, EvidenceKind::certified,
                             EvidenceKind::numerical},
                 .reads = "optimum"};
