@@ -165,10 +165,8 @@ TEST_CASE("an erratum stands if two examinations miss the paper's and agree with
     Erratum e;
     e.examine = [=](Examination& it) {
       const bool refined = refined_tolerance(1e-8) < 1e-8;
-      it.judge(Comparison{.what = "one",
-                          .measured = {{refined ? 1 + second : 1, {ErrorPart::solver(1, 1.001)}}},
-                          .predicted = {ours},
-                          .mistakes = {predicts(in_paper, paper)}});
+      const Quantity one(refined ? 1 + second : 1, {ErrorPart::solver(1, 1.001)});
+      it.judge(equal("one", one, ours).unless(in_paper, paper));
     };
     return examine(e);
   };

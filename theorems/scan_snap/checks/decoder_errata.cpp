@@ -19,8 +19,9 @@ Quantity late_quotient(double m, bool with_vocabulary) {
   return {quotient, {ErrorPart::rounding(10, quotient)}};
 }
 
-// The same without M where M h = x, e^x = (M-1) x, eta_Y t/K = 2 x: 2 x^2/((1 + x) ln(2 x)). There M h - x
-// is (2 x + 1)/((M-1)(x + 1)), which moves gamma by less than that share, and M/(M-1) is left out.
+// The same without M where M h = x, e^x = (M-1) x, eta_Y t/K = 2 x: 2 x^2/((1 + x) ln(2 x)). There
+// M h - x is (2 x + 1)/((M-1)(x + 1)), which moves gamma by less than that share, and M/(M-1) is
+// left out.
 Quantity late_quotient_formula(double m) {
   const double x = crossover(m);
   const double quotient = 2 * x * x / ((1 + x) * std::log(2 * x));
@@ -69,26 +70,17 @@ Erratum late_backprop_regime() {
                                                         "gamma depends on M and eta_Y t/K alone"));
             it.hypotheses.push_back(met_by_construction(
                 "t >= 2 (1 + delta') t0'", "t is t0, where exp(M h) overtakes (M-1) M h"));
-            std::vector<Quantity> without, formula, with;
-            std::vector<std::string> places;
+            Comparison without = equal(
+                "gamma eta_Y t/(K ln(eta_Y t/K)) at t0: 2 x^2/((1 + x) ln(2 x)), x ~ ln M, and "
+                "not that at M = 1000");
+            Comparison with = at_most("the same with M inside the logarithm: one bound for all M");
             for (const double m : {least, 1e6, 1e15}) {
-              without.push_back(late_quotient(m, false));
-              formula.push_back(late_quotient_formula(m));
-              with.push_back(late_quotient(m, true));
-              places.push_back(fmt::format("M = {:g}", m));
+              const std::string place = fmt::format("M = {:g}", m);
+              without.add(place, late_quotient(m, false), late_quotient_formula(m));
+              with.add(place, late_quotient(m, true), 2);
             }
-            it.judge(Comparison{
-                .what = "gamma eta_Y t/(K ln(eta_Y t/K)) at t0: 2 x^2/((1 + x) ln(2 x)), x ~ ln M, "
-                        "and not that at M = 1000",
-                .measured = without,
-                .predicted = formula,
-                .mistakes = {predicts(in_paper, without.front())},
-                .places = places});
-            it.judge(Comparison{.what = "the same with M inside the logarithm: one bound for all M",
-                                .measured = with,
-                                .relation = Relation::at_most,
-                                .predicted = {2.0},
-                                .places = places});
+            it.judge(without.unless(in_paper, late_quotient(least, false)));
+            it.judge(with);
           }};
 }
 
@@ -118,10 +110,9 @@ Erratum cross_scale_sign() {
         require_uniform_classes(classes, it);
         it.hypotheses.push_back(met_by_construction("Y(0) = 0, decoder by Eqn 26",
                                                     "the identity is that of Eqn 70 at theta = 0"));
-        it.judge(
-            Identity{.what = "with -q0, not as printed, the identity holds for generic G and M",
-                     .holds = [] { return gradient_identity(Beta::derived); },
-                     .mistakes = {{in_paper, [] { return gradient_identity(Beta::of_eqn_88); }}}});
+        it.judge(identity("with -q0, not as printed, the identity holds for generic G and M", [] {
+                   return gradient_identity(Beta::derived);
+                 }).unless(in_paper, [] { return gradient_identity(Beta::of_eqn_88); }));
         const Features at(classes);
         it.report("xi_0 as printed over xi_0 on the instance", printed_over_right(at, 1e5));
         it.report("the same features at M = 8, outside A2", printed_over_right(at, 8));
@@ -147,15 +138,13 @@ Erratum inverse_sign() {
         // Two classes: (I + E)^-1 = 1/(1 - rho^2) (1, -rho; -rho, 1).
         const Expression own = 1 - 1 / (1 - rho * rho);
         const Expression other = rho / (1 - rho * rho);
-        it.judge(Identity{
-            .what = "two classes: E'_ii = -rho^2/(1 - rho^2)",
-            .holds = [&] { return vanishes(Expression(own + rho * other)); },
-            .mistakes = {{in_paper, [&] { return vanishes(Expression(-own + rho * other)); }}}});
+        it.judge(identity("two classes: E'_ii = -rho^2/(1 - rho^2)", [&] {
+                   return vanishes(Expression(own + rho * other));
+                 }).unless(in_paper, [&] { return vanishes(Expression(-own + rho * other)); }));
         const Expression third = rho * rho * rho / (1 - rho * rho);
-        it.judge(Identity{
-            .what = "E'_01 - E_01 is of second order and higher",
-            .holds = [&] { return vanishes(Expression(other - rho - third)); },
-            .mistakes = {{in_paper, [&] { return vanishes(Expression(-other - rho - third)); }}}});
+        it.judge(identity("E'_01 - E_01 is of second order and higher", [&] {
+                   return vanishes(Expression(other - rho - third));
+                 }).unless(in_paper, [&] { return vanishes(Expression(-other - rho - third)); }));
       }};
 }
 
@@ -186,13 +175,11 @@ Erratum attention_clock() {
         const std::vector<Quantity> papers = logits_at_100(instance);
         instance.clock = Clock::consistent;
         instance.attention_rate *= 2;  // K = 2
-        it.judge(Comparison{
-            .what = "logits at t = 100 on the paper's clock: those of K eta_Z, not of eta_Z",
-            .measured = papers,
-            .predicted = logits_at_100(instance),
-            .mistakes = {predicts(in_paper, ours)},
-            .detail = fmt::format("|z| {:.3g} against {:.3g}", norm(papers).value(),
-                                  norm(ours).value())});
+        it.judge(equal("logits at t = 100 on the paper's clock: those of K eta_Z, not of eta_Z",
+                       papers, logits_at_100(instance))
+                     .with(fmt::format("|z| {:.3g} against {:.3g}", norm(papers).value(),
+                                       norm(ours).value()))
+                     .unless(in_paper, ours));
       }};
 }
 

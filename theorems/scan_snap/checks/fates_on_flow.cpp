@@ -23,12 +23,7 @@ Comparison all_gain(std::string what, const Rung& rung,
     if (layout.entry_distinct[e]) pairs.push_back(layout.entry_pair[e]);
   }
   const Solved run(forget_type(rung), at, 1e-10);
-  Comparison claim{.kind = EvidenceKind::numerical,
-                   .what = std::move(what),
-                   .measured = {},
-                   .relation = Relation::below,
-                   .predicted = {},
-                   .scale = {1.0}};
+  Comparison claim = below(std::move(what)).in_units_of(1);
   for (std::size_t save = 0; save < run.size(); ++save) {
     const auto shares = run.all_at(save, [&](const Vector<double>& x) -> Vector<double> {
       Vector<double> rate(x.size());
@@ -37,10 +32,8 @@ Comparison all_gain(std::string what, const Rung& rung,
       return dz(pairs) / dz.cwiseAbs().maxCoeff();
     });
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      claim.measured.emplace_back(0.0);
-      claim.predicted.push_back(shares[i]);
-      claim.places.push_back(fmt::format("t = {}, token {}", at[save],
-                                         layout.pair_token[static_cast<std::size_t>(pairs[i])]));
+      const Index token = layout.pair_token[static_cast<std::size_t>(pairs[i])];
+      claim.add(fmt::format("t = {}, token {}", at[save], token), 0, shares[i]);
     }
   }
   return claim;

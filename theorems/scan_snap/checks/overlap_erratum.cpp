@@ -1,4 +1,5 @@
-// Erratum: the effective learning rate of overlapping classes (Remark 1) rests on a sum that is not 0.
+// Erratum: the effective learning rate of overlapping classes (Remark 1) rests on a sum that is
+// not 0.
 
 #include "popgrad/scalars/rational.hpp"
 #include "scalars/linear_algebra.hpp"
@@ -11,9 +12,9 @@ namespace popgrad::scan_snap::checks {
 
 namespace {
 
-// xi_n at the first steps, up to one factor: with overlaps G = (1 - rho) I + rho 11' of K classes and
-// M tokens, Y = F A and g = F c with c = s A'(e_n - 1/M) under the true gradient (Eqn 7), G^{-1} times
-// that under the modified one (Eqn 26); xi_n = -rho sum_{n' != n} c_n'.
+// xi_n at the first steps, up to one factor: with overlaps G = (1 - rho) I + rho 11' of K classes
+// and M tokens, Y = F A and g = F c with c = s A'(e_n - 1/M) under the true gradient (Eqn 7), G^{-1}
+// times that under the modified one (Eqn 26); xi_n = -rho sum_{n' != n} c_n'.
 Rational early_xi(Index classes, const Rational& tokens, const Rational& rho, bool modified) {
   const Matrix<Rational> overlaps =
       Matrix<Rational>::Constant(classes, classes, rho) +
@@ -37,12 +38,12 @@ void show_quotient(const char* where, const Rational& m, const Rational& rho, Ex
   const Rational quotient = xi_quotient(classes, m, rho);
   const Rational of_remark(1 / (1 - rho));
   const auto is = [&](const Rational& form) { return quotient == form ? Truth::yes : Truth::no; };
-  it.judge(Identity{.kind = EvidenceKind::exact,
-                    .what = fmt::format("the quotient of the two xi is the formula {}", where),
-                    .holds = [&] { return is(xi_quotient_formula(Rational(10), m, rho)); },
-                    .mistakes = {{in_paper, [&] { return is(of_remark); }}},
-                    .detail = fmt::format("{:.4f} against {:.4f} of the remark",
-                                          to_double(quotient), to_double(of_remark))});
+  it.judge(identity(fmt::format("the quotient of the two xi is the formula {}", where),
+                    [&] { return is(xi_quotient_formula(Rational(10), m, rho)); })
+               .of_kind(EvidenceKind::exact)
+               .with(fmt::format("{:.4f} against {:.4f} of the remark", to_double(quotient),
+                                 to_double(of_remark)))
+               .unless(in_paper, [&] { return is(of_remark); }));
 }
 
 // W = F'Y of K = M classes under the true gradient (Eqn 7), all overlaps rho, eta_Y = 1:
@@ -71,11 +72,10 @@ void show_rate_inside(Examination& it) {
   const double m = classes;
   const double inside = decoder_scale(m, 1 - rho, draws);
   const double outside = (1 - rho) * decoder_scale(m, 1.0, draws);
-  it.judge(Comparison{
-      .what = "K = M = 10, rho = 0.05, 1000 draws of a class: h* has rate (1-rho) eta_Y",
-      .measured = {run.at(0, [=](const Vector<double>& w) { return (w[0] - w[classes]) / m; })},
-      .predicted = {{inside, {ErrorPart::rounding(m, inside)}}},
-      .mistakes = {predicts(in_paper, outside)}});
+  it.judge(equal("K = M = 10, rho = 0.05, 1000 draws of a class: h* has rate (1-rho) eta_Y",
+                 run.at(0, [=](const Vector<double>& w) { return (w[0] - w[classes]) / m; }),
+                 Quantity(inside, {ErrorPart::rounding(m, inside)}))
+               .unless(in_paper, outside));
 }
 
 }  // namespace
@@ -116,12 +116,10 @@ Erratum centred_sum() {
         show_quotient("at K = 10, M = 3e5, rho = 0.011, inside A2", Rational(300'000),
                       Rational(11) / 1000, it);
         show_quotient("at K = 10, M = 1000, rho = 0.013", Rational(1000), Rational(13) / 1000, it);
-        it.judge(Identity{
-            .kind = EvidenceKind::exact, .what = "K = M: the remark's 1/(1 - rho)", .holds = [&] {
-              return xi_quotient(classes, Rational(10), Rational(1) / 20) == Rational(20) / 19
-                         ? Truth::yes
-                         : Truth::no;
-            }});
+        const Rational equal_counts = xi_quotient(classes, Rational(10), Rational(1) / 20);
+        it.judge(identity("K = M: the remark's 1/(1 - rho)", [&] {
+                   return equal_counts == Rational(20) / 19 ? Truth::yes : Truth::no;
+                 }).of_kind(EvidenceKind::exact));
         show_rate_inside(it);
       }};
 }

@@ -84,16 +84,15 @@ RationalClasses only_across() {
   return {.parts = parts, .unit = 9, .tokens = 2'000'000};
 }
 
-// Where `in_paper` has the other sign.
+// `paper_gains`: the sign that the paper has.
 void show(const char* what, const Rational& gain, bool gains, bool paper_gains, Examination& it) {
   const auto truth = [&gain](bool positive) {
     return (positive ? gain > 0 : gain < 0) ? Truth::yes : Truth::no;
   };
-  Identity sign{.kind = EvidenceKind::exact,
-                .what = what,
-                .holds = [&] { return truth(gains); },
-                .detail = fmt::format("{:.4g}", to_double(gain))};
-  if (paper_gains != gains) sign.mistakes = {{in_paper, [&] { return truth(paper_gains); }}};
+  Identity sign = identity(what, [&] { return truth(gains); })
+                      .of_kind(EvidenceKind::exact)
+                      .with(fmt::format("{:.4g}", to_double(gain)));
+  if (paper_gains != gains) sign.unless(in_paper, [&] { return truth(paper_gains); });
   it.judge(sign);
 }
 
@@ -119,11 +118,9 @@ void show_time(const RationalClasses& at, Examination& it) {
   std::uintmax_t steps = 100;
   const auto root = boost::math::tools::toms748_solve(
       gain, 1.0, 20.0, boost::math::tools::eps_tolerance<double>(40), steps);
-  refute(Comparison{.what = "true gradient, M -> infinity: its gain at eta_Y s = 1 is positive",
-                    .measured = {0.0},
-                    .relation = Relation::below,
-                    .predicted = {gain_at(view, 1)},
-                    .detail = fmt::format("it gains from eta_Y s = {:.3g} on", root.first)},
+  refute(below("true gradient, M -> infinity: its gain at eta_Y s = 1 is positive", 0,
+               gain_at(view, 1))
+             .with(fmt::format("it gains from eta_Y s = {:.3g} on", root.first)),
          it);
 }
 
@@ -141,11 +138,10 @@ Erratum residual_sketch() {
       .paper_says = "beta ~ f_n.f_n' + [psi(n) = psi(n')], and Theorem 2 inside each psi^-1(m)",
       .algebra_says =
           "two classes of a query put lambda_1 of the decoder's inputs at 1/2 and more, beyond "
-          "A2's "
-          "1/K; beta is that of G = 2 (F'F + B)^-1, 2/(1 + K_m) inside a query and of the order "
-          "of the overlaps across, which moves tokens as much as overlaps inside do: a token of a "
-          "single class of psi^-1(m) loses where a class of another query has it more than the "
-          "classes of m have another in common",
+          "A2's 1/K; beta is that of G = 2 (F'F + B)^-1, 2/(1 + K_m) inside a query and of the "
+          "order of the overlaps across, which moves tokens as much as overlaps inside do: a "
+          "token of a single class of psi^-1(m) loses where a class of another query has it more "
+          "than the classes of m have another in common",
       .effect =
           "tokens that have one class of all gain if overlaps inside the query outweigh the rest, "
           "and M >> K^2 is not needed then; what other queries share is not settled inside "
@@ -160,10 +156,8 @@ Erratum residual_sketch() {
                                    Matrix<double>(view.kappa - Matrix<double>::Identity(
                                                                    view.classes(), view.classes())))
                                    .maxCoeff();
-        refute(Comparison{.what = "lambda_1 of the decoder's inputs is below A2's 1/K",
-                          .measured = {{largest, {ErrorPart::rounding(k * k, 1 + largest)}}},
-                          .relation = Relation::below,
-                          .predicted = {1 / k}},
+        refute(below("lambda_1 of the decoder's inputs is below A2's 1/K",
+                     Quantity(largest, {ErrorPart::rounding(k * k, 1 + largest)}), 1 / k),
                it);
         const Matrix<Rational> beta = at.beta(true);
         show("a token of one class of its query, and one of another: it loses", at.gain(beta, 2, 0),
@@ -177,7 +171,7 @@ Erratum residual_sketch() {
         Examination also;
         require_assumption_2(spectrum, other.tokens, also);
         it.require("A2 of the classes that overlap across queries only",
-                   also.verdict() != Verdict::not_applicable ? Truth::yes : Truth::no);
+                   also.verdict() != Verdict::not_applicable);
         show("a token of one class of all gains without the residual connection",
              other.gain(other.beta(false), 3, 0), true, true, it);
         show("and loses with it", other.gain(other.beta(true), 3, 0), false, true, it);

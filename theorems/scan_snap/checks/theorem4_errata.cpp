@@ -19,7 +19,8 @@ CommonToken<double> growth_token(double rate) {
   return token;
 }
 
-// Is the form the integral from 0 of dGamma/(C0 + 4 Gamma)? Logarithms by their derivative and one value.
+// Is the form the integral from 0 of dGamma/(C0 + 4 Gamma)? Logarithms by their derivative and one
+// value.
 Truth integrates(const Expression& form, const Expression& gamma, const Expression& scale) {
   Matrix<Expression> defect(2, 1);
   defect << form.diff(GiNaC::ex_to<GiNaC::symbol>(gamma)) - 1 / (scale + 4 * gamma),
@@ -46,8 +47,7 @@ double growth_on_reduced_flow() {
 OneCommonToken growth_instance() { return described(with_ratio(growth_classes<double>(), 2)); }
 
 void require_theorem_4(const OneCommonToken& instance, Examination& it) {
-  it.require("one common token", instance.commons == 1 ? Truth::yes : Truth::no,
-             fmt::format("{} common", instance.commons));
+  it.require("one common token", instance.commons == 1, fmt::format("{} common", instance.commons));
   const auto k = static_cast<double>(instance.squares.size());
   it.require("one query", static_cast<double>(instance.members) - k,
              fmt::format("K_m = {}, K = {}", instance.members, k));
@@ -58,43 +58,42 @@ void require_theorem_4(const OneCommonToken& instance, Examination& it) {
 }  // namespace
 
 Erratum phase_transition_constant() {
-  return {.name = "scan-snap.theorem4-constant",
-          .kind = ErratumClass::error,
-          .statement = "scan-snap.phase-transition",
-          .place = "arXiv 2305.16380v4, Theorem 4, Eqns 14 and 124",
-          .grades = {SourceGrade::full_text},
-          .known = "read in full, v4",
-          .claim =
-              "z' and xi equal to Eqn 13 (one common token, one query, constant norms) give B_n in "
-              "closed form",
-          .paper_says = "B_n = ln(C0 + 4 Gamma)/4",
-          .algebra_says =
-              "B_n is an integral from 0: ln(1 + 4 Gamma/C0)/4; the printed form is too large by "
-              "ln(C0)/4 at all times",
-          .effect =
-              "orders in t and comparisons of learning rates stand; the lower bound of chi is "
-              "C0^(f^2/2) times too large, and B at t0 depends on C0 as well",
-          .examine = [](Examination& it) {
-            require_theorem_4(growth_instance(), it);
-            it.hypotheses.push_back(met_by_construction("z' and xi equal to Eqn 13",
-                                                        "the integral is taken of that equation"));
-            const CommonToken<double> token = growth_token(1);
-            it.judge(
-                Comparison{.what = fmt::format("B_n(0) on the growth instance, where C0 = {:.4g}",
-                                               token.scale_of_paper()),
-                           .measured = {0.0},
-                           .predicted = {growth_exponent(token, 0.0)},
-                           .mistakes = {predicts(in_paper, growth_exponent_of_paper(token, 0.0))}});
-            const Expression gamma = symbol("Gamma");
-            const Expression scale = symbol("C0");
-            it.judge(Identity{
-                .what = "ln(1 + 4 Gamma/C0)/4 is the integral from 0 of dGamma/(C0 + 4 Gamma)",
-                .holds =
-                    [&] { return integrates(GiNaC::log(1 + 4 * gamma / scale) / 4, gamma, scale); },
-                .mistakes = {{in_paper, [&] {
-                                return integrates(GiNaC::log(scale + 4 * gamma) / 4, gamma, scale);
-                              }}}});
-          }};
+  return {
+      .name = "scan-snap.theorem4-constant",
+      .kind = ErratumClass::error,
+      .statement = "scan-snap.phase-transition",
+      .place = "arXiv 2305.16380v4, Theorem 4, Eqns 14 and 124",
+      .grades = {SourceGrade::full_text},
+      .known = "read in full, v4",
+      .claim =
+          "z' and xi equal to Eqn 13 (one common token, one query, constant norms) give B_n in "
+          "closed form",
+      .paper_says = "B_n = ln(C0 + 4 Gamma)/4",
+      .algebra_says =
+          "B_n is an integral from 0: ln(1 + 4 Gamma/C0)/4; the printed form is too large by "
+          "ln(C0)/4 at all times",
+      .effect =
+          "orders in t and comparisons of learning rates stand; the lower bound of chi is "
+          "C0^(f^2/2) times too large, and B at t0 depends on C0 as well",
+      .examine = [](Examination& it) {
+        require_theorem_4(growth_instance(), it);
+        it.hypotheses.push_back(met_by_construction("z' and xi equal to Eqn 13",
+                                                    "the integral is taken of that equation"));
+        const CommonToken<double> token = growth_token(1);
+        it.judge(equal(fmt::format("B_n(0) on the growth instance, where C0 = {:.4g}",
+                                   token.scale_of_paper()),
+                       0, growth_exponent(token, 0.0))
+                     .unless(in_paper, growth_exponent_of_paper(token, 0.0)));
+        const Expression gamma = symbol("Gamma");
+        const Expression scale = symbol("C0");
+        const auto is = [&](const Expression& argument) {
+          return integrates(GiNaC::log(argument) / 4, gamma, scale);
+        };
+        it.judge(
+            identity("ln(1 + 4 Gamma/C0)/4 is the integral from 0 of dGamma/(C0 + 4 Gamma)", [&] {
+              return is(1 + 4 * gamma / scale);
+            }).unless(in_paper, [&] { return is(scale + 4 * gamma); }));
+      }};
 }
 
 Erratum classes_of_query() {
@@ -129,18 +128,16 @@ Erratum classes_of_query() {
         it.report("B_n of the reduced flow there", growth_on_reduced_flow());
         token.weight = 1;
         it.report("the same with K_m and that C0", growth_exponent(token, accumulated));
-        it.judge(Identity{.what = "the form with K_m solves the equations",
-                          .holds = closed_forms_solve_equations});
+        it.judge(identity("the form with K_m solves the equations", closed_forms_solve_equations));
         const InLimit found = over_closed_forms(instance, {1.0});
         const CommonToken<double> finest = found.finest.token();
         const double at_t0 = accumulated_at(finest, transition_time_of(found.finest));
-        it.judge(Comparison{
-            .what = "B_n of the reduced flow at t0, K = K_m = 4, over the form with K_m and 1/K, "
-                    "as the overlap goes to 0",
-            .measured = found.growth,
-            .predicted = {1.0},
-            .mistakes = {predicts(
-                in_paper, growth_by_eqn_13(finest, at_t0) / growth_exponent(finest, at_t0))}});
+        it.judge(
+            equal("B_n of the reduced flow at t0, K = K_m = 4, over the form with K_m and 1/K, "
+                  "as the overlap goes to 0",
+                  found.growth, 1)
+                .unless(in_paper,
+                        growth_by_eqn_13(finest, at_t0) / growth_exponent(finest, at_t0)));
       }};
 }
 
@@ -160,8 +157,8 @@ Erratum growth_figure() {
           .examine = [](Examination& it) {
             require_theorem_4(growth_instance(), it);
             it.hypotheses.push_back(not_evaluated("C0 of the figure", "not given"));
-            // chi = exp(2 B) = sqrt(1 + 4 Gamma/C0) at t = 700, with the clock of the paper; f_c <= 1
-            // means C0 = 1/((K-1) f_c^4) >= 1/9.
+            // chi = exp(2 B) = sqrt(1 + 4 Gamma/C0) at t = 700, with the clock of the paper;
+            // f_c <= 1 means C0 = 1/((K-1) f_c^4) >= 1/9.
             double largest = 0;
             std::string detail;
             for (const double rate : {0.5, 1.0, 2.0, 5.0}) {
@@ -172,11 +169,9 @@ Erratum growth_figure() {
                   fmt::format("{}eta_Y = {}: chi = {:.0f} at C0 = 1", detail.empty() ? "" : "; ",
                               rate, std::sqrt(1 + 4 * accumulated));
             }
-            refute(Comparison{.what = "600 of the axis at most chi at t = 700, C0 = 1/9",
-                              .measured = {600.0},
-                              .relation = Relation::at_most,
-                              .predicted = {{largest, {ErrorPart::rounding(10, largest)}}},
-                              .detail = detail},
+            refute(at_most("600 of the axis at most chi at t = 700, C0 = 1/9", 600,
+                           Quantity(largest, {ErrorPart::rounding(10, largest)}))
+                       .with(detail),
                    it);
           }};
 }

@@ -35,21 +35,19 @@ Erratum square_of_jacobian() {
             met_by_construction("N = 1, softmax attention", "J is the Jacobian of one softmax"));
         it.hypotheses.push_back(met_by_construction("a_1 of order one, the others O(1/T)",
                                                     "a_1 = x and (1 - x)/(T - 1) in the second"));
-        it.judge(Identity{
-            .what = "(J^2)_11 = a_1^2 [(1 - a_1)^2 + sum_{t > 1} a_t^2], not a_1 (1 - a_1), four "
-                    "positions",
-            .holds = [&] { return vanishes(Expression(entry - a[0] * a[0] * others)); },
-            .mistakes = {
-                {in_paper, [&] { return vanishes(Expression(entry - jacobian(0, 0))); }}}});
+        it.judge(
+            identity("(J^2)_11 = a_1^2 [(1 - a_1)^2 + sum_{t > 1} a_t^2], not a_1 (1 - a_1), four "
+                     "positions",
+                     [&] { return vanishes(Expression(entry - a[0] * a[0] * others)); })
+                .unless(in_paper, [&] { return vanishes(Expression(entry - jacobian(0, 0))); }));
         const Expression x = symbol("x");
         const Expression positions = symbol("T");
         const Expression sum = (1 - x) * (1 - x) / (positions - 1);
         const Expression even = x * x * ((1 - x) * (1 - x) + sum);
         const Expression form = x * x * (1 - x) * (1 - x) * positions / (positions - 1);
-        it.judge(Identity{
-            .what = "even others: x^2 (1-x)^2 (1 + 1/(T-1)), not x (1-x)",
-            .holds = [&] { return vanishes(Expression(even - form)); },
-            .mistakes = {{in_paper, [&] { return vanishes(Expression(even - x * (1 - x))); }}}});
+        it.judge(identity("even others: x^2 (1-x)^2 (1 + 1/(T-1)), not x (1-x)", [&] {
+                   return vanishes(Expression(even - form));
+                 }).unless(in_paper, [&] { return vanishes(Expression(even - x * (1 - x))); }));
       }};
 }
 
