@@ -17,7 +17,8 @@ std::vector<Evidence>& evidence_of_paper(Examination& examination) {
   for (ControlEvidence& own : examination.controls) {
     if (own.control == in_paper.name) return own.evidence;
   }
-  return examination.controls.emplace_back(ControlEvidence{in_paper, {}, true}).evidence;
+  return examination.controls.emplace_back(ControlEvidence{std::string(in_paper.name), {}, true})
+      .evidence;
 }
 
 }  // namespace

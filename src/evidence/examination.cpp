@@ -272,29 +272,6 @@ Evidence reported(std::string what, double measured, std::string detail) {
   return item;
 }
 
-Mistake predicts(std::string control, Quantity prediction) {
-  return predicts(std::move(control), std::vector<Quantity>{std::move(prediction)});
-}
-
-Mistake predicts(std::string control, std::vector<Quantity> predictions) {
-  return {std::move(control),
-          [made = std::move(predictions)](const std::vector<Quantity>&) { return made; },
-          {}};
-}
-
-Mistake predicts_times(std::string control, double factor) {
-  return {std::move(control),
-          [factor](std::vector<Quantity> claimed) {
-            for (Quantity& prediction : claimed) prediction = prediction * Quantity(factor);
-            return claimed;
-          },
-          {}};
-}
-
-Mistake measures(std::string control, std::function<std::vector<Quantity>()> on_mistaken_system) {
-  return {std::move(control), {}, std::move(on_mistaken_system)};
-}
-
 Verdict ControlEvidence::verdict() const { return worst_of(evidence); }
 
 Comparison& Comparison::of_kind(EvidenceKind own) {
@@ -329,12 +306,17 @@ Comparison& Comparison::with(std::string own_detail) {
 }
 
 Comparison& Comparison::unless(const Control& control, Numbers predicted_instead) {
-  mistakes.push_back(predicts(std::string(control.name), std::move(predicted_instead.all)));
-  return *this;
+  return unless(control, instead([made = std::move(predicted_instead)] { return made; }));
 }
 
 Comparison& Comparison::unless(const Control& control, Times of_the_claim) {
-  mistakes.push_back(predicts_times(std::string(control.name), of_the_claim.factor));
+  mistakes.push_back({std::string(control.name),
+                      [factor = of_the_claim.factor](std::vector<Quantity> claimed) {
+                        for (Quantity& prediction : claimed)
+                          prediction = prediction * Quantity(factor);
+                        return claimed;
+                      },
+                      {}});
   return *this;
 }
 

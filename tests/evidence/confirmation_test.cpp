@@ -57,15 +57,12 @@ Quantity excess(const T& factor) {
 Statement circles(double off) {
   Statement s;
   s.id = "test.circle";
-  s.controls = {{"factor", "1 + 1e-17"}};
+  const Control factor = s.control("factor", "1 + 1e-17");
   s.examine = [=](const Setting&, Examination& found) {
     in_refined_digits([&]<class T>() {
-      const auto mistaken = [] { return std::vector{excess<T>(T(1) + T(1e-17))}; };
-      found.judge(Comparison{.what = "excess",
-                             .measured = {excess<T>(T(1) + T(off))},
-                             .predicted = {0.0},
-                             .scale = {1.0},
-                             .mistakes = {measures("factor", mistaken)}});
+      found.judge(equal("excess", excess<T>(T(1) + T(off)), 0).in_units_of(1).unless(factor, [] {
+        return excess<T>(T(1) + T(1e-17));
+      }));
     });
   };
   return s;

@@ -76,18 +76,15 @@ TEST_CASE("mistakes are judged on the same measurement by the same rule", "[exam
   const auto compare = [&](bool with_controls) {
     Examination it;
     it.with_controls = with_controls;
-    it.judge(Comparison{
-        .what = "test",
-        .measured = {with_error(2, 0.05), with_error(3, 0.05)},
-        .predicted = {2, 3},
-        .mistakes = {predicts_times("factor", 1.1), predicts("number", {2, 3.01}),
-                     measures(
-                         "system",
-                         [&] {
-                           ++measurements;
-                           return std::vector<Quantity>{with_error(2, 0.05), with_error(3.2, 0.05)};
-                         })},
-        .places = {"first", "second"}});
+    it.judge(equal("test")
+                 .add("first", with_error(2, 0.05), 2)
+                 .add("second", with_error(3, 0.05), 3)
+                 .unless(Control{"factor", "a tenth more"}, times(1.1))
+                 .unless(Control{"number", "a little more"}, std::vector<Quantity>{2, 3.01})
+                 .unless(Control{"system", "of another system"}, [&] {
+                   ++measurements;
+                   return std::vector<Quantity>{with_error(2, 0.05), with_error(3.2, 0.05)};
+                 }));
     return it;
   };
   const Examination it = compare(true);
@@ -144,16 +141,15 @@ Statement small_statement() {
   s.id = "test.small";
   s.hypotheses = {"x <= 1/2", by_construction("code", "no way to break it"),
                   assumed("nature", "cannot be seen")};
-  s.controls = {{"tenth", "a factor 1.1"}, {"rarely", "a difference of 0.2"}};
+  const Control tenth = s.control("tenth", "a factor 1.1");
+  const Control rarely = s.control("rarely", "a difference of 0.2");
   s.knobs = {{.name = "x", .meaning = "a number", .low = 0.1, .high = 1, .usual = 0.3}};
-  s.examine = [knob = s.knobs.front()](const Setting& setting, Examination& it) {
+  s.examine = [=, knob = s.knobs.front()](const Setting& setting, Examination& it) {
     const double x = setting.value(knob);
     it.require("x <= 1/2", 0.5 - x);
-    it.judge(Comparison{
-        .what = "x itself",
-        .measured = {with_error(x, 0.01 * x)},
-        .predicted = {setting.seed == 13 ? 2 * x : x},
-        .mistakes = {predicts_times("tenth", 1.1), predicts("rarely", x > 0.3 ? x : x + 0.2)}});
+    it.judge(equal("x itself", with_error(x, 0.01 * x), setting.seed == 13 ? 2 * x : x)
+                 .unless(tenth, times(1.1))
+                 .unless(rarely, x > 0.3 ? x : x + 0.2));
   };
   return s;
 }

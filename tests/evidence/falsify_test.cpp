@@ -23,22 +23,15 @@ constexpr Knob tilt = linear_knob("tilt", "of a box", 0, 1, 0).breaking("no tilt
 Statement boxes(double limit) {
   Statement s;
   s.id = "test.boxes";
-  s.controls = {{"few", "count <= 17"}};
+  const Control few = s.control("few", "count <= 17");
   s.knobs = {width, count, tilt};
-  s.examine = [limit](const Setting& setting, Examination& found) {
+  s.examine = [limit, few](const Setting& setting, Examination& found) {
     const double w = setting.value(width);
     const auto n = static_cast<double>(setting.count(count));
     found.require("count <= 30", n <= 30 ? Truth::yes : Truth::no);
     const double area = w * w / limit + 3 * setting.value(tilt);
-    found.judge(Comparison{.what = "area",
-                           .measured = {{area, {ErrorPart::enclosure(1)}}},
-                           .predicted = {0.0},
-                           .scale = {20}});
-    found.judge(Comparison{.what = "boxes",
-                           .measured = {n},
-                           .relation = Relation::at_most,
-                           .predicted = {count.high},
-                           .mistakes = {predicts("few", 17.0)}});
+    found.judge(equal("area", Quantity(area, {ErrorPart::enclosure(1)}), 0).in_units_of(20));
+    found.judge(at_most("boxes", n, count.high).unless(few, 17));
   };
   return s;
 }

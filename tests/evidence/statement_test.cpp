@@ -50,14 +50,10 @@ TEST_CASE("an examination is as good as its worst evidence", "[statement]") {
 TEST_CASE("a check whose control is not refuted is not sound", "[statement]") {
   Statement s;
   s.id = "test";
-  s.controls = {{"wrong", "nothing is wrong"}};
+  const Control wrong = s.control("wrong", "nothing is wrong");
   bool refutes = true;
   s.examine = [&](const Setting&, Examination& found) {
-    found.judge(Comparison{.kind = EvidenceKind::numerical,
-                           .what = "a number",
-                           .measured = {Quantity(2)},
-                           .predicted = {Quantity(2)},
-                           .mistakes = {predicts("wrong", Quantity(refutes ? 3 : 2))}});
+    found.judge(equal("a number", 2, 2).unless(wrong, refutes ? 3 : 2));
   };
   CHECK(check(s, Setting{}).sound());
   refutes = false;
@@ -270,7 +266,7 @@ void uses_its_sheet(const Statement& s, const Examination& found) {
     CHECK(std::any_of(found.controls.begin(), found.controls.end(),
                       [&](const ControlEvidence& c) { return c.control == control.name; }));
   }
-  if (s.clauses.empty()) return;
+  CHECK_FALSE(s.clauses.empty());
   for (const Clause& clause : s.clauses) {
     CAPTURE(clause.text);
     CHECK(clause.checked ==

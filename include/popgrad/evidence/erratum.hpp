@@ -51,10 +51,7 @@ struct Erratum {
 };
 
 /// What the paper has in place of the corrected form: `.unless(in_paper, value)`.
-struct InPaper : Control {
-  operator std::string() const { return std::string(name); }  ///< where a mistake is made by name
-};
-inline constexpr InPaper in_paper{{"paper", "what the paper has in place of the corrected form"}};
+inline constexpr Control in_paper{"paper", "what the paper has in place of the corrected form"};
 /// Judges what the paper has where there is no corrected form: it has to be violated.
 void refute(const Comparison& of_paper, Examination& it);
 

@@ -90,14 +90,6 @@ struct Mistake {
   /// What the procedure measures on the mistaken system; the claim's prediction stands.
   std::function<std::vector<Quantity>()> measures = {};
 };
-/// The mistake predicts this number.
-Mistake predicts(std::string control, Quantity prediction);
-/// The mistake predicts these numbers, one a place.
-Mistake predicts(std::string control, std::vector<Quantity> predictions);
-/// The mistake predicts `factor` times what the claim does.
-Mistake predicts_times(std::string control, double factor);
-/// The procedure measures this on the mistaken system.
-Mistake measures(std::string control, std::function<std::vector<Quantity>()> on_mistaken_system);
 
 /// One number, or one a place.
 struct Numbers {
@@ -157,8 +149,8 @@ struct Comparison {
   /// or one a place.
   template <std::invocable Measure>
   Comparison& unless(const Control& control, Measure measure) {
-    mistakes.push_back(measures(std::string(control.name),
-                                [own = std::move(measure)] { return Numbers(own()).all; }));
+    mistakes.push_back(
+        {std::string(control.name), {}, [own = std::move(measure)] { return Numbers(own()).all; }});
     return *this;
   }
 };
