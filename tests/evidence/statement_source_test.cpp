@@ -116,4 +116,18 @@ TEST_CASE("no evidence of a theorem has a bound that was chosen", "[statement]")
   }
 }
 
+TEST_CASE("samples on the page about statements are from statements", "[statement]") {
+  const std::string sources = read(places::sources() + "/theorems/joma/checks/entropy_bounce.cpp") +
+                              read(places::sources() + "/tests/package/deep_linear.cpp");
+  const std::string page = read(places::sources() + "/theorems/README.md");
+  static const std::regex sample(R"(```cpp\n([^`]+)```)");
+  std::ptrdiff_t samples = 0;
+  for (std::sregex_iterator at(page.begin(), page.end(), sample), end; at != end; ++at) {
+    CAPTURE((*at)[1].str());
+    CHECK(sources.find((*at)[1].str()) != std::string::npos);
+    ++samples;
+  }
+  CHECK(samples > 5);
+}
+
 }  // namespace statement_source_test

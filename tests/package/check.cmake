@@ -103,15 +103,7 @@ foreach(part "id=\"s-one-weight.rate\"" "one-weight: distance of neighbouring ru
   endif()
 endforeach()
 
-# The sample of theorems/README.md is part of a theory whose author says nothing of refinement. Status 0: no
-# miss, confirmed or not, and every control is.
-file(READ ${SOURCE_DIR}/theorems/README.md page)
-file(READ ${CMAKE_CURRENT_LIST_DIR}/deep_linear.cpp theory)
-string(REGEX MATCH "```cpp\n(  const auto rate = [^`]*)```" sample "${page}")
-string(FIND "${theory}" "${CMAKE_MATCH_1}" at)
-if(NOT CMAKE_MATCH_1 OR at EQUAL -1)
-  message(FATAL_ERROR "the sample of limit_of in theorems/README.md is not in deep_linear.cpp")
-endif()
+# A theory whose author says nothing of refinement. Status 0: no miss, confirmed or not, and every control is.
 step(${WORK_DIR}/consumer/deep-linear verify)
 foreach(seed 1 1001)
   step(${WORK_DIR}/consumer/deep-linear falsify deep-linear.* --evaluations 300 --seed ${seed} -q)
