@@ -369,6 +369,14 @@ TEST_CASE("scatter test: the level is kept, and a factor is found", "[score]") {
   const ScatterTest wide = scatter_test(walks(9, 30, none, 3), own);
   CAPTURE(wide.ratio, wide.recorded_freedom, wide.own_freedom);
   CHECK(wide.chance() < 1e-4);
+  // Against the variances at the ends of its interval a ratio has the chance that the interval leaves.
+  for (const double level : {0.05, 0.3}) {
+    const Share ends = wide.interval(level);
+    for (const double end : {ends.low, ends.high}) {
+      const ScatterTest at_end{wide.ratio / end, wide.recorded_freedom, wide.own_freedom};
+      CHECK(at_end.chance() == Approx(level));
+    }
+  }
 }
 
 TEST_CASE("score test: numbers that do not fluctuate or are not logged are left out", "[score]") {

@@ -21,6 +21,17 @@ Parameters parsed(const std::string& model, const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("sparse laws: a sum that misses 1 by its rounding is one, by more is not",
+          "[parameters]") {
+  for (const Index count : {2, 8, 1024}) {
+    const double rounding = static_cast<double>(count) * machine_epsilon<double>();
+    for (const double sign : {-1.0, 1.0}) {
+      CHECK(is_rounded_one(1 + sign * rounding, count));
+      CHECK_FALSE(is_rounded_one(1 + 1.5 * sign * rounding, count));
+    }
+  }
+}
+
 TEST_CASE("sparse laws: lists and rows with zeros are the same instance", "[parameters]") {
   const auto dense = scb::training<double>(
       parsed("scb", R"({"P": [[0.5, 0.3], [0.5, 0.7]], "q": [[0, 1, 0], [0.25, 0, 0.75]]})"), 1);

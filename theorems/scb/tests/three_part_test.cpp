@@ -11,6 +11,7 @@
 #include "popgrad/rungs/parameters.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/scb/rungs/divergence.hpp"
 #include "theorems/scb/rungs/geometry.hpp"
 #include "theorems/scb/rungs/lumped_three_part.hpp"
 #include "theorems/scb/rungs/success.hpp"
@@ -35,6 +36,18 @@ std::vector<std::vector<double>> rows(const AnyRung<double>& rung, std::uint64_t
 }
 
 }  // namespace
+
+TEST_CASE("scb: what has diverged is named with the factor of its step", "[scb]") {
+  // eta d = 0.5 * 30, eta eta_A <V,V> = 0.5 * 4 * 7.
+  CHECK(divergence_of(9e5, 30, 7, 0.5, 4, 1).empty());
+  CHECK_THAT(divergence_of(2e6, 30, 7, 0.5, 4, 1),
+             Catch::Contains("eta d = 15 (stable below 2)") && Catch::Contains("raise --batch"));
+  CHECK_THAT(
+      divergence_of(2e6, 20, 7, 0.5, 4, 0),
+      Catch::Contains("eta eta_A <V,V> = 14 (stable below 2)") && Catch::EndsWith("; lower --eta"));
+  CHECK_THAT(divergence_while_values_stay(1, 2e7, 10, 7, 0.5, 4, 0),
+             Catch::Contains("eta d = 1e+06"));
+}
 
 TEST_CASE("scb: three parts, lumped and dense, are one without noise", "[scb]") {
   Training<double> training = from_scratch(4, 60, 3, 1);
