@@ -148,7 +148,6 @@ Picture picture() {
                      .looking("offset 3.5,-1")}};
   const Panel twice{
       .title = "two bounces: μ = 1.63, 1.77, …, 4.25",
-
       .x = {.label = once.x.label,
             .range = "6:60",
             .logarithmic = true,

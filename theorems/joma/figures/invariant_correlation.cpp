@@ -1,13 +1,13 @@
 // How well Theorem 1 predicts the logits z of softmax attention on the authors' instance: the
 // direction (normalised correlation) beside the size (relative error), full-batch descent.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/joma/figures/series.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
 namespace popgrad::joma::figures::invariant_correlation_figure {
@@ -17,16 +17,6 @@ constexpr std::uint64_t starts = 10;  // seeds of X, W(0), z(0)
 constexpr std::uint64_t last_step = 2000;
 constexpr double step_size = 0.1;
 constexpr std::array names{"gaussian", "uniform"};
-
-struct Spread {
-  double median, least, largest;
-};
-
-Spread spread(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return {0.5 * (values[(n - 1) / 2] + values[n / 2]), values.front(), values.back()};
-}
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table;

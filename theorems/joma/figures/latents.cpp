@@ -15,6 +15,7 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
+#include "theorems/joma/figures/series.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
 namespace popgrad::joma::figures::latents_figure {
@@ -87,7 +88,7 @@ FigureTable scores(const FigureRequest& request) {
   return all_scores;
 }
 
-// The networks of one kind of attention on their way, saved at steps that grow by a quarter.
+// The networks of one kind of attention on their way.
 std::vector<Trajectory<double>> trajectories(const FigureRequest& request, LatentTraining t,
                                              bool train_attention) {
   t.instance.shape.train_attention = train_attention;
@@ -95,12 +96,7 @@ std::vector<Trajectory<double>> trajectories(const FigureRequest& request, Laten
   walking.step_size = t.step_size;
   walking.steps = 2 * t.steps;
   walking.jobs = 1;
-  walking.save_steps = {0};
-  for (double step = 1; step < static_cast<double>(walking.steps); step *= 1.25) {
-    const auto whole = static_cast<std::uint64_t>(std::llround(step));
-    if (whole > walking.save_steps.back()) walking.save_steps.push_back(whole);
-  }
-  walking.save_steps.push_back(walking.steps);
+  walking.save_steps = growing_steps(walking.steps, 1.25);
   std::vector<Trajectory<double>> runs(networks);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)

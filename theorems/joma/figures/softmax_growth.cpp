@@ -10,6 +10,7 @@
 
 #include "popgrad/evidence/figure.hpp"
 #include "theorems/joma/checks/softmax_growth_parts.hpp"
+#include "theorems/joma/figures/series.hpp"
 
 namespace popgrad::joma::figures::softmax_growth_figure {
 namespace {
@@ -76,7 +77,6 @@ FigureTable components(const Way& found) {
   return table;
 }
 
-// Median, least and largest over the starts.
 void add_misses(FigureTable& table, const std::vector<Way>& all) {
   for (std::size_t i = 0; i < all.front().missed.size(); ++i) {
     std::vector<Cell> row{{"step", all.front().run.step[i]}};
@@ -85,11 +85,10 @@ void add_misses(FigureTable& table, const std::vector<Way>& all) {
                                      {"straight", &Misses::straight}}) {
       std::vector<double> values;
       for (const Way& each : all) values.push_back(each.missed[i].*kind);
-      std::sort(values.begin(), values.end());
-      const std::size_t n = values.size();
-      row.emplace_back(name, (values[(n - 1) / 2] + values[n / 2]) / 2);
-      row.emplace_back(fmt::format("{}_min", name), values.front());
-      row.emplace_back(fmt::format("{}_max", name), values.back());
+      const auto [median, least, largest] = spread(values);
+      row.emplace_back(name, median);
+      row.emplace_back(fmt::format("{}_min", name), least);
+      row.emplace_back(fmt::format("{}_max", name), largest);
     }
     table.add(row);
   }

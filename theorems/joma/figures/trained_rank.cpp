@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "popgrad/statistics/statistics.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/joma/figures/series.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/joma/rungs/stable_rank.hpp"
@@ -24,6 +25,7 @@ constexpr std::uint64_t network_steps = 1000;
 constexpr double step_size = 0.1;        // of the authors' runs
 constexpr std::uint64_t steps = 10'000;  // five times as many: ranks come back late
 constexpr double seen = 0.02;            // share of the start that a fall or a rise has to reach
+constexpr double growth = 1.15;          // of the steps that are saved
 constexpr std::array networks{"W_1 of layer 0", "W_1 of layer 1"};
 constexpr std::array laws{"gaussian", "uniform"};
 
@@ -36,29 +38,15 @@ struct Ranks {
   Matrix<double> rank;
 };
 
-std::vector<std::uint64_t> growing_steps(std::uint64_t last) {
-  std::vector<std::uint64_t> found{0};
-  for (double step = 1; step < static_cast<double>(last); step *= 1.15) {
-    const auto whole = static_cast<std::uint64_t>(std::llround(step));
-    if (whole > found.back()) found.push_back(whole);
-  }
-  found.push_back(last);
-  return found;
-}
-
-// By `read` from a state, on the way of descent.
-template <class Flow, class Read>
-void follow(const Flow& flow, double eta, const std::vector<std::uint64_t>& saved, Read read) {
-  Vector<double> x = flow.initial();
-  Vector<double> slope(x.size());
-  std::uint64_t step = 0;
-  for (std::size_t k = 0; k < saved.size(); ++k) {
-    for (; step < saved[k]; ++step) {
-      flow.rhs(x, slope, 0.0);
-      x += eta * slope;
-    }
-    read(k, x);
-  }
+Trajectory<double> descent(const AnyRung<double>& rung, double eta,
+                           const std::vector<std::uint64_t>& saved) {
+  WalkRequest request;
+  request.step_size = eta;
+  request.steps = saved.back();
+  request.save_steps = saved;
+  request.keep_states = true;
+  request.jobs = 1;
+  return std::move(walk(rung, rung.initial, request).front());
 }
 
 std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
@@ -67,23 +55,25 @@ std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
   p.set("d", "8");
   p.set("latents", Value::List{"8", "10", "12"});
   p.set("children", Value::List{"2", "2", "2"});
-  const std::vector<std::uint64_t> saved = growing_steps(network_steps);
+  const std::vector<std::uint64_t> saved = growing_steps(network_steps, growth);
   const auto rows = static_cast<Index>(saved.size());
   std::vector<Ranks> found;
   for (const char* what : networks) {
-    found.push_back({what, saved, Matrix<double>(rows, starts)});
+    found.push_back({what, saved, Matrix<double>::Constant(rows, starts, std::nan(""))});
   }
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < starts; ++i) {
     const MultilayerFlow<double> flow(multilayer_instance(p, request.seed + i));
-    follow(flow, network_step, saved, [&](std::size_t k, const Vector<double>& x) {
-      for (const NetworkBlock& block : flow.network().blocks()) {
-        if (!block.name.starts_with("W_1")) continue;
-        const Matrix<double> weights =
-            x.segment(block.offset, block.rows * block.cols).reshaped(block.rows, block.cols);
-        found[block.name == "W_1_0" ? 0 : 1].rank(static_cast<Index>(k), i) = stable_rank(weights);
+    const Trajectory<double> run = descent(forget_type(flow), network_step, saved);
+    for (const NetworkBlock& block : flow.network().blocks()) {
+      if (!block.name.starts_with("W_1")) continue;
+      for (Index k = 0; k < std::ssize(run.states); ++k) {
+        const Matrix<double> weights = run.states[static_cast<std::size_t>(k)]
+                                           .segment(block.offset, block.rows * block.cols)
+                                           .reshaped(block.rows, block.cols);
+        found[block.name == "W_1_0" ? 0 : 1].rank(k, i) = stable_rank(weights);
       }
-    });
+    }
   }
   return found;
 }
@@ -95,18 +85,14 @@ Ranks of_one_layer(const FigureRequest& request, int jobs, const char* law) {
   p.set("units", "16");
   p.set("attention", "softmax");
   p.set("temperature", "0.5");
-  const std::vector<std::uint64_t> saved = growing_steps(steps);
+  const std::vector<std::uint64_t> saved = growing_steps(steps, growth);
   Ranks found{one_layer(law), saved, Matrix<double>(static_cast<Index>(saved.size()), starts)};
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < starts; ++i) {
     const PopulationFlow<double> flow(class_instance<double>(p, request.seed + i));
-    const ClassInstance<double>& instance = flow.instance();
-    follow(flow, step_size, saved, [&](std::size_t k, const Vector<double>& x) {
-      found.rank(static_cast<Index>(k), i) =
-          stable_rank(Matrix<double>(x.head(instance.weights.size())
-                                         .reshaped(instance.weights.rows(), instance.units())
-                                         .topRows(instance.tokens())));
-    });
+    const std::vector<double> rank =
+        descent(forget_type(flow), step_size, saved).column("stable_rank");
+    found.rank.col(i) = Eigen::Map<const Vector<double>>(rank.data(), std::ssize(rank));
   }
   return found;
 }
@@ -123,10 +109,9 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (Index k = 0; k < each.rank.rows(); ++k) {
       std::vector<double> values;
       for (Index i = 0; i < starts; ++i) values.push_back(each.rank(k, i));
-      std::sort(values.begin(), values.end());
-      curves.add("step", each.step[static_cast<std::size_t>(k)], "median",
-                 (values[starts / 2] + values[(starts - 1) / 2]) / 2, "least", values.front(),
-                 "largest", values.back());
+      const auto [median, smallest, largest] = spread(values);
+      curves.add("step", each.step[static_cast<std::size_t>(k)], "median", median, "least",
+                 smallest, "largest", largest);
     }
     double falls = 0;
     double both = 0;
