@@ -10,8 +10,9 @@
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "scalars/softmax.hpp"
+#include "popgrad/walks/walk.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
 namespace popgrad::joma::figures::model_size_figure {
@@ -20,15 +21,14 @@ namespace {
 constexpr std::array<int, 5> units{1, 4, 16, 64, 256};
 constexpr std::uint32_t starts = 4;
 constexpr double step_size = 0.1;
-constexpr int steps = 2000;  // as the authors take
-constexpr int steps_between_looks = 40;
+constexpr std::uint64_t steps = 2000;  // as the authors take
+constexpr std::uint64_t steps_between_looks = 40;
 constexpr std::array measures{"loss", "size_error", "drift", "rank", "rebound"};
 constexpr Index numbers = std::ssize(measures);
 constexpr std::array phis{"linear", "relu"};
 
+// By `measures`: drift of E[g phi' x] in units of the start, the largest rise of the attention entropy.
 // A single ReLU unit may be off from the start on, without gradients: NaN.
-// loss; |z - z_hat|/|z - z(0)|; drift of E[g phi' x] in units of the start; stable rank at the end;
-// largest rise of the attention entropy.
 Vector<double> measured(const char* phi, int count, std::uint64_t seed) {
   Parameters p("joma");
   p.set("phi", phi);
@@ -36,31 +36,24 @@ Vector<double> measured(const char* phi, int count, std::uint64_t seed) {
   p.set("attention", "softmax");
   p.set("temperature", "0.5");
   const PopulationFlow<double> flow(class_instance<double>(p, seed));
-  Vector<double> x = flow.initial();
-  Vector<double> slope(x.size());
-  const Matrix<double> gradient = flow.mean_gradient(x);
-  const auto entropy = [&] {
-    return softmax_entropy(Vector<double>(flow.logits(x) / flow.instance().temperature));
-  };
-  double least = entropy();
+  const AnyRung<double> rung = forget_type(flow);
+  WalkRequest request;
+  request.step_size = step_size;
+  request.steps = steps;
+  request.save_steps = evenly_spread_steps(steps, steps / steps_between_looks + 1);
+  request.jobs = 1;
+  const Trajectory<double> run = std::move(walk(rung, rung.initial, request).front());
+  const auto last = [&](const char* name) { return run.column(name).back(); };
+  double least = HUGE_VAL;
   double rebound = 0;
-  for (int step = 1; step <= steps; ++step) {
-    flow.rhs(x, slope, 0.0);
-    x += step_size * slope;
-    if (step % steps_between_looks != 0) continue;
-    least = std::min(least, entropy());
-    rebound = std::max(rebound, entropy() - least);
+  for (const double entropy : run.column("attention_entropy")) {
+    least = std::min(least, entropy);
+    rebound = std::max(rebound, entropy - least);
   }
-  std::vector<double> row(flow.columns().size());
-  flow.observe(x, 0.0, row);
-  const std::vector<std::string> names = flow.columns();
-  const auto column = [&](std::string_view name) {
-    return row[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) -
-                                        names.begin())];
-  };
-  return Vector<double>{{flow.loss(x), column("invariant_residual_relative"),
-                         (flow.mean_gradient(x) - gradient).norm() / gradient.norm(),
-                         column("stable_rank"), rebound}};
+  const Matrix<double> gradient = flow.mean_gradient(rung.initial);
+  return Vector<double>{{last("loss"), last("invariant_residual_relative"),
+                         (flow.mean_gradient(run.last_state) - gradient).norm() / gradient.norm(),
+                         last("stable_rank"), rebound}};
 }
 
 // Mean and half width of the interval of every number.
