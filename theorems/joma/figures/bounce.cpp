@@ -152,7 +152,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  Picture made{.height = 4.2, .columns = 2, .left = 0.13};
+  Picture made{.height = 4.2, .columns = 2, .left = 0.14};
   for (const bool all : {false, true}) {
     const std::uint64_t of_steps = all ? steps * longer : steps;
     for (const char* attention : attentions) {
@@ -165,8 +165,7 @@ Picture picture() {
                 .tics = "(1, 4, 16, 64)"},
           .y = {.label =
                     first ? fmt::format("share of {} data laws", all ? laws_continued : laws) : "",
-                .range = all ? "-0.03:1.03" : "-0.003:0.103",
-                .label_offset = all ? 0.4 : 1.8},
+                .range = all ? "-0.03:1.03" : "-0.003:0.103"},
           .key = made.panels.empty() ? "top left" : "",
           .curves = {}};
       for (std::size_t b = 0; b < phis.size(); ++b) {

@@ -216,12 +216,12 @@ Picture picture() {
                 .y = {.label = "entropy (nats)"},
                 .key = "bottom left",
                 .curves = {}};
-  for (const Index h : {0, 1, 2}) {
-    const auto add = [&](const Curve& curve) {
+  for (const bool bands : {true, false}) {
+    for (const Index h : {0, 1, 2}) {
+      const Curve curve = bands ? plot::band("step", "least", "largest")
+                                : plot::line("step", "mean").titled(layer_of(h));
       entropy.curves.push_back(curve.in("entropy").of(layer_of(h)).colour(static_cast<int>(h) + 1));
-    };
-    add(plot::band("step", "least", "largest"));
-    add(plot::line("step", "mean").titled(layer_of(h)));
+    }
   }
   const auto order = [](double aside, const char* attention) {
     return at_places(aside, "step", "half_width").in("order").of(attention).titled(attention);
