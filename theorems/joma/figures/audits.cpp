@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <string>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/joma/figures/ten_tokens.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 #include "theorems/joma/rungs/stationary_flow.hpp"
@@ -152,13 +151,7 @@ FigureTable embeddings(const FigureRequest& request) {
 
 // Entropy of the fixed-mu instance on `reduced` and `stationary`, with exp and softmax.
 FigureTable attention_kinds(const FigureRequest& request) {
-  const std::array<double, 10> mu{1.2, 1.5, 1.8, 2, 2.3, 2.6, 2.9, 3.2, 3.5, 3.8};
-  ReducedInstance<double> instance;
-  instance.nonlinear = true;
-  instance.target = Eigen::Map<const Vector<double>>(mu.data(), 10);
-  instance.start = Matrix<double>::Constant(10, 1, 0.05);
-  instance.logits = Vector<double>::Zero(10);
-  instance.tau = 3;
+  ReducedInstance<double> instance = ten_tokens();
   std::vector<double> times;
   for (int i = 0; i <= 300; ++i) times.push_back(0.01 * std::pow(300 / 0.01, i / 300.0));
   FigureTable table;

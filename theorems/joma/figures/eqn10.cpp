@@ -1,13 +1,13 @@
 // Eqn 10 against the unit that it stands for: attention entropy over time, and how much faster the
 // salient token is learned.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "theorems/joma/checks/attended_unit.hpp"
+#include "theorems/joma/figures/ten_tokens.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
@@ -51,16 +51,9 @@ void add_entropy(FigureTable& table, const AnyRung<double>& rung, double unit_of
   }
 }
 
-// mu = 1.2 .. 3.8 at tau = 3; time in units of 1/h, h the slope of the field at mu.
+// Time in units of 1/h, h the slope of the field at mu.
 FigureTable entropies(std::string_view figure) {
-  const std::array<double, 10> mu{1.2, 1.5, 1.8, 2, 2.3, 2.6, 2.9, 3.2, 3.5, 3.8};
-  const Vector<double> target = Eigen::Map<const Vector<double>>(mu.data(), std::ssize(mu));
-  ReducedInstance<double> instance;
-  instance.target = target;
-  instance.nonlinear = true;
-  instance.start = Matrix<double>::Constant(target.size(), 1, start);
-  instance.logits = Vector<double>::Zero(target.size());
-  instance.tau = 3;
+  ReducedInstance<double> instance = ten_tokens();
   FigureTable table;
   for (const bool attended : {false, true}) {
     instance.attended = attended;
@@ -69,7 +62,7 @@ FigureTable entropies(std::string_view figure) {
   }
   for (const Trained& trained : {units[1], units[2]}) {
     const AttendedUnit unit =
-        attended_unit(trained.phi, target, instance.tau, output_weight, start);
+        attended_unit(trained.phi, instance.target.col(0), instance.tau, output_weight, start);
     table.block(trained.name);
     add_entropy(table, forget_type(PopulationFlow<double>(unit.training)), 1 / unit.slope, figure);
   }
