@@ -1,8 +1,5 @@
 // Theorem 4: the ratio of ln(1/delta) of two components tends to e^{(mu_j^2 - mu_k^2)/tau}, as
-// 1/ln(1/delta_k). Followed in y = ln(1/delta) itself, where the salient component does not drown
-// in rounding:
-//   d y_k / d y_j = exp((v_k^2 - v_j^2)/tau)
-//   v             = mu (1 - e^-y)
+// 1/ln(1/delta_k).
 
 #include <fmt/format.h>
 
@@ -10,7 +7,7 @@
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
-#include "popgrad/solving/solve.hpp"
+#include "theorems/joma/checks/approach.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 
 namespace popgrad::joma::figures::salient_first_figure {
@@ -22,36 +19,18 @@ constexpr std::array mu_slower{2.0, 1.5, 1.0};
 
 std::string label_of(double mu) { return fmt::format("μ_k = {:.1f}", mu); }
 
-// y_k of the slower components over y_j of the salient one, from v(0) = 0.
-struct LogFlow {
-  using Scalar = double;
-  [[nodiscard]] static Index dimension() { return static_cast<Index>(mu_slower.size()); }
-  [[nodiscard]] static Vector<double> initial() { return Vector<double>::Zero(dimension()); }
-  [[nodiscard]] static std::vector<std::string> columns() { return {"y_0", "y_1", "y_2"}; }
-  [[nodiscard]] static std::vector<std::string> state_names() { return columns(); }
-  static void rhs(const Vector<double>& y, Vector<double>& dy, const double& y_salient) {
-    const double ahead = mu_salient * std::expm1(-y_salient);
-    for (Index k = 0; k < dimension(); ++k) {
-      const double v = mu_slower[static_cast<std::size_t>(k)] * std::expm1(-y[k]);
-      dy[k] = std::exp((v * v - ahead * ahead) / tau);
-    }
-  }
-  static void observe(const Vector<double>& y, const double&, std::span<double> row) {
-    for (Index k = 0; k < dimension(); ++k) row[static_cast<std::size_t>(k)] = y[k];
-  }
-};
-
 std::vector<FigureFile> data(const FigureRequest& request) {
-  SolveRequest<double> solve_request;
+  ReducedInstance<double> instance;
+  instance.target = Vector<double>{{mu_salient, mu_slower[0], mu_slower[1], mu_slower[2]}};
+  instance.nonlinear = true;
+  instance.start = Matrix<double>::Zero(4, 1);
+  instance.tau = tau;
+  std::vector<double> clock;
   constexpr int points = 160;
   for (int i = 0; i <= points; ++i) {
-    solve_request.save_at.push_back(0.3 * std::pow(200 / 0.3, static_cast<double>(i) / points));
+    clock.push_back(0.3 * std::pow(200 / 0.3, static_cast<double>(i) / points));
   }
-  solve_request.end = solve_request.save_at.back();
-  solve_request.relative_tolerance = 1e-10;
-  solve_request.absolute_tolerance = 1e-12;
-  const Trajectory<double> run = solve(forget_type(LogFlow{}), solve_request);
-  require_usable(run.outcome, request.name);
+  const std::vector<std::vector<Quantity>> logarithms = checks::logarithms_of(instance, 0, clock);
 
   FigureTable table;
   const double constant = approach_constant(mu_salient, 0.0, tau);
@@ -60,9 +39,9 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     table.block(label_of(mu));
     const double limit = std::exp((mu_salient * mu_salient - mu * mu) / tau);
     const double lag = constant / limit - approach_constant(mu, 0.0, tau);
-    for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      const double y = run.rows[i][k];
-      table.add("log_salient", run.t[i], "ratio", run.t[i] / y, "limit", limit, "corrected",
+    for (std::size_t i = 0; i < clock.size(); ++i) {
+      const double y = logarithms[i][k + 1].value();
+      table.add("log_salient", clock[i], "ratio", clock[i] / y, "limit", limit, "corrected",
                 limit * (1 + lag / y), "mu_k", mu);
     }
   }
