@@ -19,6 +19,7 @@ constexpr const char* of_flow = "nonlinear φ, flow";
 constexpr const char* of_euler = "Euler, step 0.02";
 constexpr const char* of_linear = "linear φ";
 constexpr const char* of_two = "two bounces";
+constexpr const char* once = "once";  // extrema of the flow, which may have none, and of its steps
 
 // Attention becomes sparse and uniform twice before it stays.
 ReducedInstance<double> two_bounces() {
@@ -77,7 +78,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 
   const Trajectory<double> flow = follow(chosen, 0.1, 100.0, request.name);
   add_curve(table, of_flow, flow);
-  marks.block(of_flow);
+  marks.block(once);
   for (const Event<double>& event : flow.events) {
     if (event.name == "entropy-minimum") mark("flow", event.t, event.value);
   }
@@ -99,7 +100,6 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     last = step;
     table.add("t", euler.t[step], "attention_entropy", entropy[step]);
   }
-  marks.block(of_euler);
   const auto least = std::min_element(entropy.begin(), entropy.end());
   mark("euler", euler.t[static_cast<std::size_t>(least - entropy.begin())], *least);
 
@@ -116,14 +116,12 @@ Picture picture() {
   const auto curve = [](const char* block) {
     return plot::line("t", "attention_entropy").of(block);
   };
-  const auto extrema = [](const char* block) {
-    return plot::points("t", "attention_entropy")
-        .in("extrema")
-        .of(block)
-        .coloured("black")
-        .mark(7, 0.7);
+  const auto extrema = [](const Curve& curve) { return curve.in("extrema"); };
+  const auto extremum = [&](const std::string& t) {
+    return extrema(plot::points(t, "attention_entropy").coloured("black").mark(7, 0.7));
   };
-  const Panel once{
+  const std::string of_minimum = "({extremum} eq 'flow' ? [t] : NaN)";
+  const Panel bounce{
       .x = {.label = "time t = learning rate × steps",
             .range = "0.1:100",
             .logarithmic = true,
@@ -133,32 +131,31 @@ Picture picture() {
             .tics = "0.5",
             .own_range = "0:*"},
       .key = "bottom left",
-      .curves = {curve(of_flow).colour(1).titled(of_flow),
-                 plot::points("t", "attention_entropy")
-                     .of(of_euler)
-                     .coloured("orange")
-                     .mark(6, 0.6)
-                     .wide(0.7)
-                     .titled(of_euler),
-                 curve(of_linear).colour(3).dashed().titled(of_linear), extrema(of_flow),
-                 plot::texts("t", "attention_entropy",
-                             "sprintf(\"minimum %.4f\\nat t = %.2f\", [attention_entropy], [t])")
-                     .in("extrema")
-                     .of(of_flow)
-                     .looking("offset 3.5,-1")}};
+      .curves = {
+          curve(of_flow).colour(1).titled(of_flow),
+          plot::points("t", "attention_entropy")
+              .of(of_euler)
+              .coloured("orange")
+              .mark(6, 0.6)
+              .wide(0.7)
+              .titled(of_euler),
+          curve(of_linear).colour(3).dashed().titled(of_linear), extremum(of_minimum).of(once),
+          extrema(plot::texts(of_minimum, "attention_entropy",
+                              "sprintf(\"minimum %.4f\\nat t = %.2f\", [attention_entropy], [t])")
+                      .of(once)
+                      .looking("offset 3.5,-1"))}};
   const Panel twice{
       .title = "two bounces: μ = 1.63, 1.77, …, 4.25",
-      .x = {.label = once.x.label,
+      .x = {.label = bounce.x.label,
             .range = "6:60",
             .logarithmic = true,
             .tics = "(6, 10, 20, 30, 60)"},
-      .y = {.label = once.y.label, .range = "0.7535:0.7575", .tics = "0.001", .format = "%.3f"},
-      .curves = {curve(of_two).colour(2), extrema(of_two),
-                 plot::texts("t", "[attention_entropy] + ($0 == 1 ? 0.0002 : -0.0002)",
-                             "sprintf('%.6f', [attention_entropy])")
-                     .in("extrema")
-                     .of(of_two)}};
-  return {.height = 3.2, .left = 0.17, .panels = {once, twice}};
+      .y = {.label = bounce.y.label, .range = "0.7535:0.7575", .tics = "0.001", .format = "%.3f"},
+      .curves = {curve(of_two).colour(2), extremum("t").of(of_two),
+                 extrema(plot::texts("t", "[attention_entropy] + ($0 == 1 ? 0.0002 : -0.0002)",
+                                     "sprintf('%.6f', [attention_entropy])")
+                             .of(of_two))}};
+  return {.height = 3.2, .left = 0.17, .panels = {bounce, twice}};
 }
 
 }  // namespace
