@@ -1,5 +1,6 @@
 // Does attention entropy come back on trained models? Full-batch descent on the authors' two data
-// laws from small random starts, without any reduction: share of laws with a rebound above 0.1 nats.
+// laws from small random starts, without any reduction: share of laws with a rebound above 0.1
+// nats.
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -19,8 +20,8 @@
 namespace popgrad::joma::figures::bounce_figure {
 namespace {
 
-// Half of the laws are Gaussian, half uniform. The first of them go on beyond the authors' number of
-// steps.
+// Half of the laws are Gaussian, half uniform. The first of them go on beyond the authors' number
+// of steps.
 constexpr std::uint32_t laws = 200;
 constexpr std::uint32_t laws_continued = 20;
 constexpr double step_size = 0.1;
@@ -55,8 +56,8 @@ std::vector<Setup> setups() {
   return all;
 }
 
-// Largest rise of the entropy above what it was at least before, within the authors' number of steps
-// and in all.
+// Largest rise of the entropy above what it was at least before, within the authors' number of
+// steps and in all.
 struct Rebound {
   bool usable = false;  // the run does not diverge
   double early = 0;

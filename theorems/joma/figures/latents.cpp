@@ -1,6 +1,6 @@
 // Do hidden units of trained networks stand for latents? Scores by layer and level against the
-// untrained network, latents of the wrong sequences, and permuted labels; attention entropy of every
-// layer over time; when scores rise, with attention trained and frozen at uniform.
+// untrained network, latents of the wrong sequences, and permuted labels; attention entropy of
+// every layer over time; when scores rise, with attention trained and frozen at uniform.
 
 #include <fmt/format.h>
 #include <omp.h>

@@ -27,8 +27,8 @@ constexpr std::array measures{"loss", "size_error", "drift", "rank", "rebound"};
 constexpr Index numbers = std::ssize(measures);
 constexpr std::array phis{"linear", "relu"};
 
-// By `measures`: drift of E[g phi' x] in units of the start, the largest rise of the attention entropy.
-// A single ReLU unit may be off from the start on, without gradients: NaN.
+// By `measures`: drift of E[g phi' x] in units of the start, the largest rise of the attention
+// entropy. A single ReLU unit may be off from the start on, without gradients: NaN.
 Vector<double> measured(const char* phi, int count, std::uint64_t seed) {
   Parameters p("joma");
   p.set("phi", phi);

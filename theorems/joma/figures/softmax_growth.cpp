@@ -1,6 +1,6 @@
 // Fig 3 as it was run: four components of one unit's weights under softmax attention with linear
-// phi, next to Theorem 2's law with the gradients of the start, on the best clock and on that of exp
-// attention; what each misses of all weights.
+// phi, next to Theorem 2's law with the gradients of the start, on the best clock and on that of
+// exp attention; what each misses of all weights.
 
 #include <fmt/format.h>
 

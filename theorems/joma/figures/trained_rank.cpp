@@ -97,7 +97,8 @@ Ranks of_one_layer(const FigureRequest& request, int jobs, const char* law) {
   return found;
 }
 
-// Shares: starts in which the rank falls, and in which it falls and rises again, with what they may be.
+// Shares: starts in which the rank falls, and in which it falls and rises again, with what they may
+// be.
 std::vector<FigureFile> data(const FigureRequest& request) {
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   std::vector<Ranks> all = of_networks(request, jobs);

@@ -143,7 +143,8 @@ Share correlation(const std::vector<Run>& runs, std::size_t layer, double Run::*
   return {found, quantile(0.025), quantile(0.975)};
 }
 
-// Correlations: of a layer with the least loss and then with the last, and where chance has 95 % of it.
+// Correlations: of a layer with the least loss and then with the last, and where chance has 95 % of
+// it.
 std::vector<FigureFile> data(const FigureRequest& request) {
   std::vector<Run> runs(rates.size() * seeds);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
