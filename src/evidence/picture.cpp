@@ -145,8 +145,15 @@ class PictureScript {
   [[nodiscard]] std::string block(const std::string& part, const std::string& label) const {
     if (label.empty()) return {};
     const FigureFile& table = found(part);
-    if (table.content.find("\n# " + label + "\n") == std::string::npos) {
+    const std::string wanted = "\n# " + label;
+    const std::size_t at = table.content.find(wanted);
+    if (at == std::string::npos) {
       throw std::logic_error(fmt::format("{} has no block '{}'", table.name, label));
+    }
+    // gnuplot takes the first label that begins so.
+    if (table.content[at + wanted.size()] != '\n') {
+      throw std::logic_error(
+          fmt::format("{} has another block before '{}' that begins so", table.name, label));
     }
     return fmt::format(" index {}", quoted(label));
   }

@@ -1,16 +1,17 @@
 // What each assumption of JoMA costs: stationary gradients, the factorisation behind the softmax
 // invariant, orthonormal embeddings, exp in place of softmax attention.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <string>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/joma/figures/ten_tokens.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 #include "theorems/joma/rungs/stationary_flow.hpp"
@@ -19,6 +20,15 @@ namespace popgrad::joma::figures::audits_figure {
 namespace {
 
 constexpr double horizon = 200;  // 2000 steps of 0.1
+constexpr std::array laws{"gaussian", "uniform"};
+constexpr std::array dimensions{0, 255, 64, 22};  // of embeddings; 0: orthonormal
+constexpr const char* of_reduced = "reduced";
+constexpr const char* of_stationary = "stationary";
+constexpr std::array kinds{"exp", "softmax"};
+
+std::string joined(const char* rung, const char* attention) {
+  return fmt::format("{}, {}", rung, attention);
+}
 
 Trajectory<double> follow(const AnyRung<double>& rung, std::vector<double> times,
                           std::string_view figure) {
@@ -49,9 +59,10 @@ ClassInstance<double> exp_instance(std::string_view law, int embedding_dimension
 
 // Assumption 1, with exp attention: there `stationary` differs from `flow` by nothing else. (The
 // softmax closure also replaces the normaliser of each sample, which is another clock.)
-std::string stationarity(const FigureRequest& request) {
-  CsvText csv{"t", "drift_mean_gradient", "error_z", "error_v"};
-  for (const std::string_view law : {"gaussian", "uniform"}) {
+FigureTable stationarity(const FigureRequest& request) {
+  FigureTable table;
+  for (const char* law : laws) {
+    table.block(law);
     const ClassInstance<double> instance = exp_instance(law, 0, request.seed);
     const PopulationFlow<double> flow(instance);
     const Index d = instance.tokens();
@@ -74,22 +85,20 @@ std::string stationarity(const FigureRequest& request) {
       const Vector<double>& y = stationary.states[i];
       const Eigen::Map<const Matrix<double>> v(x.data(), instance.weights.rows(), units);
       const Vector<double> tokens = v.topRows(d).reshaped();
-      csv.number(times[i])
-          .number((flow.mean_gradient(x) - gradient).norm() / gradient.norm())
-          .number(relative_distance(y.tail(d), x.tail(d)))
-          .number(relative_distance(y.head(d * units), tokens))
-          .end_row();
+      table.add("t", times[i], "drift_mean_gradient",
+                (flow.mean_gradient(x) - gradient).norm() / gradient.norm(), "error_z",
+                relative_distance(y.tail(d), x.tail(d)), "error_v",
+                relative_distance(y.head(d * units), tokens));
     }
-    csv.end_block();
   }
-  return csv.text();
+  return table;
 }
 
 // The softmax invariant: its error in direction and size beside what it assumes.
-std::string softmax_invariant(const FigureRequest& request) {
-  CsvText csv{"t", "normalised_correlation", "relative_error", "change_mean_attention",
-              "factorisation_defect"};
+FigureTable softmax_invariant(const FigureRequest& request) {
+  FigureTable table;
   for (const TokenLaw law : {TokenLaw::gaussian, TokenLaw::uniform}) {
+    table.block(law == TokenLaw::gaussian ? laws[0] : laws[1]);
     const PopulationFlow<double> flow(invariant_instance(law, request.seed));
     const Trajectory<double> run =
         follow(forget_type(flow), equally_spaced(0.0, horizon, 201), request.name);
@@ -97,23 +106,25 @@ std::string softmax_invariant(const FigureRequest& request) {
     const std::size_t error = place_of(run.columns, "invariant_residual_relative");
     const Vector<double> attention = flow.mean_attention(run.states[0]);
     for (std::size_t i = 1; i < run.t.size(); ++i) {
-      csv.number(run.t[i])
-          .number(run.rows[i][nc])
-          .number(run.rows[i][error])
-          .number(relative_distance(flow.mean_attention(run.states[i]), attention))
-          .number(flow.factorisation_defect(run.states[i]))
-          .end_row();
+      table.add("t", run.t[i], "normalised_correlation", run.rows[i][nc], "relative_error",
+                run.rows[i][error], "change_mean_attention",
+                relative_distance(flow.mean_attention(run.states[i]), attention),
+                "factorisation_defect", flow.factorisation_defect(run.states[i]));
     }
-    csv.end_block();
   }
-  return csv.text();
+  return table;
 }
 
-// The exp invariant with i.i.d. unit vectors of R^d for embeddings; 0 stands for orthonormal.
-std::string embeddings(const FigureRequest& request) {
+std::string embedding_of(int dimension) {
+  return dimension == 0 ? "orthonormal" : fmt::format("d = {}", dimension);
+}
+
+// The exp invariant with i.i.d. unit vectors of R^d for embeddings.
+FigureTable embeddings(const FigureRequest& request) {
   constexpr std::uint64_t draws = 11;  // of embeddings, X and start; odd: the median is a run
-  CsvText csv{"step", "relative_error", "dimension"};
-  for (const int dimension : {0, 255, 64, 22}) {
+  FigureTable table;
+  for (const int dimension : dimensions) {
+    table.block(embedding_of(dimension));
     WalkRequest walk_request;
     walk_request.step_size = 0.1;
     walk_request.steps = 500;
@@ -131,129 +142,107 @@ std::string embeddings(const FigureRequest& request) {
       std::array<double, draws> errors{};
       for (std::size_t k = 0; k < draws; ++k) errors[k] = runs[k].rows[i][error];
       std::nth_element(errors.begin(), errors.begin() + draws / 2, errors.end());
-      csv.number(static_cast<double>(walk_request.save_steps[i]))
-          .number(errors[draws / 2])
-          .number(dimension)
-          .end_row();
+      table.add("step", walk_request.save_steps[i], "relative_error", errors[draws / 2],
+                "dimension", dimension);
     }
-    csv.end_block();
   }
-  return csv.text();
+  return table;
 }
 
 // Entropy of the fixed-mu instance on `reduced` and `stationary`, with exp and softmax.
-std::string attention_kinds(const FigureRequest& request) {
-  const std::array<double, 10> mu{1.2, 1.5, 1.8, 2, 2.3, 2.6, 2.9, 3.2, 3.5, 3.8};
-  ReducedInstance<double> instance;
-  instance.nonlinear = true;
-  instance.target = Eigen::Map<const Vector<double>>(mu.data(), 10);
-  instance.start = Matrix<double>::Constant(10, 1, 0.05);
-  instance.logits = Vector<double>::Zero(10);
-  instance.tau = 3;
+FigureTable attention_kinds(const FigureRequest& request) {
+  ReducedInstance<double> instance = ten_tokens();
   std::vector<double> times;
   for (int i = 0; i <= 300; ++i) times.push_back(0.01 * std::pow(300 / 0.01, i / 300.0));
-  CsvText csv{"t", "attention_entropy", "rung", "attention"};
-  for (const bool reduced : {true, false}) {
+  FigureTable table;
+  for (const char* rung : {of_reduced, of_stationary}) {
     for (const Attention kind : {Attention::exp, Attention::softmax}) {
       instance.attention = kind;
-      const Trajectory<double> run = follow(reduced ? forget_type(ReducedFlow<double>(instance))
-                                                    : forget_type(StationaryFlow<double>(instance)),
-                                            times, request.name);
+      const char* attention = kind == Attention::exp ? kinds[0] : kinds[1];
+      table.block(joined(rung, attention));
+      const Trajectory<double> run =
+          follow(rung == of_reduced ? forget_type(ReducedFlow<double>(instance))
+                                    : forget_type(StationaryFlow<double>(instance)),
+                 times, request.name);
       const std::vector<double> entropy = run.column("attention_entropy");
       for (std::size_t i = 0; i < run.t.size(); ++i) {
-        csv.number(run.t[i]).number(entropy[i]);
-        csv.word(reduced ? "reduced" : "stationary");
-        csv.word(kind == Attention::exp ? "exp" : "softmax").end_row();
+        table.add("t", run.t[i], "attention_entropy", entropy[i], "rung", rung, "attention",
+                  attention);
       }
-      csv.end_block();
     }
   }
-  return csv.text();
+  return table;
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  return {{request.name + "-stationarity.csv", stationarity(request)},
-          {request.name + "-softmax.csv", softmax_invariant(request)},
-          {request.name + "-embeddings.csv", embeddings(request)},
-          {request.name + "-attention.csv", attention_kinds(request)}};
+  return {stationarity(request).file(request, "stationarity"),
+          softmax_invariant(request).file(request, "softmax"),
+          embeddings(request).file(request, "embeddings"),
+          attention_kinds(request).file(request, "attention")};
 }
 
-constexpr const char* script =
-    R"gp(# Solid: Gaussian X, dashed: uniform X in (a) and (b); medians over starts in (c).
-# -stationarity.csv (exp attention), a block a law: t, drift of E[g x], relative errors of z and v against flow.
-# -softmax.csv, a block a law: t, NC, relative error of the invariant, variation of b_bar, defect.
-# -embeddings.csv, a block a dimension: step, relative error of the exp invariant, dimension.
-# -attention.csv, blocks reduced exp, reduced softmax, stationary exp, stationary softmax:
-#   t, entropy.
-height = 3.7
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,2 margins 0.125,0.965,0.085,0.955 spacing 0.145,0.125
-  set key samplen 1.3 spacing 1.1*line
-  set ylabel offset 0.4+right,0
-
-  set title '(a) stationarity assumed'
-  set xlabel 'time t'
-  set ylabel 'relative change, error'
-  set logscale y
-  set format y '10^{%T}'
-  set xrange [0:200]
-  set yrange [1e-3:2e3]
-  set key top left reverse Left
-  plot name.'-stationarity.csv' index 0 using 1:2 with lines linetype 1 title 'drift of E[g x]', \
-       '' index 0 using 1:3 with lines linetype 2 title 'error in z', \
-       '' index 0 using 1:4 with lines linetype 3 title 'error in v', \
-       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 1 title 'Gaussian X', \
-       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 2 title 'uniform X', \
-       '' index 1 using 1:2 with lines linetype 1 dashtype 2 notitle, \
-       '' index 1 using 1:3 with lines linetype 2 dashtype 2 notitle, \
-       '' index 1 using 1:4 with lines linetype 3 dashtype 2 notitle
-
-  set title '(b) softmax invariant'
-  set ylabel ''
-  set yrange [3e-4:3e4]
-  set key top left reverse Left
-  plot name.'-softmax.csv' index 0 using 1:3 with lines linetype 2 title '|ẑ − z| / |z|', \
-       '' index 0 using 1:(1-$2) with lines linetype 1 title '1 − NC(z, ẑ)', \
-       '' index 0 using 1:5 with lines linetype 4 title 'factorisation defect', \
-       '' index 1 using 1:3 with lines linetype 2 dashtype 2 notitle, \
-       '' index 1 using 1:(1-$2) with lines linetype 1 dashtype 2 notitle, \
-       '' index 0 using 1:4 with lines linetype 3 title 'change of b̄', \
-       '' index 1 using 1:4 with lines linetype 3 dashtype 2 notitle, \
-       '' index 1 using 1:5 with lines linetype 4 dashtype 2 notitle
-  unset logscale y
-  set format y '%g'
-
-  set title '(c) embeddings not orthogonal'
-  set xlabel 'step (η = 0.1)'
-  set ylabel 'error of the exp invariant'
-  set xrange [0:500]
-  set yrange [0:1.4]
-  set key top left reverse Left
-  plot for [b=0:3] name.'-embeddings.csv' index b using 1:2 with lines linetype (b == 0 ? 7 : b) \
-       title word('orthonormal d=255 d=64 d=22', b+1)
-
-  set title '(d) exp or softmax attention'
-  set xlabel 'time t'
-  set ylabel 'entropy (nats)'
-  set logscale x
-  set xrange [0.01:300]
-  set yrange [0:2.6]
-  set key bottom left reverse Left spacing 0.85*line font ',6'
-  set xtics (0.01,0.1,1,10,100)
-  plot name.'-attention.csv' index 2 using 1:2 with lines linetype 2 linewidth 3 title 'stationary, exp', \
-       '' index 0 using 1:2 with lines linetype 1 title 'reduced, exp', \
-       '' index 3 using 1:2 with lines linetype 2 dashtype 2 title 'stat., softmax', \
-       '' index 1 using 1:2 with lines linetype 1 dashtype 2 title 'red., softmax'
-  set xtics autofreq
-  set key font ',7'
-  unset logscale x
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto add_both_laws = [](Panel& panel, const char* part, const char* y, int colour,
+                                const char* title) {
+    const Curve curve = plot::line("t", y).in(part).colour(colour);
+    panel.curves.push_back(curve.of(laws[0]).titled(title));
+    panel.curves.push_back(curve.of(laws[1]).dashed());
+  };
+  Panel frozen{.title = "(a) stationarity assumed",
+               .x = {.label = "time t", .range = "0:200"},
+               .y = {.label = "relative change, error", .range = "1e-3:2e3", .logarithmic = true},
+               .key = "top left samplen 1.3",
+               .curves = {}};
+  add_both_laws(frozen, "stationarity", "drift_mean_gradient", 1, "drift of E[g x]");
+  add_both_laws(frozen, "stationarity", "error_z", 2, "error in z");
+  add_both_laws(frozen, "stationarity", "error_v", 3, "error in v");
+  frozen.curves.push_back(plot::legend_line("Gaussian X").coloured("grey"));
+  frozen.curves.push_back(plot::legend_line("uniform X").coloured("grey").dashed());
+  Panel invariant{.title = "(b) softmax invariant",
+                  .x = {.label = "time t", .range = "0:200"},
+                  .y = {.label = "error, change", .range = "3e-4:3e4", .logarithmic = true},
+                  .key = "top left samplen 1.3",
+                  .curves = {}};
+  add_both_laws(invariant, "softmax", "relative_error", 2, "|ẑ − z| / |z|");
+  add_both_laws(invariant, "softmax", "(1 - [normalised_correlation])", 1, "1 − NC(z, ẑ)");
+  add_both_laws(invariant, "softmax", "factorisation_defect", 4, "factorisation defect");
+  add_both_laws(invariant, "softmax", "change_mean_attention", 3, "change of b̄");
+  Panel skew{.title = "(c) embeddings not orthogonal",
+             .x = {.label = "step (η = 0.1)", .range = "0:500"},
+             .y = {.label = "error of the exp invariant", .range = "0:1.4"},
+             .key = "top left samplen 1.3",
+             .curves = {}};
+  for (const int dimension : dimensions) {
+    const std::string of = embedding_of(dimension);
+    const auto place = static_cast<int>(skew.curves.size());
+    skew.curves.push_back(plot::line("step", "relative_error")
+                              .in("embeddings")
+                              .of(of)
+                              .colour(place == 0 ? 7 : place)
+                              .titled(of));
+  }
+  const auto entropy = [](const char* rung, const char* attention) {
+    return plot::line("t", "attention_entropy").in("attention").of(joined(rung, attention));
+  };
+  const Panel attention{
+      .title = "(d) exp or softmax attention",
+      .x = {.label = "time t",
+            .range = "0.01:300",
+            .logarithmic = true,
+            .tics = "(0.01, 0.1, 1, 10, 100)"},
+      .y = {.label = "entropy (nats)", .range = "0:2.6"},
+      .key = "bottom left samplen 1.3 spacing 0.85*line font ',6'",
+      .curves = {entropy(of_stationary, kinds[0]).colour(2).wide(3).titled("stationary, exp"),
+                 entropy(of_reduced, kinds[0]).colour(1).titled("reduced, exp"),
+                 entropy(of_stationary, kinds[1]).colour(2).dashed().titled("stat., softmax"),
+                 entropy(of_reduced, kinds[1]).colour(1).dashed().titled("red., softmax")}};
+  return {.height = 3.7,
+          .columns = 2,
+          .left = 0.13,
+          .right = 0.97,
+          .between = 0.145,
+          .panels = {frozen, invariant, skew, attention}};
 }
-)gp";
 
 }  // namespace
 
@@ -264,7 +253,7 @@ FigureMaker figure() {
                    .shows = {"joma.invariant-exp", "joma.invariant-softmax", "joma.clock-change",
                              "joma.frozen-layers"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::audits_figure

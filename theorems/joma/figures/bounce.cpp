@@ -1,6 +1,8 @@
 // Does attention entropy come back on trained models? Full-batch descent on the authors' two data
-// laws from small random starts, without any reduction: share of laws with a rebound above 0.1 nats.
+// laws from small random starts, without any reduction: share of laws with a rebound above 0.1
+// nats.
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -18,18 +20,25 @@
 namespace popgrad::joma::figures::bounce_figure {
 namespace {
 
-// Half of the laws are Gaussian, half uniform. The first of them go on beyond the authors' number of
-// steps.
+// Half of the laws are Gaussian, half uniform. The first of them go on beyond the authors' number
+// of steps.
 constexpr std::uint32_t laws = 200;
 constexpr std::uint32_t laws_continued = 20;
 constexpr double step_size = 0.1;
 constexpr std::uint64_t steps = 2000;
 constexpr std::uint64_t longer = 10;
 constexpr std::size_t rows_of_steps = 40;
-// Steps that oscillate make rebounds of their own: what is clear is looked at again with finer ones.
+// Steps that oscillate make rebounds of their own: what is clear is run again with finer ones.
 constexpr std::uint64_t refinement = 4;
 constexpr double clear_rebound = 0.1;
 constexpr std::array units{1, 4, 16, 64};
+constexpr std::array attentions{"exp", "softmax"};
+constexpr std::array phis{"linear", "relu", "gelu", "tanh"};
+constexpr std::array names{"linear", "ReLU", "GELU", "tanh"};
+
+std::string block_of(const char* attention, const char* phi, std::uint64_t of_steps) {
+  return fmt::format("{}, {}, {} steps", attention, phi, of_steps);
+}
 
 struct Setup {
   const char* attention;
@@ -39,16 +48,16 @@ struct Setup {
 
 std::vector<Setup> setups() {
   std::vector<Setup> all;
-  for (const char* attention : {"exp", "softmax"}) {
-    for (const char* phi : {"linear", "relu", "gelu", "tanh"}) {
+  for (const char* attention : attentions) {
+    for (const char* phi : phis) {
       for (const int k : units) all.push_back({attention, phi, k});
     }
   }
   return all;
 }
 
-// Largest rise of the entropy above what it was at least before, within the authors' number of steps
-// and in all.
+// Largest rise of the entropy above what it was at least before, within the authors' number of
+// steps and in all.
 struct Rebound {
   bool usable = false;  // the run does not diverge
   double early = 0;
@@ -124,60 +133,56 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       finer[s][law] = rebound(all[s], law, request.seed, refinement);
     }
   }
-  CsvText csv{"units", "share",  "low",   "high",      "clear", "clear_with_large_steps",
-              "laws",  "median", "steps", "attention", "phi"};
+  FigureTable table;
   for (const auto kind : {&Rebound::early, &Rebound::all}) {
+    const std::uint64_t of_steps = kind == &Rebound::early ? steps : steps * longer;
     for (std::size_t s = 0; s < all.size(); ++s) {
+      const auto& [attention, phi, count] = all[s];
+      if (s % units.size() == 0) table.block(block_of(attention, phi, of_steps));
       const Share share = share_of(found[s], finer[s], kind);
       const Quantity chance = success_probability(share.clear_with_finer_steps, share.runs, 0.05);
-      csv.number(all[s].units)
-          .number(static_cast<double>(share.clear_with_finer_steps) / share.runs)
-          .number(std::max(0.0, chance.value() - chance.error()))
-          .number(std::min(1.0, chance.value() + chance.error()))
-          .number(share.clear_with_finer_steps)
-          .number(share.clear)
-          .number(share.runs)
-          .number(share.median)
-          .number(static_cast<double>(kind == &Rebound::early ? steps : steps * longer));
-      csv.word(all[s].attention).word(all[s].phi).end_row();
-      if ((s + 1) % units.size() == 0) csv.end_block();
+      table.add(
+          "units", count, "share", static_cast<double>(share.clear_with_finer_steps) / share.runs,
+          "low", std::max(0.0, chance.value() - chance.error()), "high",
+          std::min(1.0, chance.value() + chance.error()), "clear", share.clear_with_finer_steps,
+          "clear_with_large_steps", share.clear, "laws", share.runs, "median", share.median,
+          "steps", of_steps, "attention", attention, "phi", phi);
     }
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of units, share, its interval: 2000 steps, then 20000; exp, then softmax attention; linear,
-# ReLU, GELU, tanh. A rebound counts if it is above 0.1 nats with steps of 0.1 and of 0.025.
-height = 4.2
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,2 margins 0.13,0.97,0.09,0.95 spacing 0.1,0.12
-  set logscale x
-  set xrange [0.6:110]
-  set xtics (1,4,16,64)
-  do for [n=0:1] {
-    top = (n == 0 ? 0.1 : 1.0)
-    set yrange [-0.03*top:1.03*top]
-    do for [a=0:1] {
-      set title sprintf('%s, %s steps', word('exp softmax', a + 1), word('2000 20000', n + 1))
-      set xlabel (n == 1 ? 'hidden units K' : '')
-      set ylabel (a == 0 ? sprintf('share of %s data laws', word('200 20', n + 1)) : '') offset 0.4+right+(n == 0 ? 1.4 : 0),0
-      set key top left reverse Left
-      if (n + a > 0) { unset key }
-      plot for [b=0:3] data index (8*n + 4*a + b) using ($1*1.12**(b - 1.5)):2:3:4 with yerrorbars \
-             linetype b+1 pointtype 7 pointsize 0.5 notitle, \
-           for [b=0:3] data index (8*n + 4*a + b) using ($1*1.12**(b - 1.5)):2 with lines \
-             linetype b+1 title word('linear ReLU GELU tanh', b + 1)
+Picture picture() {
+  Picture made{.height = 4.2, .columns = 2, .left = 0.14};
+  for (const bool all : {false, true}) {
+    const std::uint64_t of_steps = all ? steps * longer : steps;
+    for (const char* attention : attentions) {
+      const bool first = attention == attentions.front();
+      Panel panel{
+          .title = fmt::format("{}, {} steps", attention, of_steps),
+          .x = {.label = all ? "hidden units K" : "",
+                .range = "0.6:110",
+                .logarithmic = true,
+                .tics = "(1, 4, 16, 64)"},
+          .y = {.label =
+                    first ? fmt::format("share of {} data laws", all ? laws_continued : laws) : "",
+                .range = all ? "-0.03:1.03" : "-0.003:0.103"},
+          .key = made.panels.empty() ? "top left" : "",
+          .curves = {}};
+      for (std::size_t b = 0; b < phis.size(); ++b) {
+        panel.curves.push_back(plot::line_with_error_bars(
+                                   fmt::format("[units]*1.12**{}", static_cast<double>(b) - 1.5),
+                                   "share", "low", "high")
+                                   .of(block_of(attention, phis[b], of_steps))
+                                   .colour(static_cast<int>(b) + 1)
+                                   .mark(7, 0.5)
+                                   .titled(names[b]));
+      }
+      made.panels.push_back(panel);
     }
   }
-  unset multiplot
-  unset output
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -189,7 +194,7 @@ FigureMaker figure() {
                "Share of trained models whose attention entropy comes back by more than 0.1 nats",
            .shows = {"joma.entropy-bounce"}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::bounce_figure

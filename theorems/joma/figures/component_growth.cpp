@@ -1,24 +1,26 @@
 // Theorem 2: with linear phi the component of the largest |Delta| leaves every bound at a finite
 // time, the others stop at limits that the erf ratio predicts.
 
-#include <boost/math/special_functions/erf.hpp>
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
-#include <stdexcept>
 
 #include "popgrad/base/failure.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/solving/solve.hpp"
+#include "theorems/joma/checks/growth_parts.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
 namespace popgrad::joma::figures::component_growth_figure {
 namespace {
 
+constexpr std::array deltas{1.0, 0.9, 0.7, 0.4, -0.6};
+
 std::vector<FigureFile> data(const FigureRequest& request) {
   ReducedInstance<double> instance;
-  const std::vector<double> deltas{1.0, 0.9, 0.7, 0.4, -0.6};
   const auto d = static_cast<Index>(deltas.size());
   instance.target = Eigen::Map<const Vector<double>>(deltas.data(), d);
   instance.start = Matrix<double>::Zero(d, 1);
@@ -43,56 +45,45 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   }
   if (std::isnan(located)) throw Failure("figure joma-component-growth: no blow-up");
 
-  CsvText csv{"t", "v_0", "v_1", "v_2", "v_3", "v_4"};
+  FigureTable table;
   for (std::size_t i = 0; i < run.states.size(); ++i) {
-    csv.number(run.t[i]);
-    for (Index l = 0; l < d; ++l) csv.number(run.states[i][l]);
-    csv.end_row();
+    std::vector<Cell> row{{"t", run.t[i]}};
+    for (Index l = 0; l < d; ++l) row.emplace_back(fmt::format("v_{}", l), run.states[i][l]);
+    table.add(row);
   }
-  csv.end_block();
-  for (const double delta : deltas) {
-    // erf(v/sqrt 2)/Delta is the same for all components, and 1/|Delta*| at the end.
-    const double share = delta / deltas[0];
-    csv.number(delta)
-        .number(std::fabs(share) < 1 ? std::numbers::sqrt2 * boost::math::erf_inv(share)
-                                     : std::numeric_limits<double>::quiet_NaN())
-        .number(t_star)
-        .number(located)
-        .end_row();
+  FigureTable ends;
+  for (Index l = 0; l < d; ++l) {
+    ends.add("delta", deltas[static_cast<std::size_t>(l)], "end",
+             l > 0 ? std::sqrt(instance.tau) * checks::limit_of(instance, l, 1)
+                   : std::numeric_limits<double>::quiet_NaN(),
+             "t_star", t_star, "located", located);
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request), ends.file(request, "ends")};
 }
 
-constexpr const char* script =
-    R"gp(# Columns of index 0: t, v_0 ... v_4. Index 1: delta, predicted end (empty for the one that blows
-# up), predicted and located blow-up time.
-height = 2.3
-data = name.'.csv'
-stats data index 1 using 3 every ::0::0 nooutput
-t_star = STATS_max
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.11
-  set rmargin at screen 0.83
-  set tmargin at screen 0.96
-  set bmargin at screen 0.15
-  set xlabel 'time t = learning rate × steps'
-  set ylabel 'component v_l'
-  set xrange [0:t_star*1.04]
-  set yrange [-1.1:4]
-  unset key
-  set arrow 1 from t_star, graph 0 to t_star, graph 1 nohead linecolor rgb grey linewidth 0.7 dashtype 2
-  set label 1 't* = √(π/2) / max|Δ|' at t_star, graph 0.97 right offset -0.6,0 textcolor rgb grey
-  set xzeroaxis linecolor rgb grey linewidth 0.4
-  plot for [c=2:6] data index 0 using 1:c with lines linetype c-1, \
-       data index 1 using (0.55*t_star):2:(0.49*t_star):(0) with vectors nohead linecolor rgb grey linewidth 0.7 dashtype 2, \
-       data index 1 using (t_star*1.04):2:(sprintf('Δ = %.1f', $1)) with labels left offset 0.6,0, \
-       data index 1 every ::0::0 using (t_star*1.04):(3.8):(sprintf('Δ = %.1f', $1)) with labels left offset 0.6,0
-  unset output
+Picture picture() {
+  Panel panel{.x = {.label = "time t = learning rate × steps", .range = "0:t_star*1.04"},
+              .y = {.label = "component v_l", .range = "-1.1:4"},
+              .guides = {{.x = "t_star", .text = "t* = √(π/2) / max|Δ|"}, {.y = "0"}}};
+  for (std::size_t l = 0; l < deltas.size(); ++l) {
+    panel.curves.push_back(plot::line("t", fmt::format("v_{}", l)).colour(static_cast<int>(l) + 1));
+  }
+  panel.curves.push_back(Curve("vectors nohead", {"(0.55*t_star)", "end", "(0.49*t_star)", "(0)"})
+                             .in("ends")
+                             .coloured("grey")
+                             .wide(0.7)
+                             .dashed());
+  // Where the first component ends is above the panel.
+  panel.curves.push_back(
+      plot::texts("(t_star*1.04)", "($0 == 0 ? 3.8 : [end])", "sprintf('Δ = %.1f', [delta])")
+          .in("ends")
+          .looking("left offset 0.6,0"));
+  return {.height = 2.3,
+          .left = 0.11,
+          .right = 0.83,
+          .values = {{.name = "t_star", .part = "ends", .column = "t_star"}},
+          .panels = {panel}};
 }
-)gp";
 
 }  // namespace
 
@@ -103,7 +94,7 @@ FigureMaker figure() {
                    "Theorem 2, linear phi: one component blows up, the others stop where predicted",
                .shows = {"joma.linear-growth"}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::component_growth_figure

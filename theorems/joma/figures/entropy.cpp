@@ -15,6 +15,12 @@
 namespace popgrad::joma::figures::entropy_figure {
 namespace {
 
+constexpr const char* of_flow = "nonlinear φ, flow";
+constexpr const char* of_euler = "Euler, step 0.02";
+constexpr const char* of_linear = "linear φ";
+constexpr const char* of_two = "two bounces";
+constexpr const char* once = "once";  // extrema of the flow, which may have none, and of its steps
+
 // Attention becomes sparse and uniform twice before it stays.
 ReducedInstance<double> two_bounces() {
   const std::vector<double> target{1.63, 1.77, 1.79, 1.82, 1.83, 1.83, 4.23, 4.25};
@@ -50,10 +56,12 @@ Trajectory<double> follow(const ReducedInstance<double>& what, double from, doub
   return run;
 }
 
-void add_curve(CsvText& csv, const Trajectory<double>& run) {
+void add_curve(FigureTable& table, std::string_view label, const Trajectory<double>& run) {
+  table.block(label);
   const std::vector<double> entropy = run.column("attention_entropy");
-  for (std::size_t i = 0; i < run.t.size(); ++i) csv.number(run.t[i]).number(entropy[i]).end_row();
-  csv.end_block();
+  for (std::size_t i = 0; i < run.t.size(); ++i) {
+    table.add("t", run.t[i], "attention_entropy", entropy[i]);
+  }
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
@@ -62,14 +70,15 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   linear.nonlinear = false;
   // Linear phi is monotone from a zero start only.
   linear.start.setZero();
-  CsvText csv{"t", "attention_entropy"};
-  CsvText marks{"extremum", "t", "attention_entropy"};
+  FigureTable table;
+  FigureTable marks;
   const auto mark = [&](std::string_view name, double t, double value) {
-    marks.word(name).number(t).number(value).end_row();
+    marks.add("extremum", name, "t", t, "attention_entropy", value);
   };
 
   const Trajectory<double> flow = follow(chosen, 0.1, 100.0, request.name);
-  add_curve(csv, flow);
+  add_curve(table, of_flow, flow);
+  marks.block(once);
   for (const Event<double>& event : flow.events) {
     if (event.name == "entropy-minimum") mark("flow", event.t, event.value);
   }
@@ -83,69 +92,71 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const Trajectory<double> euler = walk(rung, rung.initial, walk_request).front();
   require_usable(euler.outcome, request.name);
   const std::vector<double> entropy = euler.column("attention_entropy");
+  table.block(of_euler);
   std::size_t last = 0;
   for (const double t : logarithmic(0.1, 100.0, 26)) {  // a few of the 5000, evenly on the axis
     const auto step = static_cast<std::size_t>(std::lround(t / walk_request.step_size));
     if (step == last) continue;
     last = step;
-    csv.number(euler.t[step]).number(entropy[step]).end_row();
+    table.add("t", euler.t[step], "attention_entropy", entropy[step]);
   }
-  csv.end_block();
   const auto least = std::min_element(entropy.begin(), entropy.end());
   mark("euler", euler.t[static_cast<std::size_t>(least - entropy.begin())], *least);
 
-  add_curve(csv, follow(linear, 0.1, 100.0, request.name));
+  add_curve(table, of_linear, follow(linear, 0.1, 100.0, request.name));
 
   const Trajectory<double> twice = follow(two_bounces(), 1.0, 100.0, request.name);
-  add_curve(csv, twice);
-  marks.end_block();
+  add_curve(table, of_two, twice);
+  marks.block(of_two);
   for (const Event<double>& event : twice.events) mark("twice", event.t, event.value);
-  const std::string& extrema = marks.text();
-  return {{request.name + ".csv", csv.text() + extrema.substr(extrema.find('\n') + 1)}};
+  return {table.file(request), marks.file(request, "extrema")};
 }
 
-constexpr const char* script =
-    R"gp(# Index 0: t, entropy of the reduced flow. 1: the same by Euler steps of 0.02. 2: linear phi.
-# 3: an instance that bounces twice. Extrema, 4: flow or euler, t, entropy; 5: of the instance of 3.
-height = 3.2
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.17,0.97,0.11,0.97 spacing 0,0.13
-  set ylabel 'attention entropy (nats)' offset 0.3+right,0
-  set xlabel 'time t = learning rate × steps'
-  set logscale x
-  set xrange [0.1:100]
-  eval y_range('0:2.6', '0:*')
-  set ytics 0.5
-  set format x '%g'
-  set key on bottom left reverse Left
-  set style line 9 pointtype 7 pointsize 0.7 linecolor rgb black
-  plot data index 0 using 1:2 with lines linetype 1 title 'nonlinear φ, flow', \
-       data index 1 using 1:2 with points pointtype 6 pointsize 0.6 linecolor rgb orange linewidth 0.7 title 'Euler, step 0.02', \
-       data index 2 using 1:2 with lines linetype 3 dashtype 2 title 'linear φ', \
-       data index 4 using (strcol(1) eq 'flow' ? $2 : NaN):3 with points linestyle 9 notitle, \
-       data index 4 using (strcol(1) eq 'flow' ? $2 : NaN):3:(sprintf("minimum %.4f\nat t = %.2f", $3, $2)) with labels offset 3.5,-1 notitle
-  set xrange [6:60]
-  set xtics (6,10,20,30,60)
-  set yrange [0.7535:0.7575]
-  set ytics 0.001
-  set format y '%.3f'
-  set label 2 'two bounces: μ = 1.63, 1.77, … 4.25' at graph 0.98, graph 0.93 right
-  unset key
-  plot data index 3 using 1:2 with lines linetype 2, \
-       data index 5 using 2:3 with points linestyle 9, \
-       data index 5 using 2:($3 + ($0 == 1 ? 0.0002 : -0.0002)):(sprintf('%.6f', $3)) with labels
-  set format y '%g'
-  set xtics autofreq
-  unset logscale x
-  unset label
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto curve = [](const char* block) {
+    return plot::line("t", "attention_entropy").of(block);
+  };
+  const auto extrema = [](const Curve& curve) { return curve.in("extrema"); };
+  const auto extremum = [&](const std::string& t) {
+    return extrema(plot::points(t, "attention_entropy").coloured("black").mark(7, 0.7));
+  };
+  const std::string of_minimum = "({extremum} eq 'flow' ? [t] : NaN)";
+  const Panel bounce{
+      .x = {.label = "time t = learning rate × steps",
+            .range = "0.1:100",
+            .logarithmic = true,
+            .format = "%g"},
+      .y = {.label = "attention entropy (nats)",
+            .range = "0:2.6",
+            .tics = "0.5",
+            .own_range = "0:*"},
+      .key = "bottom left",
+      .curves = {
+          curve(of_flow).colour(1).titled(of_flow),
+          plot::points("t", "attention_entropy")
+              .of(of_euler)
+              .coloured("orange")
+              .mark(6, 0.6)
+              .wide(0.7)
+              .titled(of_euler),
+          curve(of_linear).colour(3).dashed().titled(of_linear), extremum(of_minimum).of(once),
+          extrema(plot::texts(of_minimum, "attention_entropy",
+                              "sprintf(\"minimum %.4f\\nat t = %.2f\", [attention_entropy], [t])")
+                      .of(once)
+                      .looking("offset 3.5,-1"))}};
+  const Panel twice{
+      .title = "two bounces: μ = 1.63, 1.77, …, 4.25",
+      .x = {.label = bounce.x.label,
+            .range = "6:60",
+            .logarithmic = true,
+            .tics = "(6, 10, 20, 30, 60)"},
+      .y = {.label = bounce.y.label, .range = "0.7535:0.7575", .tics = "0.001", .format = "%.3f"},
+      .curves = {curve(of_two).colour(2), extremum("t").of(of_two),
+                 extrema(plot::texts("t", "[attention_entropy] + ($0 == 1 ? 0.0002 : -0.0002)",
+                                     "sprintf('%.6f', [attention_entropy])")
+                             .of(of_two))}};
+  return {.height = 3.2, .left = 0.17, .panels = {bounce, twice}};
 }
-)gp";
 
 }  // namespace
 
@@ -162,7 +173,7 @@ FigureMaker figure() {
                           {parameter::v0},
                           {parameter::attention, "softmax"}}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::entropy_figure

@@ -1,13 +1,13 @@
 // Eqn 10 against the unit that it stands for: attention entropy over time, and how much faster the
 // salient token is learned.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/solving/solve.hpp"
 #include "theorems/joma/checks/attended_unit.hpp"
+#include "theorems/joma/figures/ten_tokens.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
@@ -19,8 +19,18 @@ using joma::checks::AttendedUnit;
 
 constexpr double output_weight = 0.5;
 constexpr double start = 0.05;
+constexpr std::array laws{"Eqn 10: a ∘ (μ − v)", "a ∘ (μ − a ∘ v)"};
 
-void add_entropy(CsvText& csv, const AnyRung<double>& rung, double unit_of_time,
+struct Trained {
+  Activation phi;
+  const char* name;
+};
+
+constexpr std::array units{Trained{Activation::tanh, "trained unit, tanh"},
+                           Trained{Activation::relu, "trained unit, ReLU"},
+                           Trained{Activation::gelu, "trained unit, GELU"}};
+
+void add_entropy(FigureTable& table, const AnyRung<double>& rung, double unit_of_time,
                  std::string_view figure) {
   SolveRequest<double> request;
   constexpr double first = 1e-4;
@@ -37,108 +47,86 @@ void add_entropy(CsvText& csv, const AnyRung<double>& rung, double unit_of_time,
   require_usable(run.outcome, figure);
   const std::vector<double> entropy = run.column("attention_entropy");
   for (std::size_t i = 0; i < run.t.size(); ++i) {
-    csv.number(run.t[i] / unit_of_time).number(entropy[i]).end_row();
+    table.add("t", run.t[i] / unit_of_time, "attention_entropy", entropy[i]);
   }
-  csv.end_block();
 }
 
-// mu = 1.2 .. 3.8 at tau = 3; time in units of 1/h, h the slope of the field at mu.
-std::string entropies(const FigureRequest& request) {
-  const std::array<double, 10> mu{1.2, 1.5, 1.8, 2, 2.3, 2.6, 2.9, 3.2, 3.5, 3.8};
-  const Vector<double> target = Eigen::Map<const Vector<double>>(mu.data(), std::ssize(mu));
-  ReducedInstance<double> instance;
-  instance.target = target;
-  instance.nonlinear = true;
-  instance.start = Matrix<double>::Constant(target.size(), 1, start);
-  instance.logits = Vector<double>::Zero(target.size());
-  instance.tau = 3;
-  CsvText csv{"t", "attention_entropy"};
+// Time in units of 1/h, h the slope of the field at mu.
+FigureTable entropies(std::string_view figure) {
+  ReducedInstance<double> instance = ten_tokens();
+  FigureTable table;
   for (const bool attended : {false, true}) {
     instance.attended = attended;
-    add_entropy(csv, forget_type(ReducedFlow<double>(instance)), 1, request.name);
+    table.block(laws[attended ? 1 : 0]);
+    add_entropy(table, forget_type(ReducedFlow<double>(instance)), 1, figure);
   }
-  for (const Activation phi : {Activation::relu, Activation::gelu}) {
-    const AttendedUnit unit = attended_unit(phi, target, instance.tau, output_weight, start);
-    add_entropy(csv, forget_type(PopulationFlow<double>(unit.training)), 1 / unit.slope,
-                request.name);
+  for (const Trained& trained : {units[1], units[2]}) {
+    const AttendedUnit unit =
+        attended_unit(trained.phi, instance.target.col(0), instance.tau, output_weight, start);
+    table.block(trained.name);
+    add_entropy(table, forget_type(PopulationFlow<double>(unit.training)), 1 / unit.slope, figure);
   }
-  return csv.text();
-}
-
-// mu_k = 1, tau = 2: both laws, then a block of trained units a phi.
-std::string ratios() {
-  constexpr double tau = 2;
-  constexpr double weak = 1;
-  CsvText csv{"mu", "eqn_10", "attended"};
-  for (int i = 0; i <= 100; ++i) {
-    const double mu = weak + 0.02 * i;
-    csv.number(mu)
-        .number(std::exp((mu * mu - weak * weak) / tau))
-        .number(attended_rate(mu, tau) / attended_rate(weak, tau))
-        .end_row();
-  }
-  csv.end_block();
-  for (const Activation phi : {Activation::tanh, Activation::relu, Activation::gelu}) {
-    for (const double mu : {1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0}) {
-      const Vector<double> target{{weak, mu}};
-      const auto end = joma::checks::train(attended_unit(phi, target, tau, output_weight, start));
-      const Quantity ratio = end.rate[1] / end.rate[0];
-      csv.number(mu).number(ratio.value()).number(ratio.error()).end_row();
-    }
-    csv.end_block();
-  }
-  return csv.text();
+  return table;
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  return {{request.name + "-entropy.csv", entropies(request)},
-          {request.name + "-ratio.csv", ratios()}};
+  constexpr double tau = 2;
+  constexpr double weak = 1;
+  FigureTable ratio;
+  for (int i = 0; i <= 100; ++i) {
+    const double mu = weak + 0.02 * i;
+    ratio.add("mu", mu, "eqn_10", std::exp((mu * mu - weak * weak) / tau), "attended",
+              attended_rate(mu, tau) / attended_rate(weak, tau));
+  }
+  FigureTable measured;
+  for (const Trained& trained : units) {
+    measured.block(trained.name);
+    for (const double mu : {1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0}) {
+      const Vector<double> target{{weak, mu}};
+      const auto end =
+          joma::checks::train(attended_unit(trained.phi, target, tau, output_weight, start));
+      const Quantity found = end.rate[1] / end.rate[0];
+      measured.add("mu", mu, "ratio", found.value(), "error", found.error());
+    }
+  }
+  return {entropies(request.name).file(request, "entropy"), ratio.file(request, "ratio"),
+          measured.file(request, "trained")};
 }
 
-constexpr const char* script =
-    R"gp(# -entropy.csv, blocks Eqn 10, attended target, trained ReLU unit, trained GELU unit: t, entropy.
-# -ratio.csv, block 0: mu, both laws; blocks tanh, ReLU, GELU: mu, measured ratio, its error.
-height = 4.2
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.14,0.97,0.095,0.955 spacing 0,0.13
-  set ylabel offset 0.4+right,0
-  set title '(a) attention entropy, μ = 1.2, …, 3.8, τ = 3'
-  set xlabel 'time t in units of 1/h'
-  set ylabel 'entropy (nats)'
-  set logscale x
-  set format x '10^{%T}'
-  set xrange [1e-2:20]
-  set yrange [0.7:2.5]
-  set ytics 0.5
-  set key bottom left reverse Left
-  plot name.'-entropy.csv' index 0 using 1:2 with lines linetype 2 title 'Eqn 10: a ∘ (μ − v)', \
-       '' index 1 using 1:2 with lines linetype 1 title 'a ∘ (μ − a ∘ v)', \
-       '' index 2 using 1:2 with lines linetype 3 dashtype 2 title 'trained unit, ReLU', \
-       '' index 3 using 1:2 with lines linetype 5 dashtype 3 title 'trained unit, GELU'
-  unset logscale x
-  set format x '%g'
-  set title '(b) order of learning, μ_k = 1, τ = 2'
-  set xlabel 'μ_j of the salient token'
-  set ylabel 'ln(1/δ_j) / ln(1/δ_k), late'
-  set logscale y
-  set xrange [1:3.05]
-  set yrange [0.9:60]
-  set ytics (1,2,5,10,20,50)
-  set key top left reverse Left
-  plot name.'-ratio.csv' index 0 using 1:2 with lines linetype 2 title 'Eqn 10: exp((μ_j^2 − μ_k^2)/τ)', \
-       '' index 0 using 1:3 with lines linetype 1 title 'μ_j^2(1 + 1/W_j) / (μ_k^2(1 + 1/W_k))', \
-       '' index 1 using 1:2 with points pointtype 1 pointsize 2 linecolor rgb green title 'trained unit, tanh', \
-       '' index 2 using 1:2 with points pointtype 6 pointsize 0.9 linecolor rgb black title 'trained unit, ReLU', \
-       '' index 3 using 1:2 with points pointtype 2 pointsize 0.7 linecolor rgb orange title 'trained unit, GELU'
-  unset logscale y
-  set ytics autofreq
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto curve = [](const char* block) {
+    return plot::line("t", "attention_entropy").in("entropy").of(block).titled(block);
+  };
+  const Panel entropy{
+      .title = "(a) attention entropy, μ = 1.2, …, 3.8, τ = 3",
+      .x = {.label = "time t in units of 1/h", .range = "1e-2:20", .logarithmic = true},
+      .y = {.label = "entropy (nats)", .range = "0.7:2.5", .tics = "0.5"},
+      .key = "bottom left",
+      .curves = {curve(laws[0]).colour(2), curve(laws[1]).colour(1),
+                 curve(units[1].name).colour(3).dashed(),
+                 curve(units[2].name).colour(5).dashed(3)}};
+  const auto points = [](const Trained& trained) {
+    return plot::points("mu", "ratio").in("trained").of(trained.name).titled(trained.name);
+  };
+  const Panel order{
+      .title = "(b) order of learning, μ_k = 1, τ = 2",
+      .x = {.label = "μ_j of the salient token", .range = "1:3.05"},
+      .y = {.label = "ln(1/δ_j) / ln(1/δ_k), late",
+            .range = "0.9:60",
+            .logarithmic = true,
+            .tics = "(1, 2, 5, 10, 20, 50)"},
+      .key = "top left",
+      .curves = {
+          plot::line("mu", "eqn_10").in("ratio").colour(2).titled("Eqn 10: exp((μ_j^2 − μ_k^2)/τ)"),
+          plot::line("mu", "attended")
+              .in("ratio")
+              .colour(1)
+              .titled("μ_j^2(1 + 1/W_j) / (μ_k^2(1 + 1/W_k))"),
+          points(units[0]).coloured("green").mark(1, 2),
+          points(units[1]).coloured("black").mark(6, 0.9),
+          points(units[2]).coloured("orange").mark(2, 0.7)}};
+  return {.height = 4.2, .left = 0.14, .panels = {entropy, order}};
 }
-)gp";
 
 }  // namespace
 
@@ -147,7 +135,7 @@ FigureMaker figure() {
                    .title = "Eqn 10 against trained units: size of the bounce, order of learning",
                    .shows = {"joma.attended-target", "joma.salient-first"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::eqn10_figure

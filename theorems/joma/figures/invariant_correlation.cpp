@@ -1,12 +1,13 @@
 // How well Theorem 1 predicts the logits z of softmax attention on the authors' instance: the
 // direction (normalised correlation) beside the size (relative error), full-batch descent.
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/joma/figures/series.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
 namespace popgrad::joma::figures::invariant_correlation_figure {
@@ -15,21 +16,13 @@ namespace {
 constexpr std::uint64_t starts = 10;  // seeds of X, W(0), z(0)
 constexpr std::uint64_t last_step = 2000;
 constexpr double step_size = 0.1;
-
-struct Spread {
-  double median, least, largest;
-};
-
-Spread spread(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return {0.5 * (values[(n - 1) / 2] + values[n / 2]), values.front(), values.back()};
-}
+constexpr std::array names{"gaussian", "uniform"};
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"law",    "step",         "nc_median", "nc_min",
-              "nc_max", "error_median", "error_min", "error_max"};
+  FigureTable table;
   for (const TokenLaw law : {TokenLaw::gaussian, TokenLaw::uniform}) {
+    const char* name = law == TokenLaw::gaussian ? names[0] : names[1];
+    table.block(name);
     std::vector<Trajectory<double>> runs;
     std::size_t nc = 0;
     std::size_t error = 0;
@@ -54,57 +47,42 @@ std::vector<FigureFile> data(const FigureRequest& request) {
         correlations.push_back(run.rows[i][nc]);
         errors.push_back(run.rows[i][error]);
       }
-      csv.word(law == TokenLaw::gaussian ? "gaussian" : "uniform");
-      csv.number(std::round(runs.front().t[i] / step_size));
-      for (const Spread& s : {spread(correlations), spread(errors)}) {
-        csv.number(s.median).number(s.least).number(s.largest);
-      }
-      csv.end_row();
+      const Spread direction = spread(correlations);
+      const Spread size = spread(errors);
+      table.add("law", name, "step", std::round(runs.front().t[i] / step_size), "nc_median",
+                direction.median, "nc_min", direction.least, "nc_max", direction.largest,
+                "error_median", size.median, "error_min", size.least, "error_max", size.largest);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Columns: law, step, then median, least and largest over the starts of the normalised
-# correlation and of the relative error.
-height = 3.0
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.15,0.955,0.12,0.95 spacing 0,0.07
-  set xrange [0:2000]
-  set xlabel ''
-  set format x ''
-  set ylabel 'correlation NC(z, ẑ)'
-  set yrange [0.75:1]
-  set ytics 0.05
-  set key bottom right
-  set style fill transparent solid 0.2 noborder
-  plot data index 0 using 2:4:5 with filledcurves linecolor rgb blue notitle, \
-       data index 1 using 2:4:5 with filledcurves linecolor rgb red notitle, \
-       data index 0 using 2:3 with lines linetype 1 title 'Gaussian X', \
-       data index 1 using 2:3 with lines linetype 2 dashtype 2 title 'uniform X'
-  set format x '%g'
-  set xlabel 'step (full batch, η = 0.1)'
-  set ylabel 'relative error |ẑ − z| / |z|'
-  set logscale y
-  set yrange [0.02:20]
-  set ytics autofreq
-  set key bottom right
-  plot data index 0 using 2:7:8 with filledcurves linecolor rgb blue notitle, \
-       data index 1 using 2:7:8 with filledcurves linecolor rgb red notitle, \
-       data index 0 using 2:6 with lines linetype 1 title 'Gaussian X', \
-       data index 1 using 2:6 with lines linetype 2 dashtype 2 title 'uniform X', \
-       1 with lines linecolor rgb grey linewidth 0.6 dashtype 3 notitle
-  unset logscale y
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto curves = [](const std::string& what) {
+    const auto band = [&](const char* law) {
+      return plot::band("step", what + "_min", what + "_max").of(law);
+    };
+    const auto median = [&](const char* law) {
+      return plot::line("step", what + "_median").of(law);
+    };
+    return std::vector<Curve>{band(names[0]).colour(1), band(names[1]).colour(2),
+                              median(names[0]).colour(1).titled("Gaussian X"),
+                              median(names[1]).colour(2).dashed().titled("uniform X")};
+  };
+  const Panel direction{.x = {.range = "0:2000"},
+                        .y = {.label = "correlation NC(z, ẑ)", .range = "0.75:1", .tics = "0.05"},
+                        .key = "bottom right",
+                        .curves = curves("nc")};
+  const Panel size{.x = {.label = "step (full batch, η = 0.1)", .range = "0:2000"},
+                   .y = {.label = "relative error |ẑ − z| / |z|",
+                         .range = "0.02:20",
+                         .logarithmic = true,
+                         .format = "%g"},
+                   .key = "bottom right",
+                   .curves = curves("error"),
+                   .guides = {{.y = "1"}}};
+  return {.height = 3.0, .left = 0.15, .right = 0.955, .panels = {direction, size}};
 }
-)gp";
 
 }  // namespace
 
@@ -115,7 +93,7 @@ FigureMaker figure() {
                    "Theorem 1 for softmax attention: the direction of the logits and their size",
                .shows = {"joma.invariant-softmax"}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::invariant_correlation_figure

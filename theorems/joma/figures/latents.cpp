@@ -1,7 +1,8 @@
 // Do hidden units of trained networks stand for latents? Scores by layer and level against the
-// untrained network, latents of the wrong sequences, and permuted labels; attention entropy of every
-// layer over time; when scores rise, with attention trained and frozen at uniform.
+// untrained network, latents of the wrong sequences, and permuted labels; attention entropy of
+// every layer over time; when scores rise, with attention trained and frozen at uniform.
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include "popgrad/walks/ensemble.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "theorems/joma/checks/latent_networks.hpp"
+#include "theorems/joma/figures/series.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 
 namespace popgrad::joma::figures::latents_figure {
@@ -27,6 +29,16 @@ constexpr const char* small = "10,20,20";  // latents of both levels, classes
 constexpr const char* large = "20,30,60";
 constexpr std::uint32_t networks = 10;
 constexpr double level_of_intervals = 0.05;
+// By Reading.
+constexpr std::array<const char*, joma::checks::readings> names{
+    "trained", "untrained", "wrong latents", "untrained, wrong latents", "permuted labels"};
+constexpr const char* attention_trained = "attention trained";
+constexpr const char* attention_uniform = "attention uniform";
+
+std::string scores_of(Index classes, std::size_t reading) {
+  return fmt::format("{} sequences: {}", classes, names[reading]);
+}
+std::string layer_of(Index layer) { return fmt::format("layer {}", layer); }
 
 LatentTraining training(const char* sizes, std::uint64_t seed) {
   Parameters p("joma");
@@ -46,15 +58,15 @@ LatentTraining training(const char* sizes, std::uint64_t seed) {
 }
 
 // A row a layer and level: mean and half width of every reading, free and matched.
-std::string scores(const FigureRequest& request) {
-  CsvText csv{"classes", "layer",      "level",   "reading",
-              "free",    "free_error", "matched", "matched_error"};
+FigureTable scores(const FigureRequest& request) {
+  FigureTable all_scores;
   for (const char* sizes : {small, large}) {
     const LatentTraining t = training(sizes, request.seed);
     const std::vector<NetworkScores> all = network_scores(t, request.seed, networks, request.jobs);
     const Index levels = std::ssize(t.instance.data.latent_means);
     const Index entries = t.instance.shape.layers * levels;
     for (std::size_t r = 0; r < joma::checks::readings; ++r) {
+      all_scores.block(scores_of(t.instance.data.classes(), r));
       Matrix<double> table(networks, 2 * entries);
       for (std::uint32_t i = 0; i < networks; ++i) {
         table.row(i).head(entries) = all[i].of[r].free.transpose();
@@ -65,20 +77,18 @@ std::string scores(const FigureRequest& request) {
         const Matrix<double> own = table(Eigen::all, std::vector<Index>{e, entries + e});
         // Two means and two variances share what may fail.
         const SampleMoments moments = sample_moments(own, 4 * level_of_intervals);
-        csv.number(static_cast<double>(t.instance.data.classes()))
-            .number(static_cast<double>(layer))
-            .number(static_cast<double>(e % levels))
-            .number(static_cast<double>(r));
-        for (const Quantity& mean : moments.mean) csv.number(mean.value()).number(mean.error());
-        csv.end_row();
+        const Quantity& free = moments.mean[0];
+        const Quantity& matched = moments.mean[1];
+        all_scores.add("classes", t.instance.data.classes(), "layer", layer, "level", e % levels,
+                       "reading", r, "free", free.value(), "free_error", free.error(), "matched",
+                       matched.value(), "matched_error", matched.error());
       }
-      csv.end_block();
     }
   }
-  return csv.text();
+  return all_scores;
 }
 
-// The networks of one kind of attention on their way, saved at steps that grow by a quarter.
+// The networks of one kind of attention on their way.
 std::vector<Trajectory<double>> trajectories(const FigureRequest& request, LatentTraining t,
                                              bool train_attention) {
   t.instance.shape.train_attention = train_attention;
@@ -86,12 +96,7 @@ std::vector<Trajectory<double>> trajectories(const FigureRequest& request, Laten
   walking.step_size = t.step_size;
   walking.steps = 2 * t.steps;
   walking.jobs = 1;
-  walking.save_steps = {0};
-  for (double step = 1; step < static_cast<double>(walking.steps); step *= 1.25) {
-    const auto whole = static_cast<std::uint64_t>(std::llround(step));
-    if (whole > walking.save_steps.back()) walking.save_steps.push_back(whole);
-  }
-  walking.save_steps.push_back(walking.steps);
+  walking.save_steps = growing_steps(walking.steps, 1.25);
   std::vector<Trajectory<double>> runs(networks);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
@@ -105,23 +110,19 @@ std::vector<Trajectory<double>> trajectories(const FigureRequest& request, Laten
   return runs;
 }
 
-// A block a layer: step, then mean, least and largest attention entropy over the networks.
-std::string entropies(const std::vector<Trajectory<double>>& runs, std::size_t layers, double eta) {
-  CsvText csv{"step", "layer", "mean", "least", "largest"};
+// Mean, least and largest over the networks.
+FigureTable entropies(const std::vector<Trajectory<double>>& runs, std::size_t layers, double eta) {
+  FigureTable table;
   for (std::size_t h = 0; h < layers; ++h) {
+    table.block(layer_of(static_cast<Index>(h)));
     for (std::size_t k = 0; k < runs.front().t.size(); ++k) {
       Vector<double> entropy(networks);
       for (std::uint32_t i = 0; i < networks; ++i) entropy[i] = runs[i].rows[k][2 + h];
-      csv.number(std::round(runs.front().t[k] / eta))
-          .number(static_cast<double>(h))
-          .number(entropy.mean())
-          .number(entropy.minCoeff())
-          .number(entropy.maxCoeff())
-          .end_row();
+      table.add("step", std::round(runs.front().t[k] / eta), "layer", h, "mean", entropy.mean(),
+                "least", entropy.minCoeff(), "largest", entropy.maxCoeff());
     }
-    csv.end_block();
   }
-  return csv.text();
+  return table;
 }
 
 // The first time at which a column is halfway from its start to its end.
@@ -136,7 +137,7 @@ double time_halfway(const Trajectory<double>& run, std::size_t column) {
 }
 
 // A row a layer and level: steps until the score is halfway, mean over the networks and half width.
-void add_order(CsvText& csv, const std::vector<Trajectory<double>>& runs, std::size_t layers,
+void add_order(FigureTable& table, const std::vector<Trajectory<double>>& runs, std::size_t layers,
                std::size_t levels, double eta) {
   for (std::size_t e = 0; e < layers * levels; ++e) {
     const std::size_t layer = e / levels;
@@ -146,13 +147,9 @@ void add_order(CsvText& csv, const std::vector<Trajectory<double>>& runs, std::s
     }
     // A mean and a variance share what may fail.
     const Quantity mean = sample_moments(times, 2 * level_of_intervals).mean.front();
-    csv.number(static_cast<double>(layer))
-        .number(static_cast<double>(e % levels))
-        .number(mean.value())
-        .number(mean.error())
-        .end_row();
+    table.add("layer", layer, "level", e % levels, "step", mean.value(), "half_width",
+              mean.error());
   }
-  csv.end_block();
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
@@ -160,69 +157,83 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const auto layers = static_cast<std::size_t>(t.instance.shape.layers);
   const std::size_t levels = t.instance.data.latent_means.size();
   const auto trained = trajectories(request, t, true);
-  CsvText order{"layer", "level", "step", "half_width"};
+  FigureTable order;
+  order.block(attention_trained);
   add_order(order, trained, layers, levels, t.step_size);
+  order.block(attention_uniform);
   add_order(order, trajectories(request, t, false), layers, levels, t.step_size);
-  return {{request.name + "-scores.csv", scores(request)},
-          {request.name + "-entropy.csv", entropies(trained, layers, t.step_size)},
-          {request.name + "-order.csv", order.text()}};
+  return {scores(request).file(request, "scores"),
+          entropies(trained, layers, t.step_size).file(request, "entropy"),
+          order.file(request, "order")};
 }
 
-constexpr const char* script =
-    R"gp(# -scores.csv, a block a data set (20, 60 sequences) and reading (trained, untrained, latents of the
-# wrong sequences on both, permuted labels): classes, layer, level, reading, free, its half width,
-# matched, its half width. -entropy.csv, a block a layer: step, layer, mean, least, largest.
-# -order.csv, blocks of attention trained and frozen: layer, level, step, half width.
-height = 7.2
-place(layer, level) = 3*layer + level + 0.5
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 4,1 margins 0.13,0.97,0.058,0.973 spacing 0,0.08
-  set ylabel 'mean best |corr|' offset 0.4+right,0
-  set xrange [-0.2:8.2]
-  set xtics ("0, 0" 0.5, "0, 1" 1.5, "1, 0" 3.5, "1, 1" 4.5, "2, 0" 6.5, "2, 1" 7.5)
-  set ytics 0.1
-  do for [set_of_data = 0:1] {
-    set title (set_of_data == 0 ? '(a) 20 sequences, latents 10, 20' : '(b) 60 sequences, latents 20, 30')
-    set xlabel 'layer, level of the latents'
-    if (set_of_data == 0) { set yrange [0.1:0.8]; set key bottom left reverse Left samplen 0.5 maxrows 3 width -3 }
-    if (set_of_data == 1) { set yrange [0.2:0.6]; unset key }
-    first = 5*set_of_data
-    plot name.'-scores.csv' index first using (place($2,$3)-0.24):5:6 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb blue title 'trained', \
-         '' index first+4 using (place($2,$3)-0.12):5:6 with yerrorbars pointtype 6 pointsize 0.6 linecolor rgb sky title 'permuted labels', \
-         '' index first+1 using (place($2,$3)):5:6 with yerrorbars pointtype 5 pointsize 0.6 linecolor rgb orange title 'untrained', \
-         '' index first+2 using (place($2,$3)+0.12):5:6 with yerrorbars pointtype 9 pointsize 0.6 linecolor rgb red title 'wrong latents', \
-         '' index first+3 using (place($2,$3)+0.24):5:6 with yerrorbars pointtype 8 pointsize 0.6 linecolor rgb pink title 'untrained, wrong latents'
-  }
-  set title '(c) attention entropy at the last position, 60 sequences'
-  set xlabel 'step'
-  set ylabel 'entropy (nats)'
-  set xrange [1:*]
-  set logscale x
-  set xtics autofreq
-  set format x '10^{%T}'
-  set ytics autofreq
-  set yrange [*:*]
-  set key bottom left reverse Left samplen 2
-  plot for [h = 0:2] name.'-entropy.csv' index h using 1:4:5 with filledcurves linetype h+1 fillstyle transparent solid 0.15 notitle, \
-       for [h = 0:2] '' index h using 1:3 with lines linetype h+1 title sprintf('layer %d', h)
-  unset logscale x
-  set format x '%g'
-  set title '(d) step at which scores are halfway, 60 sequences'
-  set xlabel 'layer, level of the latents'
-  set ylabel 'step'
-  set xrange [-0.2:8.2]
-  set xtics ("0, 0" 0.5, "0, 1" 1.5, "1, 0" 3.5, "1, 1" 4.5, "2, 0" 6.5, "2, 1" 7.5)
-  set yrange [0:350]
-  set key top right reverse Left samplen 0.5
-  plot name.'-order.csv' index 0 using (place($1,$2)-0.1):3:4 with yerrorbars pointtype 7 pointsize 0.6 linecolor rgb blue title 'attention trained', \
-       '' index 1 using (place($1,$2)+0.1):3:4 with yerrorbars pointtype 6 pointsize 0.6 linecolor rgb red title 'attention uniform'
-  unset multiplot
-  unset output
+Axis places() {
+  return {.label = "layer, level of the latents",
+          .range = "-0.2:8.2",
+          .tics = "('0, 0' 0.5, '0, 1' 1.5, '1, 0' 3.5, '1, 1' 4.5, '2, 0' 6.5, '2, 1' 7.5)"};
 }
-)gp";
+
+Curve at_places(double aside, const std::string& value, const std::string& error) {
+  return plot::error_bars(fmt::format("3*[layer] + [level] + {}", 0.5 + aside), value,
+                          fmt::format("[{}] - [{}]", value, error),
+                          fmt::format("[{}] + [{}]", value, error));
+}
+
+Panel scores_panel(const std::string& title, const std::string& range, Index classes) {
+  struct Look {
+    checks::Reading reading;
+    const char* colour;
+    int mark;
+  };
+  using checks::Reading;
+  Panel panel{.title = title,
+              .x = places(),
+              .y = {.label = "mean best |corr|", .range = range, .tics = "0.1"},
+              .curves = {}};
+  double aside = -0.24;
+  for (const auto& [reading, colour, mark] :
+       {Look{Reading::trained, "blue", 7}, Look{Reading::permuted_labels, "sky", 6},
+        Look{Reading::untrained, "orange", 5}, Look{Reading::permuted_latents, "red", 9},
+        Look{Reading::untrained_permuted, "pink", 8}}) {
+    const auto place = static_cast<std::size_t>(reading);
+    panel.curves.push_back(at_places(aside, "free", "free_error")
+                               .in("scores")
+                               .of(scores_of(classes, place))
+                               .coloured(colour)
+                               .mark(mark, 0.6)
+                               .titled(names[place]));
+    aside += 0.12;
+  }
+  return panel;
+}
+
+Picture picture() {
+  Panel few = scores_panel("(a) 20 sequences, latents 10, 20", "0.1:0.8", 20);
+  few.key = "bottom left samplen 0.5 maxrows 3 width -3";
+  const Panel many = scores_panel("(b) 60 sequences, latents 20, 30", "0.2:0.6", 60);
+  Panel entropy{.title = "(c) attention entropy at the last position, 60 sequences",
+                .x = {.label = "step", .range = "1:*", .logarithmic = true},
+                .y = {.label = "entropy (nats)"},
+                .key = "bottom left",
+                .curves = {}};
+  for (const bool bands : {true, false}) {
+    for (const Index h : {0, 1, 2}) {
+      const Curve curve = bands ? plot::band("step", "least", "largest")
+                                : plot::line("step", "mean").titled(layer_of(h));
+      entropy.curves.push_back(curve.in("entropy").of(layer_of(h)).colour(static_cast<int>(h) + 1));
+    }
+  }
+  const auto order = [](double aside, const char* attention) {
+    return at_places(aside, "step", "half_width").in("order").of(attention).titled(attention);
+  };
+  const Panel halfway{.title = "(d) step at which scores are halfway, 60 sequences",
+                      .x = places(),
+                      .y = {.label = "step", .range = "0:350", .tics = "100"},
+                      .key = "top right samplen 0.5",
+                      .curves = {order(-0.1, attention_trained).coloured("blue").mark(7, 0.6),
+                                 order(0.1, attention_uniform).coloured("red").mark(6, 0.6)}};
+  return {.height = 7.2, .left = 0.13, .panels = {few, many, entropy, halfway}};
+}
 
 }  // namespace
 
@@ -231,7 +242,7 @@ FigureMaker figure() {
                    .title = "Hidden units and latents: trained networks against their nulls",
                    .shows = {"joma.latent-labels", "joma.latent-scores"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::latents_figure

@@ -3,6 +3,8 @@
 
 #include "theorems/joma/rungs/measured.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,8 +23,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   }
   const std::vector<MeasuredRun> runs = read_measured_runs(request.data_file);
 
-  CsvText rebounds{"lr",      "nlayers", "seed",    "layer",     "fall",
-                   "rebound", "noise",   "bounces", "final_loss"};
+  FigureTable rebounds;
   std::map<double, const MeasuredRun*> deepest;
   for (const MeasuredRun& run : runs) {
     const MeasuredRun*& found = deepest[run.learning_rate];
@@ -30,35 +31,33 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (std::size_t l = 0; l < run.layer.size(); ++l) {
       const LayerBounce bounce = read_bounce(run.entropy[l]);
       if (!bounce.complete) continue;
-      rebounds.number(run.learning_rate).number(run.layers);
-      rebounds.number(static_cast<double>(run.seed)).number(run.layer[l]);
-      rebounds.number(bounce.fall()).number(bounce.rebound()).number(bounce.noise);
-      rebounds.number(bounce.bounces(noise_factor, least_change) ? 1 : 0);
-      rebounds.number(run.final_loss()).end_row();
+      rebounds.add("lr", run.learning_rate, "nlayers", run.layers, "seed", run.seed, "layer",
+                   run.layer[l], "fall", bounce.fall(), "rebound", bounce.rebound(), "noise",
+                   bounce.noise, "bounces", bounce.bounces(noise_factor, least_change) ? 1 : 0,
+                   "final_loss", run.final_loss());
     }
   }
 
   // The deepest run at each learning rate; a block a layer, a panel a learning rate.
-  CsvText curves{"minibatch", "entropy", "layer", "nlayers", "lr", "panel", "final_loss"};
-  CsvText panels{"panel", "lr", "nlayers", "first_block", "last_block", "final_loss"};
+  FigureTable curves;
+  FigureTable panels;
   int panel = 0;
   int block = 0;
   for (const auto& [rate, run] : deepest) {
     const int first = block;
     for (std::size_t l = 0; l < run->layer.size(); ++l) {
+      curves.block(fmt::format("lr {:g}, layer {}", rate, run->layer[l]));
       for (std::size_t i = 0; i < run->step.size(); ++i) {
-        curves.number(run->step[i]).number(run->entropy[l][i]).number(run->layer[l]);
-        curves.number(run->layers).number(rate).number(panel).number(run->final_loss()).end_row();
+        curves.add("minibatch", run->step[i], "entropy", run->entropy[l][i], "layer", run->layer[l],
+                   "nlayers", run->layers, "lr", rate, "panel", panel, "final_loss",
+                   run->final_loss());
       }
-      curves.end_block();
       ++block;
     }
-    panels.number(panel++).number(rate).number(run->layers).number(first).number(block - 1);
-    panels.number(run->final_loss()).end_row();
+    panels.add("panel", panel++, "lr", rate, "nlayers", run->layers, "first_block", first,
+               "last_block", block - 1, "final_loss", run->final_loss());
   }
-  return {{request.name + ".csv", curves.text()},
-          {request.name + "-panels.csv", panels.text()},
-          {request.name + "-rebounds.csv", rebounds.text()}};
+  return {curves.file(request), panels.file(request, "panels"), rebounds.file(request, "rebounds")};
 }
 
 constexpr const char* script =
@@ -72,7 +71,7 @@ do for [i=1:panels] {
   stats name.'-panels.csv' skip 1 every ::(i-1)::(i-1) using (rate[i]=$2, depth[i]=$3, first[i]=$4, last[i]=$5, loss[i]=$6, $1) nooutput
 }
 set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#d9c51f')
-# Inches, whatever the number of rows.
+# Inches, for any number of rows.
 height = 1.3*rows + 0.35
 between = 0.48/height
 top = 1 - 0.2/height
@@ -100,7 +99,7 @@ do for [kind in 'svg png pdf'] {
     set title sprintf('lr %g, %d layers, loss %.2f', rate[i], depth[i], loss[i])
     set ylabel (column == 0 ? 'entropy (nats)' : '') offset 1+right,0
     set xlabel ''
-    # Said once, in the free place beside the last panel.
+    # Said once, in the free place next to the last panel.
     if (i == panels && column == 0) {
       set label 1 "across: 1000 minibatches\nlayers: dark is the first,\nlight the last" \
           at graph 1.1, graph 0.65 left

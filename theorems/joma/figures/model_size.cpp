@@ -2,6 +2,7 @@
 // 1 predicts the logits in size, how far gradients move from those of the start, stable rank, and
 // the rebound of attention entropy; means over starts with intervals.
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -9,8 +10,9 @@
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/ensemble.hpp"
-#include "scalars/softmax.hpp"
+#include "popgrad/walks/walk.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 
 namespace popgrad::joma::figures::model_size_figure {
@@ -19,13 +21,14 @@ namespace {
 constexpr std::array<int, 5> units{1, 4, 16, 64, 256};
 constexpr std::uint32_t starts = 4;
 constexpr double step_size = 0.1;
-constexpr int steps = 2000;  // as the authors take
-constexpr int steps_between_looks = 40;
-constexpr Index numbers = 5;
+constexpr std::uint64_t steps = 2000;  // as the authors take
+constexpr std::uint64_t steps_between_looks = 40;
+constexpr std::array measures{"loss", "size_error", "drift", "rank", "rebound"};
+constexpr Index numbers = std::ssize(measures);
+constexpr std::array phis{"linear", "relu"};
 
-// A single ReLU unit may be off from the start on, without gradients: NaN.
-// loss; |z - z_hat|/|z - z(0)|; drift of E[g phi' x] in units of the start; stable rank at the end;
-// largest rise of the attention entropy.
+// By `measures`: drift of E[g phi' x] in units of the start, the largest rise of the attention
+// entropy. A single ReLU unit may be off from the start on, without gradients: NaN.
 Vector<double> measured(const char* phi, int count, std::uint64_t seed) {
   Parameters p("joma");
   p.set("phi", phi);
@@ -33,36 +36,28 @@ Vector<double> measured(const char* phi, int count, std::uint64_t seed) {
   p.set("attention", "softmax");
   p.set("temperature", "0.5");
   const PopulationFlow<double> flow(class_instance<double>(p, seed));
-  Vector<double> x = flow.initial();
-  Vector<double> slope(x.size());
-  const Matrix<double> gradient = flow.mean_gradient(x);
-  const auto entropy = [&] {
-    return softmax_entropy(Vector<double>(flow.logits(x) / flow.instance().temperature));
-  };
-  double least = entropy();
+  const AnyRung<double> rung = forget_type(flow);
+  WalkRequest request;
+  request.step_size = step_size;
+  request.steps = steps;
+  request.save_steps = evenly_spread_steps(steps, steps / steps_between_looks + 1);
+  request.jobs = 1;
+  const Trajectory<double> run = std::move(walk(rung, rung.initial, request).front());
+  const auto last = [&](const char* name) { return run.column(name).back(); };
+  double least = HUGE_VAL;
   double rebound = 0;
-  for (int step = 1; step <= steps; ++step) {
-    flow.rhs(x, slope, 0.0);
-    x += step_size * slope;
-    if (step % steps_between_looks != 0) continue;
-    least = std::min(least, entropy());
-    rebound = std::max(rebound, entropy() - least);
+  for (const double entropy : run.column("attention_entropy")) {
+    least = std::min(least, entropy);
+    rebound = std::max(rebound, entropy - least);
   }
-  std::vector<double> row(flow.columns().size());
-  flow.observe(x, 0.0, row);
-  const std::vector<std::string> names = flow.columns();
-  const auto column = [&](std::string_view name) {
-    return row[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) -
-                                        names.begin())];
-  };
-  return Vector<double>{{flow.loss(x), column("invariant_residual_relative"),
-                         (flow.mean_gradient(x) - gradient).norm() / gradient.norm(),
-                         column("stable_rank"), rebound}};
+  const Matrix<double> gradient = flow.mean_gradient(rung.initial);
+  return Vector<double>{{last("loss"), last("invariant_residual_relative"),
+                         (flow.mean_gradient(run.last_state) - gradient).norm() / gradient.norm(),
+                         last("stable_rank"), rebound}};
 }
 
-// A block a phi: K, then mean and half width of every number.
+// Mean and half width of the interval of every number.
 std::vector<FigureFile> data(const FigureRequest& request) {
-  constexpr std::array phis{"linear", "relu"};
   std::vector<Matrix<double>> found(phis.size() * units.size(), Matrix<double>(starts, numbers));
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
@@ -74,55 +69,55 @@ std::vector<FigureFile> data(const FigureRequest& request) {
                                        request.seed + static_cast<std::uint64_t>(start))
                                   .transpose();
   }
-  CsvText csv{"units",       "loss", "loss_error", "size_error", "size_error_error", "drift",
-              "drift_error", "rank", "rank_error", "rebound",    "rebound_error"};
+  FigureTable table;
   for (std::size_t f = 0; f < phis.size(); ++f) {
+    table.block(phis[f]);
     for (std::size_t k = 0; k < units.size(); ++k) {
-      csv.number(units[k]);
+      std::vector<Cell> row{{"units", static_cast<double>(units[k])}};
       for (Index n = 0; n < numbers; ++n) {
         const Matrix<double> own = found[k * phis.size() + f].col(n);
         // A mean and a variance share what may fail.
         const Quantity mean = sample_moments(own, 2 * 0.05).mean.front();
-        csv.number(mean.value()).number(mean.error());
+        const char* name = measures[static_cast<std::size_t>(n)];
+        row.emplace_back(name, mean.value());
+        row.emplace_back(fmt::format("{}_error", name), mean.error());
       }
-      csv.end_row();
+      table.add(row);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# A block a phi (linear, ReLU): K, then mean and half width of the 95 % interval of loss, error of
-# Theorem 1 in the size of the logits, drift of the gradients, stable rank, rebound of the entropy.
-height = 5.4
-shift(k, x) = x*1.12**(k-0.5)
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 4,1 margins 0.15,0.97,0.075,0.97 spacing 0,0.075
-  set logscale x 2
-  set xrange [0.7:400]
-  set xtics (1, 4, 16, 64, 256)
-  titles = '"(a) loss after 2000 steps (nats)" "(b) error of Theorem 1 in size of the logits" "(c) change of E[g φ'' x], share of the start" "(d) stable rank of V"'
-  names = 'linear ReLU'
-  do for [n = 1:4] {
-    set title word(titles, n)
-    set yrange [*:*]
-    if (n == 2) { set yrange [0:10]; set ytics 2 }
-    if (n == 3) { set yrange [0:1.2]; set ytics 0.4 }
-    if (n == 4) { set yrange [0.9:1.6]; set ytics 0.2 }
-    if (n == 4) { set xlabel 'hidden units K' } else { set xlabel '' }
-    if (n == 1) { set key bottom left reverse Left samplen 1.5 } else { unset key }
-    plot for [k = 0:1] name.'.csv' index k using (shift(k,$1)):(column(2*n)):(column(2*n+1)) with yerrorbars linetype k+1 pointtype 7 pointsize 0.4 title word(names, k+1), \
-         for [k = 0:1] '' index k using (shift(k,$1)):(column(2*n)) with lines linetype k+1 notitle
+Picture picture() {
+  struct Shown {
+    const char *name, *title, *range, *tics;
+  };
+  Picture made{.height = 5.4, .left = 0.09};
+  for (const auto& [name, title, range, tics] :
+       {Shown{measures[0], "(a) loss after 2000 steps (nats)", "", "0.2"},
+        Shown{measures[1], "(b) error of Theorem 1 in size of the logits", "0:10", "2"},
+        Shown{measures[2], "(c) change of E[g φ' x], share of the start", "0:1.2", "0.4"},
+        Shown{measures[3], "(d) stable rank of V", "0.9:1.6", "0.2"}}) {
+    Panel panel{.title = title,
+                .x = {.range = "0.7:400", .logarithmic = true, .tics = "(1, 4, 16, 64, 256)"},
+                .y = {.range = range, .tics = tics},
+                .curves = {}};
+    for (std::size_t f = 0; f < phis.size(); ++f) {
+      panel.curves.push_back(plot::line_with_error_bars(f == 0 ? "[units]/1.06" : "[units]*1.06",
+                                                        name,
+                                                        fmt::format("[{0}] - [{0}_error]", name),
+                                                        fmt::format("[{0}] + [{0}_error]", name))
+                                 .of(phis[f])
+                                 .colour(static_cast<int>(f) + 1)
+                                 .mark(7, 0.4)
+                                 .titled(f == 0 ? "linear" : "ReLU"));
+    }
+    made.panels.push_back(panel);
   }
-  unset logscale x
-  unset multiplot
-  unset output
+  made.panels.front().key = "bottom left";
+  made.panels.back().x.label = "hidden units K";
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -130,7 +125,7 @@ FigureMaker figure() {
   return {.info = {.name = "joma-model-size",
                    .title = "One layer with 1 to 256 hidden units: what theory predicts of each"},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::model_size_figure

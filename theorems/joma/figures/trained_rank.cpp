@@ -1,14 +1,17 @@
 // Stable rank of lower weights on the way of training, from random starts: W_1 of both layers of
 // networks on the authors' sets, and V of one layer on their token laws.
 
+#include <fmt/format.h>
 #include <omp.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
+#include "popgrad/rungs/rung.hpp"
 #include "popgrad/statistics/statistics.hpp"
 #include "popgrad/walks/walk.hpp"
+#include "theorems/joma/figures/series.hpp"
 #include "theorems/joma/rungs/multilayer_flow.hpp"
 #include "theorems/joma/rungs/population_flow.hpp"
 #include "theorems/joma/rungs/stable_rank.hpp"
@@ -22,6 +25,11 @@ constexpr std::uint64_t network_steps = 1000;
 constexpr double step_size = 0.1;        // of the authors' runs
 constexpr std::uint64_t steps = 10'000;  // five times as many: ranks come back late
 constexpr double seen = 0.02;            // share of the start that a fall or a rise has to reach
+constexpr double growth = 1.15;          // of the steps that are saved
+constexpr std::array networks{"W_1 of layer 0", "W_1 of layer 1"};
+constexpr std::array laws{"gaussian", "uniform"};
+
+std::string one_layer(const char* law) { return fmt::format("V {}", law); }
 
 // What is followed of one kind of run: a row a save point, a column a start.
 struct Ranks {
@@ -30,29 +38,15 @@ struct Ranks {
   Matrix<double> rank;
 };
 
-std::vector<std::uint64_t> growing_steps(std::uint64_t last) {
-  std::vector<std::uint64_t> found{0};
-  for (double step = 1; step < static_cast<double>(last); step *= 1.15) {
-    const auto whole = static_cast<std::uint64_t>(std::llround(step));
-    if (whole > found.back()) found.push_back(whole);
-  }
-  found.push_back(last);
-  return found;
-}
-
-// By `read` from a state, on the way of descent.
-template <class Flow, class Read>
-void follow(const Flow& flow, double eta, const std::vector<std::uint64_t>& saved, Read read) {
-  Vector<double> x = flow.initial();
-  Vector<double> slope(x.size());
-  std::uint64_t step = 0;
-  for (std::size_t k = 0; k < saved.size(); ++k) {
-    for (; step < saved[k]; ++step) {
-      flow.rhs(x, slope, 0.0);
-      x += eta * slope;
-    }
-    read(k, x);
-  }
+Trajectory<double> descent(const AnyRung<double>& rung, double eta,
+                           const std::vector<std::uint64_t>& saved) {
+  WalkRequest request;
+  request.step_size = eta;
+  request.steps = saved.back();
+  request.save_steps = saved;
+  request.keep_states = true;
+  request.jobs = 1;
+  return std::move(walk(rung, rung.initial, request).front());
 }
 
 std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
@@ -61,23 +55,25 @@ std::vector<Ranks> of_networks(const FigureRequest& request, int jobs) {
   p.set("d", "8");
   p.set("latents", Value::List{"8", "10", "12"});
   p.set("children", Value::List{"2", "2", "2"});
-  const std::vector<std::uint64_t> saved = growing_steps(network_steps);
+  const std::vector<std::uint64_t> saved = growing_steps(network_steps, growth);
   const auto rows = static_cast<Index>(saved.size());
   std::vector<Ranks> found;
-  for (const char* what : {"W_1 of layer 0", "W_1 of layer 1"}) {
-    found.push_back({what, saved, Matrix<double>(rows, starts)});
+  for (const char* what : networks) {
+    found.push_back({what, saved, Matrix<double>::Constant(rows, starts, std::nan(""))});
   }
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < starts; ++i) {
     const MultilayerFlow<double> flow(multilayer_instance(p, request.seed + i));
-    follow(flow, network_step, saved, [&](std::size_t k, const Vector<double>& x) {
-      for (const NetworkBlock& block : flow.network().blocks()) {
-        if (!block.name.starts_with("W_1")) continue;
-        const Matrix<double> weights =
-            x.segment(block.offset, block.rows * block.cols).reshaped(block.rows, block.cols);
-        found[block.name == "W_1_0" ? 0 : 1].rank(static_cast<Index>(k), i) = stable_rank(weights);
+    const Trajectory<double> run = descent(forget_type(flow), network_step, saved);
+    for (const NetworkBlock& block : flow.network().blocks()) {
+      if (!block.name.starts_with("W_1")) continue;
+      for (Index k = 0; k < std::ssize(run.states); ++k) {
+        const Matrix<double> weights = run.states[static_cast<std::size_t>(k)]
+                                           .segment(block.offset, block.rows * block.cols)
+                                           .reshaped(block.rows, block.cols);
+        found[block.name == "W_1_0" ? 0 : 1].rank(k, i) = stable_rank(weights);
       }
-    });
+    }
   }
   return found;
 }
@@ -89,44 +85,35 @@ Ranks of_one_layer(const FigureRequest& request, int jobs, const char* law) {
   p.set("units", "16");
   p.set("attention", "softmax");
   p.set("temperature", "0.5");
-  const std::vector<std::uint64_t> saved = growing_steps(steps);
-  Ranks found{std::string("V ") + law, saved,
-              Matrix<double>(static_cast<Index>(saved.size()), starts)};
+  const std::vector<std::uint64_t> saved = growing_steps(steps, growth);
+  Ranks found{one_layer(law), saved, Matrix<double>(static_cast<Index>(saved.size()), starts)};
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
   for (std::uint32_t i = 0; i < starts; ++i) {
     const PopulationFlow<double> flow(class_instance<double>(p, request.seed + i));
-    const ClassInstance<double>& instance = flow.instance();
-    follow(flow, step_size, saved, [&](std::size_t k, const Vector<double>& x) {
-      found.rank(static_cast<Index>(k), i) =
-          stable_rank(Matrix<double>(x.head(instance.weights.size())
-                                         .reshaped(instance.weights.rows(), instance.units())
-                                         .topRows(instance.tokens())));
-    });
+    const std::vector<double> rank =
+        descent(forget_type(flow), step_size, saved).column("stable_rank");
+    found.rank.col(i) = Eigen::Map<const Vector<double>>(rank.data(), std::ssize(rank));
   }
   return found;
 }
 
-// A block a kind of run: step, median, least and largest. In the second file, a row each: starts in
-// which the rank falls, and in which it falls and rises again, with what the shares may be.
+// Shares: starts in which the rank falls, and in which it falls and rises again, with what they may
+// be.
 std::vector<FigureFile> data(const FigureRequest& request) {
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   std::vector<Ranks> all = of_networks(request, jobs);
-  for (const char* law : {"gaussian", "uniform"}) all.push_back(of_one_layer(request, jobs, law));
-  CsvText curves{"step", "median", "least", "largest"};
-  CsvText shares{"kind",     "starts",    "fall",  "fall_low", "fall_high", "both",
-                 "both_low", "both_high", "start", "least",    "end"};
+  for (const char* law : laws) all.push_back(of_one_layer(request, jobs, law));
+  FigureTable curves;
+  FigureTable shares;
   for (const Ranks& each : all) {
+    curves.block(each.what);
     for (Index k = 0; k < each.rank.rows(); ++k) {
       std::vector<double> values;
       for (Index i = 0; i < starts; ++i) values.push_back(each.rank(k, i));
-      std::sort(values.begin(), values.end());
-      curves.number(static_cast<double>(each.step[static_cast<std::size_t>(k)]))
-          .number((values[starts / 2] + values[(starts - 1) / 2]) / 2)
-          .number(values.front())
-          .number(values.back())
-          .end_row();
+      const auto [median, smallest, largest] = spread(values);
+      curves.add("step", each.step[static_cast<std::size_t>(k)], "median", median, "least",
+                 smallest, "largest", largest);
     }
-    curves.end_block();
     double falls = 0;
     double both = 0;
     const Vector<double> least = each.rank.colwise().minCoeff();
@@ -136,51 +123,38 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       falls += fallen ? 1 : 0;
       both += fallen && each.rank(each.rank.rows() - 1, i) - least[i] > enough ? 1 : 0;
     }
-    shares.word(each.what).number(starts);
-    for (const double count : {falls, both}) {
-      const Share share = wilson_interval(count, starts, 0.05);
-      shares.number(count).number(share.low).number(share.high);
-    }
-    shares.number(each.rank.row(0).mean())
-        .number(least.mean())
-        .number(each.rank.row(each.rank.rows() - 1).mean())
-        .end_row();
+    const Share fall = wilson_interval(falls, starts, 0.05);
+    const Share rise = wilson_interval(both, starts, 0.05);
+    shares.add("kind", each.what, "starts", starts, "fall", falls, "fall_low", fall.low,
+               "fall_high", fall.high, "both", both, "both_low", rise.low, "both_high", rise.high,
+               "start", each.rank.row(0).mean(), "least", least.mean(), "end",
+               each.rank.row(each.rank.rows() - 1).mean());
   }
-  return {{request.name + ".csv", curves.text()}, {request.name + "-shares.csv", shares.text()}};
+  return {curves.file(request), shares.file(request, "shares")};
 }
 
-constexpr const char* script =
-    R"gp(# A block a kind of run: step, median, least and largest over starts: W_1 of two layers, then V for the
-# Gaussian law and for the uniform one. -shares.csv: a row a kind; starts in which the rank falls, and in
-# which it falls and rises again, with 95 % intervals.
-height = 5.2
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.13,0.96,0.08,0.96 spacing 0,0.12
-  set xlabel 'step'
-  set ylabel 'stable rank' offset 0.4+right,0
-  set logscale x
-  set format x '10^{%T}'
-  set yrange [0:*]
-  set title '(a) W_1 of networks of two layers, ReLU: median and range of 6'
-  set xrange [1:1000]
-  set key bottom left reverse Left samplen 2
-  plot for [k = 0:1] name.'.csv' index k using 1:3:4 with filledcurves linetype k+1 fillstyle transparent solid 0.15 notitle, \
-       for [k = 0:1] '' index k using 1:2 with lines linetype k+1 title sprintf('layer %d', k)
-  set title '(b) V of one layer, softmax attention, 16 tanh units'
-  set xrange [1:10000]
-  set key bottom left reverse Left samplen 2
-  names = '"Gaussian law" "uniform law"'
-  plot for [k = 2:3] name.'.csv' index k using 1:3:4 with filledcurves linetype k-1 fillstyle transparent solid 0.15 notitle, \
-       for [k = 2:3] '' index k using 1:2 with lines linetype k-1 title word(names, k-1)
-  unset logscale x
-  set format x '%g'
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto panel = [](const char* title, const char* range) {
+    return Panel{.title = title,
+                 .x = {.label = "step", .range = range, .logarithmic = true},
+                 .y = {.label = "stable rank", .range = "0:*"},
+                 .key = "bottom left",
+                 .curves = {}};
+  };
+  const auto add = [](Panel& to, const std::string& block, const char* title) {
+    const int colour = to.curves.empty() ? 1 : 2;
+    to.curves.insert(to.curves.begin(),
+                     plot::band("step", "least", "largest").of(block).colour(colour));
+    to.curves.push_back(plot::line("step", "median").of(block).colour(colour).titled(title));
+  };
+  Panel two = panel("(a) W_1 of two layers, ReLU: median and range of 6", "1:1000");
+  add(two, networks[0], "layer 0");
+  add(two, networks[1], "layer 1");
+  Panel one = panel("(b) V of one layer, softmax attention, 16 tanh units", "1:10000");
+  add(one, one_layer(laws[0]), "Gaussian law");
+  add(one, one_layer(laws[1]), "uniform law");
+  return {.height = 5.2, .left = 0.13, .right = 0.96, .panels = {two, one}};
 }
-)gp";
 
 }  // namespace
 
@@ -189,7 +163,7 @@ FigureMaker figure() {
       .info = {.name = "joma-trained-rank",
                .title = "Stable rank of lower weights while they are trained from random starts"},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::trained_rank_figure

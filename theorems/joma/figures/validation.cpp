@@ -1,7 +1,8 @@
 // Does a rebound of attention entropy go with a low validation loss? Networks of two layers trained
-// on samples of Theorem 5's tree, the loss on its whole law beside: least validation loss against
+// on samples of Theorem 5's tree, with the loss on its whole law: least validation loss against
 // the rebound, by learning rate, and their rank correlation at fixed rate.
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -26,6 +27,9 @@ constexpr int looks = 40;
 constexpr Index layers = 2;
 constexpr int permutations = 2000;
 constexpr std::uint32_t stream_of_samples = 0x5A3B1EU;
+
+std::string rate_of(double rate) { return fmt::format("learning rate {:g}", rate); }
+std::string layer_of(std::size_t layer) { return fmt::format("layer {}", layer); }
 
 MultilayerInstance<double> whole_law(std::uint64_t seed) {
   Parameters p("joma");
@@ -139,9 +143,8 @@ Share correlation(const std::vector<Run>& runs, std::size_t layer, double Run::*
   return {found, quantile(0.025), quantile(0.975)};
 }
 
-// A block a rate: rate, least and last validation loss, rebound of every layer. -correlation.csv: a
-// row a layer, with the least loss and then with the last: correlation, and where chance has 95 %
-// of it.
+// Correlations: of a layer with the least loss and then with the last, and where chance has 95 % of
+// it.
 std::vector<FigureFile> data(const FigureRequest& request) {
   std::vector<Run> runs(rates.size() * seeds);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
@@ -149,53 +152,53 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     runs[i] = trained(rates[i / seeds], request.seed + i % seeds);
   }
-  CsvText csv{"rate", "least_loss", "last_loss", "rebound_0", "rebound_1"};
+  FigureTable table;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Run& run = runs[i];
-    csv.number(rates[i / seeds]).number(run.least_loss).number(run.last_loss);
-    for (const double rebound : run.rebound) csv.number(rebound);
-    csv.end_row();
-    if ((i + 1) % seeds == 0) csv.end_block();
+    if (i % seeds == 0) table.block(rate_of(rates[i / seeds]));
+    table.add("rate", rates[i / seeds], "least_loss", run.least_loss, "last_loss", run.last_loss,
+              "rebound_0", run.rebound[0], "rebound_1", run.rebound[1]);
   }
-  CsvText table{"layer", "least", "correlation", "chance_low", "chance_high"};
+  FigureTable correlations;
   for (std::size_t layer = 0; layer < layers; ++layer) {
+    correlations.block(layer_of(layer));
     for (const auto loss : {&Run::least_loss, &Run::last_loss}) {
       const Share share = correlation(runs, layer, loss, request.seed);
-      table.number(static_cast<double>(layer))
-          .number(loss == &Run::least_loss ? 1 : 0)
-          .number(share.value)
-          .number(share.low)
-          .number(share.high)
-          .end_row();
+      correlations.add("layer", layer, "least", loss == &Run::least_loss ? 1 : 0, "correlation",
+                       share.value, "chance_low", share.low, "chance_high", share.high);
     }
   }
-  return {{request.name + ".csv", csv.text()}, {request.name + "-correlation.csv", table.text()}};
+  return {table.file(request), correlations.file(request, "correlation")};
 }
 
-constexpr const char* script =
-    R"gp(# A block a learning rate: rate, least and last validation loss, rebound of layers 0 and 1.
-# -correlation.csv, a row a layer and loss (1: least, 0: last): layer, least, mean over rates of the rank
-# correlation, and what chance has in 95 % of permutations.
-height = 5.4
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.15,0.96,0.085,0.96 spacing 0,0.12
-  set xlabel 'rebound of attention entropy: end − least before (nats)'
-  set ylabel 'least validation loss (nats)' offset 0.4+right,0
-  do for [layer = 0:1] {
-    stats name.'-correlation.csv' skip 1 every ::(2*layer)::(2*layer) using (r=$3, low=$4, high=$5, $1) nooutput
-    set title sprintf('layer %d: rank correlation %.2f (chance %.2f to %.2f)', layer, r, low, high)
-    if (layer == 0) { set key top right samplen 0.5 } else { unset key }
-    plot for [k = 0:2] data index k using (column(4+layer)):2 with points linetype k+1 pointtype int(word('7 5 9', k+1)) pointsize 0.6 \
-         title 'learning rate '.word('0.1 0.2 0.4', k+1)
+Picture picture() {
+  Picture made{.height = 5.4, .left = 0.15, .right = 0.96};
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    for (const char* column : {"correlation", "chance_low", "chance_high"}) {
+      made.values.push_back({.name = fmt::format("{}_{}", column, layer),
+                             .part = "correlation",
+                             .block = layer_of(layer),
+                             .column = column});
+    }
+    Panel panel{.title = fmt::format("=sprintf('{}: rank correlation %.2f (chance %.2f to %.2f)', "
+                                     "correlation_{}, chance_low_{}, chance_high_{})",
+                                     layer_of(layer), layer, layer, layer),
+                .x = {.label = "rebound of attention entropy: end − least before (nats)"},
+                .y = {.label = "least validation loss (nats)"},
+                .key = layer == 0 ? "top right samplen 0.5" : "",
+                .curves = {}};
+    constexpr std::array marks{7, 5, 9};
+    for (std::size_t k = 0; k < rates.size(); ++k) {
+      panel.curves.push_back(plot::points(fmt::format("rebound_{}", layer), "least_loss")
+                                 .of(rate_of(rates[k]))
+                                 .colour(static_cast<int>(k) + 1)
+                                 .mark(marks[k], 0.6)
+                                 .titled(rate_of(rates[k])));
+    }
+    made.panels.push_back(panel);
   }
-  unset multiplot
-  unset output
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -203,7 +206,7 @@ FigureMaker figure() {
   return {.info = {.name = "joma-validation",
                    .title = "Rebound of attention entropy against the least validation loss"},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::joma::figures::validation_figure
