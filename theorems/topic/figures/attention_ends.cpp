@@ -127,7 +127,10 @@ Picture picture() {
     made.panels.push_back(
         {.title = label,
          .x = {.range = "0.008:1.3", .logarithmic = true, .tics = "(0.01, 0.03, 0.1, 0.3, 1)"},
-         .y = {.label = "share of 100 starts", .range = "-0.03:1.08", .tics = "0.25"},
+         .y = {.label = "share of 100 starts",
+               .range = "-0.03:1.08",
+               .tics = "0.25",
+               .label_offset = 0},
          .curves = {plot::line_with_error_bars("[sigma]*0.98", "three_values", "low", "high")
                         .of(label)
                         .colour(1)
