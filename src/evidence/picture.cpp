@@ -294,7 +294,13 @@ class PictureScript {
       if (!curve.every_.empty()) made += " every " + curve.every_;
       made += " using ";
       for (std::size_t i = 0; i < curve.values_.size(); ++i) {
-        made += (i > 0 ? ":" : "") + column(curve.part_, curve.values_[i]);
+        const std::string value = column(curve.part_, curve.values_[i]);
+        made += i > 0 ? ":" : "";
+        // A pixel that is left out would shift the others.
+        const bool pixel = curve.style_ == "image" && i + 1 == curve.values_.size();
+        made += pixel && value.front() != '('
+                    ? fmt::format("(valid({0}) ? column({0}) : NaN)", value)
+                    : value;
       }
     }
     made += " with " + curve.style_ + curve.colour_ + curve.look_;
