@@ -47,7 +47,10 @@ Curve Curve::colour(int line_type) const {
 }
 
 Curve Curve::coloured(const std::string& name) const {
-  const char* const what = style_ == "filledcurves" ? "fillcolor" : "linecolor";
+  // The type of a line names its width as well.
+  const char* const what = style_ == "filledcurves" ? "fillcolor"
+                           : style_ == "labels"     ? "textcolor"
+                                                    : "linetype 7 linecolor";
   return with(&Curve::colour_, fmt::format(" {} rgb {}", what, name));
 }
 
@@ -200,19 +203,19 @@ class PictureScript {
   }
 
   void layout() {
-    bool title_first = false, titles = false, labels = false;
+    bool title_first = false, titles = false, labels = false, label_last = false;
     const auto columns = static_cast<std::size_t>(picture_.columns);
     for (std::size_t i = 0; i < picture_.panels.size(); ++i) {
       const Panel& panel = picture_.panels[i];
       const bool below = i + columns < picture_.panels.size();
       (i < columns ? title_first : titles) |= !panel.title.empty();
-      if (below) labels |= !panel.x.label.empty();
+      (below ? labels : label_last) |= !panel.x.label.empty();
     }
     const double between =
         (titles ? title_height : margin_height) + (labels ? label_height : margin_height / 2);
     line("  set multiplot layout {},{} margins {:g},{:g},{:.4g},{:.4g} spacing {:g},{:.4g}", rows(),
          picture_.columns, picture_.left, picture_.right,
-         (label_height + margin_height / 2) / picture_.height,
+         ((label_last ? label_height : 0) + margin_height / 2) / picture_.height,
          1 - ((title_first ? title_height : margin_height) + legend_row * picture_.legend_rows) /
                  picture_.height,
          picture_.between, between / picture_.height);
@@ -298,7 +301,13 @@ class PictureScript {
       if (!curve.every_.empty()) made += " every " + curve.every_;
       made += " using ";
       for (std::size_t i = 0; i < curve.values_.size(); ++i) {
-        made += (i > 0 ? ":" : "") + column(curve.part_, curve.values_[i]);
+        const std::string value = column(curve.part_, curve.values_[i]);
+        made += i > 0 ? ":" : "";
+        // A pixel that is left out would shift the others.
+        const bool pixel = curve.style_ == "image" && i + 1 == curve.values_.size();
+        made += pixel && value.front() != '('
+                    ? fmt::format("(valid({0}) ? column({0}) : NaN)", value)
+                    : value;
       }
     }
     made += " with " + curve.style_ + curve.colour_ + curve.look_;
@@ -312,6 +321,10 @@ class PictureScript {
     line("  unset label");
     line("  unset arrow");
     line("  set title {}", text_or_formula(panel.title));
+    const bool images = std::any_of(panel.curves.begin(), panel.curves.end(),
+                                    [](const Curve& one) { return one.style_ == "image"; });
+    // Before the axes, whose ranges the search for the largest value undoes.
+    if (images) add(panel.colours, panel);
     add(panel.x, 'x');
     add(panel.y, 'y');
     if (panel.key.empty()) {
@@ -326,9 +339,6 @@ class PictureScript {
       line("  set key default {}samplen 2 spacing 1.05*line {}", to_left ? "reverse Left " : "",
            panel.key);
     }
-    const bool images = std::any_of(panel.curves.begin(), panel.curves.end(),
-                                    [](const Curve& one) { return one.style_ == "image"; });
-    if (images) add(panel.colours, panel);
     for (std::size_t i = 0; i < panel.guides.size(); ++i) add(panel.guides[i], i + 1);
     for (const auto& [set, end] : panel.settings) line("  {}", set);
     std::string curves;

@@ -283,6 +283,7 @@ TEST_CASE("Figures: the topic landscape shows paths and minimisers whole, at own
     std::array<std::pair<double, double>, 2> found{{{0, 0}, {0, 0}}};
     std::istringstream in(csv);
     for (std::string line; std::getline(in, line);) {
+      if (line.starts_with('#')) continue;
       std::istringstream fields(line);
       std::string field;
       for (auto& [low, high] : found) {

@@ -1,6 +1,8 @@
 // Attention by kind of pair over training with Adam on sampled documents, squared loss and cross
 // entropy; 1 is uniform. T = 10, tau = 4, v = 10, 5 seeds.
 
+#include <array>
+
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/judging/compare.hpp"
 #include "popgrad/rungs/rung.hpp"
@@ -11,10 +13,12 @@
 namespace popgrad::topic::figures::attention_by_kind_figure {
 namespace {
 
+constexpr std::array<const char*, 2> labels{"squared loss", "cross entropy"};
+
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"step",        "same_word",   "deviation",  "same_topic",
-              "deviation_2", "other_topic", "deviation_3"};
+  FigureTable table;
   for (const LossKind loss : {LossKind::squared, LossKind::cross_entropy}) {
+    table.block(labels[loss == LossKind::squared ? 0 : 1]);
     Training training;
     training.law = topic_law<double>(request.parameters);
     training.loss = loss;
@@ -35,46 +39,43 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     const Band same = band(runs, "attention_same_topic");
     const Band other = band(runs, "attention_other_topic");
     for (std::size_t i = 0; i < own.mean.size(); ++i) {
-      csv.number(static_cast<double>(walk_request.save_steps[i]));
-      for (const Band* one : {&own, &same, &other}) {
-        csv.number(one->mean[i]).number(one->deviation[i]);
-      }
-      csv.end_row();
+      table.add("step", walk_request.save_steps[i], "same_word", own.mean[i], "deviation",
+                own.deviation[i], "same_topic", same.mean[i], "deviation_2", same.deviation[i],
+                "other_topic", other.mean[i], "deviation_3", other.deviation[i]);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, squared loss, cross entropy: step, attention over uniform on the same word, other
-# words of the topic, other topics: mean and deviation over runs.
-height = 3.6
-data = name.'.csv'
-array titles[2] = ['squared loss', 'cross entropy']
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.17,0.96,0.10,0.95 spacing 0,0.09
-  set logscale y
-  eval y_range('0.1:300', '*:*')
-  set xrange [0:1500]
-  set key top left
-  set ylabel 'attention, uniform = 1' offset 0+right,0
-  do for [i=0:1] {
-    set title titles[i+1]
-    if (i == 1) { set xlabel 'step of Adam' }
-    plot data index i every ::(i==0) using 1:($2-$3):($2+$3) with filledcurves fillcolor rgb blue fillstyle transparent solid 0.2 noborder notitle, \
-         data index i every ::(i==0) using 1:($4-$5):($4+$5) with filledcurves fillcolor rgb red fillstyle transparent solid 0.2 noborder notitle, \
-         data index i every ::(i==0) using 1:2 with lines linetype 1 title (i == 0 ? 'same word' : ''), \
-         data index i every ::(i==0) using 1:4 with lines linetype 2 title (i == 0 ? 'other words of the topic' : ''), \
-         data index i every ::(i==0) using 1:6 with lines linetype 3 title (i == 0 ? 'words of other topics' : '')
+Picture picture() {
+  Picture made{.height = 3.6, .left = 0.17, .right = 0.96};
+  for (const char* label : labels) {
+    const auto curve = [&](const char* column, int colour) {
+      return plot::line("step", column).of(label).colour(colour);
+    };
+    made.panels.push_back(
+        {.title = label,
+         .x = {.range = "0:1500"},
+         .y = {.label = "attention, uniform = 1",
+               .range = "0.1:300",
+               .logarithmic = true,
+               .format = "%g",
+               .own_range = "*:*",
+               .label_offset = 0},
+         .curves = {plot::band("step", "[same_word]-[deviation]", "[same_word]+[deviation]")
+                        .of(label)
+                        .colour(1),
+                    plot::band("step", "[same_topic]-[deviation_2]", "[same_topic]+[deviation_2]")
+                        .of(label)
+                        .colour(2),
+                    curve("same_word", 1).titled("same word"),
+                    curve("same_topic", 2).titled("other words of the topic"),
+                    curve("other_topic", 3).titled("words of other topics")}});
   }
-  unset multiplot
-  unset output
+  made.panels.front().key = "top left";
+  made.panels.back().x.label = "step of Adam";
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -84,7 +85,7 @@ FigureMaker figure() {
                    .shows = {"topic.same-topic-attention"},
                    .parameters = document_law("10", "4", "10")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::attention_by_kind_figure

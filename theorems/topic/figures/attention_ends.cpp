@@ -24,6 +24,8 @@ namespace popgrad::topic::figures::attention_ends_figure {
 
 namespace {
 
+constexpr std::array<const char*, 3> labels{"block-wise W_V, flow", "block-wise W_V, Adam",
+                                            "diagonal W_V, Adam"};
 constexpr int starts = 100;
 constexpr double close = 0.1;
 
@@ -75,82 +77,76 @@ End end_of_stage(const Case& one, const TopicLaw<double>& law, double size, std:
           run.rows.back().front()};
 }
 
-// Blocks: block-wise W_V by the flow and by Adam, diagonal W_V by Adam. Size, share of three
-// values, low, high, share of uniform topics, low, high, share of same topic above other topics,
-// low, high, median deviations of words and topics, least and largest loss.
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto law = topic_law<double>(request.parameters);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
-  CsvText csv{"sigma",       "three_values", "low",        "high",        "topics_alone",
-              "low",         "high",         "same_above", "low",         "high",
-              "word_spread", "topic_spread", "least_loss", "largest_loss"};
   const BlockValue<double> block = minimum_norm_value(law);
-  for (const Case& one : {Case{block}, Case{block, true}, Case{diagonal_value(law), true}}) {
+  const std::array<Case, 3> cases{{{block}, {block, true}, {diagonal_value(law), true}}};
+  FigureTable table;
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    table.block(labels[k]);
     for (const double size : {0.01, 0.03, 0.1, 0.3, 1.0}) {
       std::vector<End> ends(starts);
 #pragma omp parallel for num_threads(jobs) schedule(dynamic, 1)
       for (int i = 0; i < starts; ++i) {
         ends[static_cast<std::size_t>(i)] = end_of_stage(
-            one, law, size, request.seed + static_cast<std::uint64_t>(i), request.name);
+            cases[k], law, size, request.seed + static_cast<std::uint64_t>(i), request.name);
       }
       const auto share = [&](const std::function<bool(const End&)>& holds) {
         const auto count = static_cast<double>(std::count_if(ends.begin(), ends.end(), holds));
-        const Share of = wilson_interval(count, starts, 0.05);
-        csv.number(of.value).number(of.low).number(of.high);
+        return wilson_interval(count, starts, 0.05);
       };
       const auto median = [&](double AttentionSpread::*of) {
         std::vector<double> all;
         for (const End& end : ends) all.push_back(end.attention.*of);
         std::sort(all.begin(), all.end());
-        csv.number((all[(starts - 1) / 2] + all[starts / 2]) / 2);
+        return (all[(starts - 1) / 2] + all[starts / 2]) / 2;
       };
-      csv.number(size);
-      share([](const End& end) { return end.attention.of_words <= close; });
-      share([](const End& end) {
+      const Share three = share([](const End& end) { return end.attention.of_words <= close; });
+      const Share topics = share([](const End& end) {
         return end.attention.of_words > close && end.attention.of_topics <= close;
       });
-      share([](const End& end) { return end.attention.same_topic > 1; });
-      median(&AttentionSpread::of_words);
-      median(&AttentionSpread::of_topics);
+      const Share above = share([](const End& end) { return end.attention.same_topic > 1; });
       const auto [least, largest] = std::minmax_element(
           ends.begin(), ends.end(), [](const End& a, const End& b) { return a.loss < b.loss; });
-      csv.number(least->loss).number(largest->loss).end_row();
+      table.add("sigma", size, "three_values", three.value, "low", three.low, "high", three.high,
+                "topics_alone", topics.value, "low", topics.low, "high", topics.high, "same_above",
+                above.value, "low", above.low, "high", above.high, "word_spread",
+                median(&AttentionSpread::of_words), "topic_spread",
+                median(&AttentionSpread::of_topics), "least_loss", least->loss, "largest_loss",
+                largest->loss);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, block-wise W_V by the flow and by Adam, diagonal W_V by Adam: size of the start; shares of starts that end with three
-# values of attention, uniform over topics alone, same topic above other topics, each with its Wilson
-# interval; median deviations of words and of topics; least and largest loss.
-height = 4.4
-data = name.'.csv'
-array titles[3] = ['block-wise W_V, flow', 'block-wise W_V, Adam', 'diagonal W_V, Adam']
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.17,0.96,0.075,0.965 spacing 0,0.075
-  set logscale x
-  set xrange [0.008:1.3]
-  set xtics (0.01, 0.03, 0.1, 0.3, 1)
-  set yrange [-0.03:1.08]
-  set ytics 0.25
-  set ylabel 'share of 100 starts' offset 0+right,0
-  do for [i=0:2] {
-    set title titles[i+1]
-    if (i == 2) { set xlabel 'deviation of the entries of W_K and W_Q at first'; set key at graph 0.75,0.62 } else { unset key }
-    plot data index i every ::(i==0) using ($1*0.98):2:3:4 with yerrorbars pointtype 7 pointsize 0.5 linecolor rgb blue notitle, \
-         '' index i every ::(i==0) using ($1*0.98):2 with lines linecolor rgb blue title 'three values, within a tenth', \
-         '' index i every ::(i==0) using ($1*1.02):5:6:7 with yerrorbars pointtype 5 pointsize 0.5 linecolor rgb red notitle, \
-         '' index i every ::(i==0) using ($1*1.02):5 with lines linecolor rgb red title 'uniform over topics, not words'
+Picture picture() {
+  Picture made{.height = 4.4, .left = 0.17, .right = 0.96};
+  for (const char* label : labels) {
+    // Columns 6 and 7 are named "low" and "high" as well.
+    made.panels.push_back(
+        {.title = label,
+         .x = {.range = "0.008:1.3", .logarithmic = true, .tics = "(0.01, 0.03, 0.1, 0.3, 1)"},
+         .y = {.label = "share of 100 starts",
+               .range = "-0.03:1.08",
+               .tics = "0.25",
+               .label_offset = 0},
+         .curves = {plot::line_with_error_bars("[sigma]*0.98", "three_values", "low", "high")
+                        .of(label)
+                        .colour(1)
+                        .mark(7, 0.5)
+                        .titled("three values, within a tenth"),
+                    plot::line_with_error_bars("[sigma]*1.02", "topics_alone", "(column(6))",
+                                               "(column(7))")
+                        .of(label)
+                        .colour(2)
+                        .mark(5, 0.5)
+                        .titled("uniform over topics, not words")}});
   }
-  unset multiplot
-  unset output
+  made.panels.back().key = "at graph 0.75,0.62";
+  made.panels.back().x.label = "deviation of the entries of W_K and W_Q at first";
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -160,7 +156,7 @@ FigureMaker figure() {
                    .shows = {"topic.stage2-optimum"},
                    .parameters = document_law("4", "2", "3")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::attention_ends_figure

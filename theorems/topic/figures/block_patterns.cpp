@@ -1,6 +1,8 @@
 // Block patterns on the words: W_V after stage 1 and after stage 3 of the flow, and W_E' W_E of
 // embeddings trained under uniform attention. T = 5, tau = 2, v = 4.
 
+#include <array>
+
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/solving/solve.hpp"
@@ -25,6 +27,8 @@ Trajectory<double> solved(const AnyRung<double>& rung, const std::vector<double>
   return run;
 }
 
+constexpr std::array<const char*, 3> labels{"W_V after stage 1", "W_V at the end", "W_E^T W_E"};
+
 std::vector<FigureFile> data(const FigureRequest& request) {
   Training training;
   training.law = topic_law<double>(request.parameters);
@@ -32,12 +36,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   training.scale = 0.05;
   training.seed = request.seed;
   const Index words = training.law.topics * training.law.words;
-  CsvText csv{"column", "row", "value"};
+  FigureTable table;
   {
     const PopulationFlow flow(training);
     const auto run = solved(forget_type(PopulationFlow(flow)), {1000, 400'000}, request);
-    for (const Vector<double>& x : run.states) {
-      add_matrix(csv, effective(flow.layout(), x).value.bottomRightCorner(words, words));
+    for (const std::size_t i : {0U, 1U}) {
+      add_matrix(table, labels[i],
+                 effective(flow.layout(), run.states[i]).value.bottomRightCorner(words, words));
     }
   }
   Training embedded = training;
@@ -51,43 +56,22 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   const auto run = solved(rung, {3000}, request);
   const ConstView e(run.last_state.data() + flow.layout().embedding(), flow.layout().width,
                     flow.layout().vocabulary);
-  add_matrix(csv, Matrix<double>(e.transpose() * e).bottomRightCorner(words, words));
-  return {{request.name + ".csv", csv.text()}};
+  add_matrix(table, labels[2], Matrix<double>(e.transpose() * e).bottomRightCorner(words, words));
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: W_V after stage 1, after stage 3, inner products of embeddings: column, row, value.
-height = 1.2
-data = name.'.csv'
-array titles[3] = ['W_V after stage 1', 'W_V at the end', 'W_E^T W_E']
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 1,3 margins 0.03,0.90,0.08,0.84 spacing 0.09,0
-  unset key
-  set palette defined (-1 red, 0 '#ffffff', 1 blue)
-  set size square
-  set xtics v+0
-  set ytics v+0
-  set format x ''
-  set format y ''
-  set colorbox
-  do for [i=0:2] {
-    set title titles[i+1]
-    set autoscale xy
-    stats data index i every ::(i==0) using 3 nooutput
-    top = abs(STATS_max) > abs(STATS_min) ? abs(STATS_max) : abs(STATS_min)
-    set cbrange [-top:top]
-    set cbtics (sprintf('%.1f', -top) -top, '0' 0, sprintf('%.1f', top) top) scale 0.3 offset -0.6,0
-    set xrange [0:T*v]
-    set yrange [T*v:0]
-    plot data index i every ::(i==0) using ($1+0.5):($2+0.5):3 with image
+Picture picture() {
+  Picture made{.height = 0.95, .columns = 3, .left = 0.03, .right = 0.9, .between = 0.12};
+  for (const char* label : labels) {
+    made.panels.push_back({.title = label,
+                           .x = {.range = "0:T*v", .tics = "v+0"},
+                           .y = {.range = "T*v:0", .tics = "v+0", .format = " "},
+                           .curves = {plot::image("[column]+0.5", "[row]+0.5", "value").of(label)},
+                           .colours = {.diverging = true},
+                           .settings = {{"set size square", "set size nosquare"}}});
   }
-  unset multiplot
-  unset output
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -97,7 +81,7 @@ FigureMaker figure() {
                    .shows = {"topic.value", "topic.embedding"},
                    .parameters = document_law("5", "2", "4")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::block_patterns_figure

@@ -4,6 +4,7 @@
 // cross entropy, Adam at 0.01 with batches of 40, 1000 steps, trained embeddings; 5 seeds, 95 %
 // intervals.
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -141,8 +142,13 @@ Contrast contrast(const TopicLaw<double>& law, double exponent, std::uint64_t se
   return found;
 }
 
-// Exponent, then attention of the three kinds of pairs, cosines of the three, and the share of one
-// topic among pairs most often together, each with its half width.
+constexpr std::array<const char*, 3> kinds{"topic", "together", "other"};
+
+std::string half_width(std::size_t number) {
+  return number == 1 ? "half_width" : fmt::format("half_width_{}", number);
+}
+
+// The last column is the share of one topic among pairs most often together.
 std::vector<FigureFile> data(const FigureRequest& request) {
   const auto law = topic_law<double>(request.parameters);
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
@@ -158,55 +164,58 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     }
   }
   if (failed) std::rethrow_exception(failed);
-  CsvText csv{"exponent",     "attention_topic", "half_width",   "attention_together",
-              "half_width_2", "attention_other", "half_width_3", "cosine_topic",
-              "half_width_4", "cosine_together", "half_width_5", "cosine_other",
-              "half_width_6", "share",           "half_width_7"};
+  FigureTable table;
   for (std::size_t x = 0; x < exponents.size(); ++x) {
-    csv.number(exponents[x]);
-    const auto tell = [&](const std::function<double(const Contrast&)>& number) {
+    std::vector<Cell> row{{"exponent", exponents[x]}};
+    const auto add = [&](const std::string& name,
+                         const std::function<double(const Contrast&)>& number) {
       std::vector<double> values;
       for (std::size_t s = 0; s < seeds; ++s) values.push_back(number(found[x * seeds + s]));
       const MeanInterval of = mean_interval(values, 0.05);
-      csv.number(of.value).number(of.half_width);
+      row.emplace_back(name, of.value);
+      row.emplace_back(half_width(row.size() / 2), of.half_width);
     };
-    for (std::size_t kind = 0; kind < 3; ++kind) {
-      tell([kind](const Contrast& one) { return one.attention[kind]; });
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      add(fmt::format("attention_{}", kinds[k]),
+          [k](const Contrast& one) { return one.attention[k]; });
     }
-    for (std::size_t kind = 0; kind < 3; ++kind) {
-      tell([kind](const Contrast& one) { return one.cosine[kind]; });
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      add(fmt::format("cosine_{}", kinds[k]), [k](const Contrast& one) { return one.cosine[k]; });
     }
-    tell([](const Contrast& one) { return one.share; });
-    csv.end_row();
+    add("share", [](const Contrast& one) { return one.share; });
+    table.add(row);
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# .csv: exponent of Zipf's law; attention of pairs of one topic, of pairs most often together, of others;
-# cosines of the three; share of one topic among the second: each mean over seeds and half width.
-height = 3.6
-data = name.'.csv'
-array titles[2] = ['attention, mean over keys = 1', 'cosine of embeddings']
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.13,0.96,0.10,0.95 spacing 0,0.10
-  set xrange [-0.1:2.1]
-  set xtics 0.5
-  do for [i=0:1] {
-    set title titles[i+1]
-    if (i == 1) { set xlabel "exponent of Zipf's law in a topic"; unset key; set autoscale y } else { set key at graph 0.98,0.99; set yrange [0:6.5] }
-    plot for [k=0:2] data every ::1 using ($1+0.015*(k-1)):(column(2+6*i+2*k)):(column(3+6*i+2*k)) with yerrorbars linetype k+1 pointtype 7 pointsize 0.5 notitle, \
-         data every ::1 using ($1-0.015):(column(2+6*i)) with lines linetype 1 title 'words of one topic', \
-         data every ::1 using 1:(column(4+6*i)) with lines linetype 2 title 'as many pairs most often together', \
-         data every ::1 using ($1+0.015):(column(6+6*i)) with lines linetype 3 title 'all others'
+Picture picture() {
+  constexpr std::array<const char*, 3> titles{"words of one topic",
+                                              "as many pairs most often together", "all others"};
+  constexpr std::array<const char*, 3> places{"[exponent]-0.015", "exponent", "[exponent]+0.015"};
+  Picture made{.height = 3.6, .left = 0.13, .right = 0.96};
+  for (const char* number : {"attention", "cosine"}) {
+    Panel panel{.x = {.range = "-0.1:2.1", .tics = "0.5"}, .curves = {}};
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      const std::string column = fmt::format("{}_{}", number, kinds[k]);
+      const std::string width = half_width(kinds.size() * made.panels.size() + k + 1);
+      panel.curves.push_back(plot::line_with_error_bars(places[k], column,
+                                                        fmt::format("[{}]-[{}]", column, width),
+                                                        fmt::format("[{}]+[{}]", column, width))
+                                 .colour(static_cast<int>(k) + 1)
+                                 .mark(7, 0.5)
+                                 .titled(titles[k]));
+    }
+    made.panels.push_back(panel);
   }
-  unset multiplot
-  unset output
+  Panel& attention = made.panels.front();
+  attention.title = "attention, mean over keys = 1";
+  attention.y.range = "0:6.5";
+  attention.key = "at graph 0.98,0.99";
+  Panel& cosine = made.panels.back();
+  cosine.title = "cosine of embeddings";
+  cosine.x.label = "exponent of Zipf's law in a topic";
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -216,7 +225,7 @@ FigureMaker figure() {
                    .shows = {"topic.same-topic-attention"},
                    .parameters = document_law("10", "4", "10")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::cooccurrence_figure

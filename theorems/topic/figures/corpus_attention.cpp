@@ -1,6 +1,7 @@
 // On documents of a file (10 topics of 10 words): attention between words after training, and how
 // often they occur together, over chance. Adam, cross entropy, 1500 steps.
 
+#include <array>
 #include <cmath>
 
 #include "popgrad/base/error.hpp"
@@ -13,6 +14,8 @@
 
 namespace popgrad::topic::figures::corpus_attention_figure {
 namespace {
+
+constexpr std::array<const char*, 2> labels{"logits of attention", "ln of co-occurrence"};
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   if (request.data_file.empty()) {
@@ -41,46 +44,25 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   // give a key.
   attention.rowwise() -= attention.colwise().mean().eval();
   attention.colwise() -= attention.rowwise().mean().eval();
-  CsvText csv{"query", "key", "value"};
-  add_matrix(csv, attention);
-  add_matrix(csv, pointwise_information(training.corpus, 100));
-  return {{request.name + ".csv", csv.text()}};
+  FigureTable table;
+  add_matrix(table, labels[0], attention, "query", "key");
+  add_matrix(table, labels[1], pointwise_information(training.corpus, 100), "query", "key");
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: centred logits of attention, pointwise information of co-occurrence: query, key,
-# value.
-height = 1.75
-data = name.'.csv'
-array titles[2] = ['logits of attention', 'ln of co-occurrence']
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 1,2 margins 0.11,0.90,0.20,0.90 spacing 0.18,0
-  unset key
-  set palette defined (-1 red, 0 '#ffffff', 1 blue)
-  set size square
-  set xtics 20
-  set ytics 20
-  set xlabel 'query'
-  do for [i=0:1] {
-    set title titles[i+1]
-    if (i == 0) { set ylabel 'key' offset 1+right,0 }
-    set autoscale xy
-    stats data index i every ::(i==0) using 3 nooutput
-    top = abs(STATS_max) > abs(STATS_min) ? abs(STATS_max) : abs(STATS_min)
-    set cbrange [-top:top]
-    set cbtics (sprintf('%.1f', -top) -top, '0' 0, sprintf('%.1f', top) top) scale 0.3 offset -0.6,0
-    set xrange [-0.5:99.5]
-    set yrange [99.5:-0.5]
-    plot data index i every ::(i==0) using 1:2:3 with image
-    unset ylabel
+Picture picture() {
+  Picture made{.height = 1.6, .columns = 2, .left = 0.11, .right = 0.9, .between = 0.18};
+  for (const char* label : labels) {
+    made.panels.push_back({.title = label,
+                           .x = {.label = "query", .range = "-0.5:99.5", .tics = "20"},
+                           .y = {.range = "99.5:-0.5", .tics = "20"},
+                           .curves = {plot::image("query", "key", "value").of(label)},
+                           .colours = {.diverging = true},
+                           .settings = {{"set size square", "set size nosquare"}}});
   }
-  unset multiplot
-  unset output
+  made.panels.front().y.label = "key";
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -90,7 +72,7 @@ FigureMaker figure() {
                    .needs_data = true,
                    .shows = {"topic.same-topic-attention"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::corpus_attention_figure

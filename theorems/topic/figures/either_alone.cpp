@@ -2,6 +2,8 @@
 // alone, both or neither are trained, against the losses of Bayes' rule; squared loss and cross
 // entropy. T = 5, tau = 2, v = 4, 8 seeds, 95 % intervals.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 
@@ -20,6 +22,7 @@ struct Part {
   const char* name;
   bool embedding, attention;
 };
+constexpr std::array<const char*, 2> losses{"squared loss", "cross entropy"};
 constexpr std::array<Part, 4> parts{{{"neither", false, false},
                                      {"embeddings", true, false},
                                      {"attention", false, true},
@@ -52,24 +55,13 @@ AnyRung<double> rung_of(const Part& part, const TopicLaw<double>& law, LossKind 
   return rung;
 }
 
-// The mean over the topic, the own word included, less that over other topics, of a kind of column.
-std::function<double(const std::vector<double>&)> same_less_other(
-    const std::vector<std::string>& columns, const std::string& kind, const char* own,
-    double words) {
-  return [words, own_word = place_of(columns, kind + own),
-          same = place_of(columns, kind + "same_topic"),
-          other = place_of(columns, kind + "other_topic")](const std::vector<double>& row) {
-    return (row[own_word] + (words - 1) * row[same]) / words - row[other];
-  };
+std::string label_of(const char* loss, const Part& part) {
+  return fmt::format("{}, {}", loss, part.name);
 }
 
-// Blocks of the two losses by parts. A row of -ends.csv is a loss and part: loss, attention and
-// inner products (in units of 1/(a v)) inside topics less outside, with their half widths.
+// -ends.csv: attention, and inner products in units of 1/(a v), inside topics less outside.
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"step", "loss", "half_width"};
-  CsvText bayes{"nothing", "topics", "topics_and_token"};
-  CsvText ends{"loss_kind", "trained",        "seeds",          "loss",          "half_width",
-               "attention", "its_half_width", "inner_products", "its_half_width"};
+  FigureTable table, bayes, ends;
   const auto law = topic_law<double>(request.parameters);
   const auto words = static_cast<double>(law.words);
   WalkRequest walk_request;
@@ -79,82 +71,74 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   walk_request.save_steps = evenly_spread_steps(walk_request.steps, 61);
   walk_request.batch = 16;
   for (const LossKind loss : {LossKind::squared, LossKind::cross_entropy}) {
-    for (const Known known : {Known::nothing, Known::topics, Known::topics_and_token}) {
-      bayes.number(bayes_loss(law, loss, known));
-    }
-    bayes.end_row();
+    const char* const name = losses[loss == LossKind::squared ? 0 : 1];
+    const auto best = [&](Known known) { return bayes_loss(law, loss, known); };
+    bayes.block(name);
+    bayes.add("nothing", best(Known::nothing), "topics", best(Known::topics), "topics_and_token",
+              best(Known::topics_and_token));
     for (const Part& part : parts) {
       const std::vector<std::string> columns =
           rung_of(part, law, loss, request.seed).observables.columns;
       const auto runs =
           seeded_runs([&](std::uint64_t seed) { return rung_of(part, law, loss, seed); },
                       walk_request, 8, request);
+      table.block(label_of(name, part));
       for (std::size_t save = 0; save < walk_request.save_steps.size(); ++save) {
         const MeanInterval at = interval_over(runs, columns, "loss", save);
-        csv.number(static_cast<double>(walk_request.save_steps[save]));
-        csv.number(at.value).number(at.half_width).end_row();
+        table.add("step", walk_request.save_steps[save], "loss", at.value, "half_width",
+                  at.half_width);
       }
-      csv.end_block();
       const std::size_t last = walk_request.save_steps.size() - 1;
-      ends.word(loss == LossKind::squared ? "squared" : "cross-entropy").word(part.name);
-      ends.number(static_cast<double>(runs.size()));
-      const auto tell = [&](const MeanInterval& of, double unit) {
-        ends.number(of.value / unit).number(of.half_width / unit);
-      };
-      tell(interval_over(runs, columns, "loss", last), 1);
-      tell(interval_over(runs, last, same_less_other(columns, "attention_", "same_word", words)),
-           1);
-      tell(interval_over(runs, last, same_less_other(columns, "gram_", "diagonal", words)),
-           1 / (law.kept() * words));
-      ends.end_row();
+      const MeanInterval end = interval_over(runs, columns, "loss", last);
+      const MeanInterval attention =
+          interval_over(runs, last, same_less_other(columns, "attention_", "same_word", words));
+      const MeanInterval gram =
+          interval_over(runs, last, same_less_other(columns, "gram_", "diagonal", words));
+      const double unit = 1 / (law.kept() * words);
+      ends.add("loss_kind", loss == LossKind::squared ? "squared" : "cross-entropy", "trained",
+               part.name, "seeds", runs.size(), "loss", end.value, "half_width", end.half_width,
+               "attention", attention.value, "its_half_width", attention.half_width,
+               "inner_products", gram.value / unit, "its_half_width", gram.half_width / unit);
     }
   }
-  return {{request.name + ".csv", csv.text()},
-          {request.name + "-bayes.csv", bayes.text()},
-          {request.name + "-ends.csv", ends.text()}};
+  return {table.file(request), bayes.file(request, "bayes"), ends.file(request, "ends")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, squared loss then cross entropy, each neither, embeddings, attention, both: step,
-# mean loss over seeds, half width of its 95 % interval. -bayes.csv, a row a loss: Bayes loss of
-# nothing, of the topics, of topics and token.
-height = 3.6
-data = name.'.csv'
-bayes = name.'-bayes.csv'
-array titles[2] = ['squared loss', 'cross entropy']
-array parts[4] = ['neither', 'embeddings alone', 'attention alone', 'both']
-array colours[4] = [grey, red, blue, green]
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.17,0.96,0.10,0.95 spacing 0,0.10
-  set ylabel 'loss of a selected position' offset 0+right,0
-  do for [i=0:1] {
-    set title titles[i+1]
-    if (i == 1) { set xlabel 'step of Adam'; set key at graph 0.98,0.66 } else { unset key }
-    set autoscale xy
-    stats bayes every ::(i+1)::(i+1) using 1 nooutput
-    nothing = STATS_max
-    stats bayes every ::(i+1)::(i+1) using 2 nooutput
-    topics = STATS_max
-    stats bayes every ::(i+1)::(i+1) using 3 nooutput
-    token = STATS_max
-    set xrange [0:3000]
-    set yrange [token-0.2*(nothing-token):nothing+0.45*(nothing-token)]
-    set label 1 'Bayes: nothing' at graph 0.99, first nothing right offset 0,-0.45*line font ',6'
-    set label 2 'Bayes: topics' at graph (i == 1 ? 0.3 : 0.99), first topics right offset 0,-0.45*line font ',6'
-    set label 3 'Bayes: topics and token' at graph 0.99, first token right offset 0,-0.45*line font ',6'
-    plot nothing with lines linecolor rgb black linewidth 0.5 dashtype 2 notitle, \
-         topics with lines linecolor rgb black linewidth 0.5 dashtype 2 notitle, \
-         token with lines linecolor rgb black linewidth 0.5 dashtype 2 notitle, \
-         for [p=1:4] data index 4*i+p-1 every ::(i==0 && p==1) using 1:($2-$3):($2+$3) with filledcurves fillcolor rgb colours[p] fillstyle transparent solid 0.25 noborder notitle, \
-         for [p=1:4] data index 4*i+p-1 every ::(i==0 && p==1) using 1:2 with lines linecolor rgb colours[p] title parts[p]
+Picture picture() {
+  constexpr std::array<const char*, 4> colours{"grey", "red", "blue", "green"};
+  constexpr std::array<const char*, 4> titles{"neither", "embeddings alone", "attention alone",
+                                              "both"};
+  Picture made{.height = 3.6, .left = 0.17, .right = 0.95};
+  for (const char* loss : losses) {
+    const std::string i = std::to_string(made.panels.size());
+    const std::string nothing = "nothing_" + i, topics = "topics_" + i, token = "token_" + i;
+    made.values.push_back({nothing, "bayes", loss, "nothing"});
+    made.values.push_back({topics, "bayes", loss, "topics"});
+    made.values.push_back({token, "bayes", loss, "topics_and_token"});
+    Panel panel{.title = loss,
+                .x = {.range = "0:3000"},
+                .y = {.label = "loss of a selected position",
+                      .range = fmt::format("1.2*{1}-0.2*{0}:1.45*{0}-0.45*{1}", nothing, token),
+                      .label_offset = 0},
+                .curves = {},
+                .guides = {{.y = nothing, .text = "Bayes: nothing", .after = true},
+                           {.y = topics, .text = "Bayes: topics", .after = true},
+                           {.y = token, .text = "Bayes: topics and token", .after = true}}};
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      const std::string label = label_of(loss, parts[part]);
+      panel.curves.push_back(plot::band("step", "[loss]-[half_width]", "[loss]+[half_width]")
+                                 .of(label)
+                                 .coloured(colours[part]));
+      panel.curves.push_back(
+          plot::line("step", "loss").of(label).coloured(colours[part]).titled(titles[part]));
+    }
+    made.panels.push_back(panel);
   }
-  unset multiplot
-  unset output
+  made.panels.back().x.label = "step of Adam";
+  made.panels.back().key = "at graph 0.98,0.62";
+  made.panels.back().guides[1].text_at = 0.3;
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -164,7 +148,7 @@ FigureMaker figure() {
                    .shows = {"topic.either-alone"},
                    .parameters = document_law("5", "2", "4")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::either_alone_figure

@@ -2,6 +2,8 @@
 // certified optimum, and where attention trained on the frozen W_V goes, by the flow of W_K, W_Q
 // and by SGD. T = 5, tau = 2, v = 3.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -85,96 +87,105 @@ std::array<Path, 2> training_paths(const TopicLaw<Rational>& law, const BlockVal
 }
 
 // The part of alpha + others beta = g in the box, as its two ends.
-void add_line(CsvText& csv, double g, int others, int most_alpha, int most_beta) {
+void add_line(FigureTable& table, double g, int others, int most_alpha, int most_beta) {
   const double low = std::max(0.0, (g - most_alpha) / others);
   const double high = std::min<double>(most_beta, g / others);
-  for (const double beta : {low, high}) csv.number(g - others * beta).number(beta).end_row();
+  for (const double beta : {low, high}) table.add("alpha", g - others * beta, "beta", beta);
+}
+
+constexpr std::array<const char*, 3> labels{"block-wise W_V", "the mean of both", "diagonal W_V"};
+constexpr std::array<const char*, 2> trainings{"flow of W_K, W_Q", "SGD"};
+
+std::string label_of(const char* value, const char* of_training) {
+  return fmt::format("{}, {}", value, of_training);
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText grid{"alpha", "beta", "excess"};
-  CsvText optima{"alpha", "beta"};
-  CsvText paths{"alpha", "beta"};
+  FigureTable grid, optima, paths;
   const TopicLaw<Rational> exact = topic_law<Rational>(request.parameters);
   // The best alpha of a large tau is below 9 tau v, and beta matters up to the number of words; all
   // panels show the paths whole.
   int most_beta = static_cast<int>(exact.active * exact.words);
   int most_alpha = 9 * most_beta;
   std::vector<BlockValue<Rational>> values;
-  for (const int half : {0, 1, 2}) {
-    values.push_back(mixture_value(exact, Rational(Rational(half) / 2)));
-    for (const Path& path : training_paths(exact, values.back(), request.seed)) {
-      for (const auto& [alpha, beta] : path) {
+  for (const char* label : labels) {
+    values.push_back(mixture_value(exact, Rational(Rational(values.size()) / 2)));
+    const auto found = training_paths(exact, values.back(), request.seed);
+    for (std::size_t i = 0; i < trainings.size(); ++i) {
+      paths.block(label_of(label, trainings[i]));
+      for (const auto& [alpha, beta] : found[i]) {
         most_alpha = std::max(most_alpha, static_cast<int>(std::ceil(alpha)));
         most_beta = std::max(most_beta, static_cast<int>(std::ceil(beta)));
-        paths.number(alpha).number(beta).end_row();
+        paths.add("alpha", alpha, "beta", beta);
       }
-      paths.end_block();
     }
   }
   const auto others = static_cast<int>(exact.words - 1);
-  for (const BlockValue<Rational>& value : values) {
-    const Landscape<Rational> made = landscape(exact, value);
+  for (std::size_t k = 0; k < labels.size(); ++k) {
+    const Landscape<Rational> made = landscape(exact, values[k]);
     const Certificate c =
         certify_minimum(exact, made, {0, most_alpha, 0, most_beta}, Rational(1) / 1'000'000'000);
     const std::vector<double> alphas = equally_spaced(0.0, static_cast<double>(most_alpha), 217);
     const std::vector<double> betas = equally_spaced(0.0, static_cast<double>(most_beta), 81);
     const std::vector<double> losses = on_grid(made.cast<double>(), alphas, betas, request.jobs);
     throw_if_stopped();
+    grid.block(labels[k]);
     for (std::size_t i = 0; i < betas.size(); ++i) {
       for (std::size_t j = 0; j < alphas.size(); ++j) {
-        grid.number(alphas[j]).number(betas[i]);
-        grid.number(losses[i * alphas.size() + j] - to_double(c.upper)).end_row();
+        grid.add("alpha", alphas[j], "beta", betas[i], "excess",
+                 losses[i * alphas.size() + j] - to_double(c.upper));
       }
     }
-    grid.end_block();
+    optima.block(labels[k]);
     if (c.on_line && others > 0) {
       add_line(optima, to_double(Rational(c.alpha + Rational(others) * c.beta)), others, most_alpha,
                most_beta);
     } else {
-      optima.number(to_double(c.alpha)).number(to_double(c.beta)).end_row();
+      optima.add("alpha", to_double(c.alpha), "beta", to_double(c.beta));
     }
-    optima.end_block();
   }
-  return {{request.name + ".csv", paths.text()},
-          {request.name + "-grid.csv", grid.text()},
-          {request.name + "-optimum.csv", optima.text()}};
+  return {paths.file(request), grid.file(request, "grid"), optima.file(request, "optimum")};
 }
 
-constexpr const char* script =
-    R"gp(# -grid.csv: blocks block-wise, middle, diagonal: alpha, beta, loss above the minimum. -optimum.csv:
-# line or point of minimisers. .csv: for each W_V the path of the flow, then that of SGD.
-height = 6
-data = name.'.csv'
-grid = name.'-grid.csv'
-optimum = name.'-optimum.csv'
-array titles[3] = ['block-wise W_V', 'the mean of both', 'diagonal W_V']
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.12,0.78,0.07,0.96 spacing 0,0.07
-  eval x_range('0:54', '*:*')
-  eval y_range('0:6', '*:*')
-  set palette defined (0 '#ffffff', 0.3 '#9ecae1', 1 '#2171b5')
-  set logscale cb
-  set cbrange [1e-5:0.3]
-  set format cb '10^{%T}'
-  set cblabel 'loss above the minimum' offset 1.5,0
-  set key top right
-  do for [i=0:2] {
-    set title titles[i+1].(own eq '1' ? ', T = '.T.', τ = '.tau.', v = '.v : '')
-    if (i == 2) { set xlabel 'α, weight of the same word' }
-    set ylabel 'β, other words of the topic' offset 0+right,0
-    plot grid index i every ::(i==0) using 1:2:($3 > 1e-5 ? $3 : 1e-5) with image notitle, \
-         data index 2*i every ::(i==0) using 1:2 with lines linetype 7 title (i == 0 ? 'flow of W_K, W_Q' : ''), \
-         data index 2*i+1 using 1:2 every 12 with points linetype 2 pointtype 6 pointsize 0.5 title (i == 0 ? 'SGD' : ''), \
-         optimum index i every ::(i==0) using 1:2 with linespoints linetype 3 pointtype 7 pointsize 0.7 title (i == 0 ? 'certified minimisers' : '')
+Picture picture() {
+  Picture made{.height = 6, .left = 0.12, .right = 0.78};
+  for (const char* label : labels) {
+    made.panels.push_back(
+        {.title =
+             fmt::format("='{}'.(own eq '1' ? ', T = '.T.', τ = '.tau.', v = '.v : '')", label),
+         .x = {.range = "0:54", .own_range = "*:*"},
+         .y = {.label = "β, other words of the topic",
+               .range = "0:6",
+               .own_range = "*:*",
+               .label_offset = 0},
+         .curves = {plot::image("alpha", "beta", "[excess] > 1e-5 ? [excess] : 1e-5")
+                        .in("grid")
+                        .of(label),
+                    plot::line("alpha", "beta")
+                        .of(label_of(label, trainings[0]))
+                        .colour(7)
+                        .titled(trainings[0]),
+                    plot::points("alpha", "beta")
+                        .of(label_of(label, trainings[1]))
+                        .every("12")
+                        .colour(2)
+                        .mark(6, 0.5)
+                        .titled(trainings[1]),
+                    plot::line_with_points("alpha", "beta")
+                        .in("optimum")
+                        .of(label)
+                        .colour(3)
+                        .mark(7, 0.7)
+                        .titled("certified minimisers")},
+         .colours = {.range = "1e-5:0.3",
+                     .palette = "defined (0 '#ffffff', 0.3 '#9ecae1', 1 '#2171b5')",
+                     .label = "loss above the minimum"},
+         .settings = {{"set logscale cb", ""}, {"set format cb '10^{%T}'", ""}}});
   }
-  unset multiplot
-  unset output
+  made.panels.front().key = "top right";
+  made.panels.back().x.label = "α, weight of the same word";
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -186,7 +197,7 @@ FigureMaker figure() {
                              "topic.stage2-optimum"},
                    .parameters = document_law("5", "2", "3")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::landscape_figure

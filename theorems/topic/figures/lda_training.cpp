@@ -6,8 +6,6 @@
 // Ours: the concentration 0.1 of LDA, starts of deviation 0.05, no biases, PAD, START or END, 1000
 // steps. Attention is that in documents of exactly tau topics, as the columns of all rungs are.
 
-#include <array>
-#include <cmath>
 #include <string>
 
 #include "popgrad/evidence/figure.hpp"
@@ -21,7 +19,6 @@ namespace popgrad::topic::figures::lda_training_figure {
 namespace {
 
 constexpr std::uint32_t seeds = 10;
-constexpr std::array<const char*, 3> kinds{"same_word", "same_topic", "other_topic"};
 
 Training training_of(const TopicLaw<double>& law, bool embedded) {
   Training made;
@@ -36,13 +33,9 @@ Training training_of(const TopicLaw<double>& law, bool embedded) {
   return made;
 }
 
-// A block each of one-hot and trained embeddings. -blocks.csv: W_V of one-hot embeddings, W_E' W_V
-// W_E and W_E' W_E of trained ones, in the mean over seeds. -ends.csv: inside topics less outside.
+// -blocks.csv has means over seeds; -ends.csv, inside topics less outside.
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"step",         "same_word",   "half_width",  "same_topic",
-              "half_width_2", "other_topic", "half_width_3"};
-  CsvText blocks{"column", "row", "value"};
-  CsvText ends{"embeddings", "number", "seeds", "mean", "half_width"};
+  FigureTable table, blocks, ends;
   const auto law = topic_law<double>(request.parameters);
   const auto v = static_cast<double>(law.words);
   const Index words = law.topics * law.words;
@@ -61,16 +54,17 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     };
     const auto runs = seeded_runs(made, walk_request, seeds, request);
     const std::vector<std::string> columns = made(request.seed).observables.columns;
+    table.block(embedded ? "trained embeddings" : "one-hot embeddings");
     for (std::size_t save = 0; save < walk_request.save_steps.size(); ++save) {
-      csv.number(static_cast<double>(walk_request.save_steps[save]));
-      for (const char* kind : kinds) {
-        const MeanInterval at =
-            interval_over(runs, columns, std::string("attention_") + kind, save);
-        csv.number(at.value).number(at.half_width);
-      }
-      csv.end_row();
+      const auto at = [&](const char* column) {
+        return interval_over(runs, columns, column, save);
+      };
+      const MeanInterval own = at("attention_same_word"), same = at("attention_same_topic"),
+                         other = at("attention_other_topic");
+      table.add("step", walk_request.save_steps[save], "same_word", own.value, "half_width",
+                own.half_width, "same_topic", same.value, "half_width_2", same.half_width,
+                "other_topic", other.value, "half_width_3", other.half_width);
     }
-    csv.end_block();
     const Layout layout(training_of(law, embedded));
     Matrix<double> value = Matrix<double>::Zero(words, words);
     Matrix<double> gram = value;
@@ -81,36 +75,25 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       const ConstView e(x.data() + layout.embedding(), layout.width, layout.vocabulary);
       gram += Matrix<double>(e.transpose() * e).bottomRightCorner(words, words) / seeds;
     }
-    add_matrix(blocks, value);
-    if (embedded) add_matrix(blocks, gram);
-    const auto tell = [&](const char* name, const std::string& kind, const char* own, bool pairs) {
-      const std::size_t diagonal = place_of(columns, kind + own);
-      const std::size_t same = place_of(columns, kind + "same_topic");
-      const std::size_t other = place_of(columns, kind + "other_topic");
-      const MeanInterval of = interval_over(
-          runs, walk_request.save_steps.size() - 1, [&](const std::vector<double>& row) {
-            const double own_word = pairs ? row[same] : row[diagonal];
-            return (own_word + (v - 1) * row[same]) / v - row[other];
-          });
-      ends.word(embedded ? "trained" : "one-hot").word(name).number(seeds);
-      ends.number(of.value).number(of.half_width).end_row();
+    add_matrix(blocks, embedded ? "W_E' W_V W_E" : "W_V of one-hot embeddings", value);
+    if (embedded) add_matrix(blocks, "W_E' W_E", gram);
+    const auto add_end = [&](const char* number, const std::string& kind, const char* own) {
+      const MeanInterval of = interval_over(runs, walk_request.save_steps.size() - 1,
+                                            same_less_other(columns, kind, own, v));
+      ends.add("embeddings", embedded ? "trained" : "one-hot", "number", number, "seeds", seeds,
+               "mean", of.value, "half_width", of.half_width);
     };
-    tell("attention", "attention_", "same_word", false);
-    tell("attention without the own word", "attention_", "same_word", true);
-    tell("W_V", "value_", "diagonal", false);
-    tell("W_V without the diagonal", "value_", "diagonal", true);
-    if (embedded) tell("inner products of different words", "gram_", "diagonal", true);
+    add_end("attention", "attention_", "same_word");
+    add_end("attention without the own word", "attention_", "same_topic");
+    add_end("W_V", "value_", "diagonal");
+    add_end("W_V without the diagonal", "value_", "same_topic");
+    if (embedded) add_end("inner products of different words", "gram_", "same_topic");
   }
-  return {{request.name + ".csv", csv.text()},
-          {request.name + "-blocks.csv", blocks.text()},
-          {request.name + "-ends.csv", ends.text()}};
+  return {table.file(request), blocks.file(request, "blocks"), ends.file(request, "ends")};
 }
 
 constexpr const char* script =
-    R"gp(# Blocks of .csv, one-hot and trained embeddings: step, attention over uniform on the same word, other
-# words of the topic, other topics: mean over seeds and half width of its 95 % interval. -blocks.csv: W_V
-# of one-hot embeddings, W_E' W_V W_E and W_E' W_E of trained ones: column, row, value.
-height = 4.7
+    R"gp(height = 4.7
 data = name.'.csv'
 blocks = name.'-blocks.csv'
 array titles[2] = ['one-hot embeddings', 'trained embeddings']

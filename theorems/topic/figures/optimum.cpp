@@ -2,6 +2,11 @@
 // the limit 1/((1 - p_c) p_m). v = 10.
 
 #include "theorems/topic/rungs/optimum.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
 #include "popgrad/evidence/figure.hpp"
 #include "theorems/topic/rungs/parameters.hpp"
 #include "theorems/topic/rungs/value_optimum.hpp"
@@ -9,11 +14,16 @@
 namespace popgrad::topic::figures::optimum_figure {
 namespace {
 
+constexpr std::array<Index, 3> spreads{4, 64, 4096};
+
+std::string label_of(Index spread) { return fmt::format("T = {} τ", spread); }
+
 std::vector<FigureFile> data(const FigureRequest& request) {
   // Only v and the probabilities of it are used.
   const TopicLaw<double> given = topic_law<double>(request.parameters);
-  CsvText csv{"tau", "block", "diagonal", "beta_diagonal"};
-  for (const Index spread : {4, 64, 4096}) {
+  FigureTable table;
+  for (const Index spread : spreads) {
+    table.block(label_of(spread));
     for (Index active = 2; active <= 16'384; active *= 2) {
       TopicLaw<double> law = given;
       law.topics = spread * active;
@@ -24,46 +34,38 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       };
       const Minimum block = best(minimum_norm_value(law));
       const Minimum diagonal = best(diagonal_value(law));
-      csv.number(static_cast<double>(active));
-      csv.number((block.alpha + static_cast<double>(law.words - 1) * block.beta) / scale);
-      csv.number(diagonal.alpha / scale).number(diagonal.beta).end_row();
+      const double sum = block.alpha + static_cast<double>(law.words - 1) * block.beta;
+      table.add("tau", active, "block", sum / scale, "diagonal", diagonal.alpha / scale,
+                "beta_diagonal", diagonal.beta);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, T/tau = 4, 64, 4096: tau, best attention over tau v (block-wise, diagonal), beta* of
-# diagonal W_V.
-height = 2.7
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.13
-  set rmargin at screen 0.97
-  set bmargin at screen 0.14
-  set tmargin at screen 0.97
-  set logscale x
-  set format x '10^{%T}'
-  set xrange [1.5:2e4]
-  eval y_range('0:9', '0:*')
-  set xlabel 'topics of a document, τ'
-  set ylabel 'best attention over τ v' offset 0+right,0
-  set key at graph 0.98,0.7
-  limit = 1/((1 - p_c)*p_m)
-  plot limit with lines linetype 7 dashtype 2 linewidth 0.6 title 'limit 1/((1 − p_c) p_m)', \
-       data index 2 using 1:2 with linespoints linetype 1 pointtype 7 pointsize 0.4 title 'T = 4096 τ, block-wise', \
-       data index 2 using 1:3 with linespoints linetype 1 dashtype 2 pointtype 6 pointsize 0.6 title 'diagonal', \
-       data index 1 using 1:2 with linespoints linetype 2 pointtype 7 pointsize 0.4 title 'T = 64 τ, block-wise', \
-       data index 1 using 1:3 with linespoints linetype 2 dashtype 2 pointtype 6 pointsize 0.6 title 'diagonal', \
-       data index 0 every ::1 using 1:2 with linespoints linetype 3 pointtype 7 pointsize 0.4 title 'T = 4 τ, block-wise', \
-       data index 0 every ::1 using 1:3 with linespoints linetype 3 dashtype 2 pointtype 6 pointsize 0.6 title 'diagonal'
-  unset output
+Picture picture() {
+  Panel panel{.x = {.label = "topics of a document, τ", .range = "1.5:2e4", .logarithmic = true},
+              .y = {.label = "best attention over τ v",
+                    .range = "0:9",
+                    .own_range = "0:*",
+                    .label_offset = 0},
+              .key = "at graph 0.98,0.7",
+              .curves = {plot::formula("1/((1 - p_c)*p_m)")
+                             .colour(7)
+                             .dashed()
+                             .wide(0.6)
+                             .titled("limit 1/((1 − p_c) p_m)")}};
+  for (const std::size_t i : {2U, 1U, 0U}) {
+    const auto curve = [&](const char* column) {
+      return plot::line_with_points("tau", column)
+          .of(label_of(spreads.at(i)))
+          .colour(3 - static_cast<int>(i));
+    };
+    panel.curves.push_back(
+        curve("block").mark(7, 0.4).titled(label_of(spreads.at(i)) + ", block-wise"));
+    panel.curves.push_back(curve("diagonal").dashed().mark(6, 0.6).titled("diagonal"));
+  }
+  return {.height = 2.7, .left = 0.13, .panels = {panel}};
 }
-)gp";
 
 }  // namespace
 
@@ -76,7 +78,7 @@ FigureMaker figure() {
                                   {parameter::p_c, "0.1"},
                                   {parameter::p_r, "0.1"}}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::optimum_figure

@@ -49,4 +49,14 @@ MeanInterval interval_over(const std::vector<Trajectory<double>>& runs,
   return interval_over(runs, save, [&](const std::vector<double>& row) { return row[place]; });
 }
 
+std::function<double(const std::vector<double>&)> same_less_other(
+    const std::vector<std::string>& columns, const std::string& kind, const char* own,
+    double words) {
+  return [words, own_word = place_of(columns, kind + own),
+          same = place_of(columns, kind + "same_topic"),
+          other = place_of(columns, kind + "other_topic")](const std::vector<double>& row) {
+    return (row[own_word] + (words - 1) * row[same]) / words - row[other];
+  };
+}
+
 }  // namespace popgrad::topic::figures

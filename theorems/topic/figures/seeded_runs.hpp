@@ -28,4 +28,10 @@ MeanInterval interval_over(const std::vector<Trajectory<double>>& runs,
 MeanInterval interval_over(const std::vector<Trajectory<double>>& runs, std::size_t save,
                            const std::function<double(const std::vector<double>& row)>& number);
 
+/// Of a row: the mean of a kind of columns ("attention_") over the topic, with `own` for the own
+/// word, less that over other topics.
+std::function<double(const std::vector<double>& row)> same_less_other(
+    const std::vector<std::string>& columns, const std::string& kind, const char* own,
+    double words);
+
 }  // namespace popgrad::topic::figures

@@ -97,13 +97,16 @@ double order_of_stages(const Training& training, Rule rule, double ratio) {
   return NAN;
 }
 
-// A block an optimiser: plain, momentum, Adam. Ratio of learning rates, size, median over seeds of
-// the logarithm of the ratio of steps, share of seeds with W_V first and its Wilson interval.
+constexpr std::array<std::pair<Rule, const char*>, 3> rules{
+    {{Rule::plain, "plain descent"}, {Rule::momentum, "momentum"}, {Rule::adam, "Adam"}}};
+
 std::vector<FigureFile> data(const FigureRequest& request) {
   const int jobs = request.jobs > 0 ? request.jobs : omp_get_num_procs();
   const auto law = topic_law<double>(request.parameters);
-  CsvText csv{"rate_ratio", "size", "log10_steps", "value_first", "low", "high"};
-  for (const Rule rule : {Rule::plain, Rule::momentum, Rule::adam}) {
+  FigureTable table;
+  for (const auto& one : rules) {
+    const Rule rule = one.first;
+    table.block(one.second);
     constexpr std::size_t cells = ratios.size() * sizes.size();
     const auto ratio_of = [&](std::size_t cell) {
       return ratios[cell / sizes.size()] * (rule == Rule::adam ? of_adam : 1);
@@ -124,52 +127,46 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       const auto reached = std::remove_if(found.begin(), found.end(),
                                           [](double order) { return std::isnan(order); });
       found.erase(reached, found.end());
-      csv.number(ratio_of(cell)).number(sizes[cell % sizes.size()]);
-      if (found.empty()) {
-        csv.number(NAN).number(NAN).number(NAN).number(NAN).end_row();
-        continue;
+      double median = NAN;
+      Share of{NAN, NAN, NAN};
+      if (!found.empty()) {
+        std::sort(found.begin(), found.end());
+        const auto first =
+            std::count_if(found.begin(), found.end(), [](double order) { return order > 0; });
+        of = wilson_interval(static_cast<double>(first), static_cast<double>(found.size()), 0.05);
+        median = found[found.size() / 2];
       }
-      std::sort(found.begin(), found.end());
-      const auto first =
-          std::count_if(found.begin(), found.end(), [](double order) { return order > 0; });
-      const Share of =
-          wilson_interval(static_cast<double>(first), static_cast<double>(found.size()), 0.05);
-      csv.number(found[found.size() / 2]).number(of.value).number(of.low).number(of.high);
-      csv.end_row();
+      table.add("rate_ratio", ratio_of(cell), "size", sizes[cell % sizes.size()], "log10_steps",
+                median, "value_first", of.value, "low", of.low, "high", of.high);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, plain descent, momentum, Adam: ratio of learning rates of W_K, W_Q and W_V, size of the
-# start, logarithm to base 10 of the step of attention over that of W_V, share with W_V first.
-height = 1.75
-data = name.'.csv'
-array titles[3] = ['plain descent', 'momentum', 'Adam']
-set palette defined (-2 red, 0 '#ffffff', 2 blue)
-set cbrange [-2:2]
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 1,3 margins 0.13,0.86,0.24,0.87 spacing 0.035,0
-  unset key
-  set xrange [-0.5:6.5]
-  set yrange [-0.5:5.5]
-  do for [i=0:2] {
-    set title titles[i+1]
-    if (i == 2) { set xtics ('10^{-2}' 0, '' 1, '0.1' 2, '' 3, '1' 4, '' 5, '10' 6) } else { set xtics ('1' 0, '' 1, '10' 2, '' 3, '10^2' 4, '' 5, '10^3' 6) }
-    if (i == 0) { set ylabel 'size of the start' offset 0.5+right,0; set ytics ('10^{-4}' 0, '10^{-3}' 1, '10^{-2}' 2, '0.03' 3, '0.1' 4, '0.3' 5) } else { unset ylabel; set ytics ('' 0, '' 1, '' 2, '' 3, '' 4, '' 5) }
-    if (i == 1) { set xlabel 'rate of W_K, W_Q over that of W_V' } else { set xlabel ' ' }
-    if (i == 2) { set colorbox user origin 0.875,0.24 size 0.02,0.63; set cbtics ('1/100' -2, '1/10' -1, '1' 0, '10' 1, '100' 2) scale 0.3 offset -0.6,0 } else { unset colorbox }
-    plot data index i every ::(i==0) using (int($0)/6):(int($0)%6):3 with image
+Picture picture() {
+  Picture made{.height = 1.75, .columns = 3, .left = 0.13, .right = 0.86, .between = 0.035};
+  for (const auto& [rule, label] : rules) {
+    const bool adam = rule == Rule::adam;
+    // Row $0 is of rate $0/6 and size $0 % 6.
+    made.panels.push_back(
+        {.title = label,
+         .x = {.label = " ",
+               .range = "-0.5:6.5",
+               .tics = adam ? "('10^{-2}' 0, '' 1, '0.1' 2, '' 3, '1' 4, '' 5, '10' 6)"
+                            : "('1' 0, '' 1, '10' 2, '' 3, '10^2' 4, '' 5, '10^3' 6)"},
+         .y = {.range = "-0.5:5.5", .tics = "('' 0, '' 1, '' 2, '' 3, '' 4, '' 5)"},
+         .curves = {plot::image("(int($0)/6)", "(int($0)%6)", "log10_steps").of(label)},
+         .colours = {.range = "-2:2",
+                     .palette = "defined (-2 red, 0 '#ffffff', 2 blue)",
+                     .tics = "('1/100' -2, '1/10' -1, '1' 0, '10' 1, '100' 2) offset -0.6,0",
+                     .bar = adam}});
   }
-  unset multiplot
-  unset output
+  Axis& size = made.panels[0].y;
+  size.label = "size of the start";
+  size.tics = "('10^{-4}' 0, '10^{-3}' 1, '10^{-2}' 2, '0.03' 3, '0.1' 4, '0.3' 5)";
+  made.panels[1].x.label = "rate of W_K, W_Q over that of W_V";
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -179,7 +176,7 @@ FigureMaker figure() {
                    .shows = {"topic.two-stage"},
                    .parameters = document_law("4", "2", "3")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::stage_order_figure

@@ -1,6 +1,7 @@
 // Norms of W_V, W_K, W_Q and the loss over time: the flow and one run of SGD. Three stages: W_V,
 // attention, and W_V again. T = 4, tau = 2, v = 3.
 
+#include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
@@ -13,13 +14,19 @@
 namespace popgrad::topic::figures::stages_figure {
 namespace {
 
-void add(CsvText& csv, const Trajectory<double>& run) {
+constexpr const char* of_flow = "flow";
+constexpr const char* of_sgd = "one run of SGD";
+// The first columns of the rung.
+constexpr std::array<const char*, 7> columns{"loss",      "norm_W_V",   "norm_W_K",   "norm_W_Q",
+                                             "same_word", "same_topic", "other_topic"};
+
+void add(FigureTable& table, const char* label, const Trajectory<double>& run) {
+  table.block(label);
   for (std::size_t i = 0; i < run.rows.size(); ++i) {
-    csv.number(run.t[i]);
-    for (std::size_t c = 0; c < 7; ++c) csv.number(run.rows[i][c]);
-    csv.end_row();
+    std::vector<Cell> row{{"t", run.t[i]}};
+    for (std::size_t c = 0; c < columns.size(); ++c) row.emplace_back(columns[c], run.rows[i][c]);
+    table.add(row);
   }
-  csv.end_block();
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
@@ -28,8 +35,6 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   training.key_width = training.law.vocabulary();
   training.scale = 0.01;
   training.seed = request.seed;
-  CsvText csv{"t",        "loss",      "norm_W_V",   "norm_W_K",
-              "norm_W_Q", "same_word", "same_topic", "other_topic"};
   const AnyRung<double> rung = forget_type(PopulationFlow(training));
   constexpr double end = 300'000;
   SolveRequest<double> solve_request;
@@ -42,7 +47,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   solve_request.find_events = false;
   const Trajectory<double> flow = solve(rung, solve_request);
   require_usable(flow.outcome, request.name);
-  add(csv, flow);
+  FigureTable table;
+  add(table, of_flow, flow);
   WalkRequest walk_request;
   walk_request.step_size = 2;
   walk_request.steps = 30'000;
@@ -55,44 +61,32 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   walk_request.seed = request.seed;
   const Trajectory<double> run = walk(rung, rung.initial, walk_request).front();
   require_usable(run.outcome, request.name);
-  add(csv, run);
-  return {{request.name + ".csv", csv.text()}};
+  add(table, of_sgd, run);
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: flow, one run of SGD: t, loss, norms of W_V, W_K, W_Q, attention by kind.
-height = 3.6
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.16,0.96,0.10,0.98 spacing 0,0.05
-  set logscale x
-  set xrange [1:3e5]
-  set format x ''
-  set key top left
-  set ylabel 'Frobenius norm' offset 0+right,0
-  eval y_range('0:15', '0:*')
-  plot data index 0 every ::1 using 1:3 with lines linetype 1 title 'W_V', \
-       data index 0 every ::1 using 1:4 with lines linetype 2 title 'W_K', \
-       data index 0 every ::1 using 1:5 with lines linetype 3 dashtype 2 title 'W_Q', \
-       data index 1 every 4 using 1:3 with points linetype 1 pointtype 6 pointsize 0.45 notitle, \
-       data index 1 every 4 using 1:4 with points linetype 2 pointtype 6 pointsize 0.45 notitle, \
-       data index 1 every 4::2 using 1:5 with points linetype 3 pointtype 4 pointsize 0.45 notitle, \
-       1/0 with lines linecolor rgb grey linewidth 1.2 dashtype 1 title 'flow', \
-       1/0 with points linecolor rgb grey pointtype 6 pointsize 0.45 title 'one run of SGD'
-  set format x '10^{%T}'
-  set xlabel 't'
-  set ylabel 'loss' offset 0+right,0
-  eval y_range('0.76:1.01', '*:*')
-  set key top right
-  plot data index 0 every ::1 using 1:2 with lines linetype 7 title 'flow', \
-       data index 1 every 4 using 1:2 with points linetype 7 pointtype 6 pointsize 0.45 title 'one run of SGD'
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto flow = [](const char* column) { return plot::line("t", column).of(of_flow); };
+  const auto sgd = [](const char* column, int mark, const char* rows) {
+    return plot::points("t", column).of(of_sgd).every(rows).mark(mark, 0.45);
+  };
+  const Panel norms{
+      .x = {.range = "1:3e5", .logarithmic = true},
+      .y = {.label = "Frobenius norm", .range = "0:15", .own_range = "0:*"},
+      .key = "top left",
+      .curves = {flow("norm_W_V").colour(1).titled("W_V"), flow("norm_W_K").colour(2).titled("W_K"),
+                 flow("norm_W_Q").colour(3).dashed().titled("W_Q"),
+                 sgd("norm_W_V", 6, "4").colour(1), sgd("norm_W_K", 6, "4").colour(2),
+                 sgd("norm_W_Q", 4, "4::2").colour(3), plot::legend_line(of_flow).coloured("grey"),
+                 plot::legend_points(of_sgd).coloured("grey").mark(6, 0.45)}};
+  Panel loss{.x = norms.x,
+             .y = {.label = "loss", .range = "0.76:1.01", .own_range = "*:*"},
+             .key = "top right",
+             .curves = {flow("loss").colour(7).titled(of_flow),
+                        sgd("loss", 6, "4").colour(7).titled(of_sgd)}};
+  loss.x.label = "t";
+  return {.height = 3.6, .panels = {norms, loss}};
 }
-)gp";
 
 }  // namespace
 
@@ -103,7 +97,7 @@ FigureMaker figure() {
                    .shows = {"topic.two-stage"},
                    .parameters = document_law("4", "2", "3")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::topic::figures::stages_figure
