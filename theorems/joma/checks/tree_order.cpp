@@ -19,7 +19,7 @@ weak ones (level 1, then the label) together: what is left of one and of the nex
 along their latents in units of its start, differs by at most a tenth of what is learned of level
 0 as that is a tenth or more, with attention trained or uniform. It bounds what the source
 argues.)",
-                .reaches = {EvidenceKind::statistical},
+                .reaches = {EvidenceKind::numerical, EvidenceKind::statistical},
                 .knobs = knobs_of_network_shape()};
 
 const Clause same_label = sheet.clause("leaves of Theorem 5's tree covary alike with the label");
@@ -109,9 +109,9 @@ void examine(const Setting& setting, Examination& it) {
   it.require(positive_edge, edge_of(setting));
 
   const std::vector<Quantity> of_leaves = label_by_token(data, 0);
-  it.judge(same_label, equal("what a leaf tells of the label, of that of the first", of_leaves,
-                             of_leaves.front())
-                           .unless(one_missing, [&] { return label_by_token(data, 1); }));
+  it.judge(same_label,
+           equal("covariance of a leaf with the label, of the first", of_leaves, of_leaves.front())
+               .unless(one_missing, [&] { return label_by_token(data, 1); }));
   // Both kinds of attention and what is reported share the chance of a false alarm.
   const auto apart = [&](const std::vector<LevelNetwork>& some,
                          LevelReading LevelNetwork::*attention) {

@@ -39,10 +39,10 @@ const Control own_query = sheet.control("own-query", "beta of classes of other q
 const Control sketch = sheet.control("sketch", "kappa - I in place of I - kappa^-1");
 const Control uniform = sheet.control("uniform", "b = 1 for all times");
 
-const Knob overlap =
-    sheet.knob(linear_knob("overlap", "right side of H4 in units of the left one", 0.1, 0.95, 0.5));
+const Knob overlap = sheet.knob(
+    linear_knob("overlap", "of the rest, in units of those inside the query", 0.1, 0.95, 0.5));
 const Knob excess =
-    sheet.knob(logarithmic_knob("excess-overlap", "the same beyond what H4 allows", 1.01, 100, 0)
+    sheet.knob(logarithmic_knob("excess-overlap", "the same, more than those inside", 1.01, 100, 0)
                    .breaking(inside_outweighs));
 
 // How much of the overlaps inside its query the class has for which the rest weighs most:
@@ -63,7 +63,7 @@ double outside_share(const ResidualView& at, double tokens) {
   return share;
 }
 
-// Classes whose overlaps meet H4 by the share that is asked for: the lower the weights of the
+// Classes in which the rest has the share of the overlaps that is asked for: the lower the weights of the
 // tokens that they share, the lower the quotient.
 TrainingInstance<double> drawn_training(const Setting& setting) {
   double low = -4;  // decimal logarithms of the weight inside
