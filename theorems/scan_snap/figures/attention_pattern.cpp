@@ -62,7 +62,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  Picture made{.height = 4.6, .left = 0.13, .right = 0.81};
+  Picture made{.height = 4.6, .left = 0.13, .right = 0.79};
   for (const Training& training : trainings) {
     made.panels.push_back(
         {.title = training.name,
