@@ -97,6 +97,13 @@ Curve legend_points(std::string title) { return Curve("points", {"NaN"}).titled(
 
 }  // namespace plot
 
+void Panel::add_each(const Curve& curve, const std::vector<std::string>& blocks, bool in_legend) {
+  int colour = 0;
+  for (const std::string& block : blocks) {
+    curves.push_back(curve.of(block).colour(++colour).titled(in_legend ? block : ""));
+  }
+}
+
 class PictureScript {
  public:
   PictureScript(const Picture& picture, std::string name, const std::vector<FigureFile>& files)

@@ -109,6 +109,9 @@ struct Panel {
   Colours colours = {};
   /// Settings of gnuplot that nothing above makes, one a line; they end with the panel.
   std::vector<std::pair<std::string, std::string>> settings = {};
+
+  /// The curve of each block, in the colours 1, 2, ...; in the legend by the labels of the blocks.
+  void add_each(const Curve& curve, const std::vector<std::string>& blocks, bool in_legend = true);
 };
 
 /// A number that formulas use by name: a column of the first row of a block.
