@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "popgrad/evidence/figure.hpp"
@@ -116,13 +117,8 @@ Picture picture() {
               .y = {.label = "t", .range = "1:1e8", .logarithmic = true},
               .key = "top left",
               .curves = {}};
-  for (const auto& [tokens, name] : vocabularies) {
-    times.curves.push_back(plot::line_with_points("eta_Y/eta_Z", "median_time")
-                               .of(name)
-                               .colour(static_cast<int>(times.curves.size()) + 1)
-                               .mark(7, 0.5)
-                               .titled(name));
-  }
+  const std::vector<std::string> names = labels_of(vocabularies, std::mem_fn(&Vocabulary::name));
+  times.add_each(plot::line_with_points("eta_Y/eta_Z", "median_time").mark(7, 0.5), names, names);
   return {.height = 4.4, .left = 0.17, .panels = {shares, times}};
 }
 

@@ -87,16 +87,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
           waiting(request).file(request, "waiting")};
 }
 
-// For each K the curve, in the colour of K.
-void add(Panel& panel, const Curve& curve, bool named = false) {
-  int colour = 1;
-  for (const Index k : class_counts) {
-    panel.curves.push_back(
-        curve.of(name_of(k)).colour(colour++).titled(named ? name_of(k) : std::string{}));
-  }
-}
-
 Picture picture() {
+  const std::vector<std::string> names = labels_of(class_counts, name_of);
   const Axis draws{.label = "draws N", .range = "8:6e5", .logarithmic = true};
   const auto drawn = [](const char* x, const std::string& y) {
     return plot::error_bars(x, y, y + "_low", y + "_high").mark(6, 0.5);
@@ -107,9 +99,9 @@ Picture picture() {
               .y = {.label = "|θ_n|, exceeded with 1 %", .range = "1e-4:1e4", .logarithmic = true},
               .key = "top right",
               .settings = {{"set bars 0.4", ""}}};
-  add(theta, plot::line("N", "theta_bound").dashed());
-  add(theta, plot::line("N", "theta"), true);
-  add(theta, drawn("N", "theta").in("draws"));
+  theta.add_each(plot::line("N", "theta_bound").dashed(), names);
+  theta.add_each(plot::line("N", "theta"), names, names);
+  theta.add_each(drawn("N", "theta").in("draws"), names);
   theta.curves.push_back(legend("exact law, ○ draws"));
   theta.curves.push_back(legend("K Δ/N").dashed());
   Panel sigma{.title = "(b) factor 1 + σ_n of e_n − α_n",
@@ -117,10 +109,10 @@ Picture picture() {
               .y = {.label = "|σ_n|, exceeded with 1 %", .range = "1e-3:3e3", .logarithmic = true},
               .key = "top left",
               .curves = {}};
-  add(sigma, plot::line("N", "sigma_early_bound").dashed());
-  add(sigma, plot::line("N", "theta_bound").dashed(3));
-  add(sigma, drawn("N", "sigma").in("draws"));
-  add(sigma, plot::line("N", "sigma"));
+  sigma.add_each(plot::line("N", "sigma_early_bound").dashed(), names);
+  sigma.add_each(plot::line("N", "theta_bound").dashed(3), names);
+  sigma.add_each(drawn("N", "sigma").in("draws"), names);
+  sigma.add_each(plot::line("N", "sigma"), names);
   sigma.curves.push_back(legend("η_Y Δ/3, the same for all K").dashed());
   sigma.curves.push_back(legend("K Δ/N, for late N").dashed(3));
   Panel waiting{.title = "(c) draws until |e_n − α_n| ≤ ε for all n",
@@ -128,9 +120,9 @@ Picture picture() {
                 .y = {.label = "draws T", .range = "30:1e6", .logarithmic = true},
                 .key = "top left",
                 .curves = {}};
-  add(waiting, plot::line("1/eps", "bound").in("waiting").dashed());
-  add(waiting, plot::line("1/eps", "mean").in("waiting"));
-  add(waiting, drawn("1/eps", "quantile").in("waiting"));
+  waiting.add_each(plot::line("1/eps", "bound").in("waiting").dashed(), names);
+  waiting.add_each(plot::line("1/eps", "mean").in("waiting"), names);
+  waiting.add_each(drawn("1/eps", "quantile").in("waiting"), names);
   waiting.curves.push_back(legend("K ln(M/ε)/(ε η_Y)").dashed());
   waiting.curves.push_back(legend("mean T, exact law"));
   waiting.curves.push_back(

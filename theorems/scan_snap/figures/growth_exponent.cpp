@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/evidence/solved.hpp"
@@ -31,7 +29,7 @@ CommonToken<double> lone_token(double vocabulary, double decoder_rate, double at
 
 constexpr std::array ratios{0.1, 1.0, 10.0};
 
-std::string name_of(double ratio) { return fmt::format("η_Y/η_Z = {:g}", ratio); }
+std::string label_of(double ratio) { return fmt::format("η_Y/η_Z = {:g}", ratio); }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   const TrainingInstance<double> instance = growth_instance(request);
@@ -46,7 +44,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     });
   };
   for (const double ratio : ratios) {
-    curves.block(name_of(ratio));
+    curves.block(label_of(ratio));
     const double rate = ratio * attention_rate;
     const CommonToken<double> token = lone_token(vocabulary, rate, attention_rate);
     const std::vector<Quantity> drawn = integrated(token, times);
@@ -72,15 +70,9 @@ Picture picture() {
               .y = {.label = "growth exponent B", .range = "0:2.5", .own_range = "0:*"},
               .key = "top left",
               .curves = {}};
-  std::vector<Curve> integrated;
-  for (const double ratio : ratios) {
-    const std::string name = name_of(ratio);
-    const int colour = static_cast<int>(integrated.size()) + 1;
-    panel.curves.push_back(plot::line("t", "B").of(name).colour(colour).titled(name));
-    integrated.push_back(
-        plot::points("t", "B_integrated").of(name).every("6").colour(colour).mark(6, 0.6));
-  }
-  std::move(integrated.begin(), integrated.end(), std::back_inserter(panel.curves));
+  const std::vector<std::string> names = labels_of(ratios, label_of);
+  panel.add_each(plot::line("t", "B"), names, names);
+  panel.add_each(plot::points("t", "B_integrated").every("6").mark(6, 0.6), names);
   panel.curves.push_back(plot::legend_points("integrated").coloured("grey").mark(6, 0.6));
   return {.height = 2.4, .panels = {panel}};
 }

@@ -15,10 +15,10 @@ namespace {
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table, marks;
-  for (const NamedRate& rate : decoder_rates()) {
-    table.block(rate.name);
-    const TrainingInstance<double> instance = growth_instance(request, rate.value);
-    const double t0 = transition_time(static_cast<double>(instance.classes.tokens), rate.value, 10);
+  for (const double rate : decoder_rates) {
+    table.block(name_of(rate));
+    const TrainingInstance<double> instance = growth_instance(request, rate);
+    const double t0 = transition_time(static_cast<double>(instance.classes.tokens), rate, 10);
     std::vector<double> times;
     for (int i = 0; i <= 140; ++i) {
       const double t = 5.0 * i;
@@ -36,7 +36,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       table.add("t", a.t[i], "chi_minus_1_reduced", on_reduced, "chi_minus_1_flow",
                 growth(flow.logits_at(b.states[i])[leading]));
       if (a.t[i] == t0) {
-        marks.add("eta_Y", rate.value, "t0", t0, "chi_minus_1_reduced", on_reduced);
+        marks.add("eta_Y", rate, "t0", t0, "chi_minus_1_reduced", on_reduced);
       }
     }
   }
@@ -51,13 +51,9 @@ Picture picture() {
                     .own_range = "1e-9<*:*"},
               .key = "bottom right samplen 1.5 width -1",
               .curves = {}};
-  for (const NamedRate& rate : decoder_rates()) {
-    const auto curve = [&](const char* column) {
-      return plot::line("t", column).of(rate.name).colour(rate.colour);
-    };
-    panel.curves.push_back(curve("chi_minus_1_reduced").titled(rate.name));
-    panel.curves.push_back(curve("chi_minus_1_flow").dashed());
-  }
+  const std::vector<std::string> names = labels_of(decoder_rates, name_of);
+  panel.add_each(plot::line("t", "chi_minus_1_reduced"), names, names);
+  panel.add_each(plot::line("t", "chi_minus_1_flow").dashed(), names);
   panel.curves.push_back(plot::legend_line("reduced").coloured("grey"));
   panel.curves.push_back(plot::legend_line("flow").coloured("grey").dashed());
   panel.curves.push_back(plot::points("t0", "chi_minus_1_reduced")

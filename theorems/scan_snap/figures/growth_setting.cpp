@@ -27,13 +27,7 @@ TrainingInstance<double> growth_instance(const FigureRequest& request, double de
   return instance;
 }
 
-std::vector<NamedRate> decoder_rates() {
-  std::vector<NamedRate> rates;
-  for (const double rate : {0.5, 1.0, 2.0, 5.0}) {
-    rates.push_back({rate, fmt::format("η_Y = {:g}", rate), static_cast<int>(rates.size()) + 1});
-  }
-  return rates;
-}
+std::string name_of(double decoder_rate) { return fmt::format("η_Y = {:g}", decoder_rate); }
 
 Trajectory<double> growth_run(const AnyRung<double>& rung, std::vector<double> times,
                               const FigureRequest& request) {

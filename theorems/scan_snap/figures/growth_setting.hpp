@@ -1,6 +1,7 @@
 #pragma once
 /// The setting of the figures on growth, whose instance has the classes of the growth statement.
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,9 @@ std::vector<FigureParameter> growth_parameters();
 /// than the classes need.
 TrainingInstance<double> growth_instance(const FigureRequest& request, double decoder_rate = 1);
 
-/// "η_Y = 0.5", and its colour.
-struct NamedRate {
-  double value;
-  std::string name;
-  int colour;
-};
-std::vector<NamedRate> decoder_rates();
+inline constexpr std::array decoder_rates{0.5, 1.0, 2.0, 5.0};
+/// "η_Y = 0.5".
+std::string name_of(double decoder_rate);
 
 /// The solution with its states at `times`.
 Trajectory<double> growth_run(const AnyRung<double>& rung, std::vector<double> times,

@@ -111,16 +111,16 @@ Vector<double> over_seeds(const Grid& grid, std::size_t rate, Index ratio, Numbe
 
 double entropy(const Spread& one) { return one.entropy; }
 
-std::string name_of(double attention_rate) { return fmt::format("η_Z = {:g}", attention_rate); }
-std::string name_of(Index ratio) { return fmt::format("η_Y / η_Z = {}", ratio); }
+std::string name_of_rate(double attention) { return fmt::format("η_Z = {:g}", attention); }
+std::string name_of_ratio(Index ratio) { return fmt::format("η_Y / η_Z = {}", ratio); }
 std::string size_of(Index queries) {
   return fmt::format("{} quer{}", queries, queries == 1 ? "y" : "ies");
 }
 std::string block_of(Index queries, double attention_rate) {
-  return size_of(queries) + ", " + name_of(attention_rate);
+  return size_of(queries) + ", " + name_of_rate(attention_rate);
 }
 std::string block_of(Index queries, double attention_rate, Index ratio) {
-  return block_of(queries, attention_rate) + ", " + name_of(ratio);
+  return block_of(queries, attention_rate) + ", " + name_of_ratio(ratio);
 }
 
 void add_entropies(Index queries, const Grid& grid, FigureTable& table) {
@@ -226,28 +226,15 @@ Panel entropy_panel(Index queries, bool left, bool bottom) {
   if (left) panel.y.label = "distinct entropy (nats)";
   if (bottom) panel.x.label = "η_Y / η_Z";
   if (bottom && !left) panel.key = "bottom right samplen 1.2";
-  for (std::size_t i = 0; i < attention_rates.size(); ++i) {
-    const std::string block = block_of(queries, attention_rates[i]);
-    const int colour = static_cast<int>(i) + 1;
-    const std::string x = fmt::format("[ratio]+{:g}", 0.1 * (static_cast<double>(i) - 1.5));
-    panel.curves.push_back(
-        plot::line_with_error_bars(x, "mean", "[mean]-[deviation]", "[mean]+[deviation]")
-            .of(block)
-            .colour(colour)
-            .mark(7, 0.35)
-            .titled(name_of(attention_rates[i])));
-    panel.curves.push_back(plot::line("ratio", "descent").of(block).colour(colour).dashed());
-  }
+  const std::vector<std::string> blocks =
+      labels_of(attention_rates, [&](double rate) { return block_of(queries, rate); });
+  // Side by side at a ratio.
+  panel.add_each(plot::line_with_error_bars("[ratio]+0.1*(floor([eta_Z])-1.5)", "mean",
+                                            "[mean]-[deviation]", "[mean]+[deviation]")
+                     .mark(7, 0.35),
+                 blocks, labels_of(attention_rates, name_of_rate));
+  panel.add_each(plot::line("ratio", "descent").dashed(), blocks);
   return panel;
-}
-
-// Of 5 queries.
-Curve share_curve(double attention_rate, Index ratio) {
-  return plot::line_with_error_bars("threshold", "share", "[share]-[share_error]",
-                                    "[share]+[share_error]")
-      .in("shares")
-      .of(block_of(5, attention_rate, ratio))
-      .mark(7, 0.35);
 }
 
 Picture picture() {
@@ -256,22 +243,24 @@ Picture picture() {
     const std::size_t place = made.panels.size();
     made.panels.push_back(entropy_panel(queries, place % 2 == 0, place > 1));
   }
-  Panel by_rate{.title = "5 queries, " + name_of(Index{2}),
+  const Curve share = plot::line_with_error_bars("threshold", "share", "[share]-[share_error]",
+                                                 "[share]+[share_error]")
+                          .in("shares")
+                          .mark(7, 0.35);
+  Panel by_rate{.title = "5 queries, " + name_of_ratio(2),
                 .x = {.label = "threshold", .range = "0:0.52", .tics = "0.1"},
                 .y = {.label = "share of tokens above", .range = "0:1", .tics = "0.2"},
                 .key = "top right samplen 1.2",
                 .curves = {}};
   Panel by_ratio = by_rate;
-  by_ratio.title = "5 queries, " + name_of(1.0);
+  by_rate.add_each(share,
+                   labels_of(attention_rates, [](double rate) { return block_of(5, rate, 2); }),
+                   labels_of(attention_rates, name_of_rate));
+  by_ratio.title = "5 queries, " + name_of_rate(1);
   by_ratio.y.label.clear();
-  int colour = 0;
-  for (const double rate : attention_rates) {
-    by_rate.curves.push_back(share_curve(rate, 2).colour(++colour).titled(name_of(rate)));
-  }
-  colour = 0;
-  for (const Index ratio : paper_ratios) {
-    by_ratio.curves.push_back(share_curve(1, ratio).colour(++colour).titled(name_of(ratio)));
-  }
+  by_ratio.add_each(share,
+                    labels_of(paper_ratios, [](Index ratio) { return block_of(5, 1, ratio); }),
+                    labels_of(paper_ratios, name_of_ratio));
   made.panels.push_back(by_rate);
   made.panels.push_back(by_ratio);
   return made;

@@ -17,9 +17,9 @@ using namespace scan_snap::checks;
 
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table, marks;
-  for (const NamedRate& rate : decoder_rates()) {
-    table.block(rate.name);
-    TrainingInstance<double> instance = growth_instance(request, rate.value);
+  for (const double rate : decoder_rates) {
+    table.block(name_of(rate));
+    TrainingInstance<double> instance = growth_instance(request, rate);
     instance.track_growth = true;
     const CommonToken<double> token = common_token(instance);
     const ReducedFlow<double> reduced(instance);
@@ -31,38 +31,28 @@ std::vector<FigureFile> data(const FigureRequest& request) {
                 run.states[i][reduced.layout().pairs() + 1], "B_paper_from_0",
                 growth_exponent_of_paper(token, gamma) - std::log(token.scale_of_paper()) / 4);
     }
-    const double t0 = transition_time(token.vocabulary, rate.value, token.classes);
-    marks.add("eta_Y", rate.value, "t0", t0, "B_closed_form",
+    const double t0 = transition_time(token.vocabulary, rate, token.classes);
+    marks.add("eta_Y", rate, "t0", t0, "B_closed_form",
               growth_exponent(token, accumulated_at(token, t0)));
   }
   return {table.file(request), marks.file(request, "marks")};
 }
 
 Picture picture() {
-  const std::vector<NamedRate> rates = decoder_rates();
+  const std::vector<std::string> names = labels_of(decoder_rates, name_of);
   Panel corrected{.x = {.range = "0:700"},
                   .y = {.label = "B_n", .range = "0:0.06", .tics = "0.02", .own_range = "0:*"},
                   .key = "top left maxrows 3 samplen 1.5 width -2",
                   .curves = {}};
-  for (const NamedRate& rate : rates) {
-    corrected.curves.push_back(
-        plot::line("t", "B_closed_form").of(rate.name).colour(rate.colour).titled(rate.name));
-  }
-  for (const NamedRate& rate : rates) {
-    corrected.curves.push_back(plot::points("t", "B_reduced")
-                                   .of(rate.name)
-                                   .every("7")
-                                   .colour(rate.colour)
-                                   .mark(6, 0.45)
-                                   .wide(0.6)
-                                   .titled(rate.colour == 1 ? "reduced flow" : ""));
-  }
+  corrected.add_each(plot::line("t", "B_closed_form"), names, names);
+  corrected.add_each(plot::points("t", "B_reduced").every("7").mark(6, 0.45).wide(0.6), names,
+                     {"reduced flow"});
   corrected.curves.push_back(plot::points("t0", "B_closed_form")
                                  .in("marks")
                                  .coloured("black")
                                  .mark(7, 0.7)
                                  .titled("transition t_0"));
-  const std::string& one = rates[1].name;
+  const std::string& one = names[1];
   const Panel printed{
       .x = {.label = "time t (steps of batch 1)", .range = "0:700"},
       .y = {.label = "B_n", .range = "0:0.5", .tics = "0.1", .own_range = "0:*"},

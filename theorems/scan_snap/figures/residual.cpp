@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "popgrad/evidence/figure.hpp"
@@ -141,14 +142,8 @@ Picture picture() {
                 .y = {.label = "τ", .range = "0:15"},
                 .key = "top right",
                 .curves = {}};
-  for (const auto& [tokens, name] : vocabularies) {
-    changes.curves.push_back(plot::points("overlap", "tau")
-                                 .in("change")
-                                 .of(name)
-                                 .colour(static_cast<int>(changes.curves.size()) + 1)
-                                 .mark(7, 0.5)
-                                 .titled(name));
-  }
+  const std::vector<std::string> names = labels_of(vocabularies, std::mem_fn(&Named::name));
+  changes.add_each(plot::points("overlap", "tau").in("change").mark(7, 0.5), names, names);
   changes.curves.push_back(plot::line("overlap", "tau_formula")
                                .in("change")
                                .of(vocabularies.back().name)
