@@ -36,7 +36,7 @@ Vector<double> logits_after(const Rung& rung, double t, const std::string& figur
   return rung.logits_at(run.last_state);
 }
 
-/// Did each pair of a (query, token) move as its kind should: distinct up, the others down?
+/// Pairs of a query and a distinct token, and those of them that lost attention.
 struct Fates {
   Index distinct = 0, fallen = 0;
 };

@@ -218,14 +218,11 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 // Mean and standard deviation over the seeds, dashed: descent.
-Panel entropy_panel(Index queries, bool left, bool bottom) {
+Panel entropy_panel(Index queries) {
   Panel panel{.title = fmt::format("{}, {} classes", size_of(queries), 2 * queries),
-              .x = {.range = "0.5:10.5", .tics = "(1,2,4,6,8,10)"},
+              .x = {.label = "η_Y / η_Z", .range = "0.5:10.5", .tics = "(1,2,4,6,8,10)"},
               .y = {.range = "1.45:2.15", .tics = "0.1"},
               .curves = {}};
-  if (left) panel.y.label = "distinct entropy (nats)";
-  if (bottom) panel.x.label = "η_Y / η_Z";
-  if (bottom && !left) panel.key = "bottom right samplen 1.2";
   const std::vector<std::string> blocks =
       labels_of(attention_rates, [&](double rate) { return block_of(queries, rate); });
   // Side by side at a ratio.
@@ -239,10 +236,9 @@ Panel entropy_panel(Index queries, bool left, bool bottom) {
 
 Picture picture() {
   Picture made{.height = 5.4, .columns = 2, .left = 0.14, .right = 0.975};
-  for (const Index queries : sizes) {
-    const std::size_t place = made.panels.size();
-    made.panels.push_back(entropy_panel(queries, place % 2 == 0, place > 1));
-  }
+  for (const Index queries : sizes) made.panels.push_back(entropy_panel(queries));
+  made.panels[0].y.label = made.panels[2].y.label = "distinct entropy (nats)";
+  made.panels.back().key = "bottom right samplen 1.2";
   const Curve share = plot::line_with_error_bars("threshold", "share", "[share]-[share_error]",
                                                  "[share]+[share_error]")
                           .in("shares")
