@@ -110,7 +110,7 @@ struct Panel {
   /// Settings of gnuplot that nothing above makes, one a line; they end with the panel.
   std::vector<std::pair<std::string, std::string>> settings = {};
 
-  /// The curve of each block, in the colours 1, 2, ...; those without a title are not in the legend.
+  /// The curve of each block, in the colours 1, 2, ...; without a title it is not in the legend.
   void add_each(const Curve& curve, const std::vector<std::string>& blocks,
                 const std::vector<std::string>& titles = {});
 };

@@ -1,6 +1,6 @@
 // How far Theorem 2(a), which is about the reduced flow, transfers to the population flow inside
-// Assumption 2: share of random instances in which z' of a distinct token turns negative by t = 1e6,
-// and when it first does, over eta_Y/eta_Z and M.
+// Assumption 2: share of random instances in which z' of a distinct token turns negative by t =
+// 1e6, and when it first does, over eta_Y/eta_Z and M.
 
 #include <algorithm>
 #include <array>

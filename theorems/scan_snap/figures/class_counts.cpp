@@ -1,6 +1,6 @@
-// Noise of random classes, M = 1000, eta_Y = 0.5, K = 2, 8, 32: quantiles of |theta_n| and |sigma_n|
-// exceeded with probability 0.01 against the draws N, and draws T until |e_n - alpha_n| <= eps for
-// all n against 1/eps; exact law, random draws with 95 % intervals, bounds of the paper.
+// Noise of random classes, M = 1000, eta_Y = 0.5, K = 2, 8, 32: quantiles of |theta_n| and
+// |sigma_n| exceeded with probability 0.01 against the draws N, and draws T until |e_n - alpha_n|
+// <= eps for all n against 1/eps; exact law, random draws with 95 % intervals, bounds of the paper.
 
 #include "theorems/scan_snap/checks/class_counts.hpp"
 

@@ -1,5 +1,5 @@
-// B(t) of Eqn 13 from 0 with C0 = 1 and K = 1, as Figure 9 of the paper draws it, at three ratios of
-// the rates: closed form and integration, with both at t = 5 and t = 50 for three vocabularies.
+// B(t) of Eqn 13 from 0 with C0 = 1 and K = 1, as Figure 9 of the paper draws it, at three ratios
+// of the rates: closed form and integration, with both at t = 5 and t = 50 for three vocabularies.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// B_n of Theorem 4 step by step, K = 10, M = 1000, eta_Z = 0.5, eta_Y = 1: as printed, by Eqn 13 from
-// 0, by Eqn 10 as printed, and on the flow; the three quotients, and what they begin with.
+// B_n of Theorem 4 step by step, K = 10, M = 1000, eta_Z = 0.5, eta_Y = 1: as printed, by Eqn 13
+// from 0, by Eqn 10 as printed, and on the flow; the three quotients, and what they begin with.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
-// With a residual connection: attention on a token that one class of each of two queries has, beside
-// the token that a query's classes share and one of a single class; and when it begins to gain, over
-// how much classes overlap.
+// With a residual connection: attention on a token that one class of each of two queries has, on
+// the token that a query's classes share and on one of a single class; and when the first begins to
+// gain, over how much classes overlap.
 
 #include <array>
 #include <cmath>
@@ -30,8 +30,8 @@ constexpr std::array<Named, 2> quotients{
 constexpr std::array<Named, 4> vocabularies{
     {{1e2, "M = 100"}, {1e3, "M = 1000"}, {1e4, "M = 10^4"}, {1e5, "M = 10^5"}}};
 
-// Four classes, two of each of two queries. Tokens 0 and 1: one of each query; 2: of the first class
-// of either; the others of one class.
+// Four classes, two of each of two queries. Tokens 0 and 1: one of each query; 2: of the first
+// class of either; the others of one class.
 SequenceClasses<double> two_of_each(double inside, double across) {
   Matrix<double> law = Matrix<double>::Zero(4, 7);
   for (Index n = 0; n < 4; ++n) {

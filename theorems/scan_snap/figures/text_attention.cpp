@@ -99,8 +99,8 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 constexpr const char* script =
-    R"gp(# .csv: word, 1 if distinct, attention before (t = 0), at t0, after (20 t0). -about.csv: last and next
-# token of the class, t0, end.
+    R"gp(# .csv: word, 1 if distinct, attention before (t = 0), at t0, after (20 t0). -about.csv: last
+# and next token of the class, t0, end.
 height = 2.7
 stats name.'-about.csv' every ::1 using 3 nooutput
 t0 = STATS_max
