@@ -100,6 +100,15 @@ Curve legend_points(std::string title) { return Curve("points", {"NaN"}).titled(
 
 }  // namespace plot
 
+void Panel::add_each(const Curve& curve, const std::vector<std::string>& blocks,
+                     const std::vector<std::string>& titles) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    curves.push_back(curve.of(blocks[i])
+                         .colour(static_cast<int>(i) + 1)
+                         .titled(i < titles.size() ? titles[i] : std::string{}));
+  }
+}
+
 class PictureScript {
  public:
   PictureScript(const Picture& picture, std::string name, const std::vector<FigureFile>& files)

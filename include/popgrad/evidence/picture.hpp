@@ -109,7 +109,19 @@ struct Panel {
   Colours colours = {};
   /// Settings of gnuplot that nothing above makes, one a line; they end with the panel.
   std::vector<std::pair<std::string, std::string>> settings = {};
+
+  /// The curve of each block, in the colours 1, 2, ...; without a title it is not in the legend.
+  void add_each(const Curve& curve, const std::vector<std::string>& blocks,
+                const std::vector<std::string>& titles = {});
 };
+
+/// What blocks are labelled for a list of numbers.
+template <class Numbers, class Label>
+std::vector<std::string> labels_of(const Numbers& numbers, const Label& label) {
+  std::vector<std::string> labels;
+  for (const auto& number : numbers) labels.push_back(label(number));
+  return labels;
+}
 
 /// A number that formulas use by name: a column of the first row of a block.
 struct PictureValue {

@@ -1,10 +1,11 @@
 // How far Theorem 2(a), which is about the reduced flow, transfers to the population flow inside
-// Assumption 2: share of random instances in which z' of a distinct token turns negative by t = 1e6,
-// and when it first does, over eta_Y/eta_Z and M.
+// Assumption 2: share of random instances in which z' of a distinct token turns negative by t =
+// 1e6, and when it first does, over eta_Y/eta_Z and M.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "popgrad/evidence/figure.hpp"
@@ -63,9 +64,17 @@ double first_loss(const TrainingInstance<double>& instance) {
   return std::numeric_limits<double>::infinity();
 }
 
+struct Vocabulary {
+  double tokens;
+  const char* name;
+};
+constexpr std::array<Vocabulary, 4> vocabularies{
+    {{3e2, "M = 300"}, {3e3, "M = 3000"}, {3e4, "M = 3·10^4"}, {3e5, "M = 3·10^5"}}};
+
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"M", "eta_Y/eta_Z", "share", "low", "high", "median_time", "instances"};
-  for (const double tokens : {3e2, 3e3, 3e4, 3e5}) {
+  FigureTable table;
+  for (const auto& [tokens, name] : vocabularies) {
+    table.block(name);
     std::vector<SequenceClasses<double>> drawn;
     Stream stream(request.seed, instance_run, static_cast<std::uint64_t>(tokens));
     for (int i = 0; i < instances; ++i) drawn.push_back(drawn_classes(stream, tokens));
@@ -76,61 +85,42 @@ std::vector<FigureFile> data(const FigureRequest& request) {
         if (std::isfinite(time)) losses.push_back(time);
       }
       std::sort(losses.begin(), losses.end());
-      const auto found = static_cast<double>(losses.size());
-      const Share share = wilson_interval(found, instances, level);
-      csv.number(tokens).number(ratio).number(share.value).number(share.low).number(share.high);
-      csv.number(losses.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                : losses[losses.size() / 2]);
-      csv.number(instances).end_row();
+      const Share share = wilson_interval(static_cast<double>(losses.size()), instances, level);
+      table.add(
+          "M", tokens, "eta_Y/eta_Z", ratio, "share", share.value, "low", share.low, "high",
+          share.high, "median_time",
+          losses.empty() ? std::numeric_limits<double>::quiet_NaN() : losses[losses.size() / 2],
+          "instances", instances);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, M = 300, 3000, 3e4, 3e5: M, eta_Y/eta_Z, share of instances in which z' of a
-# distinct token turns negative on the flow by t = 1e6, its 95 % interval, median of the first such
-# time, instances.
-height = 4.4
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.17,0.97,0.09,0.955 spacing 0,0.13
-  m(b) = 'M = '.word('300 3000 3·10^4 3·10^5', b+1)
-  set title '(a) share of 400 instances, 95 % interval'
-  set xlabel 'η_Y / η_Z'
-  set ylabel 'M' offset 0.5+right,0
-  set xrange [-0.5:6.5]
-  set yrange [-0.5:3.5]
-  set xtics ('1' 0, '3' 1, '10' 2, '30' 3, '100' 4, '300' 5, '1000' 6) offset 0,0.3+tight
-  set ytics ('300' 0, '3000' 1, '3·10^4' 2, '3·10^5' 3)
-  set cbrange [0:1]
-  set palette defined (0 '#FFFFFF', 1 red)
-  unset colorbox
-  unset key
-  column_of(r) = r < 2 ? 0 : r < 5 ? 1 : r < 20 ? 2 : r < 50 ? 3 : r < 200 ? 4 : r < 500 ? 5 : 6
-  row_of(t) = t < 1e3 ? 0 : t < 1e4 ? 1 : t < 1e5 ? 2 : 3
-  plot for [b=0:3] name.'.csv' index b every ::(b==0) using (column_of($2)):(row_of($1)):(0.5):(0.5):3 with boxxyerror fillstyle solid 1 noborder fillcolor palette, \
-       for [b=0:3] name.'.csv' index b every ::(b==0) using (column_of($2)):(row_of($1)+0.16):(sprintf('%.0f %%', 100*$3)) with labels, \
-       for [b=0:3] name.'.csv' index b every ::(b==0) using (column_of($2)):(row_of($1)-0.2):(sprintf('%.0f–%.0f', 100*$4, 100*$5)) with labels textcolor rgb '#444444'
-  set title "(b) first loss of a distinct token, median"
-  set key top left reverse Left
-  set ytics auto
-  set xtics auto
-  set logscale xy
-  set format xy '10^{%T}'
-  set xrange [0.8:500]
-  set yrange [1:1e8]
-  set ylabel 't' offset 0.5+right,0
-  plot for [b=0:3] name.'.csv' index b every ::(b==0) using 2:6 with linespoints linetype b+1 pointtype 7 pointsize 0.5 title m(b)
-  unset logscale
-  unset title
-  unset multiplot
-  unset output
+Picture picture() {
+  const std::string column = "floor(2*log10([eta_Y/eta_Z])+0.5)";
+  const std::string row = "floor(log10([M]/300)+0.5)";
+  const Panel shares{
+      .title = "(a) share of 400 instances, 95 % interval",
+      .x = {.label = "η_Y / η_Z",
+            .range = "-0.5:6.5",
+            .tics = "('1' 0, '3' 1, '10' 2, '30' 3, '100' 4, '300' 5, '1000' 6)"},
+      .y = {.label = "M",
+            .range = "-0.5:3.5",
+            .tics = "('300' 0, '3000' 1, '3·10^4' 2, '3·10^5' 3)"},
+      .curves = {plot::image(column, row, "share"),
+                 plot::texts(column, row + "+0.16", "sprintf('%.0f %%', 100*[share])"),
+                 plot::texts(column, row + "-0.2", "sprintf('%.0f–%.0f', 100*[low], 100*[high])")
+                     .looking("textcolor rgb '#444444'")},
+      .colours = {.range = "0:1", .palette = "defined (0 '#FFFFFF', 1 red)", .bar = false}};
+  Panel times{.title = "(b) first loss of a distinct token, median",
+              .x = {.label = "η_Y / η_Z", .range = "0.8:500", .logarithmic = true},
+              .y = {.label = "t", .range = "1:1e8", .logarithmic = true},
+              .key = "top left",
+              .curves = {}};
+  const std::vector<std::string> names = labels_of(vocabularies, std::mem_fn(&Vocabulary::name));
+  times.add_each(plot::line_with_points("eta_Y/eta_Z", "median_time").mark(7, 0.5), names, names);
+  return {.height = 4.4, .left = 0.17, .panels = {shares, times}};
 }
-)gp";
 
 }  // namespace
 
@@ -140,7 +130,7 @@ FigureMaker figure() {
                .title = "Where Theorem 2(a) stops transferring to the flow, by eta_Y/eta_Z and M",
                .shows = {"scan-snap.fates-assumption2", "scan-snap.fates"}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::assumption2_map_figure

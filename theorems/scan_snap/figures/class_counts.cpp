@@ -1,10 +1,11 @@
-// Noise of random classes, M = 1000, eta_Y = 0.5, K = 2, 8, 32: quantiles of |theta_n| and |sigma_n|
-// exceeded with probability 0.01 against the draws N, and draws T until |e_n - alpha_n| <= eps for
-// all n against 1/eps; exact law, random draws with 95 % intervals, bounds of the paper.
+// Noise of random classes, M = 1000, eta_Y = 0.5, K = 2, 8, 32: quantiles of |theta_n| and
+// |sigma_n| exceeded with probability 0.01 against the draws N, and draws T until |e_n - alpha_n|
+// <= eps for all n against 1/eps; exact law, random draws with 95 % intervals, bounds of the paper.
 
 #include "theorems/scan_snap/checks/class_counts.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
@@ -20,124 +21,114 @@ constexpr double level = 0.05;
 constexpr std::uint32_t runs = 10'000;
 const std::vector<Index> class_counts{2, 8, 32};
 
-void add(CsvText& csv, const Quantity& value) {
-  csv.number(value.value()).number(value.value() - value.error());
-  csv.number(value.value() + value.error());
-}
+std::string name_of(Index k) { return fmt::format("K = {}", k); }
 
-CsvText quantiles() {
-  CsvText csv{"K", "N", "theta", "theta_bound", "sigma", "sigma_early_bound"};
+FigureTable quantiles() {
+  FigureTable table;
   for (const Index k : class_counts) {
+    table.block(name_of(k));
     for (int i = 0; i <= 48; ++i) {
       const double mean = 4 * std::pow(2.0, i / 4.0);
       if (mean < static_cast<double>(k)) continue;  // N >> K^2
       const DrawnClasses at{decoder, k, k * std::lround(mean)};
       const CountNoise noise(at);
       const CountLaw law = binomial_law(at.draws, 1 / at.k());
-      csv.number(at.k()).number(at.n());
-      csv.number(quantile(law, noise.theta, beyond)).number(at.deviation(beyond) / at.mean());
-      csv.number(quantile(law, noise.sigma, beyond));
-      csv.number(decoder.rate * at.deviation(beyond) / 3).end_row();
+      table.add("K", k, "N", at.n(), "theta", quantile(law, noise.theta, beyond), "theta_bound",
+                at.deviation(beyond) / at.mean(), "sigma", quantile(law, noise.sigma, beyond),
+                "sigma_early_bound", decoder.rate * at.deviation(beyond) / 3);
     }
-    csv.end_block();
   }
-  return csv;
+  return table;
 }
 
-CsvText sampled(const FigureRequest& request) {
-  CsvText csv{"K", "N", "theta", "theta_low", "theta_high", "sigma", "sigma_low", "sigma_high"};
+double low(const Quantity& value) { return value.value() - value.error(); }
+double high(const Quantity& value) { return value.value() + value.error(); }
+
+FigureTable sampled(const FigureRequest& request) {
+  FigureTable table;
   for (const Index k : class_counts) {
+    table.block(name_of(k));
     for (const long mean : {8, 32, 128, 512, 2048}) {
       const DrawnClasses at{decoder, k, k * mean};
       if (mean < k || at.draws > 40'000) continue;
       const CountNoise noise(at);
       const auto own = drawn_counts(at, runs, request.seed, 30).leftCols(1).eval();
-      csv.number(at.k()).number(at.n());
-      add(csv, sampled_quantile(largest_of(noise.theta, own), beyond, level));
-      add(csv, sampled_quantile(largest_of(noise.sigma, own), beyond, level));
-      csv.end_row();
+      const Quantity theta = sampled_quantile(largest_of(noise.theta, own), beyond, level);
+      const Quantity sigma = sampled_quantile(largest_of(noise.sigma, own), beyond, level);
+      table.add("K", k, "N", at.n(), "theta", theta.value(), "theta_low", low(theta), "theta_high",
+                high(theta), "sigma", sigma.value(), "sigma_low", low(sigma), "sigma_high",
+                high(sigma));
     }
-    csv.end_block();
   }
-  return csv;
+  return table;
 }
 
-CsvText waiting(const FigureRequest& request) {
-  CsvText csv{"K", "1/eps", "mean", "quantile", "quantile_low", "quantile_high", "sum", "bound"};
+FigureTable waiting(const FigureRequest& request) {
+  FigureTable table;
   for (const Index k : class_counts) {
+    table.block(name_of(k));
     for (int i = 0; i <= 8; ++i) {
       const double eps = 0.3 * std::pow(0.1, i / 4.0);
       const long own = discrete_draws_until(decoder, eps);
       const double unit = static_cast<double>(k) / decoder.rate;
       const double logarithm = std::log(decoder.vocabulary / eps);
-      csv.number(static_cast<double>(k)).number(1 / eps);
-      csv.number(mean_draws_for_all(k, own).value());
-      add(csv, sampled_quantile(drawn_for_all(k, own, runs, request.seed, 31), beyond, level));
-      csv.number(unit * (1 / eps + logarithm)).number(unit / eps * logarithm).end_row();
+      const Quantity beyond_it =
+          sampled_quantile(drawn_for_all(k, own, runs, request.seed, 31), beyond, level);
+      table.add("K", k, "1/eps", 1 / eps, "mean", mean_draws_for_all(k, own).value(), "quantile",
+                beyond_it.value(), "quantile_low", low(beyond_it), "quantile_high", high(beyond_it),
+                "sum", unit * (1 / eps + logarithm), "bound", unit / eps * logarithm);
     }
-    csv.end_block();
   }
-  return csv;
+  return table;
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  return {{request.name + ".csv", quantiles().text()},
-          {request.name + "-draws.csv", sampled(request).text()},
-          {request.name + "-waiting.csv", waiting(request).text()}};
+  return {quantiles().file(request), sampled(request).file(request, "draws"),
+          waiting(request).file(request, "waiting")};
 }
 
-constexpr const char* script =
-    R"gp(# .csv, blocks K = 2, 8, 32: K, N, quantile of |theta_n| by the exact law, its bound, quantile of
-# |sigma_n|, its early bound. -draws.csv, the same blocks: K, N, quantiles of draws with intervals.
-# -waiting.csv, the same blocks: K, 1/eps, mean T, quantile of T with its interval, the sum, the bound.
-height = 5.6
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.15,0.97,0.07,0.965 spacing 0,0.09
-  set logscale xy
-  set format xy '10^{%T}'
-  set bars 0.4
-  set title '(a) factor 1 + θ_n of W_n'
-  set xlabel 'draws N'
-  set ylabel '|θ_n|, exceeded with 1 %' offset 0+right,0
-  set xrange [8:6e5]
-  set yrange [1e-4:1e4]
-  set key top right
-  k(b) = 'K = '.word('2 8 32', b+1)
-  plot for [b=0:2] name.'.csv' index b every ::(b==0) using 2:4 with lines linetype b+1 dashtype 2 notitle, \
-       for [b=0:2] name.'.csv' index b every ::(b==0) using 2:3 with lines linetype b+1 title k(b), \
-       for [b=0:2] name.'-draws.csv' index b every ::(b==0) using 2:3:4:5 with yerrorbars linetype b+1 pointtype 6 pointsize 0.5 notitle, \
-       NaN with lines linetype 7 title 'exact law, ○ draws', \
-       NaN with lines linetype 7 dashtype 2 title 'K Δ/N'
-  set title '(b) factor 1 + σ_n of e_n − α_n'
-  set ylabel '|σ_n|, exceeded with 1 %' offset 0+right,0
-  set yrange [1e-3:3e3]
-  set key top left reverse Left
-  plot for [b=0:2] name.'.csv' index b every ::(b==0) using 2:6 with lines linetype b+1 dashtype 2 notitle, \
-       for [b=0:2] name.'.csv' index b every ::(b==0) using 2:4 with lines linetype b+1 dashtype 3 notitle, \
-       for [b=0:2] name.'-draws.csv' index b every ::(b==0) using 2:6:7:8 with yerrorbars linetype b+1 pointtype 6 pointsize 0.5 notitle, \
-       for [b=0:2] name.'.csv' index b every ::(b==0) using 2:5 with lines linetype b+1 notitle, \
-       NaN with lines linetype 7 dashtype 2 title 'η_Y Δ/3, the same for all K', \
-       NaN with lines linetype 7 dashtype 3 title 'K Δ/N, for late N'
-  set title '(c) draws until |e_n − α_n| ≤ ε for all n'
-  set xlabel '1/ε'
-  set ylabel 'draws T' offset 0.5+right,0
-  set xrange [3:400]
-  set yrange [30:1e6]
-  plot for [b=0:2] name.'-waiting.csv' index b every ::(b==0) using 2:8 with lines linetype b+1 dashtype 2 notitle, \
-       for [b=0:2] name.'-waiting.csv' index b every ::(b==0) using 2:3 with lines linetype b+1 notitle, \
-       for [b=0:2] name.'-waiting.csv' index b every ::(b==0) using 2:4:5:6 with yerrorbars linetype b+1 pointtype 6 pointsize 0.5 notitle, \
-       NaN with lines linetype 7 dashtype 2 title 'K ln(M/ε)/(ε η_Y)', \
-       NaN with lines linetype 7 title 'mean T, exact law', \
-       NaN with points linetype 7 pointtype 6 pointsize 0.5 title 'T exceeded with 1 %, draws'
-  unset logscale
-  unset title
-  unset multiplot
-  unset output
+Picture picture() {
+  const std::vector<std::string> names = labels_of(class_counts, name_of);
+  const Axis draws{.label = "draws N", .range = "8:6e5", .logarithmic = true};
+  const auto drawn = [](const char* x, const std::string& y) {
+    return plot::error_bars(x, y, y + "_low", y + "_high").mark(6, 0.5);
+  };
+  const auto legend = [](const char* text) { return plot::legend_line(text).colour(7); };
+  Panel theta{.title = "(a) factor 1 + θ_n of W_n",
+              .x = draws,
+              .y = {.label = "|θ_n|, exceeded with 1 %", .range = "1e-4:1e4", .logarithmic = true},
+              .key = "top right",
+              .settings = {{"set bars 0.4", ""}}};
+  theta.add_each(plot::line("N", "theta_bound").dashed(), names);
+  theta.add_each(plot::line("N", "theta"), names, names);
+  theta.add_each(drawn("N", "theta").in("draws"), names);
+  theta.curves.push_back(legend("exact law, ○ draws"));
+  theta.curves.push_back(legend("K Δ/N").dashed());
+  Panel sigma{.title = "(b) factor 1 + σ_n of e_n − α_n",
+              .x = draws,
+              .y = {.label = "|σ_n|, exceeded with 1 %", .range = "1e-3:3e3", .logarithmic = true},
+              .key = "top left",
+              .curves = {}};
+  sigma.add_each(plot::line("N", "sigma_early_bound").dashed(), names);
+  sigma.add_each(plot::line("N", "theta_bound").dashed(3), names);
+  sigma.add_each(drawn("N", "sigma").in("draws"), names);
+  sigma.add_each(plot::line("N", "sigma"), names);
+  sigma.curves.push_back(legend("η_Y Δ/3, the same for all K").dashed());
+  sigma.curves.push_back(legend("K Δ/N, for late N").dashed(3));
+  Panel waiting{.title = "(c) draws until |e_n − α_n| ≤ ε for all n",
+                .x = {.label = "1/ε", .range = "3:400", .logarithmic = true},
+                .y = {.label = "draws T", .range = "30:1e6", .logarithmic = true},
+                .key = "top left",
+                .curves = {}};
+  waiting.add_each(plot::line("1/eps", "bound").in("waiting").dashed(), names);
+  waiting.add_each(plot::line("1/eps", "mean").in("waiting"), names);
+  waiting.add_each(drawn("1/eps", "quantile").in("waiting"), names);
+  waiting.curves.push_back(legend("K ln(M/ε)/(ε η_Y)").dashed());
+  waiting.curves.push_back(legend("mean T, exact law"));
+  waiting.curves.push_back(
+      plot::legend_points("T exceeded with 1 %, draws").colour(7).mark(6, 0.5));
+  return {.height = 5.6, .left = 0.15, .panels = {theta, sigma, waiting}};
 }
-)gp";
 
 }  // namespace
 
@@ -146,7 +137,7 @@ FigureMaker figure() {
                    .title = "Noise of random classes in the decoder: exact law, draws, bounds",
                    .shows = {"scan-snap.class-noise", "scan-snap.draws-until"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::class_counts_figure

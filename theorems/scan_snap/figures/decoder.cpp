@@ -16,6 +16,8 @@ namespace {
 constexpr double vocabulary = 1000;
 constexpr std::array rates{0.01, 1.0, 5.0};
 
+std::string name_of(double rate) { return fmt::format("η_Y = {:g}", rate); }
+
 std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table;
   const auto add = [&](double s, double h, double early, double late) {
@@ -38,7 +40,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   }
   FigureTable gap;
   for (const double rate : rates) {
-    gap.block(fmt::format("η_Y = {:g}", rate));
+    gap.block(name_of(rate));
     double discrete = 0;
     for (long s = 1; static_cast<double>(s) * rate <= 60; ++s) {
       discrete += decoder_rate_of(vocabulary, rate, discrete);
@@ -80,14 +82,8 @@ Picture picture() {
             .y = {.label = "(h* − h) M/η_Y", .range = "0:0.5"},
             .key = "top right",
             .guides = {{.y = "exp(-1)/2", .text = "1/(2e)"}}};
-  for (const double rate : rates) {
-    const std::string name = fmt::format("η_Y = {:g}", rate);
-    gap.curves.push_back(plot::line("eta_Y_s", "gap")
-                             .in("gap")
-                             .of(name)
-                             .colour(static_cast<int>(gap.curves.size()) + 1)
-                             .titled(name));
-  }
+  const std::vector<std::string> names = labels_of(rates, name_of);
+  gap.add_each(plot::line("eta_Y_s", "gap").in("gap"), names, names);
   return {.height = 3.3, .left = 0.15, .panels = {scale, gap}};
 }
 

@@ -10,6 +10,7 @@
 #include "popgrad/solving/solve.hpp"
 #include "popgrad/walks/walk.hpp"
 #include "scalars/linear_algebra.hpp"
+#include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/rungs/backprop.hpp"
 #include "theorems/scan_snap/rungs/features.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
@@ -21,13 +22,6 @@ namespace {
 
 constexpr Index vocabulary = 300;
 constexpr std::uint32_t instance_run = 0xFFFFFFFEU;
-
-TrainingInstance<double> at_ratio(const SequenceClasses<double>& classes, double ratio) {
-  TrainingInstance<double> instance;
-  instance.classes = classes;
-  instance.attention_rate = 1 / ratio;
-  return instance;
-}
 
 template <class Rung>
 Vector<double> logits_after(const Rung& rung, double t, const std::string& figure) {
@@ -42,7 +36,7 @@ Vector<double> logits_after(const Rung& rung, double t, const std::string& figur
   return rung.logits_at(run.last_state);
 }
 
-/// Did each pair of a (query, token) move as its kind should: distinct up, the others down?
+/// Pairs of a query and a distinct token, and those of them that lost attention.
 struct Fates {
   Index distinct = 0, fallen = 0;
 };
@@ -63,7 +57,7 @@ struct Bin {
   double distance = 0;
 };
 
-CsvText overlap_panel(const FigureRequest& request) {
+FigureTable overlaps(const FigureRequest& request) {
   constexpr int bins = 12;
   constexpr double widest = 2.4;
   std::vector<Bin> found(bins);
@@ -73,7 +67,7 @@ CsvText overlap_panel(const FigureRequest& request) {
     // The smallest vocabulary that has the tokens: where xi_n < 0 is least rare.
     const Index support = k + static_cast<Index>(stream.index(3));
     const SequenceClasses<double> classes = scattered_classes(stream, k, support, support);
-    const TrainingInstance<double> instance = at_ratio(classes, 100);
+    const TrainingInstance<double> instance = checks::with_ratio(classes, 100);
     const ReducedFlow<double> reduced(instance);
     const Matrix<double> overlaps =
         gram(reduced.layout(), k, reduced.features_at(reduced.initial()));
@@ -99,32 +93,31 @@ CsvText overlap_panel(const FigureRequest& request) {
     // Direction only: sizes differ by a factor that grows with M.
     own.distance += 1 - on_reduced.dot(on_flow) / (on_reduced.norm() * on_flow.norm());
   }
-  CsvText csv{"lambda_max_E", "xi_negative", "fates_reduced",
-              "fates_flow",   "1-cosine",    "instances"};
+  FigureTable table;
   for (int b = 0; b < bins; ++b) {
     const Bin& own = found[static_cast<std::size_t>(b)];
     if (own.count < 5) continue;
     const double n = own.count;
-    csv.number((b + 0.5) * widest / bins).number(own.negative_xi / n);
-    csv.number(own.fallen_reduced / n).number(own.fallen_flow / n).number(own.distance / n);
-    csv.number(n).end_row();
+    table.add("lambda_max_E", (b + 0.5) * widest / bins, "xi_negative", own.negative_xi / n,
+              "fates_reduced", own.fallen_reduced / n, "fates_flow", own.fallen_flow / n,
+              "1-cosine", own.distance / n, "instances", n);
   }
-  return csv;
+  return table;
 }
 
-CsvText ratio_panel(const FigureRequest& request) {
-  CsvText csv{"eta_Y/eta_Z", "fates_flow", "fates_fast_decoder", "fates_reduced"};
+FigureTable ratios(const FigureRequest& request) {
+  FigureTable table;
   for (int i = 0; i <= 8; ++i) {
     const double ratio = std::pow(10.0, 0.5 * i);
     Stream stream(request.seed, instance_run, 1);  // the same instances at every ratio
-    constexpr int instances = 100;
+    constexpr double instances = 100;
     int flow_breaks = 0;
     int fast_breaks = 0;
     int reduced_breaks = 0;
     for (int trial = 0; trial < instances; ++trial) {
       const Index k = 2 + static_cast<Index>(stream.index(4));
       const TrainingInstance<double> instance =
-          at_ratio(random_classes(stream, k, 1, 3, 0.5, vocabulary), ratio);
+          checks::with_ratio(random_classes(stream, k, 1, 3, 0.5, vocabulary), ratio);
       const PopulationFlow<double> flow(instance);
       const PopulationFlow<double> fast(instance, DecoderRule::fast);
       const ReducedFlow<double> reduced(instance);
@@ -134,17 +127,15 @@ CsvText ratio_panel(const FigureRequest& request) {
         ++reduced_breaks;
       }
     }
-    csv.number(ratio).number(flow_breaks / double{instances});
-    csv.number(fast_breaks / double{instances})
-        .number(reduced_breaks / double{instances})
-        .end_row();
+    table.add("eta_Y/eta_Z", ratio, "fates_flow", flow_breaks / instances, "fates_fast_decoder",
+              fast_breaks / instances, "fates_reduced", reduced_breaks / instances);
   }
-  return csv;
+  return table;
 }
 
-CsvText length_panel(const FigureRequest& request) {
-  CsvText csv{"T", "fallen", "distance", "bias"};
-  TrainingInstance<double> instance = at_ratio(syn_small<double>(), 1);
+FigureTable lengths(const FigureRequest& request) {
+  FigureTable table;
+  TrainingInstance<double> instance = checks::with_ratio(syn_small<double>(), 1);
   constexpr std::uint64_t steps = 100;
   constexpr std::uint32_t runs = 16;
   WalkRequest walk_request;
@@ -176,67 +167,61 @@ CsvText length_panel(const FigureRequest& request) {
       mean += z / runs;
     }
     walk_request.batch = 0;
-    csv.number(static_cast<double>(length));
-    csv.number(static_cast<double>(all.fallen) / static_cast<double>(all.distinct));
-    csv.number(distance).number((mean - limit).norm() / limit.norm()).end_row();
+    table.add("T", length, "fallen",
+              static_cast<double>(all.fallen) / static_cast<double>(all.distinct), "distance",
+              distance, "bias", (mean - limit).norm() / limit.norm());
   }
-  return csv;
+  return table;
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  return {{request.name + "-overlap.csv", overlap_panel(request).text()},
-          {request.name + "-ratio.csv", ratio_panel(request).text()},
-          {request.name + "-length.csv", length_panel(request).text()}};
+  return {overlaps(request).file(request, "overlap"), ratios(request).file(request, "ratio"),
+          lengths(request).file(request, "length")};
 }
 
-constexpr const char* script =
-    R"gp(# -overlap.csv: lambda_max(E), shares of random instances with some xi_n < 0, with a fallen distinct
-# token on reduced and on flow, 1 - cosine of z on both. -ratio.csv: eta_Y/eta_Z, shares of instances
-# with a fallen distinct token on flow, fast-decoder, reduced. -length.csv: T, share of fallen distinct
-# tokens, distance of z from descent (one run, mean of runs).
-height = 5.2
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.15,0.97,0.075,0.965 spacing 0,0.1
-  set yrange [0:0.3]
-  set ytics 0.1
-  set title '(a) overlap, η_Y/η_Z = 100'
-  set xlabel 'λ_{max}(E)'
-  set ylabel 'share of instances' offset 0+right,0
-  set xrange [0:2.4]
-  set key top left reverse Left
-  plot name.'-overlap.csv' every ::1 using 1:2 with linespoints linetype 1 pointtype 7 pointsize 0.5 title 'ξ_n < 0 for some n', \
-       name.'-overlap.csv' every ::1 using 1:3 with linespoints linetype 3 pointtype 9 pointsize 0.5 title 'a distinct token falls, reduced', \
-       name.'-overlap.csv' every ::1 using 1:4 with linespoints linetype 2 pointtype 5 pointsize 0.5 title 'a distinct token falls, flow', \
-       name.'-overlap.csv' every ::1 using 1:5 with lines linetype 4 dashtype 2 title '1 − cos(z_{reduced}, z_{flow})'
-  set yrange [0:1]
-  set ytics 0.2
-  set title '(b) learning rates, one common token'
-  set xlabel 'η_Y / η_Z'
-  set logscale x
-  set xrange [1:1e4]
-  set format x '10^{%T}'
-  set key top right noreverse Right
-  plot name.'-ratio.csv' every ::1 using 1:2 with linespoints linetype 2 pointtype 5 pointsize 0.5 title 'a distinct token falls, flow', \
-       name.'-ratio.csv' every ::1 using 1:3 with linespoints linetype 1 pointtype 7 pointsize 0.5 title 'fast-decoder', \
-       name.'-ratio.csv' every ::1 using 1:4 with linespoints linetype 3 pointtype 9 pointsize 0.5 title 'reduced'
-  set title '(c) sequence length, Syn-Small, 100 steps of SGD, batch 128'
-  set xlabel 'sequence length T'
-  set ylabel 'share, relative distance' offset 0.5+right,0
-  set xrange [2:1100]
-  set format x '%g'
-  set yrange [0:1.2]
-  plot name.'-length.csv' every ::1 using 1:2 with linespoints linetype 2 pointtype 5 pointsize 0.5 title 'distinct tokens that fell', \
-       name.'-length.csv' every ::1 using 1:3 with linespoints linetype 1 pointtype 7 pointsize 0.5 title 'z of one run, from descent', \
-       name.'-length.csv' every ::1 using 1:4 with linespoints linetype 3 pointtype 9 pointsize 0.5 title 'z of the mean over runs'
-  unset logscale x
-  unset title
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto curve = [](const char* part, const char* x, const char* y, int colour, int mark,
+                        const char* name) {
+    return plot::line_with_points(x, y).in(part).colour(colour).mark(mark, 0.5).titled(name);
+  };
+  const Panel overlap{
+      .title = "(a) overlap, η_Y/η_Z = 100",
+      .x = {.label = "λ_{max}(E)", .range = "0:2.4"},
+      .y = {.label = "share of instances", .range = "0:0.3", .tics = "0.1"},
+      .key = "top left",
+      .curves = {
+          curve("overlap", "lambda_max_E", "xi_negative", 1, 7, "ξ_n < 0 for some n"),
+          curve("overlap", "lambda_max_E", "fates_reduced", 3, 9,
+                "a distinct token falls, reduced"),
+          curve("overlap", "lambda_max_E", "fates_flow", 2, 5, "a distinct token falls, flow"),
+          plot::line("lambda_max_E", "1-cosine")
+              .in("overlap")
+              .colour(4)
+              .dashed()
+              .titled("1 − cos(z_{reduced}, z_{flow})"),
+      }};
+  const Panel rates{
+      .title = "(b) learning rates, one common token",
+      .x = {.label = "η_Y / η_Z", .range = "1:1e4", .logarithmic = true},
+      .y = {.label = "share of instances", .range = "0:1", .tics = "0.2"},
+      .key = "top right",
+      .curves = {
+          curve("ratio", "eta_Y/eta_Z", "fates_flow", 2, 5, "a distinct token falls, flow"),
+          curve("ratio", "eta_Y/eta_Z", "fates_fast_decoder", 1, 7, "fast-decoder"),
+          curve("ratio", "eta_Y/eta_Z", "fates_reduced", 3, 9, "reduced"),
+      }};
+  const Panel length{
+      .title = "(c) sequence length, Syn-Small, 100 steps of SGD, batch 128",
+      .x = {.label = "sequence length T", .range = "2:1100", .logarithmic = true, .format = "%g"},
+      .y = {.label = "share, relative distance", .range = "0:1.2", .tics = "0.2"},
+      .key = "top right",
+      .curves = {
+          curve("length", "T", "fallen", 2, 5, "distinct tokens that fell"),
+          curve("length", "T", "distance", 1, 7, "z of one run, from descent"),
+          curve("length", "T", "bias", 3, 9, "z of the mean over runs"),
+      }};
+  return {.height = 5.2, .left = 0.15, .panels = {overlap, rates, length}};
 }
-)gp";
 
 }  // namespace
 
@@ -246,7 +231,7 @@ FigureMaker figure() {
                             "conclusions fail",
                    .shows = {"scan-snap.fates", "scan-snap.assumptions"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::frontiers_figure

@@ -2,6 +2,7 @@
 // SGD with momentum over 20 seeds and by momentum descent on the expectation, the signs of its
 // trends, and the share of distinct tokens above a threshold.
 
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <array>
@@ -110,16 +111,28 @@ Vector<double> over_seeds(const Grid& grid, std::size_t rate, Index ratio, Numbe
 
 double entropy(const Spread& one) { return one.entropy; }
 
-void write_entropies(Index queries, const Grid& grid, CsvText& csv) {
+std::string name_of_rate(double attention) { return fmt::format("η_Z = {:g}", attention); }
+std::string name_of_ratio(Index ratio) { return fmt::format("η_Y / η_Z = {}", ratio); }
+std::string size_of(Index queries) {
+  return fmt::format("{} quer{}", queries, queries == 1 ? "y" : "ies");
+}
+std::string block_of(Index queries, double attention_rate) {
+  return size_of(queries) + ", " + name_of_rate(attention_rate);
+}
+std::string block_of(Index queries, double attention_rate, Index ratio) {
+  return block_of(queries, attention_rate) + ", " + name_of_ratio(ratio);
+}
+
+void add_entropies(Index queries, const Grid& grid, FigureTable& table) {
   for (std::size_t rate = 0; rate < attention_rates.size(); ++rate) {
+    table.block(block_of(queries, attention_rates[rate]));
     for (Index ratio = 1; ratio <= ratios; ++ratio) {
       const Vector<double> own = over_seeds(grid, rate, ratio, entropy);
       const double variance = (own.array() - own.mean()).square().sum() / (seeds - 1);
-      csv.number(static_cast<double>(queries)).number(attention_rates[rate]);
-      csv.number(static_cast<double>(ratio)).number(own.mean()).number(std::sqrt(variance));
-      csv.number(grid[rate][static_cast<std::size_t>(ratio - 1)].front().entropy).end_row();
+      table.add("n_last", queries, "eta_Z", attention_rates[rate], "ratio", ratio, "mean",
+                own.mean(), "deviation", std::sqrt(variance), "descent",
+                grid[rate][static_cast<std::size_t>(ratio - 1)].front().entropy);
     }
-    csv.end_block();
   }
 }
 
@@ -153,7 +166,7 @@ const char* verdict(int claimed, const Quantity& change) {
 }
 
 // Differences are taken seed by seed: starts and samples are the same at both pairs of rates.
-void write_trends(Index queries, const Grid& grid, CsvText& csv) {
+void add_trends(Index queries, const Grid& grid, FigureTable& table) {
   const std::vector<Step> steps = steps_of_grid();
   Matrix<double> changes(seeds, std::ssize(steps));
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -167,17 +180,18 @@ void write_trends(Index queries, const Grid& grid, CsvText& csv) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
     const auto rises = (changes.col(static_cast<Index>(i)).array() > 0).count();
-    csv.number(static_cast<double>(queries)).number(attention_rates[step.rate_from]);
-    csv.number(attention_rates[step.rate_to]).number(static_cast<double>(step.ratio_from));
-    csv.number(static_cast<double>(step.ratio_to)).number(means[i].value());
-    csv.number(means[i].error()).number(static_cast<double>(rises) / seeds).number(step.claimed);
-    csv.word(verdict(step.claimed, means[i])).end_row();
+    table.add("n_last", queries, "eta_Z_from", attention_rates[step.rate_from], "eta_Z_to",
+              attention_rates[step.rate_to], "ratio_from", step.ratio_from, "ratio_to",
+              step.ratio_to, "change", means[i].value(), "change_error", means[i].error(),
+              "share_of_seeds_rising", static_cast<double>(rises) / seeds, "claimed", step.claimed,
+              "verdict", verdict(step.claimed, means[i]));
   }
 }
 
-void write_shares(Index queries, const Grid& grid, CsvText& csv) {
+void add_shares(Index queries, const Grid& grid, FigureTable& table) {
   for (std::size_t rate = 0; rate < attention_rates.size(); ++rate) {
     for (const Index ratio : paper_ratios) {
+      table.block(block_of(queries, attention_rates[rate], ratio));
       Matrix<double> above(seeds, std::ssize(thresholds));
       for (std::size_t i = 0; i < thresholds.size(); ++i) {
         above.col(static_cast<Index>(i)) =
@@ -185,78 +199,68 @@ void write_shares(Index queries, const Grid& grid, CsvText& csv) {
       }
       const std::vector<Quantity> means = sample_moments(above, 2 * false_alarm).mean;
       for (std::size_t i = 0; i < thresholds.size(); ++i) {
-        csv.number(static_cast<double>(queries)).number(attention_rates[rate]);
-        csv.number(static_cast<double>(ratio)).number(thresholds[i]);
-        csv.number(means[i].value()).number(means[i].error()).end_row();
+        table.add("n_last", queries, "eta_Z", attention_rates[rate], "ratio", ratio, "threshold",
+                  thresholds[i], "share", means[i].value(), "share_error", means[i].error());
       }
-      csv.end_block();
     }
   }
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText entropies{"n_last", "eta_Z", "ratio", "mean", "deviation", "descent"};
-  CsvText trends{"n_last",   "eta_Z_from", "eta_Z_to",     "ratio_from",
-                 "ratio_to", "change",     "change_error", "share_of_seeds_rising",
-                 "claimed",  "verdict"};
-  CsvText shares{"n_last", "eta_Z", "ratio", "threshold", "share", "share_error"};
+  FigureTable entropies, trends, shares;
   for (const Index queries : sizes) {
     const Grid grid = trained_grid(queries, request);
-    write_entropies(queries, grid, entropies);
-    write_trends(queries, grid, trends);
-    write_shares(queries, grid, shares);
+    add_entropies(queries, grid, entropies);
+    add_trends(queries, grid, trends);
+    add_shares(queries, grid, shares);
   }
-  return {{request.name + ".csv", entropies.text()},
-          {request.name + "-trends.csv", trends.text()},
-          {request.name + "-shares.csv", shares.text()}};
+  return {entropies.file(request), trends.file(request, "trends"), shares.file(request, "shares")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: n_last in (1,3,5,10), within it eta_Z in (0.5,1,2,3): n_last, eta_Z, ratio, mean over
-# seeds, standard deviation, momentum descent on the expectation.
-# -trends.csv: n_last, eta_Z from, to, ratio from, to, change of entropy, its half width (95 % for all
-# together), share of seeds in which it rises, sign claimed, verdict.
-# Blocks of -shares.csv: n_last, within it eta_Z, within it ratio in (1,2,5,10): n_last, eta_Z, ratio,
-# threshold, share of distinct tokens above it, half width (95 % for a curve).
-height = 5.4
-data = name.'.csv'
-shares = name.'-shares.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 3,2 margins 0.14,0.975,0.07,0.965 spacing 0.1,0.1
-  set xrange [0.5:10.5]
-  set xtics (1,2,4,6,8,10)
-  set yrange [1.45:2.15]
-  set ytics 0.1
-  do for [p=0:3] {
-    set title sprintf('%s quer%s, %d classes', word('1 3 5 10', p+1), (p == 0 ? 'y' : 'ies'), 2*real(word('1 3 5 10', p+1)))
-    set xlabel (p > 1 ? 'η_Y / η_Z' : '')
-    set ylabel (p % 2 == 0 ? 'distinct entropy (nats)' : '') offset 0.8+right,0
-    if (p == 3) { set key bottom right samplen 1.2 } else { unset key }
-    plot for [e=0:3] data index 4*p+e using ($3+0.1*(e-1.5)):4:5 with yerrorlines linetype e+1 \
-           pointtype 7 pointsize 0.35 title 'η_Z = '.word('0.5 1 2 3', e+1), \
-         for [e=0:3] data index 4*p+e using 3:6 with lines linetype e+1 dashtype 2 notitle
-  }
-  set xrange [0:0.52]
-  set xtics 0.1
-  set yrange [0:1]
-  set ytics 0.2
-  set xlabel 'threshold'
-  set key top right samplen 1.2
-  set title '5 queries, η_Y / η_Z = 2'
-  set ylabel 'share of tokens above' offset 0.8+right,0
-  plot for [e=0:3] shares index 32+4*e+1 using 4:5:6 with yerrorlines linetype e+1 \
-         pointtype 7 pointsize 0.35 title 'η_Z = '.word('0.5 1 2 3', e+1)
-  set title '5 queries, η_Z = 1'
-  set ylabel ''
-  plot for [r=0:3] shares index 32+4+r using 4:5:6 with yerrorlines linetype r+1 \
-         pointtype 7 pointsize 0.35 title 'η_Y / η_Z = '.word('1 2 5 10', r+1)
-  unset multiplot
-  unset output
+// Mean and standard deviation over the seeds, dashed: descent.
+Panel entropy_panel(Index queries) {
+  Panel panel{.title = fmt::format("{}, {} classes", size_of(queries), 2 * queries),
+              .x = {.label = "η_Y / η_Z", .range = "0.5:10.5", .tics = "(1,2,4,6,8,10)"},
+              .y = {.range = "1.45:2.15", .tics = "0.1"},
+              .curves = {}};
+  const std::vector<std::string> blocks =
+      labels_of(attention_rates, [&](double rate) { return block_of(queries, rate); });
+  // Side by side at a ratio.
+  panel.add_each(plot::line_with_error_bars("[ratio]+0.1*(floor([eta_Z])-1.5)", "mean",
+                                            "[mean]-[deviation]", "[mean]+[deviation]")
+                     .mark(7, 0.35),
+                 blocks, labels_of(attention_rates, name_of_rate));
+  panel.add_each(plot::line("ratio", "descent").dashed(), blocks);
+  return panel;
 }
-)gp";
+
+Picture picture() {
+  Picture made{.height = 5.4, .columns = 2, .left = 0.14, .right = 0.975};
+  for (const Index queries : sizes) made.panels.push_back(entropy_panel(queries));
+  made.panels[0].y.label = made.panels[2].y.label = "distinct entropy (nats)";
+  made.panels.back().key = "bottom right samplen 1.2";
+  const Curve share = plot::line_with_error_bars("threshold", "share", "[share]-[share_error]",
+                                                 "[share]+[share_error]")
+                          .in("shares")
+                          .mark(7, 0.35);
+  Panel by_rate{.title = "5 queries, " + name_of_ratio(2),
+                .x = {.label = "threshold", .range = "0:0.52", .tics = "0.1"},
+                .y = {.label = "share of tokens above", .range = "0:1", .tics = "0.2"},
+                .key = "top right samplen 1.2",
+                .curves = {}};
+  Panel by_ratio = by_rate;
+  by_rate.add_each(share,
+                   labels_of(attention_rates, [](double rate) { return block_of(5, rate, 2); }),
+                   labels_of(attention_rates, name_of_rate));
+  by_ratio.title = "5 queries, " + name_of_rate(1);
+  by_ratio.y.label.clear();
+  by_ratio.add_each(share,
+                    labels_of(paper_ratios, [](Index ratio) { return block_of(5, 1, ratio); }),
+                    labels_of(paper_ratios, name_of_ratio));
+  made.panels.push_back(by_rate);
+  made.panels.push_back(by_ratio);
+  return made;
+}
 
 }  // namespace
 
@@ -266,7 +270,7 @@ FigureMaker figure() {
                .title = "Distinct entropy on Syn-Medium against eta_Y/eta_Z, 20 seeds, four sizes",
                .shows = {"scan-snap.learning-rates"}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::learning_rates_figure

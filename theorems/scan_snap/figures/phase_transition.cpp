@@ -5,6 +5,7 @@
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/solving/solve.hpp"
+#include "theorems/scan_snap/checks/growth_of_rungs.hpp"
 #include "theorems/scan_snap/figures/growth_setting.hpp"
 #include "theorems/scan_snap/rungs/closed_form.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
@@ -12,76 +13,59 @@
 namespace popgrad::scan_snap::figures::phase_transition_figure {
 namespace {
 
+using namespace scan_snap::checks;
+
 std::vector<FigureFile> data(const FigureRequest& request) {
-  const auto [tokens, attention_rate] = growth_setting(request);
-  CsvText csv{"t", "B_closed_form", "B_reduced", "B_paper_from_0"};
-  CsvText marks{"eta_Y", "t0", "B_closed_form"};
-  for (const double rate : {0.5, 1.0, 2.0, 5.0}) {
-    TrainingInstance<double> instance;
-    instance.classes = growth_classes<double>();
-    instance.decoder_rate = rate;
-    instance.classes.tokens = tokens;
-    instance.attention_rate = attention_rate;
+  FigureTable table, marks;
+  for (const double rate : decoder_rates) {
+    table.block(name_of(rate));
+    TrainingInstance<double> instance = growth_instance(request, rate);
     instance.track_growth = true;
     const CommonToken<double> token = common_token(instance);
-    const auto accumulated = [&](double t) {
-      return accumulated_scale(token, decoder_scale(token.vocabulary, rate, t / token.classes));
-    };
     const ReducedFlow<double> reduced(instance);
-    SolveRequest<double> solve_request;
-    solve_request.end = 700;
-    solve_request.save_at = equally_spaced(0.0, 700.0, 141);
-    solve_request.relative_tolerance = 1e-9;
-    solve_request.absolute_tolerance = 1e-13;
-    solve_request.keep_states = true;
-    solve_request.find_events = false;
-    const Trajectory<double> run = solve(forget_type(reduced), solve_request);
-    require_usable(run.outcome, request.name);
+    const Trajectory<double> run =
+        growth_run(forget_type(reduced), equally_spaced(0.0, 700.0, 141), request);
     for (std::size_t i = 0; i < run.t.size(); ++i) {
-      const double gamma = accumulated(run.t[i]);
-      csv.number(run.t[i]).number(growth_exponent(token, gamma));
-      csv.number(run.states[i][reduced.layout().pairs() + 1]);
-      csv.number(growth_exponent_of_paper(token, gamma) - std::log(token.scale_of_paper()) / 4)
-          .end_row();
+      const double gamma = accumulated_at(token, run.t[i]);
+      table.add("t", run.t[i], "B_closed_form", growth_exponent(token, gamma), "B_reduced",
+                run.states[i][reduced.layout().pairs() + 1], "B_paper_from_0",
+                growth_exponent_of_paper(token, gamma) - std::log(token.scale_of_paper()) / 4);
     }
-    csv.end_block();
     const double t0 = transition_time(token.vocabulary, rate, token.classes);
-    marks.number(rate).number(t0).number(growth_exponent(token, accumulated(t0))).end_row();
+    marks.add("eta_Y", rate, "t0", t0, "B_closed_form",
+              growth_exponent(token, accumulated_at(token, t0)));
   }
-  return {{request.name + ".csv", csv.text()}, {request.name + "-marks.csv", marks.text()}};
+  return {table.file(request), marks.file(request, "marks")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, a decoder rate each (0.5, 1, 2, 5): t, B closed form, B of the reduced flow, the
-# printed form less its value at 0. -marks.csv: eta_Y, t0, B closed form there.
-height = 3.3
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.15,0.97,0.11,0.97 spacing 0,0.14
-  set xrange [0:700]
-  set xlabel ''
-  eval y_range('0:0.06', '0:*')
-  if (own eq '0') { set ytics 0.02 }
-  set ylabel 'B_n' offset 0+right,0
-  set key top left reverse Left maxrows 3 samplen 1.5 width -2
-  plot for [b=0:3] name.'.csv' index b every ::1 using 1:2 with lines linetype b+1 \
-         title 'η_Y = '.word('0.5 1 2 5', b+1), \
-       for [b=0:3] name.'.csv' index b every 7::1 using 1:3 with points linetype b+1 pointtype 6 \
-         pointsize 0.45 linewidth 0.6 title (b == 0 ? 'reduced flow' : ''), \
-       name.'-marks.csv' every ::1 using 2:3 with points pointtype 7 pointsize 0.7 linecolor rgb black \
-         title 'transition t_0'
-  set xlabel 'time t (steps of batch 1)'
-  eval y_range('0:0.5', '0:*')
-  if (own eq '0') { set ytics 0.1 }
-  set key top left reverse Left maxrows 2 samplen 1.5
-  plot name.'.csv' index 1 every ::1 using 1:4 with lines linetype 2 dashtype 2 title 'Theorem 4 as printed, less its value at 0', \
-       name.'.csv' index 1 every ::1 using 1:2 with lines linetype 2 title 'corrected (η_Y = 1)'
-  unset multiplot
-  unset output
+Picture picture() {
+  const std::vector<std::string> names = labels_of(decoder_rates, name_of);
+  Panel corrected{.x = {.range = "0:700"},
+                  .y = {.label = "B_n", .range = "0:0.06", .tics = "0.02", .own_range = "0:*"},
+                  .key = "top left maxrows 3 samplen 1.5 width -2",
+                  .curves = {}};
+  corrected.add_each(plot::line("t", "B_closed_form"), names, names);
+  corrected.add_each(plot::points("t", "B_reduced").every("7").mark(6, 0.45).wide(0.6), names,
+                     {"reduced flow"});
+  corrected.curves.push_back(plot::points("t0", "B_closed_form")
+                                 .in("marks")
+                                 .coloured("black")
+                                 .mark(7, 0.7)
+                                 .titled("transition t_0"));
+  const std::string& one = names[1];
+  const Panel printed{
+      .x = {.label = "time t (steps of batch 1)", .range = "0:700"},
+      .y = {.label = "B_n", .range = "0:0.5", .tics = "0.1", .own_range = "0:*"},
+      .key = "top left maxrows 2 samplen 1.5",
+      .curves = {
+          plot::line("t", "B_paper_from_0")
+              .of(one)
+              .colour(2)
+              .dashed()
+              .titled("Theorem 4 as printed, less its value at 0"),
+          plot::line("t", "B_closed_form").of(one).colour(2).titled("corrected (" + one + ")")}};
+  return {.height = 3.3, .left = 0.15, .panels = {corrected, printed}};
 }
-)gp";
 
 }  // namespace
 
@@ -92,7 +76,7 @@ FigureMaker figure() {
                    .shows = {"scan-snap.phase-transition"},
                    .parameters = growth_parameters()},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::phase_transition_figure

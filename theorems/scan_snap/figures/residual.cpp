@@ -1,8 +1,10 @@
-// With a residual connection: attention on a token that one class of each of two queries has, beside
-// the token that a query's classes share and one of a single class; and when it begins to gain, over
-// how much classes overlap.
+// With a residual connection: attention on a token that one class of each of two queries has, on
+// the token that a query's classes share and on one of a single class; and when the first begins to
+// gain, over how much classes overlap.
 
+#include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "popgrad/evidence/figure.hpp"
@@ -18,9 +20,18 @@ using namespace scan_snap::checks;
 constexpr double ratio = 1000;  // eta_Y/eta_Z of the trajectories
 constexpr double last = 15;     // tau = eta_Y t/K
 constexpr int points = 200;
+struct Named {
+  double value;
+  const char* name;
+};
+// Overlap of classes across queries in shares of that inside them.
+constexpr std::array<Named, 2> quotients{
+    {{0.25, "across/inside 1/4"}, {2.25, "across/inside 9/4"}}};
+constexpr std::array<Named, 4> vocabularies{
+    {{1e2, "M = 100"}, {1e3, "M = 1000"}, {1e4, "M = 10^4"}, {1e5, "M = 10^5"}}};
 
-// Four classes, two of each of two queries. Tokens 0 and 1: one of each query; 2: of the first class
-// of either; the others of one class.
+// Four classes, two of each of two queries. Tokens 0 and 1: one of each query; 2: of the first
+// class of either; the others of one class.
 SequenceClasses<double> two_of_each(double inside, double across) {
   Matrix<double> law = Matrix<double>::Zero(4, 7);
   for (Index n = 0; n < 4; ++n) {
@@ -39,8 +50,8 @@ std::vector<double> times() {
   return all;
 }
 
-// tau, then z M eta_Y/eta_Z of tokens 0, 2 and of the one of class 0 alone.
-void add_trajectory(double inside, double across, double tokens, CsvText& csv) {
+// z M eta_Y/eta_Z of tokens 0, 2 and of the one that only class 0 has.
+void add_trajectory(double inside, double across, double tokens, FigureTable& table) {
   TrainingInstance<double> training = residual_training(two_of_each(inside, across), tokens);
   training.attention_rate = training.decoder_rate / ratio;
   const ResidualFlow<double> flow(training);
@@ -48,9 +59,8 @@ void add_trajectory(double inside, double across, double tokens, CsvText& csv) {
   require_usable(run.outcome, "scan-snap-residual");
   for (std::size_t i = 0; i < run.t.size(); ++i) {
     const Vector<double> z = ratio * tokens * flow.logits_at(run.states[i]);
-    csv.number(run.t[i] / 4).number(z[0]).number(z[1]).number(z[2]).end_row();
+    table.add("tau", run.t[i] / 4, "z_inside", z[0], "z_across", z[1], "z_own", z[2]);
   }
-  csv.end_block();
 }
 
 // Where a function that is negative at first changes sign, by halving; NaN: nowhere before `end`.
@@ -92,64 +102,55 @@ double integrated(double inside, double across, double tokens) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText trajectories{"tau", "z_inside", "z_across", "z_own"};
+  FigureTable trajectories, changes;
   constexpr double inside = 4.0 / 49;
-  for (const double quotient : {0.25, 2.25}) {
-    add_trajectory(inside, quotient * inside, 1e5, trajectories);
+  for (const auto& [quotient, name] : quotients) {
+    add_trajectory(inside, quotient * inside, 1e5, trajectories.block(name));
   }
-  CsvText changes{"M", "overlap", "tau", "tau_formula"};
-  for (const double tokens : {1e2, 1e3, 1e4, 1e5}) {
+  for (const auto& [tokens, name] : vocabularies) {
+    changes.block(name);
     for (int i = 0; i <= 16; ++i) {
       const double overlap = 0.01 * std::pow(40, i / 16.0);
-      changes.number(tokens).number(overlap).number(integrated(overlap, overlap, tokens));
-      changes.number(formula(overlap, overlap)).end_row();
+      changes.add("M", tokens, "overlap", overlap, "tau", integrated(overlap, overlap, tokens),
+                  "tau_formula", formula(overlap, overlap));
     }
-    changes.end_block();
   }
-  return {{request.name + ".csv", trajectories.text()},
-          {request.name + "-change.csv", changes.text()}};
+  return {trajectories.file(request), changes.file(request, "change")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, overlap across queries a quarter and 9/4 of that inside them: tau, z M eta_Y/eta_Z of
-# the token that a query's classes share, of the one that two queries have, of one of a single class.
-# Blocks of -change.csv, M = 100, 1000, 1e4, 1e5: M, overlap of classes inside a query and
-# across, tau at which z' of the second token turns positive, integrated and for M -> infinity.
-height = 4.4
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.17,0.97,0.09,0.955 spacing 0,0.13
-  set title '(a) overlap across/inside: 9/4 (solid), 1/4 (dashed)'
-  set xlabel 'τ = η_Y t/K'
-  set ylabel 'z M η_Y/η_Z' offset 0.5+right,0
-  set xrange [0:8]
-  set yrange [-2.6:2.4]
-  set key bottom right noreverse Right
-  set xzeroaxis linetype 1 linecolor rgb grey linewidth 0.5
-  plot name.'.csv' index 0 using 1:4 with lines linetype 3 dashtype 2 notitle, \
-       name.'.csv' index 0 using 1:2 with lines linetype 1 dashtype 2 notitle, \
-       name.'.csv' index 0 using 1:3 with lines linetype 2 dashtype 2 notitle, \
-       name.'.csv' index 1 using 1:4 with lines linetype 3 title 'token in one class', \
-       name.'.csv' index 1 using 1:3 with lines linetype 2 title 'in both queries', \
-       name.'.csv' index 1 using 1:2 with lines linetype 1 title 'in both classes'
-  set title "(b) where z' of a token in both queries turns positive"
-  set xlabel 'overlap of classes, inside a query and across'
-  set ylabel 'τ' offset 0.5+right,0
-  set logscale x
-  set xrange [0.008:0.5]
-  set yrange [0:15]
-  set key top right noreverse Right
-  m(b) = 'M = '.word('100 1000 10^4 10^5', b+1)
-  plot for [b=0:3] name.'-change.csv' index b every ::(b==0) using 2:3 with points linetype b+1 pointtype 7 pointsize 0.5 title m(b), \
-       name.'-change.csv' index 3 using 2:4 with lines linetype 7 title 'M → ∞, formula'
-  unset logscale
-  unset title
-  unset multiplot
-  unset output
+Picture picture() {
+  Panel trajectories{.title = "(a) overlap across/inside: 9/4 (solid), 1/4 (dashed)",
+                     .x = {.label = "τ = η_Y t/K", .range = "0:8"},
+                     .y = {.label = "z M η_Y/η_Z", .range = "-2.6:2.4"},
+                     .key = "bottom right",
+                     .guides = {{.y = "0"}}};
+  struct Token {
+    const char *column, *name;
+    int colour;
+  };
+  for (const Token& token :
+       {Token{"z_own", "token in one class", 3}, Token{"z_across", "in both queries", 2},
+        Token{"z_inside", "in both classes", 1}}) {
+    const Curve curve = plot::line("tau", token.column).colour(token.colour);
+    trajectories.curves.push_back(curve.of(quotients[0].name).dashed());
+    trajectories.curves.push_back(curve.of(quotients[1].name).titled(token.name));
+  }
+  Panel changes{.title = "(b) where z' of a token in both queries turns positive",
+                .x = {.label = "overlap of classes, inside a query and across",
+                      .range = "0.008:0.5",
+                      .logarithmic = true},
+                .y = {.label = "τ", .range = "0:15"},
+                .key = "top right",
+                .curves = {}};
+  const std::vector<std::string> names = labels_of(vocabularies, std::mem_fn(&Named::name));
+  changes.add_each(plot::points("overlap", "tau").in("change").mark(7, 0.5), names, names);
+  changes.curves.push_back(plot::line("overlap", "tau_formula")
+                               .in("change")
+                               .of(vocabularies.back().name)
+                               .colour(7)
+                               .titled("M → ∞, formula"));
+  return {.height = 4.4, .left = 0.17, .panels = {trajectories, changes}};
 }
-)gp";
 
 }  // namespace
 
@@ -158,7 +159,7 @@ FigureMaker figure() {
                    .title = "Residual connection: a token that two queries have loses, then gains",
                    .shows = {"scan-snap.residual-fates", "scan-snap.residual-backprop"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::residual_figure

@@ -1,11 +1,14 @@
 // What each assumption costs: relative distances of z between neighbouring rungs against
 // eta_Z/eta_Y on the growth instance, at three vocabularies.
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
-#include "popgrad/solving/solve.hpp"
+#include "theorems/scan_snap/checks/examples.hpp"
 #include "theorems/scan_snap/rungs/population_flow.hpp"
 #include "theorems/scan_snap/rungs/quasi_static_flow.hpp"
 #include "theorems/scan_snap/rungs/reduced_flow.hpp"
@@ -13,15 +16,13 @@
 namespace popgrad::scan_snap::figures::rung_distances_figure {
 namespace {
 
+constexpr std::array<Index, 3> vocabularies{1000, 10'000, 100'000};
+
+std::string name_of(Index tokens) { return fmt::format("M = {}", tokens); }
+
 template <class Rung>
 Vector<double> logits_at_end(const Rung& rung, const std::string& figure) {
-  SolveRequest<double> request;
-  request.end = 700;
-  request.save_at = {700};
-  request.relative_tolerance = 1e-10;
-  request.absolute_tolerance = 1e-14;
-  request.find_events = false;
-  const Trajectory<double> run = solve(forget_type(rung), request);
+  const Trajectory<double> run = checks::follow(forget_type(rung), {700});
   require_usable(run.outcome, figure);
   return rung.logits_at(run.last_state);
 }
@@ -29,9 +30,9 @@ Vector<double> logits_at_end(const Rung& rung, const std::string& figure) {
 double apart(const Vector<double>& a, const Vector<double>& b) { return (a - b).norm() / b.norm(); }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"eta_Z/eta_Y",          "flow-quasi_static", "quasi_static-fast_decoder",
-              "fast_decoder-reduced", "size_reduced/flow", "M"};
-  for (const Index tokens : {1000, 10'000, 100'000}) {
+  FigureTable table;
+  for (const Index tokens : vocabularies) {
+    table.block(name_of(tokens));
     for (int i = 0; i <= 8; ++i) {
       const double rate = std::pow(10.0, -4 + 0.5 * i);
       TrainingInstance<double> instance;
@@ -43,44 +44,45 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       const Vector<double> fast =
           logits_at_end(PopulationFlow<double>(instance, DecoderRule::fast), request.name);
       const Vector<double> reduced = logits_at_end(ReducedFlow<double>(instance), request.name);
-      csv.number(rate).number(apart(flow, quasi)).number(apart(quasi, fast));
-      csv.number(apart(fast, reduced)).number(reduced.norm() / flow.norm());
-      csv.number(static_cast<double>(tokens)).end_row();
+      table.add("eta_Z/eta_Y", rate, "flow-quasi_static", apart(flow, quasi),
+                "quasi_static-fast_decoder", apart(quasi, fast), "fast_decoder-reduced",
+                apart(fast, reduced), "size_reduced/flow", reduced.norm() / flow.norm(), "M",
+                tokens);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, M = 1000, 1e4, 1e5: eta_Z/eta_Y, distances flow - quasi-static, quasi-static -
-# fast-decoder, fast-decoder - reduced (relative, of z at t = 700), |z_reduced|/|z_flow|, M.
-height = 2.6
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.16
-  set rmargin at screen 0.97
-  set bmargin at screen 0.14
-  set tmargin at screen 0.97
-  set logscale xy
-  set xrange [1e-4:1]
-  set yrange [1e-4:5]
-  set format xy '10^{%T}'
-  set xlabel 'η_Z / η_Y'
-  set ylabel 'relative distance of z' offset 0+right,0
-  set key bottom right samplen 2
-  plot name.'.csv' index 0 every ::1 using 1:3 with linespoints linetype 2 pointtype 5 pointsize 0.5 title 'quasi-static – fast-decoder', \
-       name.'.csv' index 0 every ::1 using 1:2 with linespoints linetype 1 pointtype 7 pointsize 0.5 title 'flow – quasi-static', \
-       name.'.csv' index 0 every ::1 using 1:4 with linespoints linetype 3 pointtype 9 pointsize 0.5 title 'fast-decoder – reduced', \
-       name.'.csv' index 2 using 1:2 with lines linetype 1 dashtype 2 title 'M = 100 000', \
-       name.'.csv' index 2 using 1:4 with lines linetype 3 dashtype 2 notitle, \
-       name.'.csv' index 2 using 1:3 with lines linetype 2 dashtype 2 notitle, \
-       x with lines linetype 7 dashtype 3 linewidth 0.6 title 'order 1'
-  unset output
+Picture picture() {
+  Panel panel{.x = {.label = "η_Z / η_Y", .range = "1e-4:1", .logarithmic = true},
+              .y = {.label = "relative distance of z", .range = "1e-4:5", .logarithmic = true},
+              .key = "bottom right",
+              .curves = {}};
+  struct Neighbours {
+    const char *column, *name;
+    int colour, mark;
+  };
+  constexpr std::array<Neighbours, 3> all{
+      {{"quasi_static-fast_decoder", "quasi-static – fast-decoder", 2, 5},
+       {"flow-quasi_static", "flow – quasi-static", 1, 7},
+       {"fast_decoder-reduced", "fast-decoder – reduced", 3, 9}}};
+  for (const Neighbours& two : all) {
+    panel.curves.push_back(plot::line_with_points("eta_Z/eta_Y", two.column)
+                               .of(name_of(vocabularies.front()))
+                               .colour(two.colour)
+                               .mark(two.mark, 0.5)
+                               .titled(two.name));
+  }
+  for (const Neighbours& two : all) {
+    panel.curves.push_back(plot::line("eta_Z/eta_Y", two.column)
+                               .of(name_of(vocabularies.back()))
+                               .colour(two.colour)
+                               .dashed()
+                               .titled(two.colour == 1 ? "M = 100 000" : ""));
+  }
+  panel.curves.push_back(plot::formula("x").colour(7).dashed(3).wide(0.6).titled("order 1"));
+  return {.height = 2.6, .panels = {panel}};
 }
-)gp";
 
 }  // namespace
 
@@ -92,7 +94,7 @@ FigureMaker figure() {
                "Distances of neighbouring rungs against eta_Z/eta_Y: two vanish, one is a plateau",
            .shows = {"scan-snap.assumptions"}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::scan_snap::figures::rung_distances_figure

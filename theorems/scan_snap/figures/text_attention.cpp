@@ -85,24 +85,22 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   std::sort(order.begin(), order.end(), [&](Index a, Index b) { return largest(a) > largest(b); });
   order.resize(std::min(order.size(), tokens_shown));
   const auto word = [&](Index token) { return corpus.words[static_cast<std::size_t>(token)]; };
-  CsvText csv{"word", "distinct", "before", "at_t0", "after"};
+  FigureTable table, about;
   for (const Index e : order) {
     const auto entry = static_cast<std::size_t>(begin + e);
-    csv.word(quoted(word(corpus.classes.token[entry])));
-    csv.number(flow.layout().entry_distinct[entry] ? 1 : 0);
-    for (const Vector<double>& one : f) csv.number(one[e]);
-    csv.end_row();
+    table.add("word", quoted(word(corpus.classes.token[entry])), "distinct",
+              flow.layout().entry_distinct[entry] ? 1 : 0, "before", f[0][e], "at_t0", f[1][e],
+              "after", f[2][e]);
   }
-  CsvText about{"last", "next", "t0", "end"};
-  about.word(quoted(word(corpus.classes.query[static_cast<std::size_t>(n)])));
-  about.word(quoted(word(corpus.classes.next[static_cast<std::size_t>(n)])));
-  about.number(t0).number(20 * t0).end_row();
-  return {{request.name + ".csv", csv.text()}, {request.name + "-about.csv", about.text()}};
+  about.add("last", quoted(word(corpus.classes.query[static_cast<std::size_t>(n)])), "next",
+            quoted(word(corpus.classes.next[static_cast<std::size_t>(n)])), "t0", t0, "end",
+            20 * t0);
+  return {table.file(request), about.file(request, "about")};
 }
 
 constexpr const char* script =
-    R"gp(# .csv: word, 1 if distinct, attention before (t = 0), at t0, after (20 t0). -about.csv: last and next
-# token of the class, t0, end.
+    R"gp(# .csv: word, 1 if distinct, attention before (t = 0), at t0, after (20 t0). -about.csv: last
+# and next token of the class, t0, end.
 height = 2.7
 stats name.'-about.csv' every ::1 using 3 nooutput
 t0 = STATS_max
