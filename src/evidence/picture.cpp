@@ -145,8 +145,14 @@ class PictureScript {
   [[nodiscard]] std::string block(const std::string& part, const std::string& label) const {
     if (label.empty()) return {};
     const FigureFile& table = found(part);
-    if (table.content.find("\n# " + label + "\n") == std::string::npos) {
+    const std::size_t at = table.content.find("\n# " + label + "\n");
+    if (at == std::string::npos) {
       throw std::logic_error(fmt::format("{} has no block '{}'", table.name, label));
+    }
+    // gnuplot takes the first block whose label begins so.
+    if (table.content.find("\n# " + label) < at) {
+      throw std::logic_error(
+          fmt::format("{} has a block before '{}' that begins so", table.name, label));
     }
     return fmt::format(" index {}", quoted(label));
   }
