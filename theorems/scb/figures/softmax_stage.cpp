@@ -14,8 +14,10 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
@@ -33,6 +35,9 @@ constexpr double step = 0.2;       // eta
 constexpr double relaxations = 6;  // of V and A, at the solution
 
 enum class Method { softmax, l1, plain };
+
+constexpr std::array<std::pair<Method, const char*>, 3> methods{
+    {{Method::softmax, "softmax"}, {Method::l1, "l1"}, {Method::plain, "plain"}}};
 
 struct Ends {
   double distance_P = 0, distance_Q = 0;
@@ -169,14 +174,11 @@ CountSuccesses counter(const StageTwo& stage, const FigureRequest& request) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"T",      "sequences", "low",       "high",      "B",     "steps",
-              "lambda", "no_noise",  "unmoved_P", "unmoved_Q", "method"};
-  CsvText fits{"method", "against", "exponent", "half_width", "misfit", "degrees_of_freedom"};
+  FigureTable table;
+  FigureTable fits;
   const std::vector<Index> contexts{30, 100, 300, 1000};
-  for (const Method method : {Method::softmax, Method::l1, Method::plain}) {
-    const char* const name = method == Method::softmax ? "softmax"
-                             : method == Method::l1    ? "l1"
-                                                       : "plain";
+  for (const auto& [method, name] : methods) {
+    table.block(name);
     CrossingRequest crossing;
     crossing.level = 0.75;
     crossing.runs = method == Method::l1 ? 24 : 40;
@@ -196,47 +198,39 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       lengths.push_back(static_cast<double>(context));
       logarithms.push_back(std::log(lengths.back()));
       found.push_back(own);
-      csv.number(lengths.back()).number(own.size).number(own.low).number(own.high).number(batch);
-      csv.number(stage.steps()).number(stage.weight()).number(stage.run(0, 0, 0).worse());
-      csv.number(stage.unmoved().distance_P).number(stage.unmoved().distance_Q);
-      csv.word(name).end_row();
+      const Ends unmoved = stage.unmoved();
+      table.add("T", context, "sequences", own.size, "low", own.low, "high", own.high, "B", batch,
+                "steps", stage.steps(), "lambda", stage.weight(), "no_noise",
+                stage.run(0, 0, 0).worse(), "unmoved_P", unmoved.distance_P, "unmoved_Q",
+                unmoved.distance_Q, "method", name);
     }
-    csv.end_block();
     if (found.size() < 3) continue;
     for (const bool power : {true, false}) {
       const Exponent own = fit_exponent(power ? lengths : logarithms, found);
-      fits.word(name).word(power ? "T" : "ln T").number(own.value).number(own.half_width);
-      fits.number(own.misfit).number(static_cast<double>(found.size() - 2)).end_row();
+      fits.add("method", name, "against", power ? "T" : "ln T", "exponent", own.value, "half_width",
+               own.half_width, "misfit", own.misfit, "degrees_of_freedom", found.size() - 2);
     }
   }
-  return {{request.name + ".csv", csv.text()}, {request.name + "-fits.csv", fits.text()}};
+  return {table.file(request), fits.file(request, "fits")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: softmax, l1, plain: T, sequences needed and their 95 % interval.
-height = 2.5
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.16
-  set rmargin at screen 0.97
-  set bmargin at screen 0.15
-  set tmargin at screen 0.97
-  set logscale xy
-  set format y '10^{%T}'
-  set xrange [22:1400]
-  set xtics (30, 100, 300, 1000)
-  set xlabel 'context length T'
-  set ylabel 'sequences for 75 % success' offset 0+right,0
-  set key top left reverse Left
-  plot data index 2 using 1:2:3:4 with yerrorlines linetype 2 pointtype 5 pointsize 0.5 title 'linear, plain steps', \
-       data index 1 using 1:2:3:4 with yerrorlines linetype 3 pointtype 9 pointsize 0.6 title 'linear, l1 steps', \
-       data index 0 every ::1 using 1:2:3:4 with yerrorlines linetype 1 pointtype 7 pointsize 0.5 title 'softmax'
-  unset output
+Picture picture() {
+  const auto line = [](Method method) {
+    return plot::line_with_error_bars("T", "sequences", "low", "high")
+        .of(methods[static_cast<std::size_t>(method)].second);
+  };
+  return {.height = 2.5,
+          .panels = {
+              {.x = {.label = "context length T",
+                     .range = "22:1400",
+                     .logarithmic = true,
+                     .tics = "(30, 100, 300, 1000)"},
+               .y = {.label = "sequences for 75 % success", .logarithmic = true},
+               .key = "top left",
+               .curves = {line(Method::plain).colour(2).mark(5, 0.5).titled("linear, plain steps"),
+                          line(Method::l1).colour(3).mark(9, 0.6).titled("linear, l1 steps"),
+                          line(Method::softmax).colour(1).mark(7, 0.5).titled("softmax")}}}};
 }
-)gp";
 
 }  // namespace
 
@@ -247,7 +241,7 @@ FigureMaker figure() {
                .shows = {"scb.softmax-link", "scb.convergence"},
                .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::softmax_stage_figure
