@@ -65,7 +65,7 @@ Picture picture() {
          .y = {.label = number % 2 == 0 ? "token k" : "",
                .range = "*:*",
                .own_range = "*:*",
-               .label_offset = 1.2},
+               .label_offset = -0.6},
          .curves = {plot::image("row", "column", "value").of(map)},
          .colours = {.range = number < 2 ? "0:0.8" : "0:0.4", .bar = false},
          .settings = {
