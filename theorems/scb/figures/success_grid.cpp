@@ -65,16 +65,18 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  const auto panel = [](const char* name, const std::string& range, const std::string& tics) {
+  const auto panel = [](const char* name, const Axis& y) {
     return Panel{
-        .x = {.range = "1:15", .tics = "('2^2' 2, '2^6' 6, '2^{10}' 10, '2^{14}' 14)"},
-        .y = {.label = name, .range = range, .tics = tics},
+        .x = {.range = "1:15", .tics = "(2, 6, 10, 14)", .format = "2^{%g}"},
+        .y = y,
         .curves = {plot::image("log2_B", "log10_eta_or_lambda", "rate").of(name)},
         .colours = {.range = "0:1", .label = "share of runs that succeed", .tics = "0.25"}};
   };
-  const Panel steps = panel(step_sizes, "-2.375:-0.625", "('0.01' -2, '0.03' -1.5, '0.1' -1)");
+  const Panel steps = panel(step_sizes, {.label = step_sizes,
+                                         .range = "-2.375:-0.625",
+                                         .tics = "('0.01' -2, '0.03' -1.5, '0.1' -1)"});
   Panel l1 =
-      panel(weights, "-4.25:-0.75", "('10^{−4}' -4, '10^{−3}' -3, '10^{−2}' -2, '10^{−1}' -1)");
+      panel(weights, {.label = weights, .range = "-4.25:-0.75", .tics = "1", .format = "10^{%g}"});
   l1.x.label = "batch size B";
   return {.height = 4.2, .right = 0.8, .panels = {steps, l1}};
 }
