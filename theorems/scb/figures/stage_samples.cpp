@@ -250,46 +250,37 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   return {table.file(request), fits.file(request, "fits")};
 }
 
-// Instances differ where N or Q varies: no line joins them.
-Panel panel_of(const char* size, const Axis& x, bool lines) {
-  const auto curve = lines ? plot::line_with_error_bars : plot::error_bars;
-  return {.x = x,
-          .y = {.range = "1e3:1e11", .logarithmic = true, .tics = "100", .format = "10^{%T}"},
-          .curves = {curve("x", "samples_1", "low_1", "high_1")
-                         .of(size)
-                         .colour(1)
-                         .mark(7, 0.5)
-                         .titled("stage 1"),
-                     curve("x", "samples_2", "low_2", "high_2")
-                         .of(size)
-                         .colour(3)
-                         .mark(9, 0.6)
-                         .titled("stage 2")}};
-}
-
 Picture picture() {
-  Panel context = panel_of(
-      sizes[0],
-      {.label = "T", .range = "50:2e8", .logarithmic = true, .tics = "100", .format = "10^{%T}"},
-      true);
-  context.key = "top left";
-  context.y.label = "sequences";
-  const Panel tokens = panel_of(
-      sizes[1], {.label = "N", .range = "2.4:30", .logarithmic = true, .tics = "(3, 6, 12, 24)"},
-      false);
-  Panel support = panel_of(
-      sizes[2], {.label = "Q", .range = "1.7:7", .logarithmic = true, .tics = "(2, 3, 4, 6)"},
-      false);
-  support.y.label = "sequences";
-  const Panel goal = panel_of(
-      sizes[3],
-      {.label = "ε", .range = "0.04:0.25", .logarithmic = true, .tics = "(0.05, 0.1, 0.2)"}, true);
-  return {.height = 3.4,
-          .columns = 2,
-          .left = 0.15,
-          .right = 0.985,
-          .between = 0.14,
-          .panels = {context, tokens, support, goal}};
+  const std::array<Axis, sizes.size()> axes{
+      {{.label = "T", .range = "50:2e8", .tics = "100", .format = "10^{%T}"},
+       {.label = "N", .range = "2.4:30", .tics = "(3, 6, 12, 24)"},
+       {.label = "Q", .range = "1.7:7", .tics = "(2, 3, 4, 6)"},
+       {.label = "ε", .range = "0.04:0.25", .tics = "(0.05, 0.1, 0.2)"}}};
+  Picture made{.height = 3.4, .columns = 2, .left = 0.15, .right = 0.985, .between = 0.14};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    // No line joins the instances that differ at the same N or Q.
+    const auto curve = i == 0 || i == 3 ? plot::line_with_error_bars : plot::error_bars;
+    Panel& panel = made.panels.emplace_back();
+    panel.x = axes[i];
+    panel.x.logarithmic = true;
+    panel.y = {.label = i % 2 == 0 ? "sequences" : "",
+               .range = "1e3:1e11",
+               .logarithmic = true,
+               .tics = "100",
+               .format = "10^{%T}"};
+    panel.key = i == 0 ? "top left" : "";
+    panel.curves = {curve("x", "samples_1", "low_1", "high_1")
+                        .of(sizes[i])
+                        .colour(1)
+                        .mark(7, 0.5)
+                        .titled("stage 1"),
+                    curve("x", "samples_2", "low_2", "high_2")
+                        .of(sizes[i])
+                        .colour(3)
+                        .mark(9, 0.6)
+                        .titled("stage 2")};
+  }
+  return made;
 }
 
 }  // namespace
