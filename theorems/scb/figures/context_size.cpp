@@ -59,7 +59,7 @@ Picture picture() {
   const Curve steps = plot::line_with_points("Q", "steps");
   const Axis x{.range = "0.8:80", .logarithmic = true, .tics = "(1, 2, 4, 8, 16, 32, 64)"};
   Panel batches{.x = x,
-                .y = {.label = "batch for 75 % success", .logarithmic = true},
+                .y = {.label = "batch for 75 % success", .logarithmic = true, .format = "%g"},
                 .key = "top left",
                 .curves = {of_noise(batch, 0).titled("multiplicative noise, two instances"),
                            of_noise(batch, 1),
