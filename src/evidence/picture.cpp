@@ -157,17 +157,25 @@ class PictureScript {
   [[nodiscard]] std::string block(const std::string& part, const std::string& label) const {
     if (label.empty()) return {};
     const FigureFile& table = found(part);
-    const std::string wanted = "\n# " + label;
-    const std::size_t at = table.content.find(wanted);
+    const std::size_t at = table.content.find("\n# " + label + "\n");
     if (at == std::string::npos) {
       throw std::logic_error(fmt::format("{} has no block '{}'", table.name, label));
     }
-    // gnuplot takes the first label that begins so.
-    if (table.content[at + wanted.size()] != '\n') {
+    // gnuplot takes the first block whose label begins so.
+    if (table.content.find("\n# " + label) < at) {
       throw std::logic_error(
-          fmt::format("{} has another block before '{}' that begins so", table.name, label));
+          fmt::format("{} has a block before '{}' that begins so", table.name, label));
     }
     return fmt::format(" index {}", quoted(label));
+  }
+
+  // A block without rows has its label as the last line before the next or the end.
+  [[nodiscard]] bool has_rows(const Curve& curve) const {
+    if (block(curve.part_, curve.block_).empty()) return true;
+    const std::string& text = found(curve.part_).content;
+    const std::string line = "\n# " + curve.block_ + "\n";
+    const std::size_t next = text.find(line) + line.size();
+    return next < text.size() && text[next] != '\n';
   }
 
   [[nodiscard]] std::size_t number_of(const std::string& part, const std::string& name) const {
@@ -303,8 +311,11 @@ class PictureScript {
 
   [[nodiscard]] std::string drawn(const Curve& curve) const {
     std::string made;
+    const bool rows = has_rows(curve);
     if (curve.values_.size() == 1) {
       made = curve.values_.front();
+    } else if (!rows) {
+      made = "NaN";  // gnuplot would take the next block
     } else {
       made = file(curve.part_) + block(curve.part_, curve.block_) + " skip 1";
       if (!curve.every_.empty()) made += " every " + curve.every_;
@@ -319,7 +330,8 @@ class PictureScript {
                     : value;
       }
     }
-    made += " with " + curve.style_ + curve.colour_ + curve.look_;
+    made += " with " + (rows || curve.style_ != "image" ? curve.style_ : "points") + curve.colour_ +
+            curve.look_;
     if (curve.style_ == "filledcurves") made += " fillstyle transparent solid 0.2 noborder";
     return made + (curve.title_.empty() ? " notitle" : " title " + text_or_formula(curve.title_));
   }

@@ -6,10 +6,6 @@
 
 namespace popgrad::scb::checks {
 
-namespace {
-
-constexpr double start_of_stage_two = 0.5;  // alpha_V and alpha_A of the start
-
 Training<double> halfway(Bigrams<double> b) {
   const Index n = b.tokens();
   const double even = 1 / static_cast<double>(b.context);
@@ -49,8 +45,6 @@ Training<double> with_link(Training<double> linear, Link link) {
   }
   return linear;
 }
-
-}  // namespace
 
 StageTwo::StageTwo(const Bigrams<double>& bigrams, Link link, double step)
     : sampled_(with_link(halfway(bigrams), link)), link_(link), step_(step) {

@@ -17,10 +17,15 @@ namespace popgrad::scb::checks {
 
 enum class Link { softmax, l1, plain };
 
+inline constexpr double start_of_stage_two = 0.5;  ///< alpha_V and alpha_A
+/// The start of stage 2 with linear attention, A as fast as V: eta_A = K_Q/K_P.
+Training<double> halfway(Bigrams<double> bigrams);
+/// That start as steps of this kind take it; softmax: shares as fast at the start, (2 Q)^2 as much.
+Training<double> with_link(Training<double> linear, Link link);
+
 class StageTwo {
  public:
-  /// `bigrams` in any context T; eta of V. A relaxes as fast as V (eta_A = K_Q/K_P); softmax:
-  /// shares as fast at the start, (2 Q)^2 as much. Six of the slower relaxation times.
+  /// `bigrams` in any context T; eta of V. Six of the slower relaxation times.
   StageTwo(const Bigrams<double>& bigrams, Link link, double step);
 
   /// X = B E sum_k mu_k |a^k - that of expected gradients|^2 at the end. Cost O(steps N Q (N T +

@@ -2,6 +2,7 @@
 // (75 %), from transfer (75 %), and SGD on sequences where it can follow.
 // N = 3, Q = 2, eta = 0.05.
 
+#include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
@@ -11,16 +12,26 @@
 namespace popgrad::scb::figures::critical_batch_figure {
 namespace {
 
-enum class Curve { constant, multiplicative, transfer, sequences };
+enum class Kind { constant, multiplicative, transfer, sequences };
 
-void add_curve(CsvText& csv, Curve curve, const FigureRequest& request) {
+struct Shown {
+  Kind kind;
+  const char* name;
+};
+
+constexpr std::array<Shown, 4> kinds{{{Kind::constant, "from scratch, constant noise"},
+                                      {Kind::multiplicative, "from scratch, multiplicative noise"},
+                                      {Kind::transfer, "from transfer, multiplicative noise"},
+                                      {Kind::sequences, "from scratch, SGD on sequences"}}};
+
+void add_curve(FigureTable& table, Kind kind, const FigureRequest& request) {
   CrossingRequest crossing;
   crossing.level = 0.75;
   crossing.runs = 60;
   crossing.first = 100;
   crossing.largest = 1e18;
-  const double decades = curve == Curve::sequences ? 3 : 9;
-  for (double power = 2; power <= decades; power += curve == Curve::sequences ? 0.5 : 1) {
+  const double decades = kind == Kind::sequences ? 3 : 9;
+  for (double power = 2; power <= decades; power += kind == Kind::sequences ? 0.5 : 1) {
     const auto context = static_cast<Index>(std::llround(std::pow(10.0, power)));
     Parameters at_context = request.parameters;
     at_context.set("T", std::to_string(context));
@@ -28,60 +39,50 @@ void add_curve(CsvText& csv, Curve curve, const FigureRequest& request) {
     AttemptSetting setting;
     setting.seed = request.seed;
     setting.jobs = request.jobs;
-    if (curve == Curve::transfer) {
+    if (kind == Kind::transfer) {
       training.start = transfer_start(training.bigrams, 0.5, 0.5, request.seed);
     }
-    if (curve == Curve::sequences) setting.sampling = Sampling::sequences;
+    if (kind == Kind::sequences) setting.sampling = Sampling::sequences;
     setting.levels = noise_at_solution(training.bigrams);
-    if (curve == Curve::constant) setting.levels.shape = NoiseShape::constant;
+    if (kind == Kind::constant) setting.levels.shape = NoiseShape::constant;
     const Crossing found = find_crossing(success_counter(training, setting), crossing);
     if (!found.found) continue;
-    csv.number(static_cast<double>(context)).number(found.size).number(found.low);
-    csv.number(found.high).end_row();
+    table.add("T", context, "B", found.size, "low", found.low, "high", found.high);
     crossing.first = found.size;
   }
-  csv.end_block();
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"T", "B", "low", "high"};
-  for (const Curve curve :
-       {Curve::constant, Curve::multiplicative, Curve::transfer, Curve::sequences}) {
-    add_curve(csv, curve, request);
+  FigureTable table;
+  for (const auto& [kind, name] : kinds) {
+    table.block(name);
+    add_curve(table, kind, request);
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: constant noise, multiplicative noise, transfer, SGD on sequences: T, critical B, its
-# 95 % interval.
-height = 2.7
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.16
-  set rmargin at screen 0.97
-  set bmargin at screen 0.14
-  set tmargin at screen 0.97
-  set logscale xy
-  set format xy '10^{%T}'
-  set xrange [50:2e9]
-  eval y_range('3:1e18', '*:*')
-  set ytics 1000
-  set xlabel 'context length T'
-  set ylabel 'batch size for 75 % success' offset 0+right,0
-  set key top left reverse Left
-  plot data index 0 every ::1 using 1:2:3:4 with yerrorlines linetype 2 pointtype 5 pointsize 0.5 title 'from scratch, constant noise', \
-       data index 1 using 1:2:3:4 with yerrorlines linetype 1 pointtype 7 pointsize 0.5 title 'from scratch, multiplicative noise', \
-       data index 2 using 1:2:3:4 with yerrorlines linetype 3 pointtype 9 pointsize 0.5 title 'from transfer, multiplicative noise', \
-       data index 3 using 1:2:3:4 with yerrorbars linetype 7 pointtype 6 pointsize 0.9 title 'from scratch, SGD on sequences', \
-       0.01*x**2 with lines linetype 7 dashtype 3 linewidth 0.6 title 'T^2', \
-       0.01*x with lines linetype 7 dashtype 2 linewidth 0.6 title 'T'
-  unset output
+Picture picture() {
+  const auto shown = [](const Curve& curve, std::size_t kind) {
+    return curve.of(kinds[kind].name).titled(kinds[kind].name);
+  };
+  const Curve line = plot::line_with_error_bars("T", "B", "low", "high");
+  return {
+      .height = 2.7,
+      .panels = {
+          {.x = {.label = "context length T", .range = "50:2e9", .logarithmic = true},
+           .y = {.label = "batch size for 75 % success",
+                 .range = "3:1e18",
+                 .logarithmic = true,
+                 .tics = "1000",
+                 .format = "10^{%T}",
+                 .own_range = "*:*"},
+           .key = "top left",
+           .curves = {shown(line, 0).colour(2).mark(5, 0.5), shown(line, 1).colour(1).mark(7, 0.5),
+                      shown(line, 2).colour(3).mark(9, 0.5),
+                      shown(plot::error_bars("T", "B", "low", "high"), 3).colour(7).mark(6, 0.9),
+                      plot::formula("0.01*x**2").colour(7).dashed(3).wide(0.6).titled("T^2"),
+                      plot::formula("0.01*x").colour(7).dashed().wide(0.6).titled("T")}}}};
 }
-)gp";
 
 }  // namespace
 
@@ -91,7 +92,7 @@ FigureMaker figure() {
                    .shows = {"scb.two-stages", "scb.transfer"},
                    .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::critical_batch_figure

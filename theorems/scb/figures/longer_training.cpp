@@ -1,6 +1,9 @@
 // Longer training: under l1 distances reach a minimum and rise again, and so does the loss; after
 // normalisation they stay. Three weights, no noise.
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
 
 #include "popgrad/evidence/figure.hpp"
@@ -12,15 +15,18 @@
 namespace popgrad::scb::figures::longer_training_figure {
 namespace {
 
+constexpr std::array<double, 3> weights{0.0, 0.001, 0.004};
+std::string name_of(double weight) { return fmt::format("λ = {:g}", weight); }
+
 std::vector<FigureFile> data(const FigureRequest& request) {
   const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double>& b = training.bigrams;
   // The loss at V = P, A = Q.
   const double least =
       (1 - b.stationary.squaredNorm()) / 2 - transition_size(b) * context_size(b) / 2;
-  CsvText csv{"step",  "dist_P", "dist_Q", "excess_loss", "dist_P_normalised", "dist_Q_normalised",
-              "lambda"};
-  for (const double weight : {0.0, 0.001, 0.004}) {
+  FigureTable table;
+  for (const double weight : weights) {
+    table.block(name_of(weight));
     Schedule schedule;
     schedule.l1_weight = weight;
     schedule.l1_step = 0.01;
@@ -43,52 +49,43 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     const std::vector<double> left_P = run.column("dist_P_normalised");
     const std::vector<double> left_Q = run.column("dist_Q_normalised");
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      csv.number(run.t[i] / walk_request.step_size).number(dist_P[i]).number(dist_Q[i]);
-      csv.number(loss[i] - least).number(left_P[i]).number(left_Q[i]).number(weight).end_row();
+      table.add("step", run.t[i] / walk_request.step_size, "dist_P", dist_P[i], "dist_Q", dist_Q[i],
+                "excess_loss", loss[i] - least, "dist_P_normalised", left_P[i], "dist_Q_normalised",
+                left_Q[i], "lambda", weight);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, lambda = 0, 0.001, 0.004: step, distances to P and Q, excess loss, both distances
-# after normalisation, lambda.
-height = 4.2
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 3,1 margins 0.16,0.96,0.09,0.98 spacing 0,0.045
-  set logscale xy
-  set xrange [100:2e5]
-  set format x ''
-  set format y '10^{%T}'
-  set key bottom left
-  set ylabel '‖V − P‖_μ' offset 0+right,0
-  eval y_range('3e-4:5', '*:*')
-  plot data index 0 using 1:2 with lines linetype 3 title 'λ = 0', \
-       data index 1 using 1:2 with lines linetype 1 title 'λ = 0.001', \
-       data index 2 using 1:2 with lines linetype 2 title 'λ = 0.004', \
-       data index 2 using 1:5 with lines linetype 2 dashtype 2 title 'normalised'
-  set ylabel '‖A − Q‖_μ' offset 0+right,0
-  eval y_range('3e-3:2', '*:*')
-  plot data index 0 using 1:3 with lines linetype 3 notitle, \
-       data index 1 using 1:3 with lines linetype 1 notitle, \
-       data index 2 using 1:3 with lines linetype 2 notitle, \
-       data index 2 using 1:6 with lines linetype 2 dashtype 2 notitle
-  set ylabel 'excess loss' offset 0+right,0
-  eval y_range('1e-7:1', '*:*')
-  set format x '10^{%T}'
-  set xlabel 'step'
-  plot data index 0 using 1:4 with lines linetype 3 notitle, \
-       data index 1 using 1:4 with lines linetype 1 notitle, \
-       data index 2 using 1:4 with lines linetype 2 notitle
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto panel = [](const std::string& column, const Axis& y) {
+    Panel made{.x = {.range = "100:2e5", .logarithmic = true}, .y = y, .curves = {}};
+    made.y.logarithmic = true;
+    made.y.own_range = "*:*";
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      made.curves.push_back(plot::line("step", column)
+                                .of(name_of(weights[i]))
+                                .colour(i == 0 ? 3 : static_cast<int>(i))
+                                .titled(name_of(weights[i])));
+    }
+    return made;
+  };
+  const auto normalised = [](const std::string& column) {
+    return plot::line("step", column)
+        .of(name_of(weights.back()))
+        .colour(2)
+        .dashed()
+        .titled("normalised");
+  };
+  Panel values = panel("dist_P", {.label = "‖V − P‖_μ", .range = "3e-4:5"});
+  values.key = "bottom left";
+  values.curves.push_back(normalised("dist_P_normalised"));
+  Panel attention = panel("dist_Q", {.label = "‖A − Q‖_μ", .range = "3e-3:2"});
+  attention.curves.push_back(normalised("dist_Q_normalised"));
+  Panel loss = panel("excess_loss", {.label = "excess loss", .range = "1e-7:1"});
+  loss.x.label = "step";
+  return {.height = 4.2, .panels = {values, attention, loss}};
 }
-)gp";
 
 }  // namespace
 
@@ -100,7 +97,7 @@ FigureMaker figure() {
                .shows = {"scb.hyperbola"},
                .parameters = data_law("3", "5000", "2")},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::longer_training_figure

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::uint32_t runs = 9;
 constexpr double goal = 0.4;
+constexpr const char* of_linear = "linear attention";
+constexpr const char* of_softmax = "softmax attention";
 
 struct Best {
   double median = std::numeric_limits<double>::infinity();
@@ -90,46 +92,36 @@ Best best_over_grid(Index context, bool softmax, const FigureRequest& request) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"T", "samples", "low", "high", "B", "eta", "eta_A"};
+  FigureTable table;
   for (const bool softmax : {false, true}) {
+    table.block(softmax ? of_softmax : of_linear);
     for (const Index context : {10, 20, 40, 80, 160, 320}) {
       const Best best = best_over_grid(context, softmax, request);
       if (!std::isfinite(best.median)) continue;
-      csv.number(static_cast<double>(context)).number(best.median).number(best.low);
-      csv.number(std::isfinite(best.high) ? best.high : best.cut);
-      csv.number(best.batch).number(best.step).number(best.rate).end_row();
+      // Where more than a quarter of the runs were cut, the upper quartile is where they were.
+      table.add("T", context, "samples", best.median, "low", best.low, "high",
+                std::isfinite(best.high) ? best.high : best.cut, "B", best.batch, "eta", best.step,
+                "eta_A", best.rate);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: linear, softmax: T, sequences needed (median), quartiles (the upper one where runs
-# were cut, if more than a quarter of them were), best B, eta and eta_A.
-height = 2.7
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.16
-  set rmargin at screen 0.97
-  set bmargin at screen 0.14
-  set tmargin at screen 0.97
-  set logscale xy
-  set format y '10^{%T}'
-  set xrange [8:400]
-  set xtics (10, 20, 40, 80, 160, 320)
-  set xlabel 'context length T'
-  set ylabel 'sequences until α_A = 0.4' offset 0+right,0
-  set key top left
-  plot data index 0 every ::1 using 1:2:3:4 with yerrorlines linetype 1 pointtype 7 pointsize 0.5 title 'linear attention', \
-       data index 1 using 1:2:3:4 with yerrorlines linetype 2 pointtype 5 pointsize 0.5 title 'softmax attention', \
-       20*x with lines linetype 7 dashtype 2 linewidth 0.6 title 'T'
-  unset output
+Picture picture() {
+  const auto line = [](const char* name) {
+    return plot::line_with_error_bars("T", "samples", "low", "high").of(name).titled(name);
+  };
+  return {.height = 2.7,
+          .panels = {{.x = {.label = "context length T",
+                            .range = "8:400",
+                            .logarithmic = true,
+                            .tics = "(10, 20, 40, 80, 160, 320)"},
+                      .y = {.label = "sequences until α_A = 0.4", .logarithmic = true},
+                      .key = "top left",
+                      .curves = {line(of_linear).colour(1).mark(7, 0.5),
+                                 line(of_softmax).colour(2).mark(5, 0.5),
+                                 plot::formula("20*x").colour(7).dashed().wide(0.6).titled("T")}}}};
 }
-)gp";
 
 }  // namespace
 
@@ -139,7 +131,7 @@ FigureMaker figure() {
                    .shows = {"scb.softmax-link"},
                    .parameters = {{parameter::N, "3"}, {parameter::Q, "1"}}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::sample_complexity_figure

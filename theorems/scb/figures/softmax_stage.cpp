@@ -14,12 +14,15 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "statistics/critical.hpp"
+#include "theorems/scb/checks/stage_two.hpp"
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
@@ -27,12 +30,14 @@
 namespace popgrad::scb::figures::softmax_stage_figure {
 namespace {
 
-constexpr double share = 0.5;      // alpha_V and alpha_A of the start
 constexpr double goal = 0.15;      // eps
 constexpr double step = 0.2;       // eta
 constexpr double relaxations = 6;  // of V and A, at the solution
 
-enum class Method { softmax, l1, plain };
+using checks::Link;
+
+constexpr std::array<std::pair<Link, const char*>, 3> links{
+    {{Link::softmax, "softmax"}, {Link::l1, "l1"}, {Link::plain, "plain"}}};
 
 struct Ends {
   double distance_P = 0, distance_Q = 0;
@@ -42,11 +47,14 @@ struct Ends {
 // One method from the common start.
 class StageTwo {
  public:
-  StageTwo(const Training<double>& linear, Method method)
-      : linear_(linear), own_(training_of(linear, method)), l1_(method == Method::l1) {
+  // With l1 steps what is off the supports is not cut before them.
+  StageTwo(const Training<double>& linear, Link link)
+      : linear_(linear),
+        own_(link == Link::softmax ? checks::with_link(linear, link) : linear),
+        l1_(link == Link::l1) {
     const Bigrams<double>& b = linear.bigrams;
     steps_ = static_cast<std::uint64_t>(std::ceil(relaxations / (context_size(b) * step)));
-    threshold_ = share * b.law.minCoeff() / 2;
+    threshold_ = checks::start_of_stage_two * b.law.minCoeff() / 2;
     if (l1_) choose_weight();
   }
 
@@ -80,16 +88,6 @@ class StageTwo {
   }
 
  private:
-  static Training<double> training_of(Training<double> linear, Method method) {
-    if (method != Method::softmax) return linear;
-    const Bigrams<double>& b = linear.bigrams;
-    linear.softmax = true;
-    linear.attention_start = linear.attention_start.array().log();
-    const double positions = static_cast<double>(b.entries()) / static_cast<double>(b.tokens());
-    linear.attention_rate *= std::pow(positions / share, 2);
-    return linear;
-  }
-
   [[nodiscard]] Index attention_size() const {
     const Bigrams<double>& b = linear_.training().bigrams;
     return b.tokens() * b.context;
@@ -129,26 +127,9 @@ class StageTwo {
 Training<double> training_at(Index context, Index least, const FigureRequest& request) {
   Parameters parameters = request.parameters;
   parameters.set("T", std::to_string(least));
-  Training<double> training = scb::training<double>(parameters, request.seed);
-  Bigrams<double>& b = training.bigrams;
-  b.context = context;
-  const Index n = b.tokens();
-  const double even = 1 / static_cast<double>(context);
-  training.start = share * b.transition;
-  training.start.colwise() += (1 - share) * b.stationary;
-  double overlap = 0;  // sum_k mu_k q^k.u^k
-  for (Index k = 0; k < n; ++k) overlap += b.stationary[k] / static_cast<double>(b.support(k));
-  const double beta = share * (context_size(b) - even) / (overlap - even);
-  training.attention_start = Matrix<double>::Constant(context, n, (1 - beta) * even);
-  for (Index k = 0; k < n; ++k) {
-    for (Index e = b.first[static_cast<std::size_t>(k)];
-         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
-      training.attention_start(b.position[static_cast<std::size_t>(e)], k) +=
-          beta / static_cast<double>(b.support(k));
-    }
-  }
-  training.attention_rate = context_size(b) / transition_size(b);
-  return training;
+  Bigrams<double> bigrams = scb::training<double>(parameters, request.seed).bigrams;
+  bigrams.context = context;
+  return checks::halfway(std::move(bigrams));
 }
 
 CountSuccesses counter(const StageTwo& stage, const FigureRequest& request) {
@@ -169,25 +150,22 @@ CountSuccesses counter(const StageTwo& stage, const FigureRequest& request) {
 }
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"T",      "sequences", "low",       "high",      "B",     "steps",
-              "lambda", "no_noise",  "unmoved_P", "unmoved_Q", "method"};
-  CsvText fits{"method", "against", "exponent", "half_width", "misfit", "degrees_of_freedom"};
+  FigureTable table;
+  FigureTable fits;
   const std::vector<Index> contexts{30, 100, 300, 1000};
-  for (const Method method : {Method::softmax, Method::l1, Method::plain}) {
-    const char* const name = method == Method::softmax ? "softmax"
-                             : method == Method::l1    ? "l1"
-                                                       : "plain";
+  for (const auto& [link, name] : links) {
+    table.block(name);
     CrossingRequest crossing;
     crossing.level = 0.75;
-    crossing.runs = method == Method::l1 ? 24 : 40;
+    crossing.runs = link == Link::l1 ? 24 : 40;
     crossing.factor = 1.6;
     crossing.bisections = 2;
-    crossing.first = method == Method::l1 ? 2500 : method == Method::plain ? 350 : 150;
+    crossing.first = link == Link::l1 ? 2500 : link == Link::plain ? 350 : 150;
     crossing.largest = 2e4;
     std::vector<double> lengths, logarithms;
     std::vector<Crossing> found;
     for (const Index context : contexts) {
-      const StageTwo stage(training_at(context, contexts.front(), request), method);
+      const StageTwo stage(training_at(context, contexts.front(), request), link);
       Crossing own = find_crossing(counter(stage, request), crossing);
       if (!own.found) continue;
       crossing.first = own.size;
@@ -196,47 +174,39 @@ std::vector<FigureFile> data(const FigureRequest& request) {
       lengths.push_back(static_cast<double>(context));
       logarithms.push_back(std::log(lengths.back()));
       found.push_back(own);
-      csv.number(lengths.back()).number(own.size).number(own.low).number(own.high).number(batch);
-      csv.number(stage.steps()).number(stage.weight()).number(stage.run(0, 0, 0).worse());
-      csv.number(stage.unmoved().distance_P).number(stage.unmoved().distance_Q);
-      csv.word(name).end_row();
+      const Ends unmoved = stage.unmoved();
+      table.add("T", context, "sequences", own.size, "low", own.low, "high", own.high, "B", batch,
+                "steps", stage.steps(), "lambda", stage.weight(), "no_noise",
+                stage.run(0, 0, 0).worse(), "unmoved_P", unmoved.distance_P, "unmoved_Q",
+                unmoved.distance_Q, "method", name);
     }
-    csv.end_block();
     if (found.size() < 3) continue;
     for (const bool power : {true, false}) {
       const Exponent own = fit_exponent(power ? lengths : logarithms, found);
-      fits.word(name).word(power ? "T" : "ln T").number(own.value).number(own.half_width);
-      fits.number(own.misfit).number(static_cast<double>(found.size() - 2)).end_row();
+      fits.add("method", name, "against", power ? "T" : "ln T", "exponent", own.value, "half_width",
+               own.half_width, "misfit", own.misfit, "degrees_of_freedom", found.size() - 2);
     }
   }
-  return {{request.name + ".csv", csv.text()}, {request.name + "-fits.csv", fits.text()}};
+  return {table.file(request), fits.file(request, "fits")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: softmax, l1, plain: T, sequences needed and their 95 % interval.
-height = 2.5
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.16
-  set rmargin at screen 0.97
-  set bmargin at screen 0.15
-  set tmargin at screen 0.97
-  set logscale xy
-  set format y '10^{%T}'
-  set xrange [22:1400]
-  set xtics (30, 100, 300, 1000)
-  set xlabel 'context length T'
-  set ylabel 'sequences for 75 % success' offset 0+right,0
-  set key top left reverse Left
-  plot data index 2 using 1:2:3:4 with yerrorlines linetype 2 pointtype 5 pointsize 0.5 title 'linear, plain steps', \
-       data index 1 using 1:2:3:4 with yerrorlines linetype 3 pointtype 9 pointsize 0.6 title 'linear, l1 steps', \
-       data index 0 every ::1 using 1:2:3:4 with yerrorlines linetype 1 pointtype 7 pointsize 0.5 title 'softmax'
-  unset output
+Picture picture() {
+  const auto line = [](Link link) {
+    return plot::line_with_error_bars("T", "sequences", "low", "high")
+        .of(links[static_cast<std::size_t>(link)].second);
+  };
+  return {
+      .height = 2.5,
+      .panels = {{.x = {.label = "context length T",
+                        .range = "22:1400",
+                        .logarithmic = true,
+                        .tics = "(30, 100, 300, 1000)"},
+                  .y = {.label = "sequences for 75 % success", .logarithmic = true},
+                  .key = "top left",
+                  .curves = {line(Link::plain).colour(2).mark(5, 0.5).titled("linear, plain steps"),
+                             line(Link::l1).colour(3).mark(9, 0.6).titled("linear, l1 steps"),
+                             line(Link::softmax).colour(1).mark(7, 0.5).titled("softmax")}}}};
 }
-)gp";
 
 }  // namespace
 
@@ -247,7 +217,7 @@ FigureMaker figure() {
                .shows = {"scb.softmax-link", "scb.convergence"},
                .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::softmax_stage_figure

@@ -11,6 +11,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -25,6 +26,7 @@
 namespace popgrad::scb::figures::stage_samples_figure {
 namespace {
 
+constexpr std::array<const char*, 4> sizes{"T", "N", "Q", "eps"};
 constexpr double boost_step = 0.1;  // eta
 constexpr double relaxations = 8;
 constexpr std::uint32_t ends_kept = 20;
@@ -151,8 +153,10 @@ Needed second_stage(const Training<double>& training, const Needed& first, doubl
 
 class Sweep {
  public:
-  Sweep(const char* name, const FigureRequest& request, CsvText& csv, CsvText& fits)
-      : name_(name), request_(request), csv_(csv), fits_(fits) {}
+  Sweep(const char* name, const FigureRequest& request, FigureTable& table, FigureTable& fits)
+      : name_(name), request_(request), table_(table), fits_(fits) {
+    table_.block(name);
+  }
 
   void add(double x, const Place& place) {
     const Training<double> training = from_scratch(place.tokens, std::llround(place.context),
@@ -179,15 +183,14 @@ class Sweep {
     exact.low = weight / exactness;
     exact.high = weight * exactness;
     weight_.push_back(exact);
-    csv_.number(x).number(first_.back().size).number(first_.back().low).number(first_.back().high);
-    csv_.number(second_.back().size).number(second_.back().low).number(second_.back().high);
-    csv_.number(first.batch.size).number(second.batch.size).number(first.steps);
-    csv_.number(second.steps).number(weight).number(transition_size(training.bigrams));
-    csv_.word(name_).end_row();
+    table_.add("x", x, "samples_1", first_.back().size, "low_1", first_.back().low, "high_1",
+               first_.back().high, "samples_2", second_.back().size, "low_2", second_.back().low,
+               "high_2", second_.back().high, "B_1", first.batch.size, "B_2", second.batch.size,
+               "steps_1", first.steps, "steps_2", second.steps, "lambda", weight, "K_P",
+               transition_size(training.bigrams), "against", name_);
   }
 
   void end() {
-    csv_.end_block();
     fit("stage 1", x_, first_, name_);
     fit("stage 2", x_, second_, name_);
     fit("lambda", x_, weight_, name_);
@@ -206,90 +209,79 @@ class Sweep {
            const char* against) {
     if (x.size() < 3) return;
     const Exponent exponent = fit_exponent(x, y);
-    fits_.word(what).word(against).number(exponent.value).number(exponent.half_width);
-    fits_.number(exponent.misfit).number(static_cast<double>(x.size() - 2)).end_row();
+    fits_.add("what", what, "against", against, "exponent", exponent.value, "half_width",
+              exponent.half_width, "misfit", exponent.misfit, "degrees_of_freedom", x.size() - 2);
   }
 
   const char* name_;
   const FigureRequest& request_;
-  CsvText& csv_;
-  CsvText& fits_;
+  FigureTable& table_;
+  FigureTable& fits_;
   double first_guess_ = 30, second_guess_ = 2e4;
   std::vector<double> x_;
   std::vector<Crossing> first_, second_, weight_;
 };
 
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"x",   "samples_1", "low_1",   "high_1",  "samples_2", "low_2", "high_2",
-              "B_1", "B_2",       "steps_1", "steps_2", "lambda",    "K_P",   "against"};
-  CsvText fits{"what", "against", "exponent", "half_width", "misfit", "degrees_of_freedom"};
-  Sweep of_context("T", request, csv, fits);
+  FigureTable table;
+  FigureTable fits;
+  Sweep of_context(sizes[0], request, table, fits);
   for (const double context : {100.0, 1e3, 1e4, 1e5, 1.2e6, 1e7, 1e8}) {
     of_context.add(context, {.context = context});
   }
   of_context.end();
-  Sweep of_tokens("N", request, csv, fits);
+  Sweep of_tokens(sizes[1], request, table, fits);
   for (const Index tokens : {3, 6, 12, 24}) {
     for (const std::uint64_t instance : {0U, 1U, 2U}) {
       of_tokens.add(static_cast<double>(tokens), {.tokens = tokens, .instance = instance});
     }
   }
   of_tokens.end();
-  Sweep of_support("Q", request, csv, fits);
+  Sweep of_support(sizes[2], request, table, fits);
   for (const Index support : {2, 3, 4, 6}) {
     for (const std::uint64_t instance : {0U, 1U, 2U}) {
       of_support.add(static_cast<double>(support), {.support = support, .instance = instance});
     }
   }
   of_support.end();
-  Sweep of_goal("eps", request, csv, fits);
+  Sweep of_goal(sizes[3], request, table, fits);
   for (const double goal : {0.2, 0.14, 0.1, 0.07, 0.05}) of_goal.add(goal, {.goal = goal});
   of_goal.end();
-  return {{request.name + ".csv", csv.text()}, {request.name + "-fits.csv", fits.text()}};
+  return {table.file(request), fits.file(request, "fits")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, against T, N, Q, eps: x, then of stage 1 and of stage 2 the sequences needed and
-# their 95 % interval.
-height = 3.4
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot
-  set logscale xy
-  set format y '10^{%T}'
-  do for [i=0:3] {
-    set lmargin at screen (i % 2 == 0 ? 0.15 : 0.64)
-    set rmargin at screen (i % 2 == 0 ? 0.50 : 0.985)
-    set bmargin at screen (i < 2 ? 0.61 : 0.12)
-    set tmargin at screen (i < 2 ? 0.98 : 0.49)
-    set yrange [1e3:1e11]
-    set ytics 100
-    unset ylabel
-    if (i % 2 == 0) { set ylabel 'sequences' offset 0+right,0 }
-    set xlabel word('T N Q eps', i + 1)
-    if (i == 3) { set xlabel 'ε' }
-    unset xtics
-    if (i == 0) { set xtics 100; set format x '10^{%T}'; set xrange [50:2e8]; set key top left reverse Left }
-    if (i == 1) { set xtics (3, 6, 12, 24); set format x '%g'; set xrange [2.4:30]; unset key }
-    if (i == 2) { set xtics (2, 3, 4, 6); set xrange [1.7:7] }
-    if (i == 3) { set xtics (0.05, 0.1, 0.2); set xrange [0.04:0.25] }
-    set xtics offset 0,0.3+tight
-    style = i == 0 || i == 3 ? 'yerrorlines' : 'yerrorbars'
-    if (i == 0 || i == 3) {
-      plot data index i every ::(i == 0 ? 1 : 0) using 1:2:3:4 with yerrorlines linetype 1 pointtype 7 pointsize 0.5 title 'stage 1', \
-           data index i every ::(i == 0 ? 1 : 0) using 1:5:6:7 with yerrorlines linetype 3 pointtype 9 pointsize 0.6 title 'stage 2'
-    } else {
-      plot data index i using 1:2:3:4 with yerrorbars linetype 1 pointtype 7 pointsize 0.5 title 'stage 1', \
-           data index i using 1:5:6:7 with yerrorbars linetype 3 pointtype 9 pointsize 0.6 title 'stage 2'
-    }
+Picture picture() {
+  const std::array<Axis, sizes.size()> axes{
+      {{.label = "T", .range = "50:2e8", .tics = "100", .format = "10^{%T}"},
+       {.label = "N", .range = "2.4:30", .tics = "(3, 6, 12, 24)"},
+       {.label = "Q", .range = "1.7:7", .tics = "(2, 3, 4, 6)"},
+       {.label = "ε", .range = "0.04:0.25", .tics = "(0.05, 0.1, 0.2)"}}};
+  Picture made{.height = 3.4, .columns = 2, .left = 0.15, .right = 0.985, .between = 0.14};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    // No line joins the instances that differ at the same N or Q.
+    const auto curve = i == 0 || i == 3 ? plot::line_with_error_bars : plot::error_bars;
+    Panel& panel = made.panels.emplace_back();
+    panel.x = axes[i];
+    panel.x.logarithmic = true;
+    panel.y = {.label = i % 2 == 0 ? "sequences" : "",
+               .range = "1e3:1e11",
+               .logarithmic = true,
+               .tics = "100",
+               .format = "10^{%T}"};
+    panel.key = i == 0 ? "top left" : "";
+    panel.curves = {curve("x", "samples_1", "low_1", "high_1")
+                        .of(sizes[i])
+                        .colour(1)
+                        .mark(7, 0.5)
+                        .titled("stage 1"),
+                    curve("x", "samples_2", "low_2", "high_2")
+                        .of(sizes[i])
+                        .colour(3)
+                        .mark(9, 0.6)
+                        .titled("stage 2")};
   }
-  unset multiplot
-  unset output
+  return made;
 }
-)gp";
 
 }  // namespace
 
@@ -299,7 +291,7 @@ FigureMaker figure() {
                .title = "Sequences needed by each stage of Theorem 3.1, and lambda, with exponents",
                .shows = {"scb.two-stages", "scb.convergence"}},
       .data = data,
-      .script = script};
+      .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::stage_samples_figure

@@ -16,6 +16,9 @@
 namespace popgrad::scb::figures::starts_order_figure {
 namespace {
 
+constexpr const char* projected = "projected gradients";
+constexpr const char* not_projected = "not projected";
+
 // Squared distances of V and of A in |.|_mu between the runs from both starts, after the growth.
 std::array<double, 2> apart_at_end(Training<double> training, bool project,
                                    const FigureRequest& request) {
@@ -53,9 +56,10 @@ std::array<double, 2> apart_at_end(Training<double> training, bool project,
 
 // Against N, and exponents whose intervals are those of the scatter about a power.
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"N", "projected", "dist_V_squared", "dist_A_squared", "offset_squared"};
-  CsvText fits{"projected", "exponent_of_N", "half_width"};
+  FigureTable table;
+  FigureTable fits;
   for (const bool project : {true, false}) {
+    table.block(project ? projected : not_projected);
     std::vector<double> sizes;
     std::vector<Crossing> distances;
     for (const Index tokens : {3, 10, 30, 100, 300}) {
@@ -67,47 +71,38 @@ std::vector<FigureFile> data(const FigureRequest& request) {
             (training.bigrams.stationary.array() - 1.0 / static_cast<double>(tokens))
                 .square()
                 .sum();
-        csv.number(static_cast<double>(tokens)).number(project ? 1 : 0).number(values);
-        csv.number(attention).number(offset).end_row();
+        table.add("N", tokens, "projected", project, "dist_V_squared", values, "dist_A_squared",
+                  attention, "offset_squared", offset);
         sizes.push_back(static_cast<double>(tokens));
         Crossing& distance = distances.emplace_back();
         distance.size = distance.low = distance.high = values;
       }
     }
-    csv.end_block();
     const Exponent exponent = fit_exponent(sizes, distances);
-    fits.number(project ? 1 : 0).number(exponent.value).number(exponent.half_width).end_row();
+    fits.add("projected", project, "exponent_of_N", exponent.value, "half_width",
+             exponent.half_width);
   }
-  return {{request.name + ".csv", csv.text()}, {request.name + "-fits.csv", fits.text()}};
+  return {table.file(request), fits.file(request, "fits")};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, projected gradients and not: N, 1 if projected, squared distance of V, of A, |w|^2.
-height = 2.7
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set lmargin at screen 0.16
-  set rmargin at screen 0.97
-  set bmargin at screen 0.14
-  set tmargin at screen 0.97
-  set logscale xy
-  set format y '10^{%T}'
-  set xrange [2.4:400]
-  set yrange [1e-8:3]
-  set xtics (3, 10, 30, 100, 300)
-  set xlabel 'tokens N'
-  set ylabel 'squared distance of the runs' offset 0+right,0
-  set key top right
-  plot data index 0 every ::1 using 1:3 with points linetype 1 pointtype 7 pointsize 0.6 title 'of V, projected gradients', \
-       data index 1 using 1:3 with points linetype 3 pointtype 9 pointsize 0.7 title 'of V, not projected', \
-       data index 1 using 1:4 with points linetype 4 pointtype 13 pointsize 0.7 title 'of A, not projected', \
-       0.08/x with lines linetype 7 dashtype 2 linewidth 0.6 title '1/N'
-  unset output
+Picture picture() {
+  const auto points = [](const char* column, const char* block, const std::string& title) {
+    return plot::points("N", column).of(block).titled(title + block);
+  };
+  return {
+      .height = 2.7,
+      .panels = {
+          {.x = {.label = "tokens N",
+                 .range = "2.4:400",
+                 .logarithmic = true,
+                 .tics = "(3, 10, 30, 100, 300)"},
+           .y = {.label = "squared distance of the runs", .range = "1e-8:3", .logarithmic = true},
+           .key = "top right",
+           .curves = {points("dist_V_squared", projected, "of V, ").colour(1).mark(7, 0.6),
+                      points("dist_V_squared", not_projected, "of V, ").colour(3).mark(9, 0.7),
+                      points("dist_A_squared", not_projected, "of A, ").colour(4).mark(13, 0.7),
+                      plot::formula("0.08/x").colour(7).dashed().wide(0.6).titled("1/N")}}}};
 }
-)gp";
 
 }  // namespace
 
@@ -116,7 +111,7 @@ FigureMaker figure() {
                    .title = "Distance of the runs from both initialisations of V against N",
                    .shows = {"scb.starts"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::starts_order_figure

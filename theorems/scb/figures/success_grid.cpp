@@ -15,6 +15,8 @@ namespace popgrad::scb::figures::success_grid_figure {
 namespace {
 
 constexpr std::uint32_t runs = 12;
+constexpr const char* step_sizes = "step size η";
+constexpr const char* weights = "weight of l1, λ";
 
 double success_rate(const Training<double>& training, const NoiseLevels& levels,
                     const Schedule& schedule, double step, Index batch,
@@ -43,8 +45,9 @@ double success_rate(const Training<double>& training, const NoiseLevels& levels,
 std::vector<FigureFile> data(const FigureRequest& request) {
   const Training<double> training = scb::training<double>(request.parameters, request.seed);
   const NoiseLevels levels = noise_at_solution(training.bigrams);
-  CsvText csv{"log2_B", "log10_eta_or_lambda", "rate"};
+  FigureTable table;
   for (const bool over_steps : {true, false}) {
+    table.block(over_steps ? step_sizes : weights);
     for (int i = 0; i <= 6; ++i) {
       const double value =
           over_steps ? std::pow(10.0, -2.25 + 0.25 * i) : std::pow(10.0, -4 + 0.5 * i);
@@ -53,45 +56,30 @@ std::vector<FigureFile> data(const FigureRequest& request) {
         if (!over_steps) schedule.l1_weight = value;
         const double step = over_steps ? value : 0.02;
         schedule.l1_step = step;
-        csv.number(power).number(std::log10(value));
-        csv.number(success_rate(training, levels, schedule, step, Index{1} << power, request));
-        csv.end_row();
+        table.add("log2_B", power, "log10_eta_or_lambda", std::log10(value), "rate",
+                  success_rate(training, levels, schedule, step, Index{1} << power, request));
       }
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv: log2 B, log10 of the step size or of lambda, success rate.
-height = 4.2
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.16,0.80,0.10,0.98 spacing 0,0.10
-  set palette defined (0 '#ffffff', 0.5 sky, 1 blue)
-  set cbrange [0:1]
-  set cblabel 'share of runs that succeed' offset 0.5,0
-  set cbtics 0.25 scale 0.3
-  set xrange [1:15]
-  set xtics ('2^2' 2, '2^6' 6, '2^{10}' 10, '2^{14}' 14)
-  unset key
-  set ylabel 'step size η' offset 0+right,0
-  set yrange [-2.375:-0.625]
-  set ytics ('0.01' -2, '0.03' -1.5, '0.1' -1)
-  plot data index 0 every ::1 using 1:2:3 with image
-  set xlabel 'batch size B'
-  set ylabel 'weight of l1, λ' offset 0+right,0
-  set yrange [-4.25:-0.75]
-  set ytics ('10^{−4}' -4, '10^{−3}' -3, '10^{−2}' -2, '10^{−1}' -1)
-  plot data index 1 using 1:2:3 with image
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto panel = [](const char* name, const Axis& y) {
+    return Panel{
+        .x = {.range = "1:15", .tics = "(2, 6, 10, 14)", .format = "2^{%g}"},
+        .y = y,
+        .curves = {plot::image("log2_B", "log10_eta_or_lambda", "rate").of(name)},
+        .colours = {.range = "0:1", .label = "share of runs that succeed", .tics = "0.25"}};
+  };
+  const Panel steps = panel(step_sizes, {.label = step_sizes,
+                                         .range = "-2.375:-0.625",
+                                         .tics = "('0.01' -2, '0.03' -1.5, '0.1' -1)"});
+  Panel l1 =
+      panel(weights, {.label = weights, .range = "-4.25:-0.75", .tics = "1", .format = "10^{%g}"});
+  l1.x.label = "batch size B";
+  return {.height = 4.2, .right = 0.8, .panels = {steps, l1}};
 }
-)gp";
 
 }  // namespace
 
@@ -101,7 +89,7 @@ FigureMaker figure() {
                    .shows = {"scb.convergence", "scb.l1-needed"},
                    .parameters = data_law("3", "1000", "2")},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::success_grid_figure

@@ -3,6 +3,10 @@
 //   lumped law         N in {100, 500},     T = 10^5, B = 10^9
 // K_P is about 1/(3 N), so lambda goes with it and the clock is K_P t.
 
+#include <fmt/format.h>
+
+#include <array>
+
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
@@ -13,10 +17,17 @@
 namespace popgrad::scb::figures::vocabulary_figure {
 namespace {
 
+constexpr std::array<Index, 6> sizes{3, 5, 10, 20, 100, 500};
+constexpr bool is_sampled(Index tokens) { return tokens <= 20; }
+std::string name_of(Index tokens) {
+  return fmt::format("N = {}{}", tokens, is_sampled(tokens) ? "" : ", noise");
+}
+
 std::vector<FigureFile> data(const FigureRequest& request) {
-  CsvText csv{"K_P_t", "dist_P_normalised", "dist_Q_normalised", "N"};
-  for (const Index tokens : {3, 5, 10, 20, 100, 500}) {
-    const bool sampled = tokens <= 20;
+  FigureTable table;
+  for (const Index tokens : sizes) {
+    table.block(name_of(tokens));
+    const bool sampled = is_sampled(tokens);
     const Training<double> training =
         from_scratch(tokens, sampled ? 1000 : 100'000, 2, request.seed);
     const double size = transition_size(training.bigrams);
@@ -38,45 +49,36 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     const std::vector<double> dist_P = run.column("dist_P_normalised");
     const std::vector<double> dist_Q = run.column("dist_Q_normalised");
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-      csv.number(size * run.t[i]).number(dist_P[i]).number(dist_Q[i]);
-      csv.number(static_cast<double>(tokens)).end_row();
+      table.add("K_P_t", size * run.t[i], "dist_P_normalised", dist_P[i], "dist_Q_normalised",
+                dist_Q[i], "N", tokens);
     }
-    csv.end_block();
   }
-  return {{request.name + ".csv", csv.text()}};
+  return {table.file(request)};
 }
 
-constexpr const char* script =
-    R"gp(# Blocks of .csv, N = 3, 5, 10, 20 (sequences), 100, 500 (noise): K_P t, normalised distances to P
-# and Q, N.
-height = 3.6
-data = name.'.csv'
-do for [kind in 'svg png pdf'] {
-  eval terminal(kind, height)
-  eval labels
-  set output name.'.'.kind
-  set multiplot layout 2,1 margins 0.16,0.96,0.10,0.98 spacing 0,0.05
-  set logscale y
-  set format y '10^{%T}'
-  set xrange [0:8]
-  set format x ''
-  set key top right maxrows 3 samplen 1.5
-  set yrange [0.0005:3]
-  set ylabel '‖V − P‖_μ, normalised' offset 0+right,0
-  plot for [i=0:3] data index i every ::(i==0) using 1:2 with lines linetype i+1 title sprintf('N = %s', word('3 5 10 20', i+1)), \
-       data index 4 using 1:2 with lines linetype 5 dashtype 2 title 'N = 100, noise', \
-       data index 5 using 1:2 with lines linetype 7 dashtype 2 title 'N = 500, noise'
-  set format x '%g'
-  set yrange [0.01:3]
-  set xlabel 'K_P t'
-  set ylabel '‖A − Q‖_μ, normalised' offset 0+right,0
-  plot for [i=0:3] data index i every ::(i==0) using 1:3 with lines linetype i+1 notitle, \
-       data index 4 using 1:3 with lines linetype 5 dashtype 2 notitle, \
-       data index 5 using 1:3 with lines linetype 7 dashtype 2 notitle
-  unset multiplot
-  unset output
+Picture picture() {
+  const auto panel = [](const std::string& column, const Axis& y) {
+    Panel made{.x = {.range = "0:8"}, .y = y, .curves = {}};
+    for (const Index tokens : sizes) {
+      const auto number = static_cast<int>(made.curves.size()) + 1;
+      made.curves.push_back(plot::line("K_P_t", column)
+                                .of(name_of(tokens))
+                                .colour(number < 6 ? number : 7)
+                                .dashed(is_sampled(tokens) ? 1 : 2)
+                                .titled(name_of(tokens)));
+    }
+    return made;
+  };
+  Panel values =
+      panel("dist_P_normalised",
+            {.label = "‖V − P‖_μ, normalised", .range = "0.0005:3", .logarithmic = true});
+  values.key = "top right maxrows 3 samplen 1.5";
+  Panel attention =
+      panel("dist_Q_normalised",
+            {.label = "‖A − Q‖_μ, normalised", .range = "0.01:3", .logarithmic = true});
+  attention.x.label = "K_P t";
+  return {.height = 3.6, .panels = {values, attention}};
 }
-)gp";
 
 }  // namespace
 
@@ -85,7 +87,7 @@ FigureMaker figure() {
                    .title = "The role of N: three parts from 3 tokens to 500",
                    .shows = {"scb.convergence"}},
           .data = data,
-          .script = script};
+          .picture = picture()};
 }
 
 }  // namespace popgrad::scb::figures::vocabulary_figure
