@@ -318,13 +318,13 @@ void draw_check(const Judging& j, const CrossCheck& check, const Trajectory<doub
   drawing.name = fmt::format("compare-{}-{}", j.model.name(), j.rung.name);
   drawing.script = "recorded-runs";
   drawing.title = fmt::format("recorded runs against {} {}", j.model.name(), j.rung.name);
-  std::vector<std::string> names{"t"};
-  names.insert(names.end(), table.columns.begin(), table.columns.end());
-  CsvText csv(names);
+  FigureTable csv;
   for (std::size_t k = 0; k < table.t.size(); ++k) {
-    csv.number(table.t[k]);
-    for (const double value : table.rows[k]) csv.number(value);
-    csv.end_row();
+    std::vector<Cell> row{{"t", table.t[k]}};
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      row.emplace_back(table.columns[c], table.rows[k][c]);
+    }
+    csv.add(row);
   }
   std::vector<std::string> panels, departures, floors;
   for (std::size_t c = 0; c < j.recorded.front().columns.size(); ++c) {

@@ -74,34 +74,27 @@ double quantile_of(std::vector<double> values, double p) {
 
 // The scan: what fails where. Margins below -1 are told as -1, so that a picture shows the passage.
 std::string curve(const Frontier& f) {
-  CsvText csv{f.knob.name, "failed", "margin_low", "margin_median", "margin_high"};
+  FigureTable csv;
   for (std::size_t k = 0; k < f.values.size(); ++k) {
     std::vector<double> margins;
     for (const FrontierInstance& instance : f.instances) {
       if (k < instance.margins.size()) margins.push_back(std::max(-1.0, instance.margins[k]));
     }
-    csv.number(f.values[k]).number(f.failed_share(f.values[k]));
-    for (const double p : {0.25, 0.5, 0.75}) csv.number(quantile_of(margins, p));
-    csv.end_row();
+    csv.add(f.knob.name, f.values[k], "failed", f.failed_share(f.values[k]), "margin_low",
+            quantile_of(margins, 0.25), "margin_median", quantile_of(margins, 0.5), "margin_high",
+            quantile_of(margins, 0.75));
   }
   return csv.text();
 }
 
 std::string instances_table(const Frontier& f) {
-  std::vector<std::string> names{"seed"};
-  for (const auto& [name, value] : f.instances.front().point) names.push_back(name);
-  names.emplace_back("fails_at");
-  names.emplace_back("evidence");
-  CsvText csv(names);
+  FigureTable csv;
   for (const FrontierInstance& instance : f.instances) {
-    csv.number(static_cast<double>(instance.seed));
-    for (const auto& [name, value] : instance.point) csv.number(value);
-    if (std::isinf(instance.fails_at)) {
-      csv.word("inf");
-    } else {
-      csv.number(instance.fails_at);
-    }
-    csv.word("\"" + instance.what + "\"").end_row();
+    std::vector<Cell> row{{"seed", static_cast<double>(instance.seed)}};
+    for (const auto& [name, value] : instance.point) row.emplace_back(name, value);
+    row.emplace_back("fails_at", instance.fails_at);
+    row.emplace_back("evidence", "\"" + instance.what + "\"");
+    csv.add(row);
   }
   return csv.text();
 }

@@ -83,15 +83,15 @@ void compare_step(LadderCost& cost, const CommonOptions& common, const Model& mo
 }
 
 std::string csv_of(const std::vector<LadderCost>& costs) {
-  CsvText csv{"step",  "finer",    "coarser",          "observable",        "largest",       "at_t",
-              "scale", "relative", "root_mean_square", "spread_of_one_run", "standard_error"};
+  FigureTable csv({"step", "finer", "coarser", "observable", "largest", "at_t", "scale", "relative",
+                   "root_mean_square", "spread_of_one_run", "standard_error"});
   for (std::size_t k = 0; k < costs.size(); ++k) {
     for (const ObservableCost& o : costs[k].observables) {
       const Distance& d = o.distance;
-      csv.number(static_cast<double>(k)).word(costs[k].step.finer).word(costs[k].step.coarser);
-      csv.word(d.column).number(d.largest).number(d.time_of_largest);
-      csv.number(o.scale).number(o.relative());
-      csv.number(d.root_mean_square).number(o.spread).number(o.standard_error).end_row();
+      csv.add("step", k, "finer", costs[k].step.finer, "coarser", costs[k].step.coarser,
+              "observable", d.column, "largest", d.largest, "at_t", d.time_of_largest, "scale",
+              o.scale, "relative", o.relative(), "root_mean_square", d.root_mean_square,
+              "spread_of_one_run", o.spread, "standard_error", o.standard_error);
     }
   }
   return csv.text();
@@ -225,20 +225,18 @@ Drawing ladder_drawing(const std::vector<LadderCost>& costs, const Model& model,
       }
     }
   }
-  std::vector<std::string> header{"step", "label"};
-  header.insert(header.end(), names.begin(), names.end());
-  CsvText csv(header);
+  FigureTable csv;
   for (std::size_t k = 0; k < costs.size(); ++k) {
-    csv.number(static_cast<double>(k));
-    csv.word(costs[k].step.finer + " → " + costs[k].step.coarser);
+    std::vector<Cell> row{{"step", static_cast<double>(k)},
+                          {"label", costs[k].step.finer + " → " + costs[k].step.coarser}};
     for (const std::string& name : names) {
       const auto found =
           std::find_if(costs[k].observables.begin(), costs[k].observables.end(),
                        [&](const ObservableCost& o) { return o.distance.column == name; });
       const bool there = found != costs[k].observables.end() && found->relative() > 0;
-      csv.number(there ? found->relative() : NAN);
+      row.emplace_back(name, there ? found->relative() : NAN);
     }
-    csv.end_row();
+    csv.add(row);
   }
   Drawing drawing;
   drawing.name = "ladder-" + model.name();

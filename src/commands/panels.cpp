@@ -70,8 +70,8 @@ bool has_values(const std::vector<PanelCurve>& curves) {
   });
 }
 
-void add(CsvText& csv, const std::vector<double>& numbers, std::size_t k) {
-  csv.number(k < numbers.size() ? numbers[k] : std::numeric_limits<double>::quiet_NaN());
+double number_at(const std::vector<double>& numbers, std::size_t k) {
+  return k < numbers.size() ? numbers[k] : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace
@@ -170,35 +170,31 @@ void draw_panels(const Panels& all, const std::string& plot, const std::string& 
     fmt::print(standard_error(), "popgrad: the first {} of {} observables are drawn\n", count,
                panels.observables.size());
   }
-  std::vector<std::string> names{"x"};
   std::vector<std::string> titles, floors, ranges, sides, tics;
   for (std::size_t c = 0; c < count; ++c) {
     titles.push_back(panel_title(panels.observables[c]));
     ranges.push_back(range_of(panels.curves[c]));
     // Distances, entropies and losses have no band below 0.
     floors.emplace_back(negative(panels.curves[c]) ? "-" : "0");
-    for (const std::string& side : panels.sides) {
-      for (const char* what : {"", "_low", "_high"}) {
-        names.push_back(fmt::format("{}_{}{}", panels.observables[c], side, what));
-      }
-    }
   }
   for (const std::string& side : panels.sides) sides.push_back(panel_title(side));
   constexpr std::size_t most_tics = 6;
   if (panels.points && panels.x.size() <= most_tics) {
     for (const double x : panels.x) tics.push_back(fmt::format("{:.4g}", x));
   }
-  CsvText csv(names);
+  FigureTable csv;
   for (std::size_t k = 0; k < panels.x.size(); ++k) {
-    csv.number(panels.x[k]);
+    std::vector<Cell> row{{"x", panels.x[k]}};
     for (std::size_t c = 0; c < count; ++c) {
-      for (const PanelCurve& curve : panels.curves[c]) {
-        add(csv, curve.value, k);
-        add(csv, curve.low, k);
-        add(csv, curve.high, k);
+      for (std::size_t s = 0; s < panels.sides.size(); ++s) {
+        const std::string name = fmt::format("{}_{}", panels.observables[c], panels.sides[s]);
+        const PanelCurve& curve = panels.curves[c][s];
+        row.emplace_back(name, number_at(curve.value, k));
+        row.emplace_back(name + "_low", number_at(curve.low, k));
+        row.emplace_back(name + "_high", number_at(curve.high, k));
       }
     }
-    csv.end_row();
+    csv.add(row);
   }
   Drawing drawing = captioned_drawing(panels.name, "panels", panels.title, panels.caption);
   const std::vector<std::pair<std::string, std::string>> variables{

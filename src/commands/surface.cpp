@@ -16,8 +16,8 @@ void draw_surface(const Surface& surface, const CommonOptions& options,
                           surface.values[j * surface.x.size() + i]);
     }
   }
-  CsvText least{"x", "y"};
-  for (const auto& [x, y] : surface.least) least.number(x).number(y).end_row();
+  FigureTable least({"x", "y"});
+  for (const auto& [x, y] : surface.least) least.add("x", x, "y", y);
   Drawing drawing = captioned_drawing(surface.name, "surface", surface.title, surface.caption);
   const std::vector<std::pair<std::string, std::string>> variables{
       {"x_label", surface.x_label},

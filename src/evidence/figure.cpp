@@ -35,35 +35,12 @@ FigureTable& FigureTable::block(std::string_view label) {
   return *this;
 }
 
+std::string FigureTable::text() const {
+  return fmt::format("{}\n{}", fmt::join(columns_, ","), rows_);
+}
+
 FigureFile FigureTable::file(const FigureRequest& figure, std::string_view part) const {
-  return {fmt::format("{}{}{}.csv", figure.name, part.empty() ? "" : "-", part),
-          fmt::format("{}\n{}", fmt::join(columns_, ","), rows_)};
-}
-
-CsvText::CsvText(std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) word(name);
-  end_row();
-}
-
-CsvText::CsvText(const std::vector<std::string>& names) {
-  for (const std::string& name : names) word(name);
-  end_row();
-}
-
-CsvText& CsvText::number(double value) {
-  return word(std::isnan(value) ? std::string{} : fmt::format("{:.17g}", value));
-}
-
-CsvText& CsvText::word(std::string_view text) {
-  if (!at_start_) text_ += ',';
-  text_ += text;
-  at_start_ = false;
-  return *this;
-}
-
-void CsvText::end_row() {
-  text_ += '\n';
-  at_start_ = true;
+  return {fmt::format("{}{}{}.csv", figure.name, part.empty() ? "" : "-", part), text()};
 }
 
 void require_usable(const Outcome& outcome, std::string_view figure) {

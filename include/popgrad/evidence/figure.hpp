@@ -66,8 +66,10 @@ struct Cell {
 /// Rows under named columns, in blocks that each are one curve or panel.
 class FigureTable {
  public:
-  /// A row, as names and values in turn: add("step", 10, "loss", 0.3). The first row names the columns of
-  /// all; throws std::logic_error where another has others.
+  /// Without columns the first row names them.
+  explicit FigureTable(std::vector<std::string> columns = {}) : columns_(std::move(columns)) {}
+  /// A row, as names and values in turn: add("step", 10, "loss", 0.3). Throws std::logic_error where the
+  /// columns are others than those of the rows before.
   template <class Value, class... Rest>
   FigureTable& add(std::string_view name, const Value& value, const Rest&... rest) {
     std::vector<Cell> cells;
@@ -78,6 +80,8 @@ class FigureTable {
   /// The next rows are a data set of their own, gnuplot's `index "label"`.
   FigureTable& block(std::string_view label);
 
+  [[nodiscard]] std::string text() const;
+  /// NAME.csv, or NAME-part.csv.
   [[nodiscard]] FigureFile file(const FigureRequest& figure, std::string_view part = {}) const;
 
  private:
@@ -110,24 +114,6 @@ struct FigureMaker {
   /// writes NAME.svg, NAME.png and NAME.pdf. It runs after plots/style.gp, with NAME in the variable
   /// `name`, and `own` = '1' where a parameter is given.
   std::string script = {};
-};
-
-/// Rows of numbers and words under a header line. NaN is written as an empty field, which gnuplot
-/// takes as missing.
-class CsvText {
- public:
-  explicit CsvText(std::initializer_list<std::string_view> names);
-  explicit CsvText(const std::vector<std::string>& names);
-  CsvText& number(double value);
-  CsvText& word(std::string_view text);
-  void end_row();
-  /// Two empty lines: the next rows are the next data set (gnuplot's `index`).
-  void end_block() { text_ += "\n\n"; }
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-  bool at_start_ = true;
 };
 
 /// Throws std::runtime_error naming the figure if a solve did not reach its end.
