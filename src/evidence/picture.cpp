@@ -129,7 +129,7 @@ class PictureScript {
     line("  eval labels");
     line("  set output name.'.'.kind");
     layout();
-    for (std::size_t i = 0; i < picture_.panels.size(); ++i) add(picture_.panels[i]);
+    for (const Panel& panel : picture_.panels) add(panel);
     line("  unset multiplot");
     line("  unset output");
     line("}}");

@@ -52,15 +52,15 @@ struct Setting {
 /// A statement as its file declares it, each fact once: what the members below return is what the
 /// check uses. `sheet.checked_by(examine)` is the statement.
 struct Statement {
-  std::string id;       ///< MODEL.SUBJECT
-  std::string claim;    ///< one line: the clauses, where it has any
-  std::string paper;    ///< arXiv id and theorem
-  std::string status;   ///< proved in source | observed in source | derived here
-  std::string about;    ///< the system that is judged: "the reduced flow"
-  std::string theorem;  ///< the claim with its formulas, a line of text a line
-  std::vector<Hypothesis> hypotheses;
-  std::vector<EvidenceKind> reaches;  ///< the kinds of evidence that the check produces
-  std::vector<Control> controls;
+  std::string id;          ///< MODEL.SUBJECT
+  std::string claim = {};  ///< one line: the clauses, where it has any
+  std::string paper;       ///< arXiv id and theorem
+  std::string status;      ///< proved in source | observed in source | derived here
+  std::string about;       ///< the system that is judged: "the reduced flow"
+  std::string theorem;     ///< the claim with its formulas, a line of text a line
+  std::vector<Hypothesis> hypotheses = {};
+  std::vector<EvidenceKind> reaches = {};  ///< the kinds of evidence that the check produces
+  std::vector<Control> controls = {};
   bool needs_data = false;
   /// What the check reads by `setting.value(knob)`, besides the seed.
   std::vector<Knob> knobs = {};

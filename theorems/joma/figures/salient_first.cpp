@@ -49,8 +49,10 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  const auto limit = [](Curve curve) { return curve.coloured("grey").wide(0.8).dashed(); };
-  const auto corrected = [](Curve curve) { return curve.coloured("black").wide(0.8).dashed(3); };
+  const auto limit = [](const Curve& curve) { return curve.coloured("grey").wide(0.8).dashed(); };
+  const auto corrected = [](const Curve& curve) {
+    return curve.coloured("black").wide(0.8).dashed(3);
+  };
   Panel panel{.x = {.label = "ln(1/δ_j) of the salient component, μ_j = 2.5",
                     .range = "0.3:200",
                     .logarithmic = true,
