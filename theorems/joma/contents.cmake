@@ -54,7 +54,6 @@ set(optimised
   entropy_bounce
   entropy_curve
   frozen_layers
-  growth_parts
   invariant_parts
   invariant_softmax
   latent_networks
