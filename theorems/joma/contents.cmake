@@ -50,7 +50,6 @@ set(optimised
   approach
   clock_change
   clocks
-  critical_rays
   entropy_bounce
   entropy_curve
   frozen_layers
