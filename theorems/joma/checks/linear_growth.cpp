@@ -123,11 +123,10 @@ double limit_of_token(const ReducedInstance<double>& instance, Index l, double s
 Quantity judge_blow_up(const ReducedInstance<double>& instance, Examination& it) {
   const double top = largest_gradient(instance);
   const auto solve_to_blow_up = [&](double own_tolerance) {
-    SolveRequest<double> request;
-    request.end = 10 * std::sqrt(M_PI * instance.tau) / top;
-    request.relative_tolerance = own_tolerance;
-    request.absolute_tolerance = own_tolerance / 100;
-    request.find_events = false;
+    const SolveRequest<double> request{.end = 10 * std::sqrt(M_PI * instance.tau) / top,
+                                       .relative_tolerance = own_tolerance,
+                                       .absolute_tolerance = own_tolerance / 100,
+                                       .find_events = false};
     Trajectory<double> run = solve(forget_type(ReducedFlow<double>(instance)), request);
     throw_if_stopped();
     if (run.outcome.ending != Ending::blew_up) throw Failure("no token blows up");
@@ -163,22 +162,18 @@ Quantity judge_blow_up(const ReducedInstance<double>& instance, Examination& it)
 
 // Until shortly before the blow-up at `end`.
 void judge_law(const ReducedInstance<double>& instance, double end, Examination& it) {
-  // A solve each: between the ends of its steps a solver has errors of another kind.
   const AnyRung<double> rung = forget_type(ReducedFlow<double>(instance));
-  std::vector<Solved> runs;
-  for (const double t : {end / 4, end / 2, 0.95 * end}) {
-    runs.emplace_back(rung, std::vector{t}, tolerance);
-  }
   const auto growth = [&](double own_tau) {
     const double width = std::sqrt(own_tau);
     Comparison grown = equal("erf(v/sqrt tau) sqrt(pi tau)/2 against Delta t");
-    for (Index l = 0; l < instance.tokens(); ++l) {
-      if (instance.target(l, 0) == 0) continue;
-      const auto of_token = [=](const Vector<double>& v) {
-        return std::erf(v[l] / width) * width * std::sqrt(M_PI) / 2;
-      };
-      for (const Solved& run : runs) {
-        const double t = run.times().front();
+    for (const double t : {end / 4, end / 2, 0.95 * end}) {
+      // A solve each: between the ends of its steps a solver has errors of another kind.
+      const Solved run(rung, {t}, tolerance);
+      for (Index l = 0; l < instance.tokens(); ++l) {
+        if (instance.target(l, 0) == 0) continue;
+        const auto of_token = [=](const Vector<double>& v) {
+          return std::erf(v[l] / width) * width * std::sqrt(M_PI) / 2;
+        };
         grown.add(fmt::format("t = {:.4g}, token {}", t, l), run.at(0, of_token),
                   instance.target(l, 0) * t);
       }
