@@ -150,15 +150,6 @@ void require_hypotheses(const SymmetricClasses& symmetric, Examination& it) {
 
 constexpr double tolerance = 1e-12;
 
-// z_c'/(eta_Z w gamma) of all common tokens on reduced, from f_c^2.
-template <class T>
-Vector<T> pulls_on_reduced(const Vector<T>& squares, const T& classes, const T& vocabulary,
-                           const T& others, const T& finite) {
-  const T s = squares.sum();
-  const T pull = classes * others * (own_scale(vocabulary) * s - finite);
-  return squares * T(-pull / (T(1) + (classes - T(1)) * s));
-}
-
 template <class T>
 void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& it) {
   const ReducedFlow<T> flow(training_in<T>(symmetric.training));
@@ -166,8 +157,11 @@ void judge_reduced(const SymmetricClasses& symmetric, double end, Examination& i
   const auto k = static_cast<T>(symmetric.training.classes.classes());
   const SolvedIn<T> run(forget_type(flow), {end / 64, end / 8, end}, tolerance);
   const auto predicted = [&](const T& others, const T& finite) {
-    return read_all(run, symmetric.commons(), [&](const Vector<T>& x) {
-      return pulls_on_reduced<T>(symmetric.squares(flow.features_at(x)), k, m, others, finite);
+    return read_all(run, symmetric.commons(), [&](const Vector<T>& x) -> Vector<T> {
+      const Vector<T> squares = symmetric.squares(flow.features_at(x));
+      const T s = squares.sum();
+      const T pull = k * others * (own_scale(m) * s - finite);
+      return squares * T(-pull / (T(1) + (k - T(1)) * s));
     });
   };
   const T weight = symmetric.training.clock == Clock::consistent ? T(1) / k : T(1);
