@@ -123,10 +123,11 @@ double limit_of_token(const ReducedInstance<double>& instance, Index l, double s
 Quantity judge_blow_up(const ReducedInstance<double>& instance, Examination& it) {
   const double top = largest_gradient(instance);
   const auto solve_to_blow_up = [&](double own_tolerance) {
-    const SolveRequest<double> request{.end = 10 * std::sqrt(M_PI * instance.tau) / top,
-                                       .relative_tolerance = own_tolerance,
-                                       .absolute_tolerance = own_tolerance / 100,
-                                       .find_events = false};
+    SolveRequest<double> request;
+    request.end = 10 * std::sqrt(M_PI * instance.tau) / top;
+    request.relative_tolerance = own_tolerance;
+    request.absolute_tolerance = own_tolerance / 100;
+    request.find_events = false;
     Trajectory<double> run = solve(forget_type(ReducedFlow<double>(instance)), request);
     throw_if_stopped();
     if (run.outcome.ending != Ending::blew_up) throw Failure("no token blows up");

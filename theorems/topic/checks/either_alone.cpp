@@ -216,12 +216,13 @@ Trajectory<double> trained_to_rest(const Training& training, double gain) {
 
 void judge_trained_attention(const TopicLaw<double>& law, double gap, std::uint64_t seed,
                              Examination& it) {
-  const Training training{.law = law,
-                          .key_width = law.vocabulary(),
-                          .start = ValueStart::block,
-                          .value = diagonal_value(law),
-                          .train_value = false,
-                          .seed = seed};
+  Training training;
+  training.law = law;
+  training.key_width = law.vocabulary();
+  training.start = ValueStart::block;
+  training.value = diagonal_value(law);
+  training.train_value = false;
+  training.seed = seed;
   const Trajectory<double> run = trained_to_rest(training, gap);
   const double bayes = bayes_loss(law, Known::topics_and_token);
   it.judge(of_attention,

@@ -176,11 +176,13 @@ struct Stages {
 };
 
 Training drawn_training(const Setting& setting) {
-  return {.law = rounded(
-              law_at(setting, setting.count(topics), setting.count(active), setting.count(words))),
-          .key_width = setting.count(key_rows),
-          .scale = setting.value(start_size),
-          .seed = setting.seed};
+  Training training;
+  training.law =
+      rounded(law_at(setting, setting.count(topics), setting.count(active), setting.count(words)));
+  training.key_width = setting.count(key_rows);
+  training.scale = setting.value(start_size);
+  training.seed = setting.seed;
+  return training;
 }
 
 // Whether anything can be measured.
