@@ -50,11 +50,9 @@ set(optimised
   approach
   clock_change
   clocks
-  critical_rays
   entropy_bounce
   entropy_curve
   frozen_layers
-  growth_parts
   invariant_parts
   invariant_softmax
   latent_networks

@@ -1,5 +1,8 @@
+#include <boost/math/special_functions/erf.hpp>
+
+#include "popgrad/solving/solve.hpp"
+#include "scalars/softmax.hpp"
 #include "solving/common_error.hpp"
-#include "theorems/joma/checks/growth_parts.hpp"
 #include "theorems/joma/checks/prelude.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 
@@ -104,82 +107,152 @@ void prove(Examination& it) {
                          [&] { return vanishes(miss); }));
 }
 
-// Tokens that move, with |Delta_l| below a bound.
-std::vector<Index> moving_below(const ReducedInstance<double>& instance, double bound) {
-  std::vector<Index> tokens;
-  for (Index l = 0; l < instance.tokens(); ++l) {
-    const double slope = std::fabs(instance.target(l, 0));
-    if (slope > 0 && slope < bound) tokens.push_back(l);
-  }
-  return tokens;
+constexpr double tolerance = 1e-12;
+
+// |Delta|_max of the first unit.
+double largest_gradient(const ReducedInstance<double>& instance) {
+  return instance.target.col(0).cwiseAbs().maxCoeff();
 }
 
-void judge_blow_up(const ReducedInstance<double>& instance, const BlowUp& blow_up,
-                   Examination& it) {
-  it.judge(salient_first, equal("time of the blow-up", blow_up.time,
-                                blow_up_time(largest_gradient(instance), 0.0, instance.tau))
+// y_l for `share` Delta_l in place of Delta_l.
+double limit_of_token(const ReducedInstance<double>& instance, Index l, double share = 1) {
+  return boost::math::erf_inv(share * instance.target(l, 0) / largest_gradient(instance));
+}
+
+// The time at which a token tends to infinity. Throws std::runtime_error if none does.
+Quantity judge_blow_up(const ReducedInstance<double>& instance, Examination& it) {
+  const double top = largest_gradient(instance);
+  const auto solve_to_blow_up = [&](double own_tolerance) {
+    SolveRequest<double> request;
+    request.end = 10 * std::sqrt(M_PI * instance.tau) / top;
+    request.relative_tolerance = own_tolerance;
+    request.absolute_tolerance = own_tolerance / 100;
+    request.find_events = false;
+    Trajectory<double> run = solve(forget_type(ReducedFlow<double>(instance)), request);
+    throw_if_stopped();
+    if (run.outcome.ending != Ending::blew_up) throw Failure("no token blows up");
+    return run;
+  };
+  const Trajectory<double> sharp = solve_to_blow_up(refined_tolerance(tolerance));
+  const Trajectory<double> loose = solve_to_blow_up(100 * refined_tolerance(tolerance));
+  // Each step rounds the time, and v, which moves what is left by a spacing of the time at most.
+  const auto roundings = static_cast<double>(2 * sharp.outcome.steps_taken);
+  const auto read = [&](double value, double other) -> Quantity {
+    return {value, {ErrorPart::solver(value, other), ErrorPart::rounding(roundings, value)}};
+  };
+  Quantity time = read(sharp.events.back().t, loose.events.back().t);
+  it.judge(salient_first, equal("time of the blow-up", time, blow_up_time(top, 0.0, instance.tau))
                               .unless(late_blow_up, times(1.1)));
-  const std::vector<Index> left = moving_below(instance, largest_gradient(instance));
-  if (left.empty()) return;
   const double width = std::sqrt(instance.tau);
   std::vector<Quantity> stopped, limits, smaller;
-  for (const Index l : left) {
-    const double y = limit_of(instance, l, 1);
+  for (Index l = 0; l < instance.tokens(); ++l) {
+    const double delta = instance.target(l, 0);
+    if (delta == 0 || std::fabs(delta) == top) continue;
+    const double y = limit_of_token(instance, l);
+    stopped.push_back(read(sharp.last_state[l], loose.last_state[l]));
     // A token still moves at its slope when the others blow up.
-    const double slope = instance.target(l, 0) * std::exp(y * y);
-    stopped.push_back(blow_up.state.at(static_cast<std::size_t>(l)));
-    stopped.back().add(ErrorPart::solver(0, slope * blow_up.time.error()));
+    stopped.back().add(ErrorPart::solver(0, delta * std::exp(y * y) * time.error()));
     limits.emplace_back(width * y);
-    smaller.emplace_back(width * limit_of(instance, l, 0.9));
+    smaller.emplace_back(width * limit_of_token(instance, l, 0.9));
   }
+  if (stopped.empty()) return time;
   it.judge(salient_first, equal("where the other tokens stop", with_common_error(stopped), limits)
                               .unless(smaller_limits, smaller));
+  return time;
 }
 
-// Until shortly before the blow-up.
-void judge_law(const ReducedInstance<double>& instance, const BlowUp& blow_up, Examination& it) {
-  const double end = blow_up.time.value();
-  // One solve a time: between the ends of its steps a solver has errors of another kind.
+// Until shortly before the blow-up at `end`.
+void judge_law(const ReducedInstance<double>& instance, double end, Examination& it) {
   const AnyRung<double> rung = forget_type(ReducedFlow<double>(instance));
-  std::vector<Solved> runs;
-  for (const double t : {end / 4, end / 2, 0.95 * end}) {
-    runs.emplace_back(rung, std::vector{t}, growth_tolerance);
-  }
-  const std::vector<Index> moving = moving_below(instance, INFINITY);
-  const auto grown = [&](double width) {
-    std::vector<Quantity> all;
-    for (const Index l : moving) {
-      const auto of_token = [=](const Vector<double>& v) {
-        return std::erf(v[l] / width) * width * std::sqrt(M_PI) / 2;
-      };
-      for (const Solved& run : runs) all.push_back(run.at(0, of_token));
+  const auto growth = [&](double own_tau) {
+    const double width = std::sqrt(own_tau);
+    Comparison grown = equal("erf(v/sqrt tau) sqrt(pi tau)/2 against Delta t");
+    for (const double t : {end / 4, end / 2, 0.95 * end}) {
+      // A solve each: between the ends of its steps a solver has errors of another kind.
+      const Solved run(rung, {t}, tolerance);
+      for (Index l = 0; l < instance.tokens(); ++l) {
+        if (instance.target(l, 0) == 0) continue;
+        const auto of_token = [=](const Vector<double>& v) {
+          return std::erf(v[l] / width) * width * std::sqrt(M_PI) / 2;
+        };
+        grown.add(fmt::format("t = {:.4g}, token {}", t, l), run.at(0, of_token),
+                  instance.target(l, 0) * t);
+      }
     }
-    return with_common_error(all);
+    grown.measured = with_common_error(grown.measured);
+    return grown;
   };
-  Comparison growth =
-      equal("erf(v/sqrt tau) sqrt(pi tau)/2 against Delta t", grown(std::sqrt(instance.tau)));
-  for (const Index l : moving) {
-    for (const Solved& run : runs) {
-      const double t = run.times().front();
-      growth.predicted.emplace_back(instance.target(l, 0) * t);
-      growth.places.push_back(fmt::format("t = {:.4g}, token {}", t, l));
-    }
-  }
-  it.judge(law, growth.unless(wide_law, [&] { return grown(std::sqrt(1.1 * instance.tau)); }));
+  it.judge(law, growth(instance.tau).unless(wide_law, [&] {
+    return growth(1.1 * instance.tau).measured;
+  }));
 }
 
-void judge_entropy(const ReducedInstance<double>& instance, const BlowUp& blow_up,
+// Of the logits z = v^2/tau with their rates under the attention weights: the entropy falls at the
+// rate of their covariance. At v = 0, where z' = 2 z/t, the limit.
+double correlation(const ReducedFlow<double>& flow, const Vector<double>& v) {
+  if (v.cwiseAbs().maxCoeff() == 0) return 1;
+  Vector<double> slope(v.size());
+  flow.rhs(v, slope, 0.0);
+  const Vector<double> z = flow.attention_logits(v);
+  const Vector<double> rate =
+      v.cwiseProduct(slope).reshaped(z.size(), flow.instance().units()).rowwise().sum();
+  const Vector<double> p = softmax<double>(z);
+  const auto covariance = [&](const Vector<double>& a, const Vector<double>& b) {
+    return p.dot(((a.array() - p.dot(a)) * (b.array() - p.dot(b))).matrix());
+  };
+  return covariance(z, rate) / std::sqrt(covariance(z, z) * covariance(rate, rate));
+}
+
+// The entropy's distance from `from` at a time, in units of `unit`, an entropy of its own.
+Quantity share_of(const ReducedFlow<double>& flow, double time, double from, double unit) {
+  Quantity share = Solved(forget_type(flow), {time}, tolerance).at(0, [&](const Vector<double>& v) {
+    return (flow.attention_entropy(v) - from) / unit;
+  });
+  share.add(ErrorPart::rounding(static_cast<double>(flow.instance().tokens()),
+                                std::log(static_cast<double>(flow.dimension())) / unit));
+  return share;
+}
+
+void judge_entropy(const ReducedInstance<double>& instance, const Quantity& blow_up,
                    Examination& it) {
-  it.judge(falls_from_even, below("correlation of logits and rates, the sign of the entropy's fall",
-                                  0, least_correlation(instance, blow_up))
-                                .in_units_of(1));
+  const ReducedFlow<double> flow(instance);
+  const double end = blow_up.value();
+  const double top = largest_gradient(instance);
+  const Vector<double> squares = instance.target.col(0).cwiseAbs2();
+  Quantity least = smallest_along(forget_type(flow), 0.95 * end, tolerance,
+                                  [&](const Vector<double>& v) { return correlation(flow, v); });
+  least.add(ErrorPart::rounding(static_cast<double>(instance.tokens()),
+                                squares.maxCoeff() / (squares.maxCoeff() - squares.minCoeff())));
+  it.judge(falls_from_even,
+           below("correlation of logits and rates, the sign of the entropy's fall", 0, least)
+               .in_units_of(1));
+  const double variance = (squares.array() - squares.mean()).square().mean();
+  // What the leading term leaves out is of order t^2.
+  const auto first_fall = [&](double square) {
+    const double t = std::sqrt(square);
+    return share_of(flow, t, std::log(static_cast<double>(instance.tokens())),
+                    -variance / 2 / (instance.tau * instance.tau) * std::pow(t, 4));
+  };
+  const double early = 0.1 * std::sqrt(instance.tau) / top;
   it.judge(falls_from_even, equal("first fall of the entropy over t^4 Var(Delta^2)/(2 tau^2)",
-                                  first_fall(instance), 1)
+                                  limit_of(first_fall, early * early, 4, 2), 1)
                                 .unless(faster_fall, times(1.1)));
-  const auto m = static_cast<double>(
-      (instance.target.col(0).cwiseAbs().array() == largest_gradient(instance)).count());
+  const auto m = static_cast<double>((instance.target.col(0).cwiseAbs().array() == top).count());
+  const auto last_fall = [&](double left) {  // 1 - t/t*
+    const double x = boost::math::erfc_inv(left);
+    double leading = 0;
+    for (Index l = 0; l < instance.tokens(); ++l) {
+      if (std::fabs(instance.target(l, 0)) == top) continue;
+      const double deficit = x * x - std::pow(limit_of_token(instance, l), 2);
+      leading += (1 + deficit) * std::exp(-deficit) / m;
+    }
+    Quantity share = share_of(flow, (1 - left) * end, std::log(m), leading);
+    // The leading term is nearly in proportion to 1 - t/t*.
+    share.add(ErrorPart::solver(0, blow_up.error() / end / left));
+    return share;
+  };
   it.judge(to_ties,
-           equal("entropy above ln m over its leading term", last_fall(instance, blow_up, m), 1)
+           equal("entropy above ln m over its leading term", limit_of(last_fall, 1e-5, 10, 2), 1)
                .with(fmt::format("m = {}", m))
                .unless(tie_more, m / (m + 1)));
 }
@@ -197,9 +270,8 @@ void examine(const Setting& setting, Examination& it) {
   it.require(zero_start, -off, fmt::format("largest |v(0)| {:.3g}", off));
   const double top = largest_gradient(instance);
   if (!it.require(gradient, top > 0) || !straight || !exponential) return;
-  const BlowUp blow_up = blow_up_of(instance, 10 * std::sqrt(M_PI * instance.tau) / top);
-  judge_blow_up(instance, blow_up, it);
-  judge_law(instance, blow_up, it);
+  const Quantity blow_up = judge_blow_up(instance, it);
+  judge_law(instance, blow_up.value(), it);
   // Where all |Delta_l| are the same, the entropy stays.
   if (delta.cwiseAbs2().maxCoeff() > delta.cwiseAbs2().minCoeff()) {
     judge_entropy(instance, blow_up, it);

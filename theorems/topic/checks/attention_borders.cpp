@@ -8,11 +8,6 @@ namespace popgrad::topic::checks {
 
 namespace {
 
-Quantity enclosed(const Rational& low, const Rational& high) {
-  return {to_double(Rational((low + high) / 2)),
-          {ErrorPart::enclosure(to_double(Rational((high - low) / 2)))}};
-}
-
 // Of p_c from which on it is 0 to a thousandth for g*: to first order in p_c, g*/v - 1 is the slope
 // at uniform attention over the curvature there at p_c = 0, which is of order p_c T/(p_r tau).
 int halvings_to_small_response(const LargeLaw& law) {

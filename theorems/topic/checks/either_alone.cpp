@@ -130,19 +130,19 @@ Rational mistaken_bayes_loss(const TopicLaw<Rational>& law) {
 }
 
 void judge_bayes_rule(const TopicLaw<Rational>& law, Examination& it) {
-  const auto judge = [&](const Clause& clause, Identity loss) {
-    it.judge(clause, loss.of_kind(EvidenceKind::exact));
-  };
   const auto is = [](const TopicLaw<Rational>& known, const Rational& loss) {
     return enumerated_bayes_loss(known) == loss ? Truth::yes : Truth::no;
   };
-  judge(of_attention, identity("Bayes loss of topics and token, run through", [&] {
-                        return is(law, bayes_loss(law, Known::topics_and_token));
-                      }).unless(own_topics, [&] { return is(law, mistaken_bayes_loss(law)); }));
+  it.judge(of_attention,
+           identity("Bayes loss of topics and token, run through",
+                    [&] { return is(law, bayes_loss(law, Known::topics_and_token)); })
+               .of_kind(EvidenceKind::exact)
+               .unless(own_topics, [&] { return is(law, mistaken_bayes_loss(law)); }));
   TopicLaw<Rational> unseen = law;  // every token [MASK]
   unseen.correct = unseen.random = 0;
-  judge(of_embeddings, identity("Bayes loss of topics, run through",
-                                [&] { return is(unseen, bayes_loss(law, Known::topics)); }));
+  it.judge(of_embeddings, identity("Bayes loss of topics, run through", [&] {
+                            return is(unseen, bayes_loss(law, Known::topics));
+                          }).of_kind(EvidenceKind::exact));
 }
 
 // Only embeddings, by the flow. `gap`: L_T - L_B, the gain from the token.
@@ -164,36 +164,32 @@ void judge_embeddings(const TopicLaw<double>& law, Index width, double gap, std:
 }
 
 void judge_least_attention(const TopicLaw<Rational>& law, Examination& it) {
-  const auto number = [](const Rational& loss) { return Quantity(to_double(loss)); };
-  const Rational bayes = bayes_loss(law, Known::topics_and_token);
+  const auto judge = [&](const Clause& clause, Comparison certified) {
+    it.judge(clause, certified.of_kind(EvidenceKind::certified));
+  };
   const Certificate found =
       certified_weights(law, landscape(law, diagonal_value(law)), true).certificate;
-  const Quantity attention(
-      to_double(Rational((found.lower + found.upper) / 2)),
-      {ErrorPart::enclosure(to_double(Rational(found.upper - found.lower)) / 2)});
-  const auto certified = [](Comparison comparison) {
-    return comparison.of_kind(EvidenceKind::certified);
-  };
-  it.judge(least, certified(below("Bayes loss below the least loss of attention alone",
-                                  number(bayes), attention))
-                      .unless(own_topics, [&] { return number(mistaken_bayes_loss(law)); }));
-  it.judge(of_attention,
-           certified(below("least loss of attention alone below the Bayes loss of topics alone",
-                           attention, number(bayes_loss(law, Known::topics)))));
+  const Quantity attention = enclosed(found.lower, found.upper);
+  const Rational bayes = bayes_loss(law, Known::topics_and_token);
   const Rational bound = bayes + own_word_excess(law, Rational(1 - law.kept()));
-  it.judge(of_attention, certified(at_most("least loss of attention alone at most the bound",
-                                           attention, number(bound)))
-                             .in_units_of(to_double(Rational(bound - bayes))));
+  judge(least,
+        below("Bayes loss below the least loss of attention alone", to_double(bayes), attention)
+            .unless(own_topics, [&] { return to_double(mistaken_bayes_loss(law)); }));
+  judge(of_attention, below("least loss of attention alone below the Bayes loss of topics alone",
+                            attention, to_double(bayes_loss(law, Known::topics))));
+  judge(of_attention,
+        at_most("least loss of attention alone at most the bound", attention, to_double(bound))
+            .in_units_of(to_double(Rational(bound - bayes))));
 }
 
-// Steps of Adam at 0.02 on the expected loss.
-Trajectory<double> trained(const AnyRung<double>& rung, std::uint64_t steps,
-                           std::vector<std::uint64_t> saved) {
+// Steps of Adam at 0.02 on the expected loss, saved over their second half.
+Trajectory<double> trained(const Training& training, std::uint64_t steps) {
+  const AnyRung<double> rung = forget_type(PopulationFlow(training));
   WalkRequest request;
   request.step_size = 0.02;
   request.optimiser.rule = Optimiser::Rule::adam;
   request.steps = steps;
-  request.save_steps = std::move(saved);
+  for (std::uint64_t k = 8; k <= 16; ++k) request.save_steps.push_back(steps * k / 16);
   return walk(rung, rung.initial, request).front();
 }
 
@@ -203,22 +199,17 @@ Quantity ended(const std::vector<double>& numbers) {
   return {numbers.back(), {ErrorPart::next_order(high - low)}};
 }
 
-// Steps of training, doubled until over their second half the loss varies by less than `at_rest` of
-// the gain that is asked for: rare tokens are attended late.
 constexpr std::uint64_t least_steps = 1500;
-constexpr std::uint64_t most_steps = 48'000;
-constexpr double at_rest = 1e-5;
 
+// Steps are doubled until over their second half the loss varies by less than 1e-5 of the gain that
+// is asked for: rare tokens are attended late.
 Trajectory<double> trained_to_rest(const Training& training, double gain) {
-  const AnyRung<double> rung = forget_type(PopulationFlow(training));
   // Once, and after it has come to rest twice more in a confirmation.
   std::size_t times_to_rest = falling_parameters(1, 2, 1).size();
   Trajectory<double> run;
-  for (std::uint64_t steps = least_steps; times_to_rest > 0 && steps <= most_steps; steps *= 2) {
-    std::vector<std::uint64_t> saved;
-    for (std::uint64_t k = 8; k <= 16; ++k) saved.push_back(steps * k / 16);
-    run = trained(rung, steps, std::move(saved));
-    if (ended(curve(run, "loss")).error("next order") <= at_rest * gain) --times_to_rest;
+  for (std::uint64_t steps = least_steps; times_to_rest > 0 && steps <= 48'000; steps *= 2) {
+    run = trained(training, steps);
+    if (ended(curve(run, "loss")).error() <= 1e-5 * gain) --times_to_rest;
   }
   return run;
 }
@@ -250,10 +241,8 @@ void judge_trained_attention(const TopicLaw<double>& law, double gap, std::uint6
   both.embedding_width = law.vocabulary();
   both.embedding = Matrix<double>::Identity(law.vocabulary(), law.vocabulary());
   both.train_value = true;
-  const std::uint64_t steps = 2 * least_steps;
-  const auto of_both = trained(forget_type(PopulationFlow(both)), steps, {steps});
-  it.judge(least,
-           below("Bayes loss below that of both, trained", bayes, curve(of_both, "loss").back()));
+  it.judge(least, below("Bayes loss below that of both, trained", bayes,
+                        curve(trained(both, 2 * least_steps), "loss").back()));
 }
 
 void examine(const Setting& setting, Examination& it) {

@@ -57,6 +57,12 @@ inline Rational decimal(double x) {
   return Rational(static_cast<int>(std::lround(x * 1e6))) / Rational(1'000'000);
 }
 
+/// What lies between two fractions. Part: enclosure.
+inline Quantity enclosed(const Rational& low, const Rational& high) {
+  return {to_double(Rational((low + high) / 2)),
+          {ErrorPart::enclosure(to_double(Rational((high - low) / 2)))}};
+}
+
 /// Probabilities at the point, for any numbers of topics and words.
 inline TopicLaw<Rational> law_at(const Setting& setting, Index topics, Index active, Index words) {
   return {topics,

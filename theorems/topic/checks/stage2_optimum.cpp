@@ -70,10 +70,6 @@ Predicted predict(const TopicLaw<Rational>& law) {
   const auto far = Rational(static_cast<int>(std::ceil(4 * p.restricted.sum)));
   const Certificate found = certify_minimum(law, landscape(law, minimum_norm_value(law)),
                                             {Rational(0), far, Rational(0), far}, tolerance);
-  const auto enclosed = [](const Rational& low, const Rational& high) {
-    return Quantity(to_double(Rational((low + high) / 2)),
-                    {ErrorPart::enclosure(to_double(Rational((high - low) / 2)))});
-  };
   p.loss = enclosed(found.lower, found.upper);
   p.sum = enclosed(found.minimisers.alpha_low, found.minimisers.alpha_high);
   const auto v = static_cast<double>(law.words);

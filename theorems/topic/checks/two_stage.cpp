@@ -51,8 +51,6 @@ const Knob faster = sheet.knob(
     logarithmic_knob("rate-ratio", "learning rate of W_K and W_Q over that of W_V", 2, 1000, 1)
         .breaking(equal_rates));
 
-constexpr double stage_tolerance = 1e-10;
-constexpr int saves_of_growth = 120;
 // Size of the logits below which stage 2 is read as linear.
 constexpr double small_logits = 1e-3;
 
@@ -61,7 +59,7 @@ double logits_size(const Layout& layout, const Vector<double>& x) {
   return x.head(layout.queries()).squaredNorm() / std::sqrt(static_cast<double>(layout.key_width));
 }
 
-// W_K and W_Q at `ratio` times the rate of W_V.
+// The joint flow, W_K and W_Q at `ratio` times the rate of W_V.
 AnyRung<double> with_ratio(const Training& training, double ratio) {
   AnyRung<double> rung = forget_type(PopulationFlow(training));
   rung.field.value = [inner = rung.field.value, keys = Layout(training).values(), ratio](
@@ -72,34 +70,60 @@ AnyRung<double> with_ratio(const Training& training, double ratio) {
   return rung;
 }
 
-// The joint flow, solved over both stages: the first two save points are in stage 1, when the slowest
-// mode of W_V has e^-4 and e^-8 of its way left; the others spread over stage 2.
-class Stages {
- public:
-  Stages(const Training& start, double ratio)
-      : training_(start),
-        layout_(start),
-        rung_(with_ratio(start, ratio)),
-        value_(topic::value_rate(start.law)),
-        attention_(ratio * topic::attention_rate(start.law, start.key_width)),
-        run_(rung_, save_points(), stage_tolerance) {}
+// That flow solved over both stages: the first two save points are in stage 1, when the slowest mode
+// of W_V has e^-4 and e^-8 of its way left; the others spread over stage 2.
+struct Stages {
+  Training training;
+  Layout layout;
+  AnyRung<double> rung;
+  double value_rate, attention_rate;  // as claimed
+  Solved run;
 
-  // Rates as claimed.
-  [[nodiscard]] double value_rate() const { return value_; }
-  [[nodiscard]] double attention_rate() const { return attention_; }
+  Stages(const Training& start, double ratio)
+      : training(start),
+        layout(start),
+        rung(with_ratio(start, ratio)),
+        value_rate(topic::value_rate(start.law)),
+        attention_rate(ratio * topic::attention_rate(start.law, start.key_width)),
+        run(rung, save_points(), 1e-10) {}
+
+  // To the time at which W_K, from sigma, would be e^4 in size were growth linear: it has saturated.
+  [[nodiscard]] std::vector<double> save_points() const {
+    std::vector<double> all{4 / value_rate, 8 / value_rate};
+    const double duration = (std::log1p(1 / training.scale) + 4) / attention_rate;
+    constexpr int of_growth = 120;
+    for (int i = 1; i <= of_growth; ++i) all.push_back(all[1] + duration * i / of_growth);
+    return all;
+  }
+
+  // The last save point with smaller logits, but one of stage 2.
+  [[nodiscard]] std::size_t save_below(double size) const {
+    std::size_t save = run.size() - 1;
+    while (save > 2 && logits_size(layout, run.state(save)) > size) --save;
+    return save;
+  }
+
+  // d/dt ln |y - centre| for the part y of the state from `begin` on.
+  [[nodiscard]] Functional logarithmic_rate(Index begin, const Vector<double>& centre) const {
+    return [this, begin, centre](const Vector<double>& x) {
+      Vector<double> dx(x.size());
+      rung.field.value(x, dx, 0.0);
+      const Vector<double> apart = x.segment(begin, centre.size()) - centre;
+      return apart.dot(dx.segment(begin, centre.size())) / apart.squaredNorm();
+    };
+  }
 
   // Of |W_V - minimum norm| at the second save point. Part "next order": what faster modes made of
   // it since the first, and what it changes by under uniform attention.
   [[nodiscard]] Quantity rate_of_value() const {
-    const Matrix<double> least = expand(training_.law, minimum_norm_value(training_.law));
-    const auto rate = [&](const Vector<double>& x) {
-      return -logarithmic_rate(x, layout_.values(), Vector<double>(least.reshaped()));
-    };
-    Quantity measured = run_.at(1, rate);
-    measured.add(ErrorPart::next_order(rate(run_.state(1)) - rate(run_.state(0))));
-    Vector<double> uniform = run_.state(1);
-    uniform.head(layout_.values()).setZero();
-    measured.add(ErrorPart::next_order(rate(run_.state(1)) - rate(uniform)));
+    const Matrix<double> least = expand(training.law, minimum_norm_value(training.law));
+    const Functional rate = logarithmic_rate(layout.values(), least.reshaped());
+    Vector<double> uniform = run.state(1);
+    uniform.head(layout.values()).setZero();
+    Quantity measured = -run.at(1, rate);
+    for (const Vector<double>& other : {run.state(0), uniform}) {
+      measured.add(ErrorPart::next_order(rate(run.state(1)) - rate(other)));
+    }
     return measured;
   }
 
@@ -107,14 +131,12 @@ class Stages {
   // logits are four times as large (growth is linear to first order in them), and half way, where
   // modes that grow less have a larger share.
   [[nodiscard]] Quantity rate_of_keys() const {
-    const Vector<double> zero = Vector<double>::Zero(layout_.queries());
-    const auto rate = [&](const Vector<double>& x) { return logarithmic_rate(x, 0, zero); };
+    const Functional rate = logarithmic_rate(0, Vector<double>::Zero(layout.queries()));
     const std::size_t save = save_below(small_logits);
-    const std::size_t larger = save_below(4 * small_logits);
-    Quantity measured = run_.at(save, rate);
-    const double here = rate(run_.state(save));
-    measured.add(ErrorPart::next_order(rate(run_.state(larger)) - here));
-    measured.add(ErrorPart::next_order(rate(run_.state(save / 2)) - here));
+    Quantity measured = run.at(save, rate);
+    for (const std::size_t other : {save_below(4 * small_logits), save / 2}) {
+      measured.add(ErrorPart::next_order(rate(run.state(other)) - rate(run.state(save))));
+    }
     return measured;
   }
 
@@ -122,68 +144,35 @@ class Stages {
   [[nodiscard]] Quantity time_of_small() const {
     const std::size_t save = save_below(small_logits);
     const Quantity size =
-        run_.at(save, [&](const Vector<double>& x) { return logits_size(layout_, x); });
-    return Quantity(run_.times()[save]) +
+        run.at(save, [&](const Vector<double>& x) { return logits_size(layout, x); });
+    return Quantity(run.times()[save]) +
            (Quantity(std::log(small_logits)) - log(size)) / (Quantity(2) * rate_of_keys());
   }
 
   // |W_K| over its start, when W_V has e^-8 of its way left.
   [[nodiscard]] Quantity early_growth() const {
-    const double first = rung_.initial.head(layout_.queries()).norm();
-    return run_.at(
-        1, [&](const Vector<double>& x) { return x.head(layout_.queries()).norm() / first; });
+    const double first = rung.initial.head(layout.queries()).norm();
+    return run.at(1,
+                  [&](const Vector<double>& x) { return x.head(layout.queries()).norm() / first; });
   }
 
   // Change of W_K W_K' - weight W_Q W_Q' from the start to the end, over |W_K|^2 at the end.
   [[nodiscard]] Quantity drift(double weight) const {
     const auto difference = [&](const Vector<double>& x) {
-      const ConstView keys(x.data() + layout_.keys(), layout_.key_width, layout_.width);
-      const ConstView queries(x.data() + layout_.queries(), layout_.key_width, layout_.width);
+      const ConstView keys(x.data() + layout.keys(), layout.key_width, layout.width);
+      const ConstView queries(x.data() + layout.queries(), layout.key_width, layout.width);
       return Matrix<double>(keys * keys.transpose() - weight * queries * queries.transpose());
     };
-    const Matrix<double> first = difference(rung_.initial);
-    const std::size_t last = run_.size() - 1;
-    const double size = run_.state(last).head(layout_.queries()).squaredNorm();
-    Quantity change = run_.at(
+    const Matrix<double> first = difference(rung.initial);
+    const std::size_t last = run.size() - 1;
+    const double size = run.state(last).head(layout.queries()).squaredNorm();
+    Quantity change = run.at(
         last, [&](const Vector<double>& x) { return (difference(x) - first).norm() / size; });
     // At least a product at every step of the solver, and a step between any two save points.
     change.add(ErrorPart::rounding(
-        static_cast<double>(layout_.width) * static_cast<double>(run_.size()), 1 + weight));
+        static_cast<double>(layout.width) * static_cast<double>(run.size()), 1 + weight));
     return change;
   }
-
- private:
-  // To the time at which W_K, from sigma, would be e^4 in size were growth linear: it has saturated.
-  [[nodiscard]] std::vector<double> save_points() const {
-    std::vector<double> all{4 / value_, 8 / value_};
-    const double duration = (std::log1p(1 / training_.scale) + 4) / attention_;
-    for (int i = 1; i <= saves_of_growth; ++i) {
-      all.push_back(all[1] + duration * i / saves_of_growth);
-    }
-    return all;
-  }
-
-  // d/dt ln |y - centre| for the part y of the state from `begin` on.
-  [[nodiscard]] double logarithmic_rate(const Vector<double>& x, Index begin,
-                                        const Vector<double>& centre) const {
-    Vector<double> dx(x.size());
-    rung_.field.value(x, dx, 0.0);
-    const Vector<double> apart = x.segment(begin, centre.size()) - centre;
-    return apart.dot(dx.segment(begin, centre.size())) / apart.squaredNorm();
-  }
-
-  // The last save point with smaller logits, but one of stage 2.
-  [[nodiscard]] std::size_t save_below(double size) const {
-    std::size_t save = run_.size() - 1;
-    while (save > 2 && logits_size(layout_, run_.state(save)) > size) --save;
-    return save;
-  }
-
-  Training training_;
-  Layout layout_;
-  AnyRung<double> rung_;
-  double value_, attention_;
-  Solved run_;
 };
 
 Training drawn_training(const Setting& setting) {
@@ -232,14 +221,14 @@ void examine(const Setting& setting, Examination& it) {
   const Stages stages(training, ratio);
   const double fewer = 1 - 1 / static_cast<double>(law.topics);
   it.judge(value_first,
-           equal("rate of W_V at the end of stage 1", stages.rate_of_value(), stages.value_rate())
+           equal("rate of W_V at the end of stage 1", stages.rate_of_value(), stages.value_rate)
                .unless(larger_value_rate, times(1.1))
                .unless(independent, times(fewer)));
   it.judge(slower_before,
            below("growth of |W_K| in stage 1, against its rate in stage 2", stages.early_growth(),
-                 std::exp(8 * stages.attention_rate() / stages.value_rate())));
+                 std::exp(8 * stages.attention_rate / stages.value_rate)));
   it.judge(then_keys, equal("rate of W_K in stage 2, while it is small", stages.rate_of_keys(),
-                            stages.attention_rate())
+                            stages.attention_rate)
                           .unless(larger_attention_rate, times(1.1))
                           .unless(independent, times(fewer)));
   Training smaller = training;
@@ -248,7 +237,7 @@ void examine(const Setting& setting, Examination& it) {
   smaller.queries /= 10;
   it.judge(later, equal("delay of stage 2 at a tenth of sigma",
                         Stages(smaller, ratio).time_of_small() - stages.time_of_small(),
-                        std::log(10.0) / stages.attention_rate())
+                        std::log(10.0) / stages.attention_rate)
                       .unless(larger_attention_rate, times(1 / 1.1)));
   it.judge(conserved,
            equal("drift of W_K W_K' - W_Q W_Q', over W_K W_K' at the end", stages.drift(1), 0)
