@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
 
 #include "popgrad/base/failure.hpp"
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/solving/solve.hpp"
-#include "theorems/joma/checks/growth_parts.hpp"
 #include "theorems/joma/rungs/closed_form.hpp"
 #include "theorems/joma/rungs/reduced_flow.hpp"
 
@@ -51,11 +51,13 @@ std::vector<FigureFile> data(const FigureRequest& request) {
     for (Index l = 0; l < d; ++l) row.emplace_back(fmt::format("v_{}", l), run.states[i][l]);
     table.add(row);
   }
+  // erf(v/sqrt tau)/Delta is the same for all components, and 1/|Delta*| at the end.
   FigureTable ends;
-  for (Index l = 0; l < d; ++l) {
-    ends.add("delta", deltas[static_cast<std::size_t>(l)], "end",
-             l > 0 ? std::sqrt(instance.tau) * checks::limit_of(instance, l, 1)
-                   : std::numeric_limits<double>::quiet_NaN(),
+  for (const double delta : deltas) {
+    const double share = delta / deltas[0];
+    ends.add("delta", delta, "end",
+             std::fabs(share) < 1 ? std::sqrt(instance.tau) * boost::math::erf_inv(share)
+                                  : std::numeric_limits<double>::quiet_NaN(),
              "t_star", t_star, "located", located);
   }
   return {table.file(request), ends.file(request, "ends")};
