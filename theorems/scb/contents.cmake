@@ -56,7 +56,6 @@ set(optimised
   linearisation
   lumping
   ode_limit
-  patterns
   perturbed_start
   reduction
   sampled_runs

@@ -33,4 +33,23 @@ inline void add_position(Bigrams<double>& b, Index token, double mass) {
   for (Index k = token + 1; k <= b.tokens(); ++k) ++b.first[static_cast<std::size_t>(k)];
 }
 
+/// Attention (T x N): of token k `on(k, e)` at the position of entry e of its support, `off[k]` at
+/// others.
+template <class On>
+Matrix<double> dense_attention(const Bigrams<double>& b, On on, const Vector<double>& off) {
+  Matrix<double> made = off.transpose().replicate(b.context, 1);
+  for (Index k = 0; k < b.tokens(); ++k) {
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      made(b.position[static_cast<std::size_t>(e)], k) = on(k, e);
+    }
+  }
+  return made;
+}
+/// Q (T x N).
+inline Matrix<double> dense_law(const Bigrams<double>& b) {
+  return dense_attention(
+      b, [&](Index, Index e) { return b.law[e]; }, Vector<double>::Zero(b.tokens()));
+}
+
 }  // namespace popgrad::scb::checks

@@ -37,13 +37,7 @@ SolutionRuns::SolutionRuns(Training<double> training, double step)
   const Vector<double>& mu = b.stationary;
   step_ = step / context_size_;
   training_.start = b.transition;
-  training_.attention_start = Matrix<double>::Zero(b.context, b.tokens());
-  for (Index k = 0; k < b.tokens(); ++k) {
-    for (Index e = b.first[static_cast<std::size_t>(k)];
-         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
-      training_.attention_start(b.position[static_cast<std::size_t>(e)], k) = b.law[e];
-    }
-  }
+  training_.attention_start = dense_law(b);
   const Matrix<double> covariance = Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
   const Matrix<double> moved = b.transition * covariance * b.transition.transpose();
   spread_ = (moved * covariance).trace();
