@@ -33,12 +33,13 @@ inline void add_position(Bigrams<double>& b, Index token, double mass) {
   for (Index k = token + 1; k <= b.tokens(); ++k) ++b.first[static_cast<std::size_t>(k)];
 }
 
-/// Attention (T x N): of token k `on(k, e)` at the position of entry e of its support, `off[k]` at
+/// Attention (T x N): of token k `on(k, e)` at the position of entry e of its support, `off(k)` at
 /// others.
-template <class On>
-Matrix<double> dense_attention(const Bigrams<double>& b, On on, const Vector<double>& off) {
-  Matrix<double> made = off.transpose().replicate(b.context, 1);
+template <class On, class Off>
+Matrix<double> dense_attention(const Bigrams<double>& b, On on, Off off) {
+  Matrix<double> made(b.context, b.tokens());
   for (Index k = 0; k < b.tokens(); ++k) {
+    made.col(k).setConstant(off(k));
     for (Index e = b.first[static_cast<std::size_t>(k)];
          e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
       made(b.position[static_cast<std::size_t>(e)], k) = on(k, e);
@@ -49,7 +50,7 @@ Matrix<double> dense_attention(const Bigrams<double>& b, On on, const Vector<dou
 /// Q (T x N).
 inline Matrix<double> dense_law(const Bigrams<double>& b) {
   return dense_attention(
-      b, [&](Index, Index e) { return b.law[e]; }, Vector<double>::Zero(b.tokens()));
+      b, [&](Index, Index e) { return b.law[e]; }, [](Index) { return 0.0; });
 }
 
 }  // namespace popgrad::scb::checks

@@ -1,3 +1,4 @@
+#include <array>
 #include <functional>
 
 #include "popgrad/walks/ensemble.hpp"
@@ -72,14 +73,11 @@ double apart(const Vector<double>& mu, const Matrix<double>& one, const Matrix<d
   return std::sqrt(product(mu, difference, difference));
 }
 
-// So many times sqrt(T/(K_P K_Q))/2, the growth time of with_softmax.
-double time_of(const Bigrams<double>& b, double times) {
-  const double positions = static_cast<double>(b.context);
-  return times * std::sqrt(positions / (transition_size(b) * context_size(b))) / 2;
+// With eta_A = 4 T softmax leaves the start in a growth time, and steps that suit V suit it where it
+// is of order one.
+double growth_time(const Bigrams<double>& b) {
+  return std::sqrt(static_cast<double>(b.context) / (transition_size(b) * context_size(b))) / 2;
 }
-
-// With eta_A = 4 T, so that it leaves the start in a time sqrt(T/(K_P K_Q))/2 and steps that suit V
-// suit it where it is of order one.
 Training<double> with_softmax(Training<double> training) {
   training.softmax = true;
   training.attention_rate = 4 * static_cast<double>(training.bigrams.context);
@@ -100,141 +98,130 @@ End end_of(const Bigrams<double>& b, Matrix<double> attention, double loss) {
 struct TrainedFlow {
   TrainedFlow(const Training<double>& training, double time)
       : flow(training),
-        b(training.bigrams),
         solved(forget_type(PopulationFlow<double>(training)), {time / 2, time}, 1e-9) {}
   PopulationFlow<double> flow;
-  Bigrams<double> b;
   Solved solved;
 
   [[nodiscard]] End at(const Vector<double>& x) const {
-    const Index begin = b.tokens() * b.tokens();
-    const auto stored = [&](Index k, Index e) { return x[begin + k + e]; };
-    Vector<double> rest(b.tokens());  // behind the support
-    for (Index k = 0; k < b.tokens(); ++k) {
-      rest[k] = stored(k, b.first[static_cast<std::size_t>(k + 1)]);
-    }
-    Matrix<double> attention = dense_attention(b, stored, rest);
-    for (auto own : attention.colwise()) {
-      if (!flow.training().softmax) break;
-      own = (own.array() - own.maxCoeff()).exp();
-      own /= own.sum();
+    const Bigrams<double>& b = flow.training().bigrams;
+    const auto on = [&](Index k, Index e) { return x[b.tokens() * b.tokens() + k + e]; };
+    const auto off = [&](Index k) { return on(k, b.first[static_cast<std::size_t>(k + 1)]); };
+    Matrix<double> attention = dense_attention(b, on, off);
+    for (Index k = 0; k < b.tokens() && flow.training().softmax; ++k) {
+      attention.col(k) = (attention.col(k).array() - attention.col(k).maxCoeff()).exp();
+      attention.col(k) /= attention.col(k).sum();
     }
     return end_of(b, std::move(attention), observed_at(flow, x, "loss"));
   }
-  // sin^2 phi.
-  [[nodiscard]] double square(const Vector<double>& x) const {
-    const double square = std::pow(apart(b.stationary, at(x).attention, dense_law(b)), 2);
-    return square * (1 - square / 4);
-  }
-  [[nodiscard]] Quantity distance_to(const Matrix<double>& pattern) const {
-    return solved.at(
-        1, [&](const Vector<double>& x) { return apart(b.stationary, at(x).attention, pattern); });
-  }
-  [[nodiscard]] Quantity excess() const {
-    return solved.at(1, [&](const Vector<double>& x) { return at(x).excess; });
-  }
-  // Of the end: >= 0 where the loss, as `excess`, is below 1/2 and has fallen by less than 0.01 since
-  // half of the time.
+  // >= 0 where the excess is below 1/2 and has fallen by less than 0.01 since half of the time.
   [[nodiscard]] double trained_margin() const {
     const double before = at(solved.state(0)).excess;
     const double after = at(solved.state(1)).excess;
     return std::min(0.5 - after, 0.01 - (before - after));
   }
-  // sin^2 phi over (1 - alpha_V)^2/(T K_Q).
-  [[nodiscard]] Quantity angle_over_settled() const {
-    const double size = static_cast<double>(b.context) * context_size(b);  // T K_Q
-    return solved.at(1, [&](const Vector<double>& x) {
-      return square(x) * size / std::pow(1 - observed_at(flow, x, "alpha_V"), 2);
-    });
-  }
 };
+using BothFlows = std::array<TrainedFlow, 2>;  // linear, softmax
 
-// Patterns are vectors with the product sum_k mu_k a^k.b^k. With c = sum_k mu_k q^k.a^k and
-// d = sum_k mu_k |a^k|^2 the angle phi of A to Q has cos phi = c/sqrt(d K_Q). Whatever made A, where
-// its columns sum to 1 and V keeps its constraints,
+// With c = sum_k mu_k q^k.a^k and d = sum_k mu_k |a^k|^2 the angle phi of A to Q has
+// cos phi = c/sqrt(d K_Q). Whatever made A, where its columns sum to 1 and V keeps its constraints,
 //   L - L_least = K_P K_Q/2 sin^2 phi + d/2 <V - V*, V - V*>,  V* = mu 1' + (c/d) (P - mu 1'),
 // V* the best values for A. Derived here.
-void judge_law(const TrainedFlow& linear, const TrainedFlow& softmax, Examination& it) {
-  const Bigrams<double>& b = linear.b;
+void judge_law(const BothFlows& flows, Examination& it) {
+  const Bigrams<double>& b = flows[0].flow.training().bigrams;
+  const Vector<double>& mu = b.stationary;
   const Index n = b.tokens();
+  const auto positions = static_cast<double>(b.context);
+  const double context = context_size(b);
+  const double scale = transition_size(b) * context;
   const Matrix<double> law = dense_law(b);
-  const double scale = transition_size(b) * context_size(b);
   Comparison loss = equal("excess loss over K_P K_Q/2 sin^2 phi");
-  std::vector<Quantity> without_scaling;
-  for (const TrainedFlow* const of : {&linear, &softmax}) {
-    const Vector<double>& x = of->solved.state(1);
-    const Matrix<double> a = of->at(x).attention;
-    const double square = of->square(x);
-    const double d = product(b.stationary, a, a);
+  std::vector<Quantity> unscaled_angles, settled;
+  for (const TrainedFlow& of : flows) {
+    const auto alpha_V = [&](const Vector<double>& x) {
+      return observed_at(of.flow, x, "alpha_V");
+    };
+    const auto numbers = [&](const Vector<double>& x) {
+      const End end = of.at(x);
+      const double chord = std::pow(apart(mu, end.attention, law), 2);
+      const double square = chord * (1 - chord / 4);  // sin^2 phi
+      return Vector<double>{{end.excess / square,
+                             square * (positions * context) / std::pow(1 - alpha_V(x), 2), square}};
+    };
+    const Vector<double>& x = of.solved.state(1);
+    const Matrix<double> a = of.at(x).attention;
+    const double square = numbers(x)[2];
+    const double d = product(mu, a, a);
     const Matrix<double> lag =
-        x.head(n * n).reshaped(n, n) - product(b.stationary, law, a) / d * b.transition;
-    Quantity ratio =
-        of->solved.at(1, [&](const Vector<double>& y) { return of->at(y).excess / of->square(y); });
-    ratio.add(
-        ErrorPart::next_order(d * covariance_product(lag, lag, b.stationary) / scale / square));
+        x.head(n * n).reshaped(n, n) - product(mu, law, a) / d * b.transition;
+    std::vector<Quantity> found = of.solved.all_at(1, numbers);
+    found[0].add(ErrorPart::next_order(d * covariance_product(lag, lag, mu) / scale / square));
     // Of the loss, a number below 1, over what is left of it.
-    ratio.add(ErrorPart::rounding(static_cast<double>(n * n + b.entries()), 2 / (scale * square)));
-    loss.add(of == &linear ? "linear" : "softmax", ratio, 1);
-    without_scaling.emplace_back(product(b.stationary, a - law, a - law) / context_size(b) /
-                                 square);
+    found[0].add(
+        ErrorPart::rounding(static_cast<double>(n * n + b.entries()), 2 / (scale * square)));
+    // Attention on the family 1/T + alpha_A (q^k - 1/T) adds:
+    const double product_of_alphas = observed_at(of.flow, x, "alpha_A") * alpha_V(x);
+    found[1].add(ErrorPart::next_order(2 * (1 - product_of_alphas) / (1 - alpha_V(x))));
+    found[1].add(ErrorPart::next_order(std::pow(alpha_V(x), 2) / (positions * context)));
+    loss.add(of.flow.training().softmax ? "softmax" : "linear", found[0], 1);
+    unscaled_angles.emplace_back(product(mu, a - law, a - law) / context / square);
+    settled.push_back(found[1]);
   }
-  it.judge(law_of_loss, loss.unless(larger, times(1.1)).unless(unscaled, without_scaling));
-  // Attention on the family 1/T + alpha_A (q^k - 1/T) adds:
-  const Vector<double>& x = linear.solved.state(1);
-  const double alpha_V = observed_at(linear.flow, x, "alpha_V");
-  const double alpha_A = observed_at(linear.flow, x, "alpha_A");
-  const double positions = static_cast<double>(b.context);
-  Quantity angle = linear.angle_over_settled();
-  angle.add(ErrorPart::next_order(2 * (1 - alpha_A * alpha_V) / (1 - alpha_V)));
-  angle.add(ErrorPart::next_order(alpha_V * alpha_V / (positions * context_size(b))));
+  it.judge(law_of_loss, loss.unless(larger, times(1.1)).unless(unscaled, unscaled_angles));
   it.judge(linear_angle,
-           equal("sin^2 phi of linear attention over (1 - alpha_V)^2/(T K_Q)", angle, 1)
+           equal("sin^2 phi of linear attention over (1 - alpha_V)^2/(T K_Q)", settled[0], 1)
                .unless(length_power, std::pow(positions, -0.1)));
-  it.report("the same of softmax attention", softmax.angle_over_settled().value());
+  it.report("the same of softmax attention", settled[1].value());
 }
 
-// Distances of linear attention to a law, of softmax to it, of both to each other, and how far their
-// excess losses are apart; against a law that Q is taken to be.
-void judge_alike(const Clause& clause, const Bigrams<double>& b, Comparison comparison,
-                 double alike,
-                 const std::function<std::vector<Quantity>(const Matrix<double>&)>& measure,
-                 Examination& it) {
-  const auto even = [&](Index k, Index) { return 1 / static_cast<double>(b.support(k)); };
+// Against a law that Q is taken to be: distances of linear attention to it, of softmax to it, of both
+// to each other, and how far their excess losses are apart.
+using Differences = std::function<std::vector<Quantity>(const Matrix<double>& law)>;
+
+void judge_alike(const Clause& clause, const Bigrams<double>& b, double alike,
+                 const Differences& measure, Comparison comparison, Examination& it) {
   const Matrix<double> law = dense_law(b);
-  Matrix<double> of_next(law.rows(), law.cols());
-  of_next << law.rightCols(law.cols() - 1), law.col(0);
   comparison.measured = measure(law);
   comparison.predicted = {alike, alike, alike, alike * alike};
   it.judge(clause, comparison.at({"linear to Q", "softmax to Q", "linear to softmax", "losses"})
-                       .unless(next_token, [&] { return measure(of_next); })
+                       .unless(next_token,
+                               [&] {
+                                 Matrix<double> shifted(law.rows(), law.cols());
+                                 shifted << law.rightCols(law.cols() - 1), law.col(0);
+                                 return measure(shifted);
+                               })
                        .unless(supports_alone, [&] {
-                         return measure(dense_attention(b, even, Vector<double>::Zero(b.tokens())));
+                         const Matrix<double> on = (law.array() > 0).cast<double>();
+                         return measure(on.array().rowwise() / on.colwise().sum().array());
                        }));
 }
 
-void judge_flows(const TrainedFlow& linear, const TrainedFlow& softmax, Examination& it) {
-  const Matrix<double> of_linear = linear.at(linear.solved.state(1)).attention;
-  const Matrix<double> of_softmax = softmax.at(softmax.solved.state(1)).attention;
-  Quantity between = linear.distance_to(of_softmax);
-  const Quantity again = softmax.distance_to(of_linear);
-  for (const ErrorPart& part : again.parts()) between.add(part);
-  judge_alike(
-      alike_on_flow, linear.b, below("patterns and losses of the flow"), 0.1,
-      [&](const Matrix<double>& law) {
-        return std::vector{linear.distance_to(law), softmax.distance_to(law), between,
-                           abs(linear.excess() - softmax.excess())};
-      },
-      it);
+void judge_flows(const BothFlows& flows, Examination& it) {
+  const Bigrams<double>& b = flows[0].flow.training().bigrams;
+  const Differences differences = [&](const Matrix<double>& law) {
+    const auto read = [&](const TrainedFlow& of, const TrainedFlow& other) {
+      const Matrix<double> end = other.at(other.solved.state(1)).attention;
+      return of.solved.all_at(1, [&](const Vector<double>& x) {
+        const auto [attention, excess] = of.at(x);
+        return Vector<double>{
+            {apart(b.stationary, attention, law), apart(b.stationary, attention, end), excess}};
+      });
+    };
+    std::vector<Quantity> linear = read(flows[0], flows[1]);
+    const std::vector<Quantity> softmax = read(flows[1], flows[0]);
+    for (const ErrorPart& part : softmax[1].parts()) linear[1].add(part);
+    return std::vector{linear[0], softmax[0], linear[1], abs(linear[2] - softmax[2])};
+  };
+  judge_alike(alike_on_flow, b, 0.1, differences, below("patterns and losses of the flow"), it);
 }
 
-std::vector<End> ends_of_runs(const Training<double>& training, Index batch, double step,
+std::vector<End> ends_of_runs(const Training<double>& training, double step, Index batch,
                               const Setting& setting) {
   const Bigrams<double>& b = training.bigrams;
   const SequenceSgd<double> reader(training);
   const AnyRung<double> rung = forget_type(SequenceSgd<double>(training));
   WalkRequest request;
   request.step_size = step;
-  request.steps = static_cast<std::uint64_t>(time_of(b, 10) / step);
+  request.steps = static_cast<std::uint64_t>(10 * growth_time(b) / step);
   request.save_steps = {request.steps};
   request.batch = batch;
   request.runs = std::max(6U, setting.draws(12));
@@ -260,30 +247,28 @@ void judge_runs(const Training<double>& training, double share, const Setting& s
   constexpr double step = 0.1;  // eta
   const Bigrams<double>& b = training.bigrams;
   const Vector<double>& mu = b.stationary;
-  const double transition = transition_size(b);
-  const Vector<double> squares = noise_at_solution(b).attention.array().square().matrix();
+  const Vector<double> squares = noise_at_solution(b).attention.array().square();
   const double noise_of_one =
-      step * static_cast<double>(b.context) * mu.dot(squares) / (2 * transition);
-  const double size = std::sqrt(transition * context_size(b));  // alpha_A^2 K_Q
+      step * static_cast<double>(b.context) * mu.dot(squares) / (2 * transition_size(b));
+  const double size = std::sqrt(transition_size(b) * context_size(b));  // alpha_A^2 K_Q
   const auto batch = static_cast<Index>(std::ceil(noise_of_one / (share * size)));
-  const std::vector<End> linear = ends_of_runs(training, batch, step, setting);
-  const std::vector<End> softmax = ends_of_runs(with_softmax(training), batch, step, setting);
-  judge_alike(
-      alike_in_runs, b,
-      below(fmt::format("patterns and losses of pairs of runs, B = {}", batch))
-          .of_kind(EvidenceKind::statistical),
-      0.15,
-      [&](const Matrix<double>& law) {
-        Matrix<double> samples(std::ssize(linear), 4);
-        for (std::size_t r = 0; r < linear.size(); ++r) {
-          const Matrix<double>& one = linear[r].attention;
-          const Matrix<double>& other = softmax.at(r).attention;
-          samples.row(static_cast<Index>(r)) << apart(mu, one, law), apart(mu, other, law),
-              apart(mu, one, other), std::fabs(linear[r].excess - softmax[r].excess);
-        }
-        return sample_moments(samples, setting.false_alarm).mean;
-      },
-      it);
+  const std::vector<End> linear = ends_of_runs(training, step, batch, setting);
+  const std::vector<End> softmax = ends_of_runs(with_softmax(training), step, batch, setting);
+  const std::size_t pairs = std::min(linear.size(), softmax.size());
+  const Differences differences = [&](const Matrix<double>& law) {
+    Matrix<double> samples(static_cast<Index>(pairs), 4);
+    for (std::size_t r = 0; r < pairs; ++r) {
+      const Matrix<double>& one = linear[r].attention;
+      const Matrix<double>& other = softmax[r].attention;
+      samples.row(static_cast<Index>(r)) << apart(mu, one, law), apart(mu, other, law),
+          apart(mu, one, other), std::fabs(linear[r].excess - softmax[r].excess);
+    }
+    return sample_moments(samples, setting.false_alarm).mean;
+  };
+  judge_alike(alike_in_runs, b, 0.15, differences,
+              below(fmt::format("patterns and losses of pairs of runs, B = {}", batch))
+                  .of_kind(EvidenceKind::statistical),
+              it);
 }
 
 void examine(const Setting& setting, Examination& it) {
@@ -295,12 +280,11 @@ void examine(const Setting& setting, Examination& it) {
   it.parameters = {
       {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
   const double short_time = setting.value(short_duration);
-  const double time = time_of(b, short_time > 0 ? short_time : setting.value(duration));
-  const TrainedFlow linear(training, time);
-  const TrainedFlow softmax(with_softmax(training), time);
-  it.require(trained, std::min(linear.trained_margin(), softmax.trained_margin()));
-  judge_law(linear, softmax, it);
-  judge_flows(linear, softmax, it);
+  const double time = (short_time > 0 ? short_time : setting.value(duration)) * growth_time(b);
+  const BothFlows flows{TrainedFlow(training, time), TrainedFlow(with_softmax(training), time)};
+  it.require(trained, std::min(flows[0].trained_margin(), flows[1].trained_margin()));
+  judge_law(flows, it);
+  judge_flows(flows, it);
   const double loud = setting.value(loud_share);
   const double share = loud > 0 ? loud : setting.value(noise_share);
   it.require(quiet, 0.01 - share, fmt::format("{:.3g} of alpha_A^2 K_Q", share));
