@@ -2,7 +2,6 @@
 #include <functional>
 
 #include "popgrad/walks/ensemble.hpp"
-#include "popgrad/walks/walk.hpp"
 #include "theorems/scb/checks/prelude.hpp"
 #include "theorems/scb/checks/sampled_runs.hpp"
 #include "theorems/scb/rungs/population_flow.hpp"
@@ -120,36 +119,34 @@ struct TrainedFlow {
     return std::min(0.5 - after, 0.01 - (before - after));
   }
 };
-using BothFlows = std::array<TrainedFlow, 2>;  // linear, softmax
 
 // With c = sum_k mu_k q^k.a^k and d = sum_k mu_k |a^k|^2 the angle phi of A to Q has
 // cos phi = c/sqrt(d K_Q). Whatever made A, where its columns sum to 1 and V keeps its constraints,
 //   L - L_least = K_P K_Q/2 sin^2 phi + d/2 <V - V*, V - V*>,  V* = mu 1' + (c/d) (P - mu 1'),
 // V* the best values for A. Derived here.
-void judge_law(const BothFlows& flows, Examination& it) {
+void judge_law(const std::array<TrainedFlow, 2>& flows, Examination& it) {
   const Bigrams<double>& b = flows[0].flow.training().bigrams;
   const Vector<double>& mu = b.stationary;
   const Index n = b.tokens();
   const auto positions = static_cast<double>(b.context);
-  const double context = context_size(b);
-  const double scale = transition_size(b) * context;
+  const double size = positions * context_size(b);  // T K_Q
+  const double scale = transition_size(b) * context_size(b);
   const Matrix<double> law = dense_law(b);
   Comparison loss = equal("excess loss over K_P K_Q/2 sin^2 phi");
-  std::vector<Quantity> unscaled_angles, settled;
+  std::vector<Quantity> without_scaling, settled;
   for (const TrainedFlow& of : flows) {
-    const auto alpha_V = [&](const Vector<double>& x) {
-      return observed_at(of.flow, x, "alpha_V");
-    };
     const auto numbers = [&](const Vector<double>& x) {
       const End end = of.at(x);
       const double chord = std::pow(apart(mu, end.attention, law), 2);
       const double square = chord * (1 - chord / 4);  // sin^2 phi
-      return Vector<double>{{end.excess / square,
-                             square * (positions * context) / std::pow(1 - alpha_V(x), 2), square}};
+      const double alpha_V = observed_at(of.flow, x, "alpha_V");
+      return Vector<double>{
+          {end.excess / square, square * size / std::pow(1 - alpha_V, 2), square, alpha_V}};
     };
     const Vector<double>& x = of.solved.state(1);
     const Matrix<double> a = of.at(x).attention;
     const double square = numbers(x)[2];
+    const double alpha_V = numbers(x)[3];
     const double d = product(mu, a, a);
     const Matrix<double> lag =
         x.head(n * n).reshaped(n, n) - product(mu, law, a) / d * b.transition;
@@ -158,77 +155,76 @@ void judge_law(const BothFlows& flows, Examination& it) {
     // Of the loss, a number below 1, over what is left of it.
     found[0].add(
         ErrorPart::rounding(static_cast<double>(n * n + b.entries()), 2 / (scale * square)));
-    // Attention on the family 1/T + alpha_A (q^k - 1/T) adds:
-    const double product_of_alphas = observed_at(of.flow, x, "alpha_A") * alpha_V(x);
-    found[1].add(ErrorPart::next_order(2 * (1 - product_of_alphas) / (1 - alpha_V(x))));
-    found[1].add(ErrorPart::next_order(std::pow(alpha_V(x), 2) / (positions * context)));
+    // What attention on the family 1/T + alpha_A (q^k - 1/T) adds.
+    const double grown = observed_at(of.flow, x, "alpha_A") * alpha_V;
+    found[1].add(ErrorPart::next_order(2 * (1 - grown) / (1 - alpha_V)));
+    found[1].add(ErrorPart::next_order(alpha_V * alpha_V / size));
     loss.add(of.flow.training().softmax ? "softmax" : "linear", found[0], 1);
-    unscaled_angles.emplace_back(product(mu, a - law, a - law) / context / square);
+    without_scaling.emplace_back(product(mu, a - law, a - law) / context_size(b) / square);
     settled.push_back(found[1]);
   }
-  it.judge(law_of_loss, loss.unless(larger, times(1.1)).unless(unscaled, unscaled_angles));
+  it.judge(law_of_loss, loss.unless(larger, times(1.1)).unless(unscaled, without_scaling));
   it.judge(linear_angle,
            equal("sin^2 phi of linear attention over (1 - alpha_V)^2/(T K_Q)", settled[0], 1)
                .unless(length_power, std::pow(positions, -0.1)));
   it.report("the same of softmax attention", settled[1].value());
 }
 
-// Against a law that Q is taken to be: distances of linear attention to it, of softmax to it, of both
-// to each other, and how far their excess losses are apart.
-using Differences = std::function<std::vector<Quantity>(const Matrix<double>& law)>;
+// Reads numbers off the ends of linear and softmax attention.
+using Read = std::function<Vector<double>(const End& linear, const End& softmax)>;
+// The same with their errors.
+using Measure = std::function<std::vector<Quantity>(const Read&)>;
 
+// Both against a law that Q is taken to be.
 void judge_alike(const Clause& clause, const Bigrams<double>& b, double alike,
-                 const Differences& measure, Comparison comparison, Examination& it) {
-  const Matrix<double> law = dense_law(b);
-  comparison.measured = measure(law);
+                 const Measure& measure, Comparison comparison, Examination& it) {
+  const Vector<double>& mu = b.stationary;
+  const Matrix<double> q = dense_law(b);
+  const auto against = [&](const Matrix<double>& law) {
+    return measure([&](const End& linear, const End& softmax) {
+      return Vector<double>{{apart(mu, linear.attention, law), apart(mu, softmax.attention, law),
+                             apart(mu, linear.attention, softmax.attention),
+                             std::fabs(linear.excess - softmax.excess)}};
+    });
+  };
+  Matrix<double> shifted(q.rows(), q.cols());
+  shifted << q.rightCols(q.cols() - 1), q.col(0);
+  const Matrix<double> on = (q.array() > 0).cast<double>();
+  const Matrix<double> even = on.array().rowwise() / on.colwise().sum().array();
+  comparison.measured = against(q);
   comparison.predicted = {alike, alike, alike, alike * alike};
   it.judge(clause, comparison.at({"linear to Q", "softmax to Q", "linear to softmax", "losses"})
-                       .unless(next_token,
-                               [&] {
-                                 Matrix<double> shifted(law.rows(), law.cols());
-                                 shifted << law.rightCols(law.cols() - 1), law.col(0);
-                                 return measure(shifted);
-                               })
-                       .unless(supports_alone, [&] {
-                         const Matrix<double> on = (law.array() > 0).cast<double>();
-                         return measure(on.array().rowwise() / on.colwise().sum().array());
-                       }));
+                       .unless(next_token, [&] { return against(shifted); })
+                       .unless(supports_alone, [&] { return against(even); }));
 }
 
-void judge_flows(const BothFlows& flows, Examination& it) {
-  const Bigrams<double>& b = flows[0].flow.training().bigrams;
-  const Differences differences = [&](const Matrix<double>& law) {
-    const auto read = [&](const TrainedFlow& of, const TrainedFlow& other) {
-      const Matrix<double> end = other.at(other.solved.state(1)).attention;
-      return of.solved.all_at(1, [&](const Vector<double>& x) {
-        const auto [attention, excess] = of.at(x);
-        return Vector<double>{
-            {apart(b.stationary, attention, law), apart(b.stationary, attention, end), excess}};
-      });
-    };
-    std::vector<Quantity> linear = read(flows[0], flows[1]);
-    const std::vector<Quantity> softmax = read(flows[1], flows[0]);
-    for (const ErrorPart& part : softmax[1].parts()) linear[1].add(part);
-    return std::vector{linear[0], softmax[0], linear[1], abs(linear[2] - softmax[2])};
+void judge_flows(const TrainedFlow& linear, const TrainedFlow& softmax, Examination& it) {
+  const End linear_end = linear.at(linear.solved.state(1));
+  const End softmax_end = softmax.at(softmax.solved.state(1));
+  const Measure measure = [&](const Read& read) {
+    std::vector<Quantity> both = linear.solved.all_at(
+        1, [&](const Vector<double>& x) { return read(linear.at(x), softmax_end); });
+    const std::vector<Quantity> again = softmax.solved.all_at(
+        1, [&](const Vector<double>& x) { return read(linear_end, softmax.at(x)); });
+    both[1] = again[1];  // softmax to Q
+    for (const std::size_t i : {2U, 3U}) {
+      for (const ErrorPart& part : again[i].parts()) both[i].add(part);
+    }
+    return both;
   };
-  judge_alike(alike_on_flow, b, 0.1, differences, below("patterns and losses of the flow"), it);
+  judge_alike(alike_on_flow, linear.flow.training().bigrams, 0.1, measure,
+              below("patterns and losses of the flow"), it);
 }
 
 std::vector<End> ends_of_runs(const Training<double>& training, double step, Index batch,
                               const Setting& setting) {
   const Bigrams<double>& b = training.bigrams;
   const SequenceSgd<double> reader(training);
-  const AnyRung<double> rung = forget_type(SequenceSgd<double>(training));
-  WalkRequest request;
-  request.step_size = step;
-  request.steps = static_cast<std::uint64_t>(10 * growth_time(b) / step);
-  request.save_steps = {request.steps};
-  request.batch = batch;
-  request.runs = std::max(6U, setting.draws(12));
-  request.seed = setting.draw_seed();
-  request.jobs = setting.jobs;
+  const auto steps = static_cast<std::uint64_t>(10 * growth_time(b) / step);
+  const std::uint32_t runs = std::max(6U, setting.draws(12));
   std::vector<End> ends;
-  for (const Trajectory<double>& run : walk(rung, rung.initial, request)) {
+  for (const Trajectory<double>& run : runs_to_end(forget_type(SequenceSgd<double>(training)), step,
+                                                   steps, batch, runs, 0, setting)) {
     if (run.rows.empty()) continue;
     Matrix<double> attention(b.context, b.tokens());
     for (Index k = 0; k < b.tokens(); ++k) {
@@ -246,26 +242,22 @@ void judge_runs(const Training<double>& training, double share, const Setting& s
                 Examination& it) {
   constexpr double step = 0.1;  // eta
   const Bigrams<double>& b = training.bigrams;
-  const Vector<double>& mu = b.stationary;
   const Vector<double> squares = noise_at_solution(b).attention.array().square();
   const double noise_of_one =
-      step * static_cast<double>(b.context) * mu.dot(squares) / (2 * transition_size(b));
+      step * static_cast<double>(b.context) * b.stationary.dot(squares) / (2 * transition_size(b));
   const double size = std::sqrt(transition_size(b) * context_size(b));  // alpha_A^2 K_Q
   const auto batch = static_cast<Index>(std::ceil(noise_of_one / (share * size)));
   const std::vector<End> linear = ends_of_runs(training, step, batch, setting);
   const std::vector<End> softmax = ends_of_runs(with_softmax(training), step, batch, setting);
-  const std::size_t pairs = std::min(linear.size(), softmax.size());
-  const Differences differences = [&](const Matrix<double>& law) {
-    Matrix<double> samples(static_cast<Index>(pairs), 4);
-    for (std::size_t r = 0; r < pairs; ++r) {
-      const Matrix<double>& one = linear[r].attention;
-      const Matrix<double>& other = softmax[r].attention;
-      samples.row(static_cast<Index>(r)) << apart(mu, one, law), apart(mu, other, law),
-          apart(mu, one, other), std::fabs(linear[r].excess - softmax[r].excess);
+  const Measure measure = [&](const Read& read) {
+    Matrix<double> samples(std::min(std::ssize(linear), std::ssize(softmax)), 4);
+    for (Index r = 0; r < samples.rows(); ++r) {
+      const auto run = static_cast<std::size_t>(r);
+      samples.row(r) = read(linear[run], softmax[run]);
     }
     return sample_moments(samples, setting.false_alarm).mean;
   };
-  judge_alike(alike_in_runs, b, 0.15, differences,
+  judge_alike(alike_in_runs, b, 0.15, measure,
               below(fmt::format("patterns and losses of pairs of runs, B = {}", batch))
                   .of_kind(EvidenceKind::statistical),
               it);
@@ -281,10 +273,10 @@ void examine(const Setting& setting, Examination& it) {
       {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
   const double short_time = setting.value(short_duration);
   const double time = (short_time > 0 ? short_time : setting.value(duration)) * growth_time(b);
-  const BothFlows flows{TrainedFlow(training, time), TrainedFlow(with_softmax(training), time)};
+  const std::array flows{TrainedFlow(training, time), TrainedFlow(with_softmax(training), time)};
   it.require(trained, std::min(flows[0].trained_margin(), flows[1].trained_margin()));
   judge_law(flows, it);
-  judge_flows(flows, it);
+  judge_flows(flows[0], flows[1], it);
   const double loud = setting.value(loud_share);
   const double share = loud > 0 ? loud : setting.value(noise_share);
   it.require(quiet, 0.01 - share, fmt::format("{:.3g} of alpha_A^2 K_Q", share));
