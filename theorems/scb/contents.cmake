@@ -61,5 +61,4 @@ set(optimised
   sampled_runs
   softmax_patterns
   softmax_scratch
-  softmax_stage
-  stage_two)
+  softmax_stage)

@@ -33,11 +33,11 @@ inline void add_position(Bigrams<double>& b, Index token, double mass) {
   for (Index k = token + 1; k <= b.tokens(); ++k) ++b.first[static_cast<std::size_t>(k)];
 }
 
-/// Attention (T x N): of token k `on(k, e)` at the position of entry e of its support, `off(k)` at
-/// others.
+/// One number a position and token (T x N): of token k `on(k, e)` at the position of entry e of its
+/// support, `off(k)` at others.
 template <class On, class Off>
-Matrix<double> dense_attention(const Bigrams<double>& b, On on, Off off) {
-  Matrix<double> made(b.context, b.tokens());
+auto dense_attention(const Bigrams<double>& b, On on, Off off) {
+  Matrix<decltype(off(Index{}))> made(b.context, b.tokens());
   for (Index k = 0; k < b.tokens(); ++k) {
     made.col(k).setConstant(off(k));
     for (Index e = b.first[static_cast<std::size_t>(k)];

@@ -20,6 +20,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "statistics/critical.hpp"
+#include "theorems/scb/checks/halfway.hpp"
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
@@ -27,7 +28,6 @@
 namespace popgrad::scb::figures::softmax_stage_figure {
 namespace {
 
-constexpr double share = 0.5;      // alpha_V and alpha_A of the start
 constexpr double goal = 0.15;      // eps
 constexpr double step = 0.2;       // eta
 constexpr double relaxations = 6;  // of V and A, at the solution
@@ -43,10 +43,12 @@ struct Ends {
 class StageTwo {
  public:
   StageTwo(const Training<double>& linear, Method method)
-      : linear_(linear), own_(training_of(linear, method)), l1_(method == Method::l1) {
+      : linear_(linear),
+        own_(method == Method::softmax ? checks::halfway_softmax(linear) : linear),
+        l1_(method == Method::l1) {
     const Bigrams<double>& b = linear.bigrams;
     steps_ = static_cast<std::uint64_t>(std::ceil(relaxations / (context_size(b) * step)));
-    threshold_ = share * b.law.minCoeff() / 2;
+    threshold_ = checks::half * b.law.minCoeff() / 2;
     if (l1_) choose_weight();
   }
 
@@ -80,16 +82,6 @@ class StageTwo {
   }
 
  private:
-  static Training<double> training_of(Training<double> linear, Method method) {
-    if (method != Method::softmax) return linear;
-    const Bigrams<double>& b = linear.bigrams;
-    linear.softmax = true;
-    linear.attention_start = linear.attention_start.array().log();
-    const double positions = static_cast<double>(b.entries()) / static_cast<double>(b.tokens());
-    linear.attention_rate *= std::pow(positions / share, 2);
-    return linear;
-  }
-
   [[nodiscard]] Index attention_size() const {
     const Bigrams<double>& b = linear_.training().bigrams;
     return b.tokens() * b.context;
@@ -130,25 +122,8 @@ Training<double> training_at(Index context, Index least, const FigureRequest& re
   Parameters parameters = request.parameters;
   parameters.set("T", std::to_string(least));
   Training<double> training = scb::training<double>(parameters, request.seed);
-  Bigrams<double>& b = training.bigrams;
-  b.context = context;
-  const Index n = b.tokens();
-  const double even = 1 / static_cast<double>(context);
-  training.start = share * b.transition;
-  training.start.colwise() += (1 - share) * b.stationary;
-  double overlap = 0;  // sum_k mu_k q^k.u^k
-  for (Index k = 0; k < n; ++k) overlap += b.stationary[k] / static_cast<double>(b.support(k));
-  const double beta = share * (context_size(b) - even) / (overlap - even);
-  training.attention_start = Matrix<double>::Constant(context, n, (1 - beta) * even);
-  for (Index k = 0; k < n; ++k) {
-    for (Index e = b.first[static_cast<std::size_t>(k)];
-         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
-      training.attention_start(b.position[static_cast<std::size_t>(e)], k) +=
-          beta / static_cast<double>(b.support(k));
-    }
-  }
-  training.attention_rate = context_size(b) / transition_size(b);
-  return training;
+  training.bigrams.context = context;
+  return checks::halfway(std::move(training.bigrams));
 }
 
 CountSuccesses counter(const StageTwo& stage, const FigureRequest& request) {
