@@ -92,18 +92,14 @@ void prove(Examination& it) {
                              .unless(no_mean, [] { return one_step_covariance(false); }));
 }
 
-// The attention of a token in a dense state, on the support of its q and off it.
-struct Attention {
-  std::vector<double> on, off;
-};
-Attention attention_of(const Bigrams<double>& b, const Vector<double>& x, Index k) {
+// Calls `on` with the attention of a token in a dense state on the support of its q, `off` off it.
+template <class On, class Off>
+void split(const Bigrams<double>& b, const Vector<double>& x, Index k, On on, Off off) {
   const auto begin = b.position.begin() + b.first[static_cast<std::size_t>(k)];
-  Attention found;
   for (Index t = 0; t < b.context; ++t) {
-    const bool on = std::binary_search(begin, begin + b.support(k), t);
-    (on ? found.on : found.off).push_back(x[b.tokens() * b.tokens() + k * b.context + t]);
+    const double a = x[b.tokens() * b.tokens() + k * b.context + t];
+    std::binary_search(begin, begin + b.support(k), t) ? on(a) : off(a);
   }
-  return found;
 }
 
 // Both descents of one training and the steps that they take.
@@ -178,8 +174,9 @@ struct Pair {
 Vector<double> lump(const Bigrams<double>& b, const Vector<double>& x) {
   std::vector<double> y(x.begin(), x.begin() + b.tokens() * b.tokens());
   for (Index k = 0; k < b.tokens(); ++k) {
-    const auto [on, off] = attention_of(b, x, k);
-    y.insert(y.end(), on.begin(), on.end());
+    std::vector<double> off;
+    split(
+        b, x, k, [&](double a) { y.push_back(a); }, [&](double a) { off.push_back(a); });
     const double sum = std::accumulate(off.begin(), off.end(), 0.0);
     // As the rung has it where all positions count.
     const double mean = off.empty() ? 0.0 : sum / static_cast<double>(off.size());
@@ -257,21 +254,6 @@ void judge_step(const Pair& pair, Examination& it) {
                          .unless(own_mean, [&] { return sums(true); }));
 }
 
-// In the l1 stage, over all tokens: an entry of V, the sum over the supports, and of the rest the
-// numbers above and below zero, their sums, the sum of squares.
-Vector<double> l1_numbers(double value, double on, const std::vector<double>& off) {
-  Vector<double> numbers = Vector<double>::Zero(7);
-  numbers.head(2) << value, on;
-  for (const double a : off) {
-    if (a == 0) continue;
-    const Index side = a > 0 ? 2 : 3;
-    numbers[side] += 1;
-    numbers[side + 2] += a;
-    numbers[6] += a * a;
-  }
-  return numbers;
-}
-
 // From the start through the threshold, which some of the rest survives by chance, and one step of
 // the l1 stage.
 void judge_l1(const Pair& pair, Examination& it) {
@@ -295,39 +277,44 @@ void judge_l1(const Pair& pair, Examination& it) {
     }
     return x;
   };
+  // Over all tokens: an entry of V, the sum over the supports, and of the rest the numbers above and
+  // below zero, their sums, the sum of squares.
+  const auto add_rest = [](Vector<double>& numbers, double a) {
+    if (a == 0) return;
+    const Index side = a > 0 ? 2 : 3;
+    numbers[side] += 1;
+    numbers[side + 2] += a;
+    numbers[6] += a * a;
+  };
   // One-sided: zeros have left upwards only.
   const auto predicted = [&](double factor, bool one_sided) {
     Schedule own = schedule;
     own.l1_weight *= factor;
     const LumpedThreePart lumped(pair.training, own, pair.levels);
-    const auto numbers = [&](std::uint32_t i) {
+    const auto numbers_of = [&](std::uint32_t i) {
       const Vector<double> x = end_of(lumped, (1U << 25U) + i);
-      double on = 0;
-      std::vector<double> off;
+      Vector<double> numbers = x[0] * Vector<double>::Unit(7, 0);
       Index at = b.tokens() * b.tokens();
       for (Index k = 0; k < b.tokens(); ++k) {
-        on += x.segment(at, b.support(k)).sum();
+        numbers[1] += x.segment(at, b.support(k)).sum();
         at += b.support(k) + 1;  // with noise the common value behind is 0
         const auto listed = static_cast<Index>(x[at++]);
         for (const Index end = at + listed; at < end; ++at) {
-          if (x[at] > 0 || !one_sided) off.push_back(x[at]);
+          if (x[at] > 0 || !one_sided) add_rest(numbers, x[at]);
         }
       }
-      return l1_numbers(x[0], on, off);
+      return numbers;
     };
-    return pair.moments(draws, false, numbers).numbers;
+    return pair.moments(draws, false, numbers_of).numbers;
   };
   const ThreePartDescent dense(pair.leaking, schedule, pair.levels);
   const auto [measured, spreads] = pair.moments(draws, false, [&](std::uint32_t i) {
     const Vector<double> x = end_of(dense, (1U << 24U) + i);
-    double on = 0;
-    std::vector<double> off;
-    for (Index k = 0; k < b.tokens(); ++k) {
-      const Attention own = attention_of(b, x, k);
-      for (const double a : own.on) on += a;
-      off.insert(off.end(), own.off.begin(), own.off.end());
-    }
-    return l1_numbers(x[0], on, off);
+    Vector<double> numbers = x[0] * Vector<double>::Unit(7, 0);
+    const auto on = [&](double a) { numbers[1] += a; };
+    const auto off = [&](double a) { add_rest(numbers, a); };
+    for (Index k = 0; k < b.tokens(); ++k) split(b, x, k, on, off);
+    return numbers;
   });
   it.judge(l1_means, equal("means in the l1 stage", measured, predicted(1, false))
                          .of_kind(EvidenceKind::statistical)
