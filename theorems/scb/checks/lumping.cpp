@@ -262,13 +262,12 @@ void judge_l1(const Pair& pair, Examination& it) {
   const std::uint32_t draws = pair.draws / 4;  // each is six steps long
   const double level =
       pair.levels.attention.maxCoeff() / std::sqrt(static_cast<double>(pair.batch));
-  Schedule schedule;
-  schedule.boost_until = std::numeric_limits<double>::infinity();
-  schedule.boost_steps = boost_steps;
-  schedule.threshold = 1 / static_cast<double>(b.context) +
-                       pair.step * level * std::sqrt(static_cast<double>(boost_steps));
-  schedule.l1_step = pair.step;
-  schedule.l1_weight = pair.setting.value(weight_knob) * level;
+  const double spread = pair.step * level * std::sqrt(static_cast<double>(boost_steps));
+  const Schedule schedule{.boost_until = std::numeric_limits<double>::infinity(),
+                          .boost_steps = boost_steps,
+                          .threshold = 1 / static_cast<double>(b.context) + spread,
+                          .l1_step = pair.step,
+                          .l1_weight = pair.setting.value(weight_knob) * level};
   const auto end_of = [&](const auto& rung, std::uint32_t run) {
     Vector<double> x = rung.initial();
     for (std::uint64_t done = 0; done <= boost_steps; ++done) {
