@@ -95,18 +95,17 @@ End end_of(const Bigrams<double>& b, Matrix<double> attention, double loss) {
 
 // The population flow at half of a time and at its end.
 struct TrainedFlow {
-  TrainedFlow(const Training<double>& training, double time)
-      : flow(training),
-        solved(forget_type(PopulationFlow<double>(training)), {time / 2, time}, 1e-9) {}
-  PopulationFlow<double> flow;
-  Solved solved;
+  Training<double> training;
+  double time;
+  PopulationFlow<double> flow{training};
+  Solved solved{forget_type(PopulationFlow<double>(training)), {time / 2, time}, 1e-9};
 
   [[nodiscard]] End at(const Vector<double>& x) const {
-    const Bigrams<double>& b = flow.training().bigrams;
+    const Bigrams<double>& b = training.bigrams;
     const auto on = [&](Index k, Index e) { return x[b.tokens() * b.tokens() + k + e]; };
     const auto off = [&](Index k) { return on(k, b.first[static_cast<std::size_t>(k + 1)]); };
     Matrix<double> attention = dense_attention(b, on, off);
-    for (Index k = 0; k < b.tokens() && flow.training().softmax; ++k) {
+    for (Index k = 0; k < b.tokens() && training.softmax; ++k) {
       attention.col(k) = (attention.col(k).array() - attention.col(k).maxCoeff()).exp();
       attention.col(k) /= attention.col(k).sum();
     }
@@ -125,7 +124,7 @@ struct TrainedFlow {
 //   L - L_least = K_P K_Q/2 sin^2 phi + d/2 <V - V*, V - V*>,  V* = mu 1' + (c/d) (P - mu 1'),
 // V* the best values for A. Derived here.
 void judge_law(const std::array<TrainedFlow, 2>& flows, Examination& it) {
-  const Bigrams<double>& b = flows[0].flow.training().bigrams;
+  const Bigrams<double>& b = flows[0].training.bigrams;
   const Vector<double>& mu = b.stationary;
   const Index n = b.tokens();
   const auto positions = static_cast<double>(b.context);
@@ -159,7 +158,7 @@ void judge_law(const std::array<TrainedFlow, 2>& flows, Examination& it) {
     const double grown = observed_at(of.flow, x, "alpha_A") * alpha_V;
     found[1].add(ErrorPart::next_order(2 * (1 - grown) / (1 - alpha_V)));
     found[1].add(ErrorPart::next_order(alpha_V * alpha_V / size));
-    loss.add(of.flow.training().softmax ? "softmax" : "linear", found[0], 1);
+    loss.add(of.training.softmax ? "softmax" : "linear", found[0], 1);
     without_scaling.emplace_back(product(mu, a - law, a - law) / context_size(b) / square);
     settled.push_back(found[1]);
   }
@@ -212,27 +211,8 @@ void judge_flows(const TrainedFlow& linear, const TrainedFlow& softmax, Examinat
     }
     return both;
   };
-  judge_alike(alike_on_flow, linear.flow.training().bigrams, 0.1, measure,
+  judge_alike(alike_on_flow, linear.training.bigrams, 0.1, measure,
               below("patterns and losses of the flow"), it);
-}
-
-std::vector<End> ends_of_runs(const Training<double>& training, double step, Index batch,
-                              const Setting& setting) {
-  const Bigrams<double>& b = training.bigrams;
-  const SequenceSgd<double> reader(training);
-  const auto steps = static_cast<std::uint64_t>(10 * growth_time(b) / step);
-  const std::uint32_t runs = std::max(6U, setting.draws(12));
-  std::vector<End> ends;
-  for (const Trajectory<double>& run : runs_to_end(forget_type(SequenceSgd<double>(training)), step,
-                                                   steps, batch, runs, 0, setting)) {
-    if (run.rows.empty()) continue;
-    Matrix<double> attention(b.context, b.tokens());
-    for (Index k = 0; k < b.tokens(); ++k) {
-      attention.col(k) = reader.attention(run.last_state, k);
-    }
-    ends.push_back(end_of(b, std::move(attention), run.column("loss").back()));
-  }
-  return ends;
 }
 
 // Pairs of runs from scratch by plain steps on the same sequences, with a batch at which the noise of
@@ -247,8 +227,24 @@ void judge_runs(const Training<double>& training, double share, const Setting& s
       step * static_cast<double>(b.context) * b.stationary.dot(squares) / (2 * transition_size(b));
   const double size = std::sqrt(transition_size(b) * context_size(b));  // alpha_A^2 K_Q
   const auto batch = static_cast<Index>(std::ceil(noise_of_one / (share * size)));
-  const std::vector<End> linear = ends_of_runs(training, step, batch, setting);
-  const std::vector<End> softmax = ends_of_runs(with_softmax(training), step, batch, setting);
+  const auto steps = static_cast<std::uint64_t>(10 * growth_time(b) / step);
+  const auto ends_of = [&](const Training<double>& own) {
+    const SequenceSgd<double> reader(own);
+    const AnyRung<double> rung = forget_type(SequenceSgd<double>(own));
+    std::vector<End> ends;
+    for (const Trajectory<double>& run :
+         runs_to_end(rung, step, steps, batch, std::max(6U, setting.draws(12)), 0, setting)) {
+      if (run.rows.empty()) continue;
+      Matrix<double> attention(b.context, b.tokens());
+      for (Index k = 0; k < b.tokens(); ++k) {
+        attention.col(k) = reader.attention(run.last_state, k);
+      }
+      ends.push_back(end_of(b, std::move(attention), run.column("loss").back()));
+    }
+    return ends;
+  };
+  const std::vector<End> linear = ends_of(training);
+  const std::vector<End> softmax = ends_of(with_softmax(training));
   const Measure measure = [&](const Read& read) {
     Matrix<double> samples(std::min(std::ssize(linear), std::ssize(softmax)), 4);
     for (Index r = 0; r < samples.rows(); ++r) {
@@ -273,7 +269,7 @@ void examine(const Setting& setting, Examination& it) {
       {"N", b.tokens()}, {"T", b.context}, {"Q", b.support(0)}, {"seed", setting.seed}};
   const double short_time = setting.value(short_duration);
   const double time = (short_time > 0 ? short_time : setting.value(duration)) * growth_time(b);
-  const std::array flows{TrainedFlow(training, time), TrainedFlow(with_softmax(training), time)};
+  const std::array flows{TrainedFlow{training, time}, TrainedFlow{with_softmax(training), time}};
   it.require(trained, std::min(flows[0].trained_margin(), flows[1].trained_margin()));
   judge_law(flows, it);
   judge_flows(flows[0], flows[1], it);

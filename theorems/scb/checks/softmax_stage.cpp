@@ -70,8 +70,6 @@ Training<double> start_of(Link link, const Bigrams<double>& b) {
 
 // Six of the slower relaxation times in steps of size eta of V.
 struct StageTwo {
-  StageTwo(const Bigrams<double>& bigrams, Link own_link, double eta)
-      : b(bigrams), link(own_link), step(eta) {}
   Bigrams<double> b;
   Link link;
   double step;
@@ -187,7 +185,7 @@ void judge_growth(const Bigrams<double>& b, double step, const Setting& setting,
   const auto add = [&](const char* name, Link link, double power) {
     const auto noise = [&](double part) -> Quantity {
       const Index longer = std::lround(1 / part);
-      const StageTwo stage(lengthened(b, longer * b.context), link, step);
+      const StageTwo stage{lengthened(b, longer * b.context), link, step};
       const double derived = stage.derived();
       if (longer == 16) {
         it.report(fmt::format("sequences for a noise of 0.1, {}", name),
@@ -215,8 +213,8 @@ void judge_runs(const Bigrams<double>& b, double share, const Setting& setting, 
   std::array<Quantity, 2> noise;
   std::array<double, 2> derived{};
   for (const std::size_t i : {0U, 1U}) {
-    const StageTwo stage(lengthened(b, i == 0 ? b.context : longer * b.context), Link::softmax,
-                         setting.value(step_knob));
+    const StageTwo stage{lengthened(b, i == 0 ? b.context : longer * b.context), Link::softmax,
+                         setting.value(step_knob)};
     derived[i] = stage.derived();
     const auto batch = static_cast<Index>(std::ceil(derived[i] / (share * context_size(b))));
     noise[i] =
