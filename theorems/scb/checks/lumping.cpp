@@ -215,18 +215,16 @@ void judge_step(const Pair& pair, Examination& it) {
   const Vector<double> noise = pair.step * pair.training.attention_rate * pair.levels.attention *
                                std::sqrt(std::max(0.0, share) / static_cast<double>(pair.batch));
   const auto predicted = [&](bool one_more_normal) {
-    return pair
-        .moments(pair.draws, true,
-                 [&](std::uint32_t i) {
-                   Stream stream(seed, 1 + i, 1);
-                   Vector<double> y = pair.after_step(lumped, from, stream);
-                   for (Index k = 0; k < n && one_more_normal; ++k) {
-                     double& r = y[rest_of(k) + 1];
-                     r = std::hypot(r, noise[k] * stream.normal());
-                   }
-                   return step_numbers(y);
-                 })
-        .numbers;
+    const auto numbers_of = [&](std::uint32_t i) {
+      Stream stream(seed, 1 + i, 1);
+      Vector<double> y = pair.after_step(lumped, from, stream);
+      for (Index k = 0; k < n && one_more_normal; ++k) {
+        double& r = y[rest_of(k) + 1];
+        r = std::hypot(r, noise[k] * stream.normal());
+      }
+      return step_numbers(y);
+    };
+    return pair.moments(pair.draws, true, numbers_of).numbers;
   };
   const auto [measured, spreads] = pair.moments(pair.draws, true, [&](std::uint32_t i) {
     Stream stream(seed, 1 + i, 0);

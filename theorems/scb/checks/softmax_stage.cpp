@@ -87,15 +87,19 @@ struct StageTwo {
   [[nodiscard]] Matrix<double> squares(Index batch, std::uint32_t runs, std::uint32_t first_run,
                                        const Setting& setting) const {
     const Vector<double> quiet = run(0, 1, 0, setting).front().last_state;
+    constexpr std::uint32_t at_once = 500;  // each keeps its end
     Matrix<double> found = Matrix<double>::Zero(runs, 1);
-    Index r = 0;
-    for (const Trajectory<double>& noisy : run(batch, runs, first_run, setting)) {
-      for (Index k = 0; k < b.tokens(); ++k) {
-        const Vector<double> a = sampled.attention(noisy.last_state, k);
-        found(r, 0) += b.stationary[k] * (a - sampled.attention(quiet, k)).squaredNorm();
+    for (std::uint32_t r = 0; r < runs;) {
+      throw_if_stopped();
+      for (const auto& noisy : run(batch, std::min(at_once, runs - r), first_run + r, setting)) {
+        for (Index k = 0; k < b.tokens(); ++k) {
+          const Vector<double> a = sampled.attention(noisy.last_state, k);
+          found(r, 0) += b.stationary[k] * (a - sampled.attention(quiet, k)).squaredNorm();
+        }
+        ++r;
       }
-      ++r;
     }
+    throw_if_stopped();
     return found;
   }
   // X = B E sum_k mu_k |a^k - that of expected gradients|^2 at the end. Cost O(steps N Q (N T + N^4)).
@@ -109,7 +113,7 @@ struct StageTwo {
 // order in 1/B. Derived here.
 double StageTwo::derived() const {
   const Index n = b.tokens();
-  const bool rest_moves = link != Link::l1;
+  const bool rest_moves = link != Link::l1;  // with l1 steps it stays 0
   // Columns that move V, a position of a support, the rest of a token together, and the first row that
   // each of them moves.
   Matrix<double> lift = Matrix<double>::Zero(sampled.dimension(), n * n + b.entries() + n);
@@ -119,9 +123,7 @@ double StageTwo::derived() const {
       [&](Index k) { return n * n + b.entries() + k; });
   lift.topLeftCorner(n * n, n * n).setIdentity();
   for (Index i = 0; i < column.size(); ++i) lift(n * n + i, column.reshaped()[i]) = 1;
-  for (Index j = 0; j < lift.cols(); ++j) {
-    lift.col(j).maxCoeff(&row[j]);
-  }
+  for (Index j = 0; j < lift.cols(); ++j) lift.col(j).maxCoeff(&row[j]);
   const Index kept = n * n + b.entries() + (rest_moves ? n : 0);
   const Matrix<double> move = lift.leftCols(kept);
   const Vector<double> count = move.colwise().squaredNorm();  // positions
