@@ -74,8 +74,7 @@ Quantity share_of(const Run& leaves, std::uint32_t first_run, const Setting& set
     const Run own = leaves;  // with scratch space of its own
 #pragma omp for schedule(dynamic, 8)
     for (std::uint32_t run = first_run; run < first_run + runs; ++run) {
-      if (stop_asked()) continue;
-      leave += own(most, run) < most ? 1U : 0U;
+      leave += !stop_asked() && own(most, run) < most ? 1U : 0U;
     }
   }
   throw_if_stopped();
