@@ -56,11 +56,9 @@ set(optimised
   linearisation
   lumping
   ode_limit
-  patterns
   perturbed_start
   reduction
   sampled_runs
   softmax_patterns
   softmax_scratch
-  softmax_stage
-  stage_two)
+  softmax_stage)

@@ -33,4 +33,24 @@ inline void add_position(Bigrams<double>& b, Index token, double mass) {
   for (Index k = token + 1; k <= b.tokens(); ++k) ++b.first[static_cast<std::size_t>(k)];
 }
 
+/// One number a position and token (T x N): of token k `on(k, e)` at the position of entry e of its
+/// support, `off(k)` at others.
+template <class On, class Off>
+auto dense_attention(const Bigrams<double>& b, On on, Off off) {
+  Matrix<decltype(off(Index{}))> made(b.context, b.tokens());
+  for (Index k = 0; k < b.tokens(); ++k) {
+    made.col(k).setConstant(off(k));
+    for (Index e = b.first[static_cast<std::size_t>(k)];
+         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
+      made(b.position[static_cast<std::size_t>(e)], k) = on(k, e);
+    }
+  }
+  return made;
+}
+/// Q (T x N).
+inline Matrix<double> dense_law(const Bigrams<double>& b) {
+  return dense_attention(
+      b, [&](Index, Index e) { return b.law[e]; }, [](Index) { return 0.0; });
+}
+
 }  // namespace popgrad::scb::checks

@@ -29,6 +29,21 @@ Training<double> clearest_training(Index tokens, Index context, Index support, s
   return clearest;
 }
 
+std::vector<Trajectory<double>> runs_to_end(const AnyRung<double>& rung, double step_size,
+                                            std::uint64_t steps, Index batch, std::uint32_t runs,
+                                            std::uint32_t first_run, const Setting& setting) {
+  WalkRequest request;
+  request.step_size = step_size;
+  request.steps = steps;
+  request.save_steps = {steps};
+  request.batch = batch;
+  request.runs = runs;
+  request.first_run = first_run;
+  request.seed = setting.draw_seed();
+  request.jobs = setting.jobs;
+  return walk(rung, rung.initial, request);
+}
+
 SolutionRuns::SolutionRuns(Training<double> training, double step)
     : training_(std::move(training)),
       transition_size_(transition_size(training_.bigrams)),
@@ -37,13 +52,7 @@ SolutionRuns::SolutionRuns(Training<double> training, double step)
   const Vector<double>& mu = b.stationary;
   step_ = step / context_size_;
   training_.start = b.transition;
-  training_.attention_start = Matrix<double>::Zero(b.context, b.tokens());
-  for (Index k = 0; k < b.tokens(); ++k) {
-    for (Index e = b.first[static_cast<std::size_t>(k)];
-         e < b.first[static_cast<std::size_t>(k + 1)]; ++e) {
-      training_.attention_start(b.position[static_cast<std::size_t>(e)], k) = b.law[e];
-    }
-  }
+  training_.attention_start = dense_law(b);
   const Matrix<double> covariance = Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
   const Matrix<double> moved = b.transition * covariance * b.transition.transpose();
   spread_ = (moved * covariance).trace();
@@ -152,16 +161,9 @@ std::vector<Trajectory<double>> SolutionRuns::walked(const Schedule& schedule, d
                                                      std::uint32_t first_run,
                                                      const Setting& setting) const {
   const AnyRung<double> rung = forget_type(ThreePartDescent(training_, schedule));
-  WalkRequest request;
-  request.step_size = step_;
-  request.steps = static_cast<std::uint64_t>(std::ceil(times / (step_ * transition_size_)));
-  request.save_steps = {request.steps};
-  request.batch = batch;
-  request.runs = runs;
-  request.first_run = first_run;
-  request.seed = setting.draw_seed();
-  request.jobs = setting.jobs;
-  return walk(rung, rung.initial, request);
+  const double steps = std::ceil(times / (step_ * transition_size_));
+  return runs_to_end(rung, step_, static_cast<std::uint64_t>(steps), batch, runs, first_run,
+                     setting);
 }
 
 Matrix<double> SolutionRuns::noise_of_runs(Index batch, std::uint32_t runs, std::uint32_t first_run,

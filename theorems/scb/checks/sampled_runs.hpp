@@ -12,6 +12,11 @@ namespace popgrad::scb::checks {
 /// Of eight draws that with the largest q_min K_P: noise of V counts over K_P.
 Training<double> clearest_training(Index tokens, Index context, Index support, std::uint64_t seed);
 
+/// Runs from the start of a rung, numbered from `first_run`; what their last step leaves.
+std::vector<Trajectory<double>> runs_to_end(const AnyRung<double>& rung, double step_size,
+                                            std::uint64_t steps, Index batch, std::uint32_t runs,
+                                            std::uint32_t first_run, const Setting& setting);
+
 class SolutionRuns {
  public:
   /// The training from V = P, A = Q; eta = step/K_Q. Cost O(N T).

@@ -57,27 +57,24 @@ const Knob argument_knob = sheet.knob(
 
 constexpr double longer = 1000;
 constexpr double left = 10;  // T alpha_A
+constexpr std::uint32_t usual_runs = 16000;
 
 // Does a run leave within `most` steps? `most` 0: after how many steps, without noise.
 using Run = std::function<std::uint64_t(std::uint64_t most, std::uint32_t run)>;
 
-std::uint32_t runs_of(const Setting& setting) { return setting.draws(16000); }
-
 // Share of runs that leave within twice the steps that expected gradients take.
-Quantity share_of(const std::function<Run()>& make, std::uint32_t first_run,
-                  const Setting& setting) {
-  const std::uint32_t runs = runs_of(setting);
-  const std::uint64_t most = 2 * make()(0, 0);
+Quantity share_of(const Run& leaves, std::uint32_t first_run, const Setting& setting) {
+  const std::uint32_t runs = setting.draws(usual_runs);
+  const std::uint64_t most = 2 * leaves(0, 0);
   throw_if_stopped();
   const int jobs = setting.jobs > 0 ? setting.jobs : omp_get_num_procs();
   std::uint32_t leave = 0;
 #pragma omp parallel num_threads(jobs) reduction(+ : leave)
   {
-    const Run own = make();
+    const Run own = leaves;  // with scratch space of its own
 #pragma omp for schedule(dynamic, 8)
     for (std::uint32_t run = first_run; run < first_run + runs; ++run) {
-      if (stop_asked()) continue;
-      leave += own(most, run) < most ? 1U : 0U;
+      leave += !stop_asked() && own(most, run) < most ? 1U : 0U;
     }
   }
   throw_if_stopped();
@@ -86,24 +83,21 @@ Quantity share_of(const std::function<Run()>& make, std::uint32_t first_run,
 
 // Stage 1 of a law at eta = step/g, g = sqrt(c K_P K_Q) the growth rate; c = 1.
 struct Boost {
-  Boost(const Bigrams<double>& law, const Setting& own_setting) : setting(own_setting), b(law) {
-    const Vector<double>& mu = b.stationary;
-    const Matrix<double> covariance = Matrix<double>(mu.asDiagonal()) - mu * mu.transpose();
-    along = (b.transition * covariance).norm() / transition;
-    step = setting.value(step_knob) / std::sqrt(transition * context);
-  }
   const Setting& setting;
   Bigrams<double> b;
   double transition = transition_size(b), context = context_size(b);
   double level = noise_at_solution(b).value;  // sigma_V
-  double along = 0;                           // |P C|/K_P
-  double step = 0;
+  Matrix<double> covariance =
+      Matrix<double>(b.stationary.asDiagonal()) - b.stationary * b.stationary.transpose();
+  double along = (b.transition * covariance).norm() / transition;  // |P C|/K_P
+  double rate = std::sqrt(transition * context);
+  double step = setting.value(step_knob) / rate;
+  std::uint64_t seed = setting.draw_seed();
 
   // T/B at which the share of the linear model would be Phi(z):
   // B = z^2 eta T g W_V/(2 K_P K_Q), W_V = sigma_V^2 |P C|^2/K_P (scb.two-stages).
   [[nodiscard]] double load() const {
     const double z = setting.value(argument_knob);
-    const double rate = std::sqrt(transition * context);
     return 2 * context / (z * z * step * rate * std::pow(level * along, 2));
   }
   // d = sum_k mu_k |a^k|^2 at a state: from the loss it would cancel.
@@ -132,33 +126,31 @@ struct Boost {
     training.softmax = true;
     training.attention_rate = positions * positions;
     const double noise = step * level * std::sqrt(own_load / positions / context);
-    const std::uint64_t seed = setting.draw_seed();
-    const auto make = [&]() -> Run {
-      return [&, flow = PopulationFlow<double>(training)](std::uint64_t most, std::uint32_t run) {
-        Vector<double> x = flow.initial();
-        Vector<double> dx(x.size());
-        const std::size_t alpha_A = place_of(flow.columns(), "alpha_A");
-        std::vector<double> row(flow.columns().size());
-        Matrix<double> kick(n, n);
-        std::uint64_t i = 0;
-        for (; most == 0 || i < most; ++i) {
-          flow.observe(x, 0.0, row);
-          if (row[alpha_A] * positions >= left || stop_asked()) break;
-          flow.rhs(x, dx, 0.0);
-          if (most > 0) {
-            const double size = attention_square(x, positions);
-            Stream stream(seed, run, i);
-            for (double& value : kick.reshaped()) value = stream.normal();
-            kick.rowwise() -= kick.colwise().mean().eval();
-            kick.colwise() -= (kick * mu).eval();
-            dx.head(n * n) += (noise / step * std::sqrt(size)) * kick.reshaped();
-          }
-          x += step * dx;
+    const PopulationFlow<double> flow(training);
+    const Run leaves = [&, flow](std::uint64_t most, std::uint32_t run) {
+      Vector<double> x = flow.initial();
+      Vector<double> dx(x.size());
+      const std::size_t alpha_A = place_of(flow.columns(), "alpha_A");
+      std::vector<double> row(flow.columns().size());
+      Matrix<double> kick(n, n);
+      std::uint64_t i = 0;
+      for (; most == 0 || i < most; ++i) {
+        flow.observe(x, 0.0, row);
+        if (row[alpha_A] * positions >= left || stop_asked()) break;
+        flow.rhs(x, dx, 0.0);
+        if (most > 0) {
+          const double size = attention_square(x, positions);
+          Stream stream(seed, run, i);
+          for (double& value : kick.reshaped()) value = stream.normal();
+          kick.rowwise() -= kick.colwise().mean().eval();
+          kick.colwise() -= (kick * mu).eval();
+          dx.head(n * n) += (noise / step * std::sqrt(size)) * kick.reshaped();
         }
-        return i;
-      };
+        x += step * dx;
+      }
+      return i;
     };
-    Quantity found = share_of(make, first_run, setting);
+    Quantity found = share_of(leaves, first_run, setting);
     const double of_logits = noise_at_solution(b).attention.maxCoeff() / (level * along);
     found.add(ErrorPart::next_order(std::sqrt(context / positions) * of_logits));
     found.add(ErrorPart::next_order(left / positions));
@@ -167,7 +159,6 @@ struct Boost {
   // The same in the limit.
   [[nodiscard]] Quantity limit_share(double own_load) const {
     const double noise = step * level * along * std::sqrt(own_load / context);
-    const std::uint64_t seed = setting.draw_seed();
     Vector<double> weight(b.entries());  // mu_k q^k_t
     for (Index k = 0; k < b.tokens(); ++k) {
       const Index first = b.first[static_cast<std::size_t>(k)];
@@ -187,7 +178,7 @@ struct Boost {
       }
       return i;
     };
-    return share_of([&] { return leaves; }, 0, setting);
+    return share_of(leaves, 0, setting);
   }
 };
 
@@ -198,9 +189,9 @@ void examine(const Setting& setting, Examination& it) {
   const Knob& own_length = setting.value(short_length) > 0 ? short_length : length;
   const double positions = std::round(setting.value(own_length));
   it.parameters = {{"N", b.tokens()}, {"T", positions}, {"Q", support}, {"seed", setting.seed}};
-  const Boost boost(b, setting);
+  const Boost boost{setting, b};
   const double load = boost.load();
-  const std::uint32_t runs = runs_of(setting);
+  const std::uint32_t runs = setting.draws(usual_runs);
   std::uint32_t first_run = 0;
   const auto share = [&](double ratio, double own_load) {
     first_run += runs;

@@ -8,7 +8,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/scb/checks/patterns.hpp"
+#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/figures/data_law.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
@@ -46,7 +46,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   require_usable(run.outcome, request.name);
   const Vector<double>& x = run.last_state;
   FigureTable table;
-  add_block(table, maps[0], checks::pattern_of_law(b));
+  add_block(table, maps[0], checks::dense_law(b));
   add_block(table, maps[1], Eigen::Map<const Matrix<double>>(x.data() + n * n, b.context, n));
   add_block(table, maps[2], b.transition);
   add_block(table, maps[3], Eigen::Map<const Matrix<double>>(x.data(), n, n));

@@ -6,7 +6,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "popgrad/walks/walk.hpp"
-#include "theorems/scb/checks/patterns.hpp"
+#include "theorems/scb/checks/examples.hpp"
 #include "theorems/scb/figures/data_law.hpp"
 #include "theorems/scb/rungs/three_part_descent.hpp"
 
@@ -41,7 +41,7 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   Training<double> training = scb::training<double>(request.parameters, request.seed);
   const Bigrams<double> b = training.bigrams;
   FigureTable table;
-  add_block(table, patterns[0], checks::pattern_of_law(b));
+  add_block(table, patterns[0], checks::dense_law(b));
   const auto add_trained = [&](const char* name, const AnyRung<double>& rung,
                                const SequenceSgd<double>& reader) {
     const Vector<double> x = trained(rung, request);

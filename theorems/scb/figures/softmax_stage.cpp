@@ -22,7 +22,7 @@
 #include "popgrad/evidence/figure.hpp"
 #include "popgrad/rungs/rung.hpp"
 #include "statistics/critical.hpp"
-#include "theorems/scb/checks/stage_two.hpp"
+#include "theorems/scb/checks/halfway.hpp"
 #include "theorems/scb/rungs/parameters.hpp"
 #include "theorems/scb/rungs/schedule.hpp"
 #include "theorems/scb/rungs/sequence_sgd.hpp"
@@ -34,10 +34,10 @@ constexpr double goal = 0.15;      // eps
 constexpr double step = 0.2;       // eta
 constexpr double relaxations = 6;  // of V and A, at the solution
 
-using checks::Link;
+enum class Method { softmax, l1, plain };
 
-constexpr std::array<std::pair<Link, const char*>, 3> links{
-    {{Link::softmax, "softmax"}, {Link::l1, "l1"}, {Link::plain, "plain"}}};
+constexpr std::array<std::pair<Method, const char*>, 3> methods{
+    {{Method::softmax, "softmax"}, {Method::l1, "l1"}, {Method::plain, "plain"}}};
 
 struct Ends {
   double distance_P = 0, distance_Q = 0;
@@ -47,14 +47,13 @@ struct Ends {
 // One method from the common start.
 class StageTwo {
  public:
-  // With l1 steps what is off the supports is not cut before them.
-  StageTwo(const Training<double>& linear, Link link)
+  StageTwo(const Training<double>& linear, Method method)
       : linear_(linear),
-        own_(link == Link::softmax ? checks::with_link(linear, link) : linear),
-        l1_(link == Link::l1) {
+        own_(method == Method::softmax ? checks::halfway_softmax(linear) : linear),
+        l1_(method == Method::l1) {
     const Bigrams<double>& b = linear.bigrams;
     steps_ = static_cast<std::uint64_t>(std::ceil(relaxations / (context_size(b) * step)));
-    threshold_ = checks::start_of_stage_two * b.law.minCoeff() / 2;
+    threshold_ = checks::half * b.law.minCoeff() / 2;
     if (l1_) choose_weight();
   }
 
@@ -127,9 +126,9 @@ class StageTwo {
 Training<double> training_at(Index context, Index least, const FigureRequest& request) {
   Parameters parameters = request.parameters;
   parameters.set("T", std::to_string(least));
-  Bigrams<double> bigrams = scb::training<double>(parameters, request.seed).bigrams;
-  bigrams.context = context;
-  return checks::halfway(std::move(bigrams));
+  Training<double> training = scb::training<double>(parameters, request.seed);
+  training.bigrams.context = context;
+  return checks::halfway(std::move(training.bigrams));
 }
 
 CountSuccesses counter(const StageTwo& stage, const FigureRequest& request) {
@@ -153,19 +152,19 @@ std::vector<FigureFile> data(const FigureRequest& request) {
   FigureTable table;
   FigureTable fits;
   const std::vector<Index> contexts{30, 100, 300, 1000};
-  for (const auto& [link, name] : links) {
+  for (const auto& [method, name] : methods) {
     table.block(name);
     CrossingRequest crossing;
     crossing.level = 0.75;
-    crossing.runs = link == Link::l1 ? 24 : 40;
+    crossing.runs = method == Method::l1 ? 24 : 40;
     crossing.factor = 1.6;
     crossing.bisections = 2;
-    crossing.first = link == Link::l1 ? 2500 : link == Link::plain ? 350 : 150;
+    crossing.first = method == Method::l1 ? 2500 : method == Method::plain ? 350 : 150;
     crossing.largest = 2e4;
     std::vector<double> lengths, logarithms;
     std::vector<Crossing> found;
     for (const Index context : contexts) {
-      const StageTwo stage(training_at(context, contexts.front(), request), link);
+      const StageTwo stage(training_at(context, contexts.front(), request), method);
       Crossing own = find_crossing(counter(stage, request), crossing);
       if (!own.found) continue;
       crossing.first = own.size;
@@ -191,21 +190,21 @@ std::vector<FigureFile> data(const FigureRequest& request) {
 }
 
 Picture picture() {
-  const auto line = [](Link link) {
+  const auto line = [](Method method) {
     return plot::line_with_error_bars("T", "sequences", "low", "high")
-        .of(links[static_cast<std::size_t>(link)].second);
+        .of(methods[static_cast<std::size_t>(method)].second);
   };
-  return {
-      .height = 2.5,
-      .panels = {{.x = {.label = "context length T",
-                        .range = "22:1400",
-                        .logarithmic = true,
-                        .tics = "(30, 100, 300, 1000)"},
-                  .y = {.label = "sequences for 75 % success", .logarithmic = true},
-                  .key = "top left",
-                  .curves = {line(Link::plain).colour(2).mark(5, 0.5).titled("linear, plain steps"),
-                             line(Link::l1).colour(3).mark(9, 0.6).titled("linear, l1 steps"),
-                             line(Link::softmax).colour(1).mark(7, 0.5).titled("softmax")}}}};
+  return {.height = 2.5,
+          .panels = {
+              {.x = {.label = "context length T",
+                     .range = "22:1400",
+                     .logarithmic = true,
+                     .tics = "(30, 100, 300, 1000)"},
+               .y = {.label = "sequences for 75 % success", .logarithmic = true},
+               .key = "top left",
+               .curves = {line(Method::plain).colour(2).mark(5, 0.5).titled("linear, plain steps"),
+                          line(Method::l1).colour(3).mark(9, 0.6).titled("linear, l1 steps"),
+                          line(Method::softmax).colour(1).mark(7, 0.5).titled("softmax")}}}};
 }
 
 }  // namespace
