@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <stdexcept>
 
 namespace popgrad {
 
@@ -14,14 +13,14 @@ Cell::Cell(std::string_view column, double number)
 FigureTable& FigureTable::add(const std::vector<Cell>& row) {
   const bool first = columns_.empty();
   if (!first && row.size() != columns_.size()) {
-    throw std::logic_error(
+    throw Failure(
         fmt::format("a row has {} columns, not {}", row.size(), fmt::join(columns_, ", ")));
   }
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (first) {
       columns_.push_back(row[i].name);
     } else if (row[i].name != columns_[i]) {
-      throw std::logic_error(
+      throw Failure(
           fmt::format("column {} of a row is '{}', not '{}'", i + 1, row[i].name, columns_[i]));
     }
     rows_ += (i > 0 ? "," : "") + row[i].text;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <sstream>
-#include <stdexcept>
 
+#include "popgrad/base/failure.hpp"
 #include "popgrad/evidence/figure.hpp"
 
 namespace popgrad {
@@ -146,7 +146,7 @@ class PictureScript {
     const std::string wanted = name_ + (part.empty() ? "" : "-" + part) + ".csv";
     const auto at = std::find_if(files_.begin(), files_.end(),
                                  [&](const FigureFile& one) { return one.name == wanted; });
-    if (at == files_.end()) throw std::logic_error(fmt::format("{} is not made", wanted));
+    if (at == files_.end()) throw Failure(fmt::format("figure {}: {} is not made", name_, wanted));
     return *at;
   }
 
@@ -159,12 +159,13 @@ class PictureScript {
     const FigureFile& table = found(part);
     const std::size_t at = table.content.find("\n# " + label + "\n");
     if (at == std::string::npos) {
-      throw std::logic_error(fmt::format("{} has no block '{}'", table.name, label));
+      throw Failure(fmt::format("figure {}: {} has no block '{}'", name_, table.name, label));
     }
     // gnuplot takes the first block whose label begins so.
     if (table.content.find("\n# " + label) < at) {
-      throw std::logic_error(
-          fmt::format("{} has a block before '{}' that begins so", table.name, label));
+      throw Failure(fmt::format(
+          "figure {}: {} has a block before '{}' that begins so; give one of them another label",
+          name_, table.name, label));
     }
     return fmt::format(" index {}", quoted(label));
   }
@@ -183,7 +184,8 @@ class PictureScript {
     const std::vector<std::string> names = header_of(table.content);
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) {
-      throw std::logic_error(fmt::format("{} has no column '{}'", table.name, name));
+      throw Failure(fmt::format("figure {}: {} has no column '{}', but {}", name_, table.name, name,
+                                fmt::join(names, ", ")));
     }
     return static_cast<std::size_t>(at - names.begin()) + 1;
   }

@@ -68,7 +68,7 @@ class FigureTable {
  public:
   /// Without columns the first row names them.
   explicit FigureTable(std::vector<std::string> columns = {}) : columns_(std::move(columns)) {}
-  /// A row, as names and values in turn: add("step", 10, "loss", 0.3). Throws std::logic_error where the
+  /// A row, as names and values in turn: add("step", 10, "loss", 0.3). Throws Failure where the
   /// columns are others than those of the rows before.
   template <class Value, class... Rest>
   FigureTable& add(std::string_view name, const Value& value, const Rest&... rest) {

@@ -41,7 +41,7 @@ class Curve {
   /// A colour of plots/style.gp: "grey", "black".
   [[nodiscard]] Curve coloured(const std::string& name) const;
   [[nodiscard]] Curve dashed(int type = 2) const;  ///< 2 dashed, 3 dotted
-  [[nodiscard]] Curve wide(double width) const;    ///< of the line; 1 is the usual one
+  [[nodiscard]] Curve wide(double width) const;    ///< of the line; 1.2 is the usual one
   /// Of points: 5 square, 6 circle, 7 disc, 9 triangle, 13 diamond.
   [[nodiscard]] Curve mark(int type, double size) const;
   /// Further attributes, as of gnuplot.
@@ -142,7 +142,7 @@ struct Picture {
 struct FigureFile;
 
 /// The text of the gnuplot script that draws `picture` of the tables of the figure `name`. Throws
-/// std::logic_error naming the table, block or column that is not there.
+/// Failure naming the table, block or column that is not there.
 std::string picture_script(const Picture& picture, const std::string& name,
                            const std::vector<FigureFile>& files);
 
