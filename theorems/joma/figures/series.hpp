@@ -24,7 +24,11 @@ struct Spread {
   double median, least, largest;
 };
 
+/// NaN where a start has no value, as its run diverged.
 inline Spread spread(std::vector<double> values) {
+  for (const double value : values) {
+    if (std::isnan(value)) return {value, value, value};
+  }
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
   return {0.5 * (values[(n - 1) / 2] + values[n / 2]), values.front(), values.back()};
