@@ -68,7 +68,7 @@ void check_theories(Theories theories) {
     take("model", model);
     for (const FigureMaker& maker : theory.figures) {
       take("figure", maker.info.name);
-      if (!maker.data || (maker.picture.panels.empty() && maker.script.empty())) {
+      if (!maker.data || (!maker.picture && maker.script.empty())) {
         reject(where, "figure", maker.info.name,
                "has no data or nothing to draw; set `data`, and `picture` or `script`");
       }

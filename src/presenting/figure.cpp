@@ -97,7 +97,7 @@ std::vector<std::filesystem::path> make_figure(Theories theories, const FigureRe
   if (!settings.empty()) drawing.title += fmt::format(": {}", fmt::join(settings, ", "));
   drawing.files = maker.data(complete);
   drawing.script_text = maker.script.empty()
-                            ? picture_script(maker.picture, maker.info.name, drawing.files)
+                            ? picture_script(maker.picture(), maker.info.name, drawing.files)
                             : maker.script;
   return draw(drawing);
 }

@@ -107,16 +107,20 @@ TEST_CASE("a figure of a user's theory is drawn by its script", "[theory][figure
              }
              return std::vector<FigureFile>{table.file(figure)};
            },
-       .picture = {.height = 2,
-                   .values = {{"end", "", "half of it", "x"}},
-                   .panels = {{.title = "=sprintf('ends at %g', end)",
-                               .x = {.label = "time t"},
-                               .y = {.label = "x", .range = "0:5"},
-                               .key = "top left",
-                               .curves = {plot::line("t", "x").of("a square").titled("it's whole"),
-                                          plot::points("t", "[x]/2").of("half of it").mark(7, 0.5),
-                                          plot::formula("x**2").dashed()},
-                               .guides = {{.y = "4", .text = "four"}}}}}}};
+       .picture =
+           [] {
+             return Picture{
+                 .height = 2,
+                 .values = {{"end", "", "half of it", "x"}},
+                 .panels = {{.title = "=sprintf('ends at %g', end)",
+                             .x = {.label = "time t"},
+                             .y = {.label = "x", .range = "0:5"},
+                             .key = "top left",
+                             .curves = {plot::line("t", "x").of("a square").titled("it's whole"),
+                                        plot::points("t", "[x]/2").of("half of it").mark(7, 0.5),
+                                        plot::formula("x**2").dashed()},
+                             .guides = {{.y = "4", .text = "four"}}}}};
+           }}};
   FigureRequest request;
   request.name = "scb-line";
   request.folder = folder.path;

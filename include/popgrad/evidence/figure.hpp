@@ -108,8 +108,9 @@ class FigureTable {
 struct FigureMaker {
   FigureInfo info;
   std::function<std::vector<FigureFile>(const FigureRequest&)> data;
-  /// What is drawn. Formulas have each number of the parameters in a variable of its name.
-  Picture picture = {};
+  /// What is drawn, called only where it is. Formulas have each number of the parameters in a variable of
+  /// its name.
+  std::function<Picture()> picture = {};
   /// In place of `picture`, where a picture is not made of panels: the text of a gnuplot script that
   /// writes NAME.svg, NAME.png and NAME.pdf. It runs after plots/style.gp, with NAME in the variable
   /// `name`, and `own` = '1' where a parameter is given.

@@ -253,7 +253,7 @@ FigureMaker figure() {
                    .shows = {"joma.invariant-exp", "joma.invariant-softmax", "joma.clock-change",
                              "joma.frozen-layers"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::audits_figure

@@ -194,7 +194,7 @@ FigureMaker figure() {
                "Share of trained models whose attention entropy comes back by more than 0.1 nats",
            .shows = {"joma.entropy-bounce"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::bounce_figure

@@ -96,7 +96,7 @@ FigureMaker figure() {
                    "Theorem 2, linear phi: one component blows up, the others stop where predicted",
                .shows = {"joma.linear-growth"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::component_growth_figure

@@ -173,7 +173,7 @@ FigureMaker figure() {
                           {parameter::v0},
                           {parameter::attention, "softmax"}}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::entropy_figure

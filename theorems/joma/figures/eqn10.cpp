@@ -135,7 +135,7 @@ FigureMaker figure() {
                    .title = "Eqn 10 against trained units: size of the bounce, order of learning",
                    .shows = {"joma.attended-target", "joma.salient-first"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::eqn10_figure

@@ -93,7 +93,7 @@ FigureMaker figure() {
                    "Theorem 1 for softmax attention: the direction of the logits and their size",
                .shows = {"joma.invariant-softmax"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::invariant_correlation_figure

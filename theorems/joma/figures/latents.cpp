@@ -242,7 +242,7 @@ FigureMaker figure() {
                    .title = "Hidden units and latents: trained networks against their nulls",
                    .shows = {"joma.latent-labels", "joma.latent-scores"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::latents_figure

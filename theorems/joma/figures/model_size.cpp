@@ -125,7 +125,7 @@ FigureMaker figure() {
   return {.info = {.name = "joma-model-size",
                    .title = "One layer with 1 to 256 hidden units: what theory predicts of each"},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::model_size_figure

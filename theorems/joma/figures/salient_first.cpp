@@ -90,7 +90,7 @@ FigureMaker figure() {
                .in_report = true,
                .shows = {"joma.salient-first"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::salient_first_figure

@@ -170,7 +170,7 @@ FigureMaker figure() {
                .title = "Fig 3 as it was run, with softmax attention, against the law of Theorem 2",
                .shows = {"joma.softmax-growth"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::softmax_growth_figure

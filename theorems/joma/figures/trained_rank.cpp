@@ -163,7 +163,7 @@ FigureMaker figure() {
       .info = {.name = "joma-trained-rank",
                .title = "Stable rank of lower weights while they are trained from random starts"},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::trained_rank_figure

@@ -206,7 +206,7 @@ FigureMaker figure() {
   return {.info = {.name = "joma-validation",
                    .title = "Rebound of attention entropy against the least validation loss"},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::joma::figures::validation_figure

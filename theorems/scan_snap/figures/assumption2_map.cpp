@@ -130,7 +130,7 @@ FigureMaker figure() {
                .title = "Where Theorem 2(a) stops transferring to the flow, by eta_Y/eta_Z and M",
                .shows = {"scan-snap.fates-assumption2", "scan-snap.fates"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::assumption2_map_figure

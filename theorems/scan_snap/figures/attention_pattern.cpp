@@ -87,7 +87,7 @@ FigureMaker figure() {
                "Attention over training on Syn-Small: SGD with momentum and Adam at several rates",
            .shows = {"scan-snap.fates"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::attention_pattern_figure

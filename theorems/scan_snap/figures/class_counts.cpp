@@ -137,7 +137,7 @@ FigureMaker figure() {
                    .title = "Noise of random classes in the decoder: exact law, draws, bounds",
                    .shows = {"scan-snap.class-noise", "scan-snap.draws-until"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::class_counts_figure

@@ -94,7 +94,7 @@ FigureMaker figure() {
                    .title = "The decoder's scale h, its regimes, and the discrete h*",
                    .shows = {"scan-snap.decoder-recursion", "scan-snap.decoder-closed-form"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::decoder_figure

@@ -231,7 +231,7 @@ FigureMaker figure() {
                             "conclusions fail",
                    .shows = {"scan-snap.fates", "scan-snap.assumptions"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::frontiers_figure

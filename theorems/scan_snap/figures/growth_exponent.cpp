@@ -85,7 +85,7 @@ FigureMaker figure() {
                    .shows = {"scan-snap.rate-dependence", "scan-snap.growth-steps"},
                    .parameters = growth_parameters()},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::growth_exponent_figure

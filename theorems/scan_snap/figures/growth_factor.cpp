@@ -73,7 +73,7 @@ FigureMaker figure() {
                    .shows = {"scan-snap.growth"},
                    .parameters = growth_parameters()},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::growth_factor_figure

@@ -74,7 +74,7 @@ FigureMaker figure() {
                    .shows = {"scan-snap.growth-steps", "scan-snap.phase-transition"},
                    .parameters = growth_parameters()},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::growth_steps_figure

@@ -270,7 +270,7 @@ FigureMaker figure() {
                .title = "Distinct entropy on Syn-Medium against eta_Y/eta_Z, 20 seeds, four sizes",
                .shows = {"scan-snap.learning-rates"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::learning_rates_figure

@@ -76,7 +76,7 @@ FigureMaker figure() {
                    .shows = {"scan-snap.phase-transition"},
                    .parameters = growth_parameters()},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::phase_transition_figure

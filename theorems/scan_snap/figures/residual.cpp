@@ -159,7 +159,7 @@ FigureMaker figure() {
                    .title = "Residual connection: a token that two queries have loses, then gains",
                    .shows = {"scan-snap.residual-fates", "scan-snap.residual-backprop"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::residual_figure

@@ -94,7 +94,7 @@ FigureMaker figure() {
                "Distances of neighbouring rungs against eta_Z/eta_Y: two vanish, one is a plateau",
            .shows = {"scan-snap.assumptions"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::scan_snap::figures::rung_distances_figure

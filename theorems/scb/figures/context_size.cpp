@@ -90,7 +90,7 @@ FigureMaker figure() {
                    .shows = {"scb.two-stages"},
                    .parameters = {{parameter::N, "3"}, {parameter::T, "1000"}}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::context_size_figure

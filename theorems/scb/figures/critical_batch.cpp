@@ -92,7 +92,7 @@ FigureMaker figure() {
                    .shows = {"scb.two-stages", "scb.transfer"},
                    .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::critical_batch_figure

@@ -84,7 +84,7 @@ FigureMaker figure() {
                    .shows = {"scb.convergence"},
                    .parameters = data_law("6", "30", "3")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::heat_maps_figure

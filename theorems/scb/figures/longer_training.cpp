@@ -97,7 +97,7 @@ FigureMaker figure() {
                .shows = {"scb.hyperbola"},
                .parameters = data_law("3", "5000", "2")},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::longer_training_figure

@@ -116,7 +116,7 @@ FigureMaker figure() {
                    .shows = {"scb.reduction", "scb.fixed-points", "scb.branch"},
                    .parameters = data_law("3", "200", "2")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::phase_portrait_figure

@@ -131,7 +131,7 @@ FigureMaker figure() {
                    .shows = {"scb.softmax-link"},
                    .parameters = {{parameter::N, "3"}, {parameter::Q, "1"}}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::sample_complexity_figure

@@ -89,7 +89,7 @@ FigureMaker figure() {
                    .shows = {"scb.softmax-link"},
                    .parameters = data_law("6", "30", "3")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::softmax_patterns_figure

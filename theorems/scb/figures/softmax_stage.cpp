@@ -216,7 +216,7 @@ FigureMaker figure() {
                .shows = {"scb.softmax-link", "scb.convergence"},
                .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::softmax_stage_figure

@@ -291,7 +291,7 @@ FigureMaker figure() {
                .title = "Sequences needed by each stage of Theorem 3.1, and lambda, with exponents",
                .shows = {"scb.two-stages", "scb.convergence"}},
       .data = data,
-      .picture = picture()};
+      .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::stage_samples_figure

@@ -88,7 +88,7 @@ FigureMaker figure() {
                    .shows = {"scb.reduction", "scb.starts"},
                    .parameters = data_law("3", "200", "2")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::starts_figure

@@ -111,7 +111,7 @@ FigureMaker figure() {
                    .title = "Distance of the runs from both initialisations of V against N",
                    .shows = {"scb.starts"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::starts_order_figure

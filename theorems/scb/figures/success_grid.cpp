@@ -89,7 +89,7 @@ FigureMaker figure() {
                    .shows = {"scb.convergence", "scb.l1-needed"},
                    .parameters = data_law("3", "1000", "2")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::success_grid_figure

@@ -78,7 +78,7 @@ FigureMaker figure() {
                    .shows = {"scb.convergence", "scb.l1-needed"},
                    .parameters = data_law("3", "5000", "2")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::training_figure

@@ -193,7 +193,7 @@ FigureMaker figure() {
                    .shows = {"scb.transfer", "scb.transfer-growth"},
                    .parameters = {{parameter::N, "3"}, {parameter::Q, "2"}}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::transfer_batch_figure

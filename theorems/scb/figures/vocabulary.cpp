@@ -87,7 +87,7 @@ FigureMaker figure() {
                    .title = "The role of N: three parts from 3 tokens to 500",
                    .shows = {"scb.convergence"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::scb::figures::vocabulary_figure

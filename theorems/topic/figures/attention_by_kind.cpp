@@ -85,7 +85,7 @@ FigureMaker figure() {
                    .shows = {"topic.same-topic-attention"},
                    .parameters = document_law("10", "4", "10")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::attention_by_kind_figure

@@ -156,7 +156,7 @@ FigureMaker figure() {
                    .shows = {"topic.stage2-optimum"},
                    .parameters = document_law("4", "2", "3")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::attention_ends_figure

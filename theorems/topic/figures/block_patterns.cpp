@@ -81,7 +81,7 @@ FigureMaker figure() {
                    .shows = {"topic.value", "topic.embedding"},
                    .parameters = document_law("5", "2", "4")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::block_patterns_figure

@@ -225,7 +225,7 @@ FigureMaker figure() {
                    .shows = {"topic.same-topic-attention"},
                    .parameters = document_law("10", "4", "10")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::cooccurrence_figure

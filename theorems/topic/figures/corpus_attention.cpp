@@ -72,7 +72,7 @@ FigureMaker figure() {
                    .needs_data = true,
                    .shows = {"topic.same-topic-attention"}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::corpus_attention_figure

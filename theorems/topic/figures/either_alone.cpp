@@ -148,7 +148,7 @@ FigureMaker figure() {
                    .shows = {"topic.either-alone"},
                    .parameters = document_law("5", "2", "4")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::either_alone_figure

@@ -197,7 +197,7 @@ FigureMaker figure() {
                              "topic.stage2-optimum"},
                    .parameters = document_law("5", "2", "3")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::landscape_figure

@@ -78,7 +78,7 @@ FigureMaker figure() {
                                   {parameter::p_c, "0.1"},
                                   {parameter::p_r, "0.1"}}},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::optimum_figure

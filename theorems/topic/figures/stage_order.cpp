@@ -176,7 +176,7 @@ FigureMaker figure() {
                    .shows = {"topic.two-stage"},
                    .parameters = document_law("4", "2", "3")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::stage_order_figure

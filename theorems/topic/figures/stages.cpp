@@ -97,7 +97,7 @@ FigureMaker figure() {
                    .shows = {"topic.two-stage"},
                    .parameters = document_law("4", "2", "3")},
           .data = data,
-          .picture = picture()};
+          .picture = picture};
 }
 
 }  // namespace popgrad::topic::figures::stages_figure
