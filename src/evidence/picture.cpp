@@ -154,10 +154,10 @@ class PictureScript {
     return part.empty() ? "name.'.csv'" : fmt::format("name.'-{}.csv'", part);
   }
 
-  [[nodiscard]] std::string block(const std::string& part, const std::string& label) const {
-    if (label.empty()) return {};
-    const FigureFile& table = found(part);
-    const std::size_t at = table.content.find("\n# " + label + "\n");
+  // Where the rows of a block begin in its table.
+  [[nodiscard]] std::size_t rows_of(const FigureFile& table, const std::string& label) const {
+    const std::string line = "\n# " + label + "\n";
+    const std::size_t at = table.content.find(line);
     if (at == std::string::npos) {
       throw Failure(fmt::format("figure {}: {} has no block '{}'", name_, table.name, label));
     }
@@ -167,16 +167,21 @@ class PictureScript {
           "figure {}: {} has a block before '{}' that begins so; give one of them another label",
           name_, table.name, label));
     }
+    return at + line.size();
+  }
+
+  [[nodiscard]] std::string block(const std::string& part, const std::string& label) const {
+    if (label.empty()) return {};
+    static_cast<void>(rows_of(found(part), label));  // refuses a label that is not there
     return fmt::format(" index {}", quoted(label));
   }
 
   // A block without rows has its label as the last line before the next or the end.
   [[nodiscard]] bool has_rows(const Curve& curve) const {
-    if (block(curve.part_, curve.block_).empty()) return true;
-    const std::string& text = found(curve.part_).content;
-    const std::string line = "\n# " + curve.block_ + "\n";
-    const std::size_t next = text.find(line) + line.size();
-    return next < text.size() && text[next] != '\n';
+    if (curve.block_.empty()) return true;
+    const FigureFile& table = found(curve.part_);
+    const std::size_t begin = rows_of(table, curve.block_);
+    return begin < table.content.size() && table.content[begin] != '\n';
   }
 
   [[nodiscard]] std::size_t number_of(const std::string& part, const std::string& name) const {

@@ -53,7 +53,7 @@ const Knob runner_up = sheet.knob(linear_knob(
     "runner-up", "|Delta| of the next token, in units of the largest", 0.1, 0.95, 0.75));
 const Knob ties =
     sheet.knob(whole_knob("ties", "tokens m that share the largest |Delta|", 1, 3, 1));
-const Knob others = sheet.knob(whole_knob("others", "tokens beside those", 1, 8, 3));
+const Knob others = sheet.knob(whole_knob("others", "further tokens", 1, 8, 3));
 const Knob start =
     sheet.knob(logarithmic_knob("start", "deviation of v(0), in units of sqrt tau", 1e-4, 1, 0)
                    .breaking(zero_start));

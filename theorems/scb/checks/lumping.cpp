@@ -17,8 +17,8 @@ Statement sheet{
     .about = "SGD with Gaussian noise",
     .theorem = R"(
 Of the attention a of a token, the values on its support, the mean m and the centred norm r of the
-n others follow the law of dense noisy descent without its T coordinates: in whatever way the
-others are spread, one dense step of size eta depends on them by m and r only,
+n others follow the law of dense noisy descent without its T coordinates: however the others are
+spread, one dense step of size eta depends on them by m and r only,
   support  a_t <- a_t + eta (field) + s (z_t - zbar)
   rest     m <- (1 - sum of the support)/n,  r^2 <- (rho r + s g)^2 + s^2 chi^2(n - 2)
 where s is the noise of a step in one position, rho = 1 - eta <V,V>, z_t and g are standard

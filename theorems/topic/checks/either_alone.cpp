@@ -53,7 +53,7 @@ const Control own_topics =
     sheet.control("own-topics", "a replaced position always of the document's topics");
 const Control all_lost = sheet.control("all-lost", "p_m in place of 1 - a in the bound");
 const Control token_used =
-    sheet.control("token-used", "embeddings use a tenth of what the token tells");
+    sheet.control("token-used", "embeddings use a tenth of the information in the token");
 const Control tenth_more =
     sheet.control("tenth-more", "inner products a tenth larger inside a topic");
 
